@@ -1,0 +1,152 @@
+//! The one error of the crate: what failed, what to type next, and the cause below it.
+//!
+//! Foreign errors never convert by themselves: each gets a message that names the file, ref or id
+//! through [`Context`]. Doors (`cli`, `remote`) decide how an error is printed.
+
+use std::fmt;
+
+/// The result of every fallible function of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Who has to act on an error; decides the exit code and the wording around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The request cannot be met as it was made: a wrong argument, not a repository, a missing file.
+    User,
+    /// A policy says no; nothing has changed.
+    Refused,
+    /// A setting has a value that cannot be used.
+    Config,
+    /// Another process changed a ref, lock or file first; trying again may work.
+    Race,
+    /// Stored data (ours or git's) is damaged or missing.
+    Corrupt,
+    /// A bug or an unexpected answer of the operating system.
+    Internal,
+}
+
+/// An error with its kind, one line of message, an optional next step and an optional cause.
+#[derive(Debug)]
+pub struct Error {
+    kind: Kind,
+    message: String,
+    hint: Option<String>,
+    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// Returns an error of `kind`; `message` is lower case, without full stop, subject in single quotes.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None, cause: None }
+    }
+
+    /// Returns an error of kind [`Kind::User`].
+    pub fn user(message: impl Into<String>) -> Self {
+        Self::new(Kind::User, message)
+    }
+
+    /// Returns an error of kind [`Kind::Refused`].
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, message)
+    }
+
+    /// Returns an error of kind [`Kind::Config`].
+    pub fn config(message: impl Into<String>) -> Self {
+        Self::new(Kind::Config, message)
+    }
+
+    /// Returns an error of kind [`Kind::Race`].
+    pub fn race(message: impl Into<String>) -> Self {
+        Self::new(Kind::Race, message)
+    }
+
+    /// Returns an error of kind [`Kind::Corrupt`].
+    pub fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(Kind::Corrupt, message)
+    }
+
+    /// Returns an error of kind [`Kind::Internal`].
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Kind::Internal, message)
+    }
+
+    /// Adds what to type or do next.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds the error below this one.
+    #[must_use]
+    pub fn with_cause(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// Returns who has to act.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Returns the message without hint and causes.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns the next step, if one is known.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Returns the messages of the causes, outermost first, leaving out those that repeat the one above.
+    pub fn causes(&self) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        let mut next: Option<&(dyn std::error::Error + 'static)> = std::error::Error::source(self);
+        while let Some(cause) = next {
+            let line = cause.to_string();
+            if line != self.message && lines.last() != Some(&line) {
+                lines.push(line);
+            }
+            next = cause.source();
+        }
+        lines
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_ref().map(|cause| &**cause as &(dyn std::error::Error + 'static))
+    }
+}
+
+/// Turns a foreign `Result` into ours, with a message that names what was being done.
+pub trait Context<T> {
+    /// Wraps the error with `kind` and the message that `message` returns.
+    fn context(self, kind: Kind, message: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: Into<Box<dyn std::error::Error + Send + Sync>>> Context<T> for std::result::Result<T, E> {
+    fn context(self, kind: Kind, message: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|cause| Error::new(kind, message()).with_cause(cause))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_listed_without_repeats() {
+        let inner = Error::user("cannot read 'a'").with_cause(std::io::Error::other("gone"));
+        let outer = Error::internal("cannot save").with_cause(inner).with_hint("try again");
+        assert_eq!(outer.causes(), ["cannot read 'a'", "gone"]);
+        assert_eq!((outer.kind(), outer.hint()), (Kind::Internal, Some("try again")));
+    }
+}

@@ -1,0 +1,3 @@
+//! Checkpoints of the whole worktree, as a library.
+pub mod error;
+pub mod model;

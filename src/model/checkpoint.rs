@@ -1,0 +1,119 @@
+//! A checkpoint as a value, and its message form.
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{contributor::Contributor, refname::Base, trailer};
+
+/// What is known of a checkpoint beside its content; stored as trailers of its commit message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Who made the change.
+    pub contributor: Contributor,
+    /// The agent's session.
+    pub session: Option<String>,
+    /// The agent's name, for example `claude-code`.
+    pub agent: Option<String>,
+    /// The model the agent used.
+    pub model: Option<String>,
+    /// The turn of the session, counted from 1.
+    pub turn: Option<u32>,
+    /// The tool that made the change.
+    pub tool: Option<String>,
+    /// A note of the user.
+    pub note: Option<String>,
+}
+
+impl Default for Origin {
+    fn default() -> Self {
+        Self { contributor: Contributor::Human, session: None, agent: None, model: None, turn: None, tool: None, note: None }
+    }
+}
+
+/// The whole worktree at one moment, as read from its commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// The commit.
+    pub id: ObjectId,
+    /// The worktree's content, as `git add -A` would store it.
+    pub tree_id: ObjectId,
+    /// The previous checkpoint, or the base commit for the first of a shadow.
+    pub parent_id: ObjectId,
+    /// The side commit: staged tree, raw bytes, manifest.
+    pub side_id: Option<ObjectId>,
+    /// The commit that the shadow stands on.
+    pub base: Base,
+    /// The worktree it was taken in: `main` or git's id of the linked one.
+    pub worktree: BString,
+    /// Who made it, and where.
+    pub origin: Origin,
+    /// The first line of the message.
+    pub subject: String,
+    /// The message between subject and trailers.
+    pub body: String,
+    /// When it was taken, in Unix seconds.
+    pub seconds: i64,
+    /// The offset from UTC of the place where it was taken, in seconds.
+    pub offset: i32,
+}
+
+const CONTRIBUTOR: &str = "Checkpoint-Contributor";
+const SESSION: &str = "Checkpoint-Session";
+const AGENT: &str = "Checkpoint-Agent";
+const MODEL: &str = "Checkpoint-Model";
+const TURN: &str = "Checkpoint-Turn";
+const TOOL: &str = "Checkpoint-Tool";
+const NOTE: &str = "Checkpoint-Note";
+const BASE: &str = "Checkpoint-Base";
+const WORKTREE: &str = "Checkpoint-Worktree";
+
+/// Returns the commit message of a checkpoint.
+pub fn message(subject: &str, body: &str, origin: &Origin, base: Base, worktree: &bstr::BStr) -> String {
+    let mut trailers = vec![(CONTRIBUTOR, origin.contributor.as_str().to_owned())];
+    let optional = [
+        (SESSION, origin.session.clone()),
+        (AGENT, origin.agent.clone()),
+        (MODEL, origin.model.clone()),
+        (TURN, origin.turn.map(|turn| turn.to_string())),
+        (TOOL, origin.tool.clone()),
+        (NOTE, origin.note.clone()),
+    ];
+    trailers.extend(optional.into_iter().filter_map(|(key, value)| Some((key, value?))));
+    trailers.push((BASE, base.to_string()));
+    trailers.push((WORKTREE, super::refname::encode_component(worktree)));
+    trailer::compose(subject, body, &trailers)
+}
+
+impl Checkpoint {
+    /// Returns the checkpoint that the commit `id` is, or nothing if the commit is none.
+    ///
+    /// A commit is a checkpoint if its message names contributor, base and worktree, and it has a parent.
+    pub fn from_commit(id: ObjectId, commit: &gix::objs::CommitRef<'_>) -> Option<Self> {
+        let text = commit.message.to_str_lossy();
+        let (subject, body, trailers) = trailer::parse(&text);
+        let value = |key: &str| trailers.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
+        let mut parents = commit.parents();
+        let time = commit.committer().ok()?.time().ok()?;
+        Some(Self {
+            id,
+            tree_id: commit.tree(),
+            parent_id: parents.next()?,
+            side_id: parents.next(),
+            base: Base::parse(&value(BASE)?)?,
+            worktree: super::refname::decode_component(&value(WORKTREE)?)?,
+            origin: Origin {
+                contributor: Contributor::from_word(&value(CONTRIBUTOR)?)?,
+                session: value(SESSION),
+                agent: value(AGENT),
+                model: value(MODEL),
+                turn: value(TURN).and_then(|turn| turn.parse().ok()),
+                tool: value(TOOL),
+                note: value(NOTE),
+            },
+            subject: subject.to_owned(),
+            body: body.to_owned(),
+            seconds: time.seconds,
+            offset: time.offset,
+        })
+    }
+}

@@ -1,0 +1,254 @@
+//! `manifest.toml` of a checkpoint's side commit: what the tree cannot say.
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::{Deserialize, Serialize};
+
+use super::path_text;
+
+/// Why a path of the worktree is not in the checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// An untracked file above `save.max-file-size`.
+    TooLarge,
+    /// An untracked directory with more than `save.max-untracked-files` new files.
+    TooManyFiles,
+    /// The disk has less room than `save.min-free-space`.
+    LowDiskSpace,
+    /// A FIFO, socket or device.
+    SpecialFile,
+    /// The file or directory cannot be read.
+    Unreadable,
+    /// Git cannot store this name (`.git` in some spelling).
+    InvalidName,
+}
+
+impl Reason {
+    /// Returns the reason in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::TooLarge => "too large",
+            Self::TooManyFiles => "too many new files",
+            Self::LowDiskSpace => "low disk space",
+            Self::SpecialFile => "special file",
+            Self::Unreadable => "unreadable",
+            Self::InvalidName => "invalid name",
+        }
+    }
+}
+
+/// A path that is in the worktree but not in the checkpoint. Skipped is not absent: restore leaves it alone.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skipped {
+    /// The path; of a directory skipped as a whole, without final slash.
+    pub path: BString,
+    /// Why.
+    pub reason: Reason,
+    /// Bytes of a file; the number of new files of a directory.
+    pub size: u64,
+}
+
+/// A repository inside the worktree that is not a registered submodule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Nested {
+    /// Its directory.
+    pub path: BString,
+    /// The commit its HEAD is at; none if unborn or unreadable.
+    pub head: Option<ObjectId>,
+    /// True if it has changes that are not committed; none if that cannot be told.
+    pub dirty: Option<bool>,
+}
+
+/// One stage of an unmerged path of the index.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unmerged {
+    /// The path.
+    pub path: BString,
+    /// 1 base, 2 ours, 3 theirs.
+    pub stage: u8,
+    /// Git's octal mode.
+    pub mode: u32,
+    /// The blob.
+    pub id: ObjectId,
+}
+
+/// What a checkpoint knows beside its tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manifest {
+    /// Paths left out.
+    pub skipped: Vec<Skipped>,
+    /// Repositories inside the worktree.
+    pub nested: Vec<Nested>,
+    /// Directories without any file, which a tree cannot hold.
+    pub empty_directories: Vec<BString>,
+    /// Unmerged entries of the index.
+    pub unmerged: Vec<Unmerged>,
+    /// Paths added with `git add --intent-to-add`.
+    pub intent_to_add: Vec<BString>,
+}
+
+impl Manifest {
+    /// Returns true if there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the manifest as TOML; equal manifests give equal text.
+    pub fn to_toml(&self) -> String {
+        let mut sorted = self.clone();
+        sorted.skipped.sort();
+        sorted.nested.sort();
+        sorted.empty_directories.sort();
+        sorted.unmerged.sort();
+        sorted.intent_to_add.sort();
+        toml::to_string(&Stored::from(&sorted)).expect("the stored form has only strings, numbers and tables")
+    }
+
+    /// Returns the manifest that `text` holds, or what is wrong with it.
+    pub fn from_toml(text: &str) -> Result<Self, String> {
+        let stored: Stored = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        if stored.version != VERSION {
+            return Err(format!("version {} is not known", stored.version));
+        }
+        Self::try_from(stored)
+    }
+}
+
+const VERSION: u32 = 1;
+
+/// A path as it stands in TOML: escaped, and in base64 if it is not UTF-8.
+#[derive(Serialize, Deserialize)]
+struct StoredPath {
+    path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path_raw: Option<String>,
+}
+
+impl From<&BString> for StoredPath {
+    fn from(path: &BString) -> Self {
+        Self { path: path_text::escape(path.as_bstr()), path_raw: path_text::raw(path.as_bstr()) }
+    }
+}
+
+impl StoredPath {
+    fn decode(&self) -> Result<BString, String> {
+        path_text::unescape(&self.path, self.path_raw.as_deref()).ok_or_else(|| format!("'{}' has a bad path_raw", self.path))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSkipped {
+    #[serde(flatten)]
+    path: StoredPath,
+    reason: Reason,
+    size: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredNested {
+    #[serde(flatten)]
+    path: StoredPath,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    head: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dirty: Option<bool>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredUnmerged {
+    #[serde(flatten)]
+    path: StoredPath,
+    stage: u8,
+    mode: String,
+    id: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    skipped: Vec<StoredSkipped>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    nested: Vec<StoredNested>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "empty-directory")]
+    empty_directories: Vec<StoredPath>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unmerged: Vec<StoredUnmerged>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "intent-to-add")]
+    intent_to_add: Vec<StoredPath>,
+}
+
+impl From<&Manifest> for Stored {
+    fn from(manifest: &Manifest) -> Self {
+        let skipped = |it: &Skipped| StoredSkipped { path: (&it.path).into(), reason: it.reason, size: it.size };
+        let nested = |it: &Nested| StoredNested { path: (&it.path).into(), head: it.head.map(|id| id.to_string()), dirty: it.dirty };
+        let unmerged = |it: &Unmerged| StoredUnmerged {
+            path: (&it.path).into(),
+            stage: it.stage,
+            mode: format!("{:o}", it.mode),
+            id: it.id.to_string(),
+        };
+        Self {
+            version: VERSION,
+            skipped: manifest.skipped.iter().map(skipped).collect(),
+            nested: manifest.nested.iter().map(nested).collect(),
+            empty_directories: manifest.empty_directories.iter().map(Into::into).collect(),
+            unmerged: manifest.unmerged.iter().map(unmerged).collect(),
+            intent_to_add: manifest.intent_to_add.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl TryFrom<Stored> for Manifest {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> Result<Self, String> {
+        let id = |hex: &str| ObjectId::from_hex(hex.as_bytes()).map_err(|_| format!("'{hex}' is not an object id"));
+        let skipped = |it: StoredSkipped| Ok(Skipped { path: it.path.decode()?, reason: it.reason, size: it.size });
+        let nested = |it: StoredNested| {
+            Ok(Nested { path: it.path.decode()?, head: it.head.as_deref().map(id).transpose()?, dirty: it.dirty })
+        };
+        let unmerged = |it: StoredUnmerged| {
+            let mode = u32::from_str_radix(&it.mode, 8).map_err(|_| format!("'{}' is not a mode", it.mode))?;
+            if !(1..=3).contains(&it.stage) {
+                return Err(format!("{} is not a stage", it.stage));
+            }
+            Ok(Unmerged { path: it.path.decode()?, stage: it.stage, mode, id: id(&it.id)? })
+        };
+        Ok(Self {
+            skipped: stored.skipped.into_iter().map(skipped).collect::<Result<_, String>>()?,
+            nested: stored.nested.into_iter().map(nested).collect::<Result<_, String>>()?,
+            empty_directories: stored.empty_directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
+            unmerged: stored.unmerged.into_iter().map(unmerged).collect::<Result<_, String>>()?,
+            intent_to_add: stored.intent_to_add.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_survives_a_round_trip() {
+        let id = ObjectId::from_hex(b"0123456789012345678901234567890123456789").expect("40 digits");
+        let manifest = Manifest {
+            skipped: vec![Skipped { path: b"big\n\xff".into(), reason: Reason::TooLarge, size: 12 }],
+            nested: vec![Nested { path: "lib".into(), head: Some(id), dirty: Some(true) }],
+            empty_directories: vec!["empty".into()],
+            unmerged: vec![Unmerged { path: "f".into(), stage: 2, mode: 0o100_644, id }],
+            intent_to_add: vec!["new".into()],
+        };
+        assert_eq!(Manifest::from_toml(&manifest.to_toml()), Ok(manifest));
+    }
+
+    #[rstest::rstest]
+    #[case::newer_version("version = 2\n")]
+    #[case::no_version("")]
+    #[case::bad_stage("version = 1\n[[unmerged]]\npath='f'\nstage=7\nmode='100644'\nid='0123456789012345678901234567890123456789'\n")]
+    #[case::not_toml("version = = 1")]
+    fn damaged_manifests_are_errors(#[case] text: &str) {
+        assert!(Manifest::from_toml(text).is_err());
+    }
+}

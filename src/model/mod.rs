@@ -1,0 +1,12 @@
+//! The nouns: values and pure functions on them.
+//!
+//! Nothing here does I/O; of gix only `ObjectId` and `bstr` are known.
+
+pub mod change;
+pub mod checkpoint;
+pub mod contributor;
+pub mod manifest;
+pub mod path_text;
+pub mod refname;
+pub mod selector;
+pub mod trailer;

@@ -1,0 +1,95 @@
+//! Paths as text: for JSON, for manifests and for terminals.
+
+use base64::Engine as _;
+use bstr::{BStr, BString, ByteSlice as _};
+use serde::{Serialize, Serializer, ser::SerializeSeq as _};
+
+/// Returns `path` as UTF-8: bytes that are none become `%XX`, and so does a `%` in such a path.
+pub fn escape(path: &BStr) -> String {
+    if let Ok(text) = path.to_str() {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    for chunk in path.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c == '%' { out.push_str("%25") } else { out.push(c) }
+        }
+        for byte in chunk.invalid() {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// Returns the base64 of `path` if it is not UTF-8: what `path_raw` holds in JSON.
+pub fn raw(path: &BStr) -> Option<String> {
+    path.to_str().is_err().then(|| base64::engine::general_purpose::STANDARD.encode(path))
+}
+
+/// Returns the path that [`escape`] and [`raw`] describe together.
+pub fn unescape(path: &str, raw: Option<&str>) -> Option<BString> {
+    match raw {
+        Some(raw) => base64::engine::general_purpose::STANDARD.decode(raw).ok().map(Into::into),
+        None => Some(path.into()),
+    }
+}
+
+/// Serializes a path through [`escape`].
+pub fn serialize<S: Serializer>(path: &BString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&escape(path.as_bstr()))
+}
+
+/// Serializes an optional path through [`escape`].
+pub fn serialize_option<S: Serializer>(path: &Option<BString>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| escape(path.as_bstr())).serialize(serializer)
+}
+
+/// Serializes a list of paths through [`escape`].
+pub fn serialize_list<S: Serializer>(paths: &[BString], serializer: S) -> Result<S::Ok, S::Error> {
+    let mut list = serializer.serialize_seq(Some(paths.len()))?;
+    for path in paths {
+        list.serialize_element(&escape(path.as_bstr()))?;
+    }
+    list.end()
+}
+
+/// Returns `text` fit for a terminal: control characters and invalid bytes become visible escapes.
+pub fn printable(text: &BStr) -> String {
+    let mut out = String::new();
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_control() || is_bidi_control(c) {
+                out.extend(c.escape_default());
+            } else {
+                out.push(c);
+            }
+        }
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\x{byte:02x}"));
+        }
+    }
+    out
+}
+
+/// Bidirectional controls reorder what a terminal shows (the "Trojan Source" class).
+fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn non_utf8_paths_survive_a_round_trip() {
+        let path = BStr::new(b"a%\xffb");
+        assert_eq!(escape(path), "a%25%FFb");
+        assert_eq!(unescape(&escape(path), raw(path).as_deref()), Some(path.to_owned()));
+        assert_eq!(raw(BStr::new("a%b")), None);
+    }
+
+    #[test]
+    fn control_characters_are_never_raw() {
+        assert_eq!(printable(BStr::new(b"a\x1b[31m\n\xff")), "a\\u{1b}[31m\\n\\xff");
+    }
+}

@@ -1,0 +1,178 @@
+//! Names of our refs: the only place that spells `refs/checkpoints/`.
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+/// The namespace of everything we keep in a repository.
+pub const PREFIX: &str = "refs/checkpoints/";
+/// The namespace of live shadows.
+pub const SHADOWS: &str = "refs/checkpoints/shadow/";
+/// The namespace of shadows set aside.
+pub const ARCHIVE: &str = "refs/checkpoints/archive/";
+/// The namespace of verified checkpoints.
+pub const VERIFIED: &str = "refs/checkpoints/verified/";
+/// The namespace of checkpoints the user named.
+pub const TAGS: &str = "refs/checkpoints/tags/";
+
+/// The commit that a shadow stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Base {
+    /// HEAD was at this commit.
+    Commit(ObjectId),
+    /// HEAD had no commit yet.
+    Unborn,
+}
+
+impl Base {
+    /// Returns the base for what HEAD points to.
+    pub fn of_head(head: Option<ObjectId>) -> Self {
+        head.map_or(Self::Unborn, Self::Commit)
+    }
+
+    /// Returns the base written as `text` by [`Display`](std::fmt::Display).
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "unborn" => Some(Self::Unborn),
+            _ => ObjectId::from_hex(text.as_bytes()).ok().map(Self::Commit),
+        }
+    }
+
+    /// Returns the commit, if there is one.
+    pub fn commit_id(self) -> Option<ObjectId> {
+        match self {
+            Self::Commit(id) => Some(id),
+            Self::Unborn => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Base {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Commit(id) => id.fmt(f),
+            Self::Unborn => f.write_str("unborn"),
+        }
+    }
+}
+
+impl serde::Serialize for Base {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The name of a shadow: one ref per base and worktree.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ShadowName {
+    /// The commit it stands on.
+    pub base: Base,
+    /// The worktree it belongs to: `main` or git's id of a linked worktree, as it is (not encoded).
+    pub worktree: BString,
+}
+
+impl ShadowName {
+    /// Returns the name of the ref.
+    pub fn to_ref(&self) -> String {
+        format!("{SHADOWS}{}/{}", self.base, encode_component(self.worktree.as_bstr()))
+    }
+
+    /// Returns the shadow that the ref `name` holds, if it is one of ours.
+    pub fn from_ref(name: &str) -> Option<Self> {
+        let (base, worktree) = name.strip_prefix(SHADOWS)?.split_once('/')?;
+        if worktree.contains('/') {
+            return None;
+        }
+        Some(Self { base: Base::parse(base)?, worktree: decode_component(worktree)? })
+    }
+}
+
+/// Returns the ref of a shadow set aside at `seconds` (Unix time) with `tip` as its last checkpoint.
+pub fn archive_ref(seconds: i64, tip: ObjectId) -> String {
+    format!("{ARCHIVE}{seconds}-{}", tip.to_hex_with_len(12))
+}
+
+/// Returns when (Unix seconds) the shadow in the archive ref `name` was set aside.
+pub fn archived_at(name: &str) -> Option<i64> {
+    name.strip_prefix(ARCHIVE)?.split_once('-')?.0.parse().ok()
+}
+
+/// Returns the ref of the last verified checkpoint of `worktree`.
+pub fn verified_ref(worktree: &BStr) -> String {
+    format!("{VERIFIED}{}", encode_component(worktree))
+}
+
+/// Returns the ref of the checkpoint that the user named `tag`.
+pub fn tag_ref(tag: &str) -> String {
+    format!("{TAGS}{}", encode_component(tag.into()))
+}
+
+/// Returns `text` as one valid ref component (git-check-ref-format(1)); [`decode_component`] reverses it.
+pub fn encode_component(text: &BStr) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, &byte) in text.iter().enumerate() {
+        let plain = match byte {
+            b'.' => {
+                let rest = &text[at + 1..];
+                at > 0 && !rest.is_empty() && text[at - 1] != b'.' && rest != b"lock"
+            }
+            b'-' => at > 0,
+            _ => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'=' | b','),
+        };
+        if plain {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    if out.is_empty() {
+        out.push('%');
+    }
+    out
+}
+
+/// Returns what [`encode_component`] encoded, or nothing if `component` is not its output.
+pub fn decode_component(component: &str) -> Option<BString> {
+    if component == "%" {
+        return Some(BString::default());
+    }
+    let mut out = BString::default();
+    let mut rest = component.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        if byte == b'%' {
+            let hex = std::str::from_utf8(tail.get(..2)?).ok()?;
+            out.push(u8::from_str_radix(hex, 16).ok()?);
+            rest = &tail[2..];
+        } else {
+            out.push(byte);
+            rest = tail;
+        }
+    }
+    (encode_component(out.as_bstr()) == component).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::plain("main", "main")]
+    #[case::dots("a..b", "a.%2Eb")]
+    #[case::lock("x.lock", "x%2Elock")]
+    #[case::slash("../../etc", "%2E%2E%2F%2E%2E%2Fetc")]
+    #[case::dash("-d", "%2Dd")]
+    #[case::at("@{1}", "%40%7B1%7D")]
+    #[case::empty("", "%")]
+    fn components_are_encoded_reversibly(#[case] text: &str, #[case] encoded: &str) {
+        assert_eq!(encode_component(text.into()), encoded);
+        assert_eq!(decode_component(encoded), Some(text.into()));
+        assert!(gix::validate::reference::name(format!("refs/x/{encoded}").as_str().into()).is_ok());
+    }
+
+    #[test]
+    fn shadow_names_round_trip_and_foreign_refs_are_none() {
+        let name = ShadowName { base: Base::Unborn, worktree: "feature/x".into() };
+        assert_eq!(ShadowName::from_ref(&name.to_ref()), Some(name));
+        assert_eq!(ShadowName::from_ref("refs/checkpoints/shadow/zz/main"), None);
+        assert_eq!(ShadowName::from_ref("refs/heads/main"), None);
+    }
+}
