@@ -158,7 +158,7 @@ mod tests {
     #[case::plain("main", "main")]
     #[case::dots("a..b", "a.%2Eb")]
     #[case::lock("x.lock", "x%2Elock")]
-    #[case::slash("../../etc", "%2E%2E%2F%2E%2E%2Fetc")]
+    #[case::slash("../../etc", "%2E%2E%2F.%2E%2Fetc")]
     #[case::dash("-d", "%2Dd")]
     #[case::at("@{1}", "%40%7B1%7D")]
     #[case::empty("", "%")]
