@@ -1,3 +1,7 @@
 //! Checkpoints of the whole worktree, as a library.
+pub mod config;
 pub mod error;
+pub mod git;
 pub mod model;
+pub mod ops;
+pub mod state;

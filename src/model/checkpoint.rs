@@ -26,7 +26,15 @@ pub struct Origin {
 
 impl Default for Origin {
     fn default() -> Self {
-        Self { contributor: Contributor::Human, session: None, agent: None, model: None, turn: None, tool: None, note: None }
+        Self {
+            contributor: Contributor::Human,
+            session: None,
+            agent: None,
+            model: None,
+            turn: None,
+            tool: None,
+            note: None,
+        }
     }
 }
 

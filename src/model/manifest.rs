@@ -133,7 +133,8 @@ impl From<&BString> for StoredPath {
 
 impl StoredPath {
     fn decode(&self) -> Result<BString, String> {
-        path_text::unescape(&self.path, self.path_raw.as_deref()).ok_or_else(|| format!("'{}' has a bad path_raw", self.path))
+        path_text::unescape(&self.path, self.path_raw.as_deref())
+            .ok_or_else(|| format!("'{}' has a bad path_raw", self.path))
     }
 }
 
@@ -182,7 +183,11 @@ struct Stored {
 impl From<&Manifest> for Stored {
     fn from(manifest: &Manifest) -> Self {
         let skipped = |it: &Skipped| StoredSkipped { path: (&it.path).into(), reason: it.reason, size: it.size };
-        let nested = |it: &Nested| StoredNested { path: (&it.path).into(), head: it.head.map(|id| id.to_string()), dirty: it.dirty };
+        let nested = |it: &Nested| StoredNested {
+            path: (&it.path).into(),
+            head: it.head.map(|id| id.to_string()),
+            dirty: it.dirty,
+        };
         let unmerged = |it: &Unmerged| StoredUnmerged {
             path: (&it.path).into(),
             stage: it.stage,
@@ -246,7 +251,9 @@ mod tests {
     #[rstest::rstest]
     #[case::newer_version("version = 2\n")]
     #[case::no_version("")]
-    #[case::bad_stage("version = 1\n[[unmerged]]\npath='f'\nstage=7\nmode='100644'\nid='0123456789012345678901234567890123456789'\n")]
+    #[case::bad_stage(
+        "version = 1\n[[unmerged]]\npath='f'\nstage=7\nmode='100644'\nid='0123456789012345678901234567890123456789'\n"
+    )]
     #[case::not_toml("version = = 1")]
     fn damaged_manifests_are_errors(#[case] text: &str) {
         assert!(Manifest::from_toml(text).is_err());

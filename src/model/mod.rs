@@ -5,6 +5,7 @@
 pub mod change;
 pub mod checkpoint;
 pub mod contributor;
+pub mod event;
 pub mod manifest;
 pub mod path_text;
 pub mod refname;

@@ -23,7 +23,10 @@ pub fn compose(subject: &str, body: &str, trailers: &[(&str, String)]) -> String
 
 /// Returns `text` on one line: control characters become spaces, runs of blanks collapse.
 pub fn one_line(text: &str) -> String {
-    text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    text.split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Splits `message` into subject, body and the trailers of its last paragraph.

@@ -1,0 +1,116 @@
+//! What git reads from its environment and gix does not.
+
+use bstr::{BString, ByteSlice as _, ByteVec as _};
+
+use crate::error::{Error, Result};
+
+/// Extensions of `core.repositoryFormatVersion = 1` that are understood here (or change nothing for us).
+const EXTENSIONS: [&str; 9] = [
+    "noop",
+    "noop-v1",
+    "preciousobjects",
+    "partialclone",
+    "worktreeconfig",
+    "objectformat",
+    "compatobjectformat",
+    "refstorage",
+    "relativeworktrees",
+];
+
+/// Refuses a repository that git itself would refuse: gix opens repositories with unknown extensions.
+pub(super) fn refuse_unknown_extensions(repo: &gix::Repository) -> Result<()> {
+    let snapshot = repo.config_snapshot();
+    if snapshot.integer("core.repositoryFormatVersion").unwrap_or(0) == 0 {
+        return Ok(());
+    }
+    for section in snapshot.plumbing().sections_by_name("extensions").into_iter().flatten() {
+        for name in section.value_names() {
+            let name = name.to_string().to_ascii_lowercase();
+            if !EXTENSIONS.contains(&name.as_str()) {
+                return Err(Error::user(format!("unknown repository extension found: '{name}'"))
+                    .with_hint("a newer git-checkpoint may know it"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses redirected object directories: gix ignores them, so objects would land in the wrong place.
+pub(super) fn refuse_redirected_objects() -> Result<()> {
+    for name in ["GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_COMMON_DIR"] {
+        if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+            return Err(Error::user(format!("'{name}' is set, and checkpoints cannot honour it"))
+                .with_hint(format!("run it without: 'env -u {name} git checkpoint ...'")));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the settings of `git -c key=value`, as `key=value`.
+pub(super) fn config_parameters() -> Result<Vec<BString>> {
+    let Some(text) = std::env::var_os("GIT_CONFIG_PARAMETERS") else { return Ok(Vec::new()) };
+    parse_parameters(&Vec::from_os_string(text).unwrap_or_default())
+        .ok_or_else(|| Error::user("'GIT_CONFIG_PARAMETERS' is malformed"))
+}
+
+/// Parses `'key'='value'` (git 2.31 and later) and `'key=value'` (before), separated by blanks.
+fn parse_parameters(mut rest: &[u8]) -> Option<Vec<BString>> {
+    let mut out = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            return Some(out);
+        }
+        let (mut parameter, after) = unquote(rest)?;
+        rest = after;
+        if let Some(after) = rest.strip_prefix(b"=") {
+            rest = after;
+            parameter.push(b'=');
+            if !rest.is_empty() && !rest[0].is_ascii_whitespace() {
+                let (value, after) = unquote(rest)?;
+                parameter.extend_from_slice(&value);
+                rest = after;
+            }
+        }
+        out.push(parameter);
+    }
+}
+
+/// Takes one shell-quoted word as git's `sq_quote` writes it: `'it'\''s'`.
+fn unquote(text: &[u8]) -> Option<(BString, &[u8])> {
+    let mut rest = text.strip_prefix(b"'")?;
+    let mut out = BString::default();
+    loop {
+        let end = rest.find_byte(b'\'')?;
+        out.extend_from_slice(&rest[..end]);
+        rest = &rest[end + 1..];
+        let escaped =
+            rest.strip_prefix(b"\\").and_then(|rest| Some((*rest.first()?, rest.get(1..)?.strip_prefix(b"'")?)));
+        let Some((byte, after)) = escaped else { return Some((out, rest)) };
+        out.push(byte);
+        rest = after;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::old("'a.b=c d'", &["a.b=c d"])]
+    #[case::new("'a.b'='c'", &["a.b=c"])]
+    #[case::two("'a.b'='c' 'd.e'='f'", &["a.b=c", "d.e=f"])]
+    #[case::quote(r"'a.b'='it'\''s'", &["a.b=it's"])]
+    #[case::empty_value("'a.b'=", &["a.b="])]
+    #[case::none("", &[])]
+    fn parameters_of_git_c(#[case] text: &str, #[case] expected: &[&str]) {
+        assert_eq!(parse_parameters(text.as_bytes()).expect("well formed"), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::open_quote("'a.b=c")]
+    #[case::bare_word("a.b=c")]
+    fn malformed_parameters(#[case] text: &str) {
+        assert_eq!(parse_parameters(text.as_bytes()), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! The only door to the repository: gix where it can, `git` where gix cannot.
+//!
+//! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
+
+pub mod objects;
+pub mod process;
+pub mod refs;
+
+mod environment;
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
+use gix::ObjectId;
+
+use crate::error::{Context as _, Error, Kind, Result};
+use refs::RefStore;
+
+/// A repository with a worktree.
+pub struct Repo {
+    inner: gix::Repository,
+    root: PathBuf,
+    worktree_id: BString,
+    ref_store: RefStore,
+    /// False if the caller's `GIT_*` variables must not reach the git we run.
+    honours_environment: bool,
+}
+
+/// What HEAD points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The commit; none if HEAD is unborn.
+    pub id: Option<ObjectId>,
+    /// The full name of the branch; none if HEAD is detached.
+    pub branch: Option<BString>,
+}
+
+impl Repo {
+    /// Opens the repository that `dir` is in, whatever `GIT_*` variables say.
+    ///
+    /// # Errors
+    /// If there is none, it is bare, not ours to trust, or uses an extension of git that is not known here.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let found = gix::ThreadSafeRepository::discover_opts(
+            dir,
+            gix::discover::upwards::Options::default(),
+            trust_map(Vec::new()),
+        );
+        Self::check(found, dir, false)
+    }
+
+    /// Opens the repository that `dir` is in, or that `GIT_DIR` and its relatives name, as git does.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and if the object directory is redirected by the environment.
+    pub fn open_from_environment(dir: &Path) -> Result<Self> {
+        environment::refuse_redirected_objects()?;
+        let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            dir,
+            gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
+            trust_map(environment::config_parameters()?),
+        );
+        Self::check(found, dir, true)
+    }
+
+    fn check(found: gix::Result<gix::ThreadSafeRepository>, dir: &Path, honours_environment: bool) -> Result<Self> {
+        let inner = match found {
+            Ok(repo) => repo.to_thread_local(),
+            Err(cause) if Self::is_inside_repository(dir) => {
+                return Err(Error::user(format!("cannot open the repository of '{}'", dir.display())).with_cause(cause));
+            }
+            Err(_) => {
+                return Err(Error::user("not a git repository (or any of the parent directories): .git")
+                    .with_hint("'git init' makes one here; 'git checkpoint -C <path>' looks elsewhere"));
+            }
+        };
+        if inner.git_dir_trust() != gix::sec::Trust::Full {
+            let root = inner.workdir().unwrap_or_else(|| inner.git_dir()).display().to_string();
+            return Err(Error::user(format!("detected dubious ownership in repository at '{root}'"))
+                .with_hint(format!("'git config --global --add safe.directory {root}' trusts it")));
+        }
+        let Some(root) = inner.workdir().map(Path::to_owned) else {
+            return Err(Error::user("a bare repository has no worktree to checkpoint")
+                .with_hint("run it in a worktree: 'git worktree add <path>' makes one"));
+        };
+        let root = std::fs::canonicalize(&root)
+            .context(Kind::User, || format!("cannot find the worktree '{}'", root.display()))?;
+        environment::refuse_unknown_extensions(&inner)?;
+        let worktree_id = inner
+            .worktree()
+            .and_then(|tree| tree.id().ok().flatten().map(ToOwned::to_owned))
+            .unwrap_or_else(|| "main".into());
+        let ref_store = RefStore::of(&inner);
+        Ok(Self { inner, root, worktree_id, ref_store, honours_environment })
+    }
+
+    fn is_inside_repository(dir: &Path) -> bool {
+        let Ok(dir) = std::fs::canonicalize(dir) else { return false };
+        dir.ancestors().any(|ancestor| ancestor.join(".git").exists())
+    }
+
+    /// Returns the canonical path of the worktree.
+    pub fn worktree_root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the git directory of this worktree.
+    pub fn git_dir(&self) -> &Path {
+        self.inner.git_dir()
+    }
+
+    /// Returns the git directory that all worktrees share.
+    pub fn common_dir(&self) -> &Path {
+        self.inner.common_dir()
+    }
+
+    /// Returns `main`, or git's id of this linked worktree.
+    pub fn worktree_id(&self) -> &BStr {
+        self.worktree_id.as_bstr()
+    }
+
+    /// Returns the hash function that names objects here.
+    pub fn object_hash(&self) -> gix::hash::Kind {
+        self.inner.object_hash()
+    }
+
+    /// Returns the id of the tree without entries.
+    pub fn empty_tree_id(&self) -> ObjectId {
+        ObjectId::empty_tree(self.object_hash())
+    }
+
+    /// Returns the last value of the git setting `key`, for example `core.pager`.
+    pub fn config_value(&self, key: &str) -> Option<BString> {
+        self.inner.config_snapshot().string(key)
+    }
+
+    /// Returns the boolean git setting `key`; none if it is not set or not a boolean.
+    pub fn config_bool(&self, key: &str) -> Option<bool> {
+        self.inner.config_snapshot().boolean(key)
+    }
+
+    /// Returns all values in `section` as `[subsection.]key` and value, in the order git reads them.
+    pub fn config_pairs(&self, section: &str) -> Vec<(String, BString)> {
+        let snapshot = self.inner.config_snapshot();
+        let mut pairs = Vec::new();
+        for section in snapshot.plumbing().sections_by_name(section).into_iter().flatten() {
+            let prefix =
+                section.header().subsection_name().map(|name| format!("{}.", name.to_str_lossy())).unwrap_or_default();
+            for name in section.value_names() {
+                for value in section.values(&name) {
+                    let pair = (format!("{prefix}{}", name), value.clone());
+                    if !pairs.contains(&pair) {
+                        pairs.push(pair);
+                    }
+                }
+            }
+        }
+        pairs
+    }
+
+    /// Returns the path of the current directory inside the worktree, with final `/`; empty at the root or outside.
+    pub fn prefix(&self, current_dir: &Path) -> BString {
+        let Ok(current) = std::fs::canonicalize(current_dir) else { return BString::default() };
+        match current.strip_prefix(&self.root) {
+            Ok(inside) if inside.as_os_str().is_empty() => BString::default(),
+            Ok(inside) => {
+                let mut prefix: BString = Vec::from_path_lossy(inside).into_owned().into();
+                prefix.push(b'/');
+                prefix
+            }
+            Err(_) => BString::default(),
+        }
+    }
+}
+
+/// Nanoseconds are part of a file's identity: with seconds alone, all that is saved within a second is read again.
+fn trust_map(parameters: Vec<BString>) -> gix::sec::trust::Mapping<gix::open::Options> {
+    use gix::sec::trust::DefaultForLevel as _;
+    let options = |trust| {
+        gix::open::Options::default_for_level(trust)
+            .config_overrides(["gitoxide.core.useNsec=true"])
+            .cli_overrides(parameters.clone())
+    };
+    gix::sec::trust::Mapping { full: options(gix::sec::Trust::Full), reduced: options(gix::sec::Trust::Reduced) }
+}

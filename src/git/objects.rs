@@ -1,0 +1,107 @@
+//! Reads objects; what is written goes through `new_objects`.
+
+use bstr::{BStr, ByteSlice as _};
+use gix::{
+    ObjectId,
+    objs::{CommitRef, Find as _, Kind as ObjectKind, TreeRefIter},
+};
+
+use super::Repo;
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::{
+        change::{Leaf, Mode},
+        checkpoint::Checkpoint,
+    },
+};
+
+impl Repo {
+    /// Returns true if the object `id` is present here (never fetches).
+    pub fn has_object(&self, id: ObjectId) -> bool {
+        use gix::objs::Exists as _;
+        self.inner.objects.exists(&id)
+    }
+
+    /// Reads the object `id`, which must be of `kind`, into `buffer`.
+    pub(crate) fn read_object<'b>(&self, id: ObjectId, kind: ObjectKind, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+        let found = self
+            .inner
+            .objects
+            .try_find(&id, buffer)
+            .context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))?;
+        match found {
+            Some(data) if data.kind == kind => Ok(data.data),
+            Some(data) => Err(Error::corrupt(format!("'{id}' is a {}, not a {kind}", data.kind))),
+            None => Err(Error::corrupt(format!("the {kind} '{id}' is missing"))
+                .with_hint("in a partial clone, 'git fetch --refetch' brings what is not here")),
+        }
+    }
+
+    /// Returns the content of the blob `id`.
+    pub fn read_blob(&self, id: ObjectId) -> Result<Vec<u8>> {
+        let mut buffer = Vec::new();
+        let length = self.read_object(id, ObjectKind::Blob, &mut buffer)?.len();
+        buffer.truncate(length);
+        Ok(buffer)
+    }
+
+    /// Returns the size of the object `id` in bytes; none if it is not present.
+    pub fn object_size(&self, id: ObjectId) -> Result<Option<u64>> {
+        let header = self.inner.try_find_header(id).context(Kind::Corrupt, || format!("cannot read '{id}'"))?;
+        Ok(header.map(|header| header.size()))
+    }
+
+    /// Calls `with` on the parsed commit `id`.
+    pub(crate) fn with_commit<T>(&self, id: ObjectId, with: impl FnOnce(&CommitRef<'_>) -> T) -> Result<T> {
+        let mut buffer = Vec::new();
+        let data = self.read_object(id, ObjectKind::Commit, &mut buffer)?;
+        let commit = CommitRef::from_bytes(data, self.object_hash())
+            .context(Kind::Corrupt, || format!("the commit '{id}' is malformed"))?;
+        Ok(with(&commit))
+    }
+
+    /// Returns the tree of the commit `id`.
+    pub fn tree_of_commit(&self, id: ObjectId) -> Result<ObjectId> {
+        self.with_commit(id, |commit| commit.tree())
+    }
+
+    /// Returns the checkpoint that the commit `id` is; none if it is another commit.
+    pub fn checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
+        self.with_commit(id, |commit| Checkpoint::from_commit(id, commit))
+    }
+
+    /// Returns what the tree `tree_id` holds at `path`; none if that is nothing or a directory.
+    pub fn find_leaf(&self, tree_id: ObjectId, path: &BStr) -> Result<Option<Leaf>> {
+        match self.find_entry(tree_id, path)? {
+            Some((mode, id)) => Ok(Mode::from_bits(mode).map(|mode| Leaf { id, mode })),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns mode bits and id of what the tree `tree_id` holds at `path`, a directory included.
+    pub(crate) fn find_entry(&self, tree_id: ObjectId, path: &BStr) -> Result<Option<(u32, ObjectId)>> {
+        let mut buffer = Vec::new();
+        let mut current = tree_id;
+        let mut components = path.split_str("/").peekable();
+        while let Some(component) = components.next() {
+            let data = self.read_object(current, ObjectKind::Tree, &mut buffer)?;
+            let mut found = None;
+            for entry in TreeRefIter::from_bytes(data, self.object_hash()) {
+                let entry = entry.context(Kind::Corrupt, || format!("the tree '{current}' is malformed"))?;
+                if entry.filename == component {
+                    found = Some((u32::from(entry.mode.value()), entry.oid.to_owned()));
+                    break;
+                }
+            }
+            let Some((mode, id)) = found else { return Ok(None) };
+            if components.peek().is_none() {
+                return Ok(Some((mode, id)));
+            }
+            if mode != 0o40_000 {
+                return Ok(None);
+            }
+            current = id;
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,81 @@
+//! Runs git where gix cannot: reftable, the user's index, editors.
+
+use std::{
+    ffi::OsStr,
+    io::Write as _,
+    process::{Command, Output, Stdio},
+};
+
+use bstr::{BString, ByteSlice as _};
+
+use super::Repo;
+use crate::error::{Context as _, Error, Kind, Result};
+
+/// Variables that redirect git to another repository or index.
+const REDIRECTIONS: [&str; 8] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+];
+
+impl Repo {
+    /// Returns a git command on this repository and worktree, run at the worktree's root.
+    ///
+    /// It never fetches, never asks, speaks English, and takes no optional locks.
+    pub(crate) fn git(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
+        #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
+        let mut command = Command::new("git");
+        if !self.honours_environment {
+            for name in REDIRECTIONS {
+                command.env_remove(name);
+            }
+        }
+        command
+            .args(arguments)
+            .current_dir(self.worktree_root())
+            .env("GIT_DIR", self.git_dir())
+            .env("GIT_WORK_TREE", self.worktree_root())
+            .env("LC_ALL", "C")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs git with `arguments` and returns its standard output.
+    ///
+    /// # Errors
+    /// If git cannot be started or exits with another code than 0; the cause is what it said.
+    pub(crate) fn run_git(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<BString> {
+        let output = self.try_git(arguments, input)?;
+        if output.status.success() {
+            return Ok(output.stdout.into());
+        }
+        let said = output.stderr.trim().to_str_lossy().into_owned();
+        Err(Error::internal(format!("'git {}' failed", arguments.join(" "))).with_cause(said))
+    }
+
+    /// Runs git with `arguments` and returns its status and output, whatever the status.
+    pub(crate) fn try_git(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Output> {
+        let mut command = self.git(arguments);
+        let what = || format!("cannot run 'git {}'", arguments.join(" "));
+        let Some(input) = input else { return command.output().context(Kind::Internal, what) };
+        let mut child = command.stdin(Stdio::piped()).spawn().context(Kind::Internal, what)?;
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        std::thread::scope(|scope| {
+            // Written beside the read, or both ends wait for each other once the pipes are full. A git that stops
+            // reading early says why by its status.
+            scope.spawn(move || drop(stdin.write_all(input)));
+            child.wait_with_output()
+        })
+        .context(Kind::Internal, what)
+    }
+}

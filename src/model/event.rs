@@ -1,0 +1,85 @@
+//! What an operation tells the world when it is done.
+
+use serde::Serialize;
+
+/// One line of `events.jsonl`, and what a subscriber receives. Numbers of paths are counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A shadow was begun.
+    Initialize {
+        /// The worktree's id.
+        worktree: String,
+        /// The commit it stands on, or `unborn`.
+        base: String,
+        /// True if this worktree had no checkpoint before.
+        created: bool,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// A checkpoint was taken.
+    Checkpoint {
+        /// The checkpoint or base commit before it.
+        from: String,
+        /// The new checkpoint.
+        to: String,
+        /// Who made the change.
+        contributor: String,
+        /// The agent's session.
+        session: Option<String>,
+        /// How many paths changed.
+        paths: usize,
+        /// True if it is now the verified checkpoint.
+        verified: bool,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// A checkpoint was put back.
+    Restore {
+        /// The checkpoint put back.
+        to: String,
+        /// How many paths were written.
+        written: usize,
+        /// How many were deleted.
+        deleted: usize,
+        /// How many were left alone because they are not the checkpoint's to change.
+        kept: usize,
+        /// How many were left alone because they changed under way or are in the way.
+        conflicts: usize,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// A shadow was set aside.
+    Reset {
+        /// Where it is now.
+        archive: String,
+        /// Its last checkpoint.
+        tip: String,
+        /// How many checkpoints it holds.
+        checkpoints: usize,
+    },
+    /// A checkpoint became the verified one, or the mark was taken away.
+    Verify {
+        /// The checkpoint; none if the mark was taken away.
+        id: Option<String>,
+    },
+    /// Paths were left out of a checkpoint.
+    Skip {
+        /// How many.
+        paths: usize,
+        /// The checkpoint.
+        to: Option<String>,
+    },
+    /// Archived shadows were dropped.
+    Prune {
+        /// How many.
+        dropped: usize,
+    },
+    /// An operation failed.
+    Error {
+        /// Which.
+        operation: String,
+        /// Why.
+        message: String,
+    },
+}

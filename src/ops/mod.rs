@@ -1,0 +1,49 @@
+//! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
+
+use std::path::Path;
+
+use crate::{config::Settings, error::Result, git::Repo, model::event::Event, state};
+
+/// A repository with the settings that hold in it: what every operation works on.
+pub struct Context {
+    /// The repository.
+    pub repo: Repo,
+    /// The settings.
+    pub settings: Settings,
+    subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
+}
+
+/// Is told of every operation; for editors and orchestrators that embed this crate.
+pub trait Subscriber {
+    /// Called after the operation that `event` tells of, on its thread.
+    fn event(&self, event: &Event);
+}
+
+impl Context {
+    /// Opens the repository that `dir` is in with default settings, whatever the environment says.
+    pub fn open(dir: &Path) -> Result<Self> {
+        Ok(Self::new(Repo::open(dir)?, Settings::default()))
+    }
+
+    /// Returns the context of `repo` with `settings`.
+    pub fn new(repo: Repo, settings: Settings) -> Self {
+        Self { repo, settings, subscribers: Vec::new() }
+    }
+
+    /// Lets `subscriber` know of every operation from now on.
+    pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber + Send + Sync>) {
+        self.subscribers.push(subscriber);
+    }
+
+    /// Appends `event` to the log and tells the subscribers.
+    pub(crate) fn emit(&self, event: &Event) {
+        let worktree = self.repo.worktree_id().to_string();
+        if let Err(error) = state::events::append(self.repo.common_dir(), &worktree, event) {
+            // The operation is done; a log that cannot be written must not undo that.
+            tracing::warn!(%error, "event not logged");
+        }
+        for subscriber in &self.subscribers {
+            subscriber.event(event);
+        }
+    }
+}

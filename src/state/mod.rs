@@ -1,0 +1,34 @@
+//! Our own files below `<git-dir>/checkpoint` and `<common-dir>/checkpoint`; the only door to them.
+
+pub mod events;
+pub mod lock;
+
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use crate::error::{Context as _, Kind, Result};
+
+/// Returns our directory inside the git directory `git_dir` (a worktree's or the common one).
+pub fn directory(git_dir: &Path) -> PathBuf {
+    git_dir.join("checkpoint")
+}
+
+/// Creates our directory inside `git_dir` if need be, and returns it.
+pub fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
+    let directory = directory(git_dir);
+    std::fs::create_dir_all(&directory)
+        .context(Kind::Internal, || format!("cannot create '{}'", directory.display()))?;
+    Ok(directory)
+}
+
+/// Replaces the file `path` by `content` so that readers see the old or the new content, never a part.
+pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
+    let what = || format!("cannot write '{}'", path.display());
+    let directory = path.parent().expect("our files are in a directory");
+    let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory).context(Kind::Internal, what)?;
+    file.write_all(content).context(Kind::Internal, what)?;
+    file.persist(path).context(Kind::Internal, what)?;
+    Ok(())
+}
