@@ -2,9 +2,14 @@
 //!
 //! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
 
+mod filter;
+mod ignore;
 pub mod objects;
+mod pack;
 pub mod process;
 pub mod refs;
+pub(crate) mod stat_cache;
+mod user_index;
 
 mod environment;
 

@@ -1,0 +1,152 @@
+//! Conversions between worktree and repository: line endings, `ident`, encodings, filter commands (gitattributes(5)).
+
+use std::cell::OnceCell;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{
+    ObjectId,
+    filter::plumbing::{Pipeline, pipeline::CrlfRoundTripCheck, pipeline::convert},
+    objs::Find as _,
+    worktree::{Stack, stack::state::attributes::Source},
+};
+
+use super::Repo;
+use crate::error::{Context as _, Kind, Result};
+
+/// The conversions that attributes and settings ask for.
+pub(crate) struct Filters<'r> {
+    repo: &'r Repo,
+    pipeline: Pipeline,
+    attributes: Stack,
+    /// The user's index, read only if a file with CRLF asks whether it is stored so.
+    index: OnceCell<Option<gix::index::File>>,
+}
+
+impl<'r> Filters<'r> {
+    /// Returns the conversions by the `.gitattributes` of the worktree.
+    pub(crate) fn for_worktree(repo: &'r Repo) -> Result<Self> {
+        Self::new(repo, &gix::index::State::new(repo.object_hash()), Source::WorktreeThenIdMapping)
+    }
+
+    /// Returns the conversions by the `.gitattributes` of the tree `tree_id`, for `paths` only.
+    pub(crate) fn for_tree(repo: &'r Repo, tree_id: ObjectId, paths: &[BString]) -> Result<Self> {
+        Self::new(repo, &super::ignore::files_of_tree(repo, tree_id, paths, ".gitattributes")?, Source::IdMapping)
+    }
+
+    fn new(repo: &'r Repo, files: &gix::index::State, source: Source) -> Result<Self> {
+        let what = || "cannot read the git attributes".into();
+        let attributes = repo.inner.attributes_only(files, source).context(Kind::User, what)?.detach();
+        let mut options = gix::filter::Pipeline::options(&repo.inner).context(Kind::User, what)?;
+        // A checkpoint must not fail because a commit would be warned about; raw bytes are kept where it matters.
+        options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
+        let context = repo.inner.command_context().context(Kind::User, what)?;
+        let pipeline = Pipeline::new(context, repo.object_hash(), options);
+        Ok(Self { repo, pipeline, attributes, index: OnceCell::new() })
+    }
+
+    /// Returns `bytes` of the file `path` as git would store them; none if they stay as they are.
+    ///
+    /// # Errors
+    /// If a filter command fails, whether git calls it required or not.
+    pub(crate) fn to_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        let what = || format!("cannot convert '{path}' for storing");
+        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        let (repo, index) = (self.repo, &self.index);
+        let outcome = self
+            .pipeline
+            .convert_to_git(
+                bytes,
+                &gix::path::from_bstr(path).context(Kind::Internal, what)?,
+                &mut |_, attributes| {
+                    platform.matching_attributes(attributes);
+                },
+                &mut |buffer| {
+                    let index = index.get_or_init(|| repo.user_index().ok().flatten());
+                    let entry = index.as_ref().and_then(|index| index.entry_by_path(path));
+                    let Some(entry) = entry else { return Ok(None) };
+                    Ok(repo.inner.objects.try_find(&entry.id, buffer)?.map(drop))
+                },
+            )
+            .context(Kind::User, what)?;
+        let converted = match outcome {
+            convert::ToGitOutcome::Unchanged(_) => return Ok(None),
+            convert::ToGitOutcome::Buffer(buffer) => buffer.to_vec(),
+            convert::ToGitOutcome::Process(mut read) => {
+                let mut buffer = Vec::with_capacity(bytes.len());
+                std::io::Read::read_to_end(&mut read, &mut buffer).context(Kind::User, what)?;
+                buffer
+            }
+        };
+        Ok((converted != bytes).then_some(converted))
+    }
+
+    /// Returns the stored `blob` as it belongs into the worktree at `path`; none if it stays as it is.
+    pub(crate) fn to_worktree(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
+        let what = || format!("cannot convert '{path}' for the worktree");
+        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        let options = convert::to_worktree::Options::default();
+        let mut outcome = self
+            .pipeline
+            .convert_to_worktree(
+                blob,
+                path,
+                &mut |_, attributes| {
+                    platform.matching_attributes(attributes);
+                },
+                options,
+            )
+            .context(Kind::User, what)?;
+        if !outcome.is_changed() {
+            return Ok(None);
+        }
+        let mut converted = Vec::with_capacity(blob.len());
+        std::io::Read::read_to_end(&mut outcome, &mut converted).context(Kind::User, what)?;
+        Ok(Some(converted))
+    }
+
+    /// Returns the bytes to keep beside the stored ones, if those would not come back as `bytes` by themselves.
+    ///
+    /// `stored` is what [`to_git`](Self::to_git) made of `bytes`.
+    pub(crate) fn needs_raw(&mut self, path: &BStr, bytes: &[u8], stored: Option<&[u8]>) -> Result<bool> {
+        if stored.is_some() && self.is_content_addressed(path)? {
+            return Ok(false);
+        }
+        let back = self.to_worktree(path, stored.unwrap_or(bytes))?;
+        Ok(back.as_deref().or(stored).is_some_and(|back| back != bytes))
+    }
+
+    /// Returns true for Git LFS: its pointer names the very bytes, so asking the filter to bring them back would
+    /// only copy a large file.
+    fn is_content_addressed(&mut self, path: &BStr) -> Result<bool> {
+        let what = || format!("cannot read the attributes of '{path}'");
+        let mut outcome = self.attributes.selected_attribute_matches(["filter"]);
+        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        platform.matching_attributes(&mut outcome);
+        let is_lfs =
+            outcome.iter_selected().any(|found| found.assignment.state.as_bstr().is_some_and(|name| name == "lfs"));
+        Ok(is_lfs)
+    }
+}
+
+impl Repo {
+    /// Returns true if settings or attributes may convert any file, so that bytes in the worktree may differ from
+    /// what git stored even where git sees no change. `attribute_files` are the ids of all `.gitattributes` blobs.
+    pub(crate) fn may_convert(&self, attribute_files: &[ObjectId]) -> Result<bool> {
+        if self
+            .config_value("core.autocrlf")
+            .is_some_and(|value| !matches!(value.as_slice(), b"false" | b"no" | b"off" | b"0"))
+        {
+            return Ok(true);
+        }
+        let mut files: Vec<Vec<u8>> = Vec::new();
+        for id in attribute_files {
+            files.push(self.read_blob(*id)?);
+        }
+        let mut paths =
+            self.inner.attribute_global_paths().context(Kind::User, || "cannot find the global attributes".into())?;
+        paths.push(self.common_dir().join("info/attributes"));
+        files.extend(paths.iter().filter_map(|path| std::fs::read(path).ok()));
+        let words = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
+        Ok(files.iter().any(|file| words.iter().any(|word| file.contains_str(word))))
+    }
+}

@@ -1,0 +1,77 @@
+//! Ignore rules (gitignore(5)), of the worktree or of a tree.
+
+use std::collections::BTreeSet;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{
+    ObjectId,
+    index::entry::{Flags, Mode as IndexMode},
+    worktree::{Stack, stack::state::ignore::Source},
+};
+
+use super::Repo;
+use crate::error::{Context as _, Kind, Result};
+
+/// Tells whether an untracked path is ignored.
+pub(crate) struct Excludes<'r> {
+    repo: &'r Repo,
+    stack: Stack,
+}
+
+impl<'r> Excludes<'r> {
+    /// Returns the rules of the worktree, with the patterns `extra` on top.
+    pub(crate) fn for_worktree(repo: &'r Repo, extra: &[String]) -> Result<Self> {
+        let none = gix::index::State::new(repo.object_hash());
+        Self::new(repo, &none, extra, Source::WorktreeThenIdMappingIfNotSkipped)
+    }
+
+    /// Returns the rules as the tree `tree_id` has them, for `paths` only, with the patterns `extra` on top.
+    pub(crate) fn for_tree(repo: &'r Repo, tree_id: ObjectId, paths: &[BString], extra: &[String]) -> Result<Self> {
+        Self::new(repo, &files_of_tree(repo, tree_id, paths, ".gitignore")?, extra, Source::IdMapping)
+    }
+
+    fn new(repo: &'r Repo, files: &gix::index::State, extra: &[String], source: Source) -> Result<Self> {
+        let what = || "cannot read the ignore rules".into();
+        let parse = repo.inner.ignore_pattern_parser().context(Kind::User, what)?;
+        let extra =
+            (!extra.is_empty()).then(|| gix::ignore::Search::from_overrides(extra.iter().map(String::as_str), parse));
+        let stack = repo.inner.excludes(files, extra, source).context(Kind::User, what)?.detach();
+        Ok(Self { repo, stack })
+    }
+
+    /// Returns true if the rules ignore `path`, or a directory it is in.
+    pub(crate) fn is_ignored(&mut self, path: &BStr, is_directory: bool) -> Result<bool> {
+        let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
+        let platform = self
+            .stack
+            .at_entry(path, Some(mode), &self.repo.inner.objects)
+            .context(Kind::Internal, || format!("cannot tell whether '{path}' is ignored"))?;
+        Ok(platform.is_excluded())
+    }
+}
+
+/// Returns an index of the files called `name` in the directories of the tree `tree_id` that lead to `paths`.
+pub(super) fn files_of_tree(
+    repo: &Repo,
+    tree_id: ObjectId,
+    paths: &[BString],
+    name: &str,
+) -> Result<gix::index::State> {
+    let mut directories: BTreeSet<&[u8]> = BTreeSet::from([&b""[..]]);
+    for path in paths {
+        for at in path.find_iter("/") {
+            directories.insert(&path[..=at]);
+        }
+    }
+    let mut state = gix::index::State::new(repo.object_hash());
+    for directory in directories {
+        let mut path = BString::from(directory);
+        path.extend_from_slice(name.as_bytes());
+        if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())? {
+            let stat = gix::index::entry::Stat::default();
+            state.dangerously_push_entry(stat, leaf.id, Flags::empty(), IndexMode::FILE, path.as_bstr());
+        }
+    }
+    state.sort_entries();
+    Ok(state)
+}

@@ -1,0 +1,265 @@
+//! Writes one pack with its index: many new objects in two files instead of one file each.
+//!
+//! Formats: gitformat-pack(5), pack version 2 and index version 2. Entries are whole objects or `OFS_DELTA`s against
+//! an earlier entry of the same pack.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use flate2::{Compression, Crc, write::ZlibEncoder};
+use gix::{ObjectId, objs::Kind as ObjectKind};
+
+use crate::error::{Context as _, Error, Kind, Result};
+
+/// Where an object is in the pack being written.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    id: ObjectId,
+    offset: u64,
+    crc: u32,
+}
+
+/// A pack being written to a temporary file; dropped unfinished, it leaves nothing.
+pub(super) struct PackWriter {
+    directory: PathBuf,
+    hash: gix::hash::Kind,
+    file: BufWriter<tempfile::NamedTempFile>,
+    offset: u64,
+    entries: Vec<Written>,
+}
+
+const HEADER_LENGTH: u64 = 12;
+/// Fast rather than small: git recompresses when it repacks, and a save is waited for.
+pub(super) const LEVEL: Compression = Compression::fast();
+
+/// Returns `data` as a zlib stream.
+pub(super) fn deflate(data: &[u8]) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::with_capacity(data.len() / 2 + 64), LEVEL);
+    encoder.write_all(data).and_then(|()| encoder.finish()).expect("writing to memory does not fail")
+}
+
+impl PackWriter {
+    /// Begins a pack in the object directory `objects`.
+    pub(super) fn begin(objects: &Path, hash: gix::hash::Kind) -> Result<Self> {
+        let directory = objects.join("pack");
+        let what = || format!("cannot create a pack in '{}'", directory.display());
+        std::fs::create_dir_all(&directory).context(Kind::Internal, what)?;
+        // git's own prefix: `git gc` sweeps what a crash leaves.
+        let file =
+            tempfile::Builder::new().prefix("tmp_pack_").tempfile_in(&directory).context(Kind::Internal, what)?;
+        let mut writer =
+            Self { directory, hash, file: BufWriter::with_capacity(1 << 16, file), offset: 0, entries: Vec::new() };
+        writer.write(&[0; HEADER_LENGTH as usize])?;
+        Ok(writer)
+    }
+
+    /// Returns how many objects were added.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Appends the object `id` of `size` bytes, whose zlib stream is `deflated`.
+    pub(super) fn add(&mut self, id: ObjectId, kind: ObjectKind, size: usize, deflated: &[u8]) -> Result<u64> {
+        let code = match kind {
+            ObjectKind::Commit => 1,
+            ObjectKind::Tree => 2,
+            ObjectKind::Blob => 3,
+            ObjectKind::Tag => 4,
+        };
+        self.add_entry(id, &entry_header(code, size), deflated)
+    }
+
+    /// Appends the object `id` as `delta` (not deflated) against the entry at `base_offset`.
+    pub(super) fn add_delta(&mut self, id: ObjectId, base_offset: u64, delta: &[u8]) -> Result<u64> {
+        let mut header = entry_header(6, delta.len());
+        header.extend_from_slice(&offset_varint(self.offset - base_offset));
+        self.add_entry(id, &header, &deflate(delta))
+    }
+
+    /// Appends all entries of the finished pack `path` as they are; `entries` are their ids, offsets and checksums.
+    pub(super) fn copy_from(&mut self, path: &Path, entries: &[(ObjectId, u64, u32)]) -> Result<()> {
+        let what = || format!("cannot read '{}'", path.display());
+        let bytes = std::fs::read(path).context(Kind::Internal, what)?;
+        let body = HEADER_LENGTH as usize..bytes.len().saturating_sub(self.hash.len_in_bytes());
+        let body = bytes.get(body).ok_or_else(|| Error::corrupt(what()))?;
+        // Offsets stay valid: the copied entries begin where they began there.
+        debug_assert_eq!(self.offset, HEADER_LENGTH);
+        self.entries.extend(entries.iter().map(|&(id, offset, crc)| Written { id, offset, crc }));
+        self.write(body)
+    }
+
+    fn add_entry(&mut self, id: ObjectId, header: &[u8], deflated: &[u8]) -> Result<u64> {
+        let offset = self.offset;
+        let mut crc = Crc::new();
+        crc.update(header);
+        crc.update(deflated);
+        self.entries.push(Written { id, offset, crc: crc.sum() });
+        self.write(header)?;
+        self.write(deflated)?;
+        Ok(offset)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.offset += bytes.len() as u64;
+        self.file
+            .write_all(bytes)
+            .context(Kind::Internal, || format!("cannot write a pack in '{}'", self.directory.display()))
+    }
+
+    /// Completes pack and index, makes both durable and visible, and returns the pack's path.
+    pub(super) fn finish(mut self) -> Result<PathBuf> {
+        let what = || format!("cannot write a pack in '{}'", self.directory.display());
+        self.file.flush().context(Kind::Internal, what)?;
+        let mut file =
+            self.file.into_inner().map_err(|error| Error::internal(what()).with_cause(error.into_error()))?;
+        let count = u32::try_from(self.entries.len()).context(Kind::Internal, what)?;
+        let mut header = *b"PACK\0\0\0\x02\0\0\0\0";
+        header[8..].copy_from_slice(&count.to_be_bytes());
+        let checksum = (|| {
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(&header)?;
+            let checksum = hash_file(file.as_file_mut(), self.hash)?;
+            file.write_all(checksum.as_slice())?;
+            file.as_file().set_permissions(std::fs::Permissions::from_mode(0o444))?;
+            file.as_file().sync_all()?;
+            Ok::<_, std::io::Error>(checksum)
+        })()
+        .context(Kind::Internal, what)?;
+        let mut index =
+            tempfile::Builder::new().prefix("tmp_idx_").tempfile_in(&self.directory).context(Kind::Internal, what)?;
+        self.entries.sort_by_key(|entry| entry.id);
+        let content = index_content(&self.entries, checksum, self.hash);
+        index.write_all(&content).context(Kind::Internal, what)?;
+        index.as_file().set_permissions(std::fs::Permissions::from_mode(0o444)).context(Kind::Internal, what)?;
+        index.as_file().sync_all().context(Kind::Internal, what)?;
+        let path = self.directory.join(format!("pack-{checksum}.pack"));
+        // The index last: a pack is looked for only where there is an index.
+        file.persist(&path).context(Kind::Internal, what)?;
+        index.persist(path.with_extension("idx")).context(Kind::Internal, what)?;
+        Ok(path)
+    }
+}
+
+/// Returns the hash of the whole file, leaving the position at its end.
+fn hash_file(file: &mut File, hash: gix::hash::Kind) -> std::io::Result<ObjectId> {
+    file.seek(SeekFrom::Start(0))?;
+    let mut hasher = gix::hash::hasher(hash);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return hasher.try_finalize().map_err(std::io::Error::other),
+            length => hasher.update(&buffer[..length]),
+        }
+    }
+}
+
+/// Type and size of an entry: four bits of the size, then seven in each further byte.
+fn entry_header(code: u8, size: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(10);
+    let mut byte = (code << 4) | (size & 0x0f) as u8;
+    let mut rest = size >> 4;
+    while rest != 0 {
+        out.push(byte | 0x80);
+        byte = (rest & 0x7f) as u8;
+        rest >>= 7;
+    }
+    out.push(byte);
+    out
+}
+
+/// The distance to a delta's base: big-endian groups of seven bits, each but the last one less.
+fn offset_varint(mut distance: u64) -> Vec<u8> {
+    let mut out = vec![(distance & 0x7f) as u8];
+    while distance >> 7 != 0 {
+        distance = (distance >> 7) - 1;
+        out.push(0x80 | (distance & 0x7f) as u8);
+    }
+    out.reverse();
+    out
+}
+
+fn index_content(sorted: &[Written], pack_checksum: ObjectId, hash: gix::hash::Kind) -> Vec<u8> {
+    let mut out = b"\xfftOc\0\0\0\x02".to_vec();
+    let mut count = 0u32;
+    let mut rest = sorted.iter().peekable();
+    for first_byte in 0..=255u8 {
+        while rest.next_if(|entry| entry.id.as_slice()[0] == first_byte).is_some() {
+            count += 1;
+        }
+        out.extend_from_slice(&count.to_be_bytes());
+    }
+    for entry in sorted {
+        out.extend_from_slice(entry.id.as_slice());
+    }
+    for entry in sorted {
+        out.extend_from_slice(&entry.crc.to_be_bytes());
+    }
+    let mut large: Vec<u64> = Vec::new();
+    for entry in sorted {
+        let word = u32::try_from(entry.offset).ok().filter(|offset| offset >> 31 == 0).unwrap_or_else(|| {
+            large.push(entry.offset);
+            0x8000_0000 | (large.len() - 1) as u32
+        });
+        out.extend_from_slice(&word.to_be_bytes());
+    }
+    for offset in large {
+        out.extend_from_slice(&offset.to_be_bytes());
+    }
+    out.extend_from_slice(pack_checksum.as_slice());
+    let mut hasher = gix::hash::hasher(hash);
+    hasher.update(&out);
+    let checksum = hasher.try_finalize().expect("our own bytes are no collision attack");
+    out.extend_from_slice(checksum.as_slice());
+    out
+}
+
+/// Returns a delta that makes `target` of `base`: their common beginning and end, and what is between.
+///
+/// Versions of a file or tree differ in one place most of the time; for those this is as small as any delta.
+pub(super) fn delta(base: &[u8], target: &[u8]) -> Vec<u8> {
+    let start = base.iter().zip(target).take_while(|(a, b)| a == b).count();
+    let most = base.len().min(target.len()) - start;
+    let end = base.iter().rev().zip(target.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+    let mut out = Vec::new();
+    size_varint(&mut out, base.len());
+    size_varint(&mut out, target.len());
+    copy(&mut out, 0, start);
+    for piece in target[start..target.len() - end].chunks(127) {
+        out.push(piece.len() as u8);
+        out.extend_from_slice(piece);
+    }
+    copy(&mut out, base.len() - end, end);
+    out
+}
+
+fn size_varint(out: &mut Vec<u8>, mut size: usize) {
+    while size >= 0x80 {
+        out.push((size & 0x7f) as u8 | 0x80);
+        size >>= 7;
+    }
+    out.push(size as u8);
+}
+
+/// Copy instructions: a flag for each byte of offset (4) and length (3) that is not zero.
+fn copy(out: &mut Vec<u8>, mut offset: usize, mut length: usize) {
+    const LONGEST: usize = 0xff_ffff;
+    while length > 0 {
+        let piece = length.min(LONGEST);
+        let at = out.len();
+        out.push(0x80);
+        for (bit, byte) in
+            (offset as u32).to_le_bytes().into_iter().chain((piece as u32).to_le_bytes()).take(7).enumerate()
+        {
+            if byte != 0 {
+                out[at] |= 1 << bit;
+                out.push(byte);
+            }
+        }
+        offset += piece;
+        length -= piece;
+    }
+}

@@ -1,0 +1,46 @@
+//! The user's index: read, never written.
+
+use std::os::unix::fs::MetadataExt as _;
+
+use gix::{ObjectId, index::File};
+
+use super::Repo;
+use crate::error::{Context as _, Kind, Result};
+
+/// What tells one version of an index file from another without reading it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct IndexIdentity {
+    /// Modification time, seconds and nanoseconds.
+    pub(crate) mtime: (i64, u32),
+    /// Change time, seconds and nanoseconds.
+    pub(crate) ctime: (i64, u32),
+    /// Bytes.
+    pub(crate) size: u64,
+    /// Inode number.
+    pub(crate) inode: u64,
+}
+
+impl Repo {
+    /// Returns the user's index as it is now; none if there is no file yet.
+    pub(crate) fn user_index(&self) -> Result<Option<File>> {
+        let path = self.inner.index_path();
+        if !path.exists() {
+            return Ok(None);
+        }
+        let options = gix::index::decode::Options::default();
+        File::at(&path, self.object_hash(), true, options)
+            .map(Some)
+            .context(Kind::Corrupt, || format!("cannot read the index '{}'", path.display()))
+    }
+
+    /// Returns the identity of the user's index file; the default if there is none.
+    pub(crate) fn user_index_identity(&self) -> IndexIdentity {
+        let Ok(metadata) = std::fs::metadata(self.inner.index_path()) else { return IndexIdentity::default() };
+        IndexIdentity {
+            mtime: (metadata.mtime(), u32::try_from(metadata.mtime_nsec()).unwrap_or(0)),
+            ctime: (metadata.ctime(), u32::try_from(metadata.ctime_nsec()).unwrap_or(0)),
+            size: metadata.size(),
+            inode: metadata.ino(),
+        }
+    }
+}
