@@ -115,6 +115,23 @@ impl<'r> Filters<'r> {
         Ok(back.as_deref().or(stored).is_some_and(|back| back != bytes))
     }
 
+    /// Returns true if an attribute of `path` may convert its bytes in a way that is not exactly reversed.
+    pub(crate) fn applies_to(&mut self, path: &BStr) -> Result<bool> {
+        let what = || format!("cannot read the attributes of '{path}'");
+        let mut outcome = self.attributes.selected_attribute_matches(CONVERTING);
+        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        platform.matching_attributes(&mut outcome);
+        let converts = outcome.iter_selected().any(|found| {
+            use gix::attrs::StateRef;
+            match found.assignment.state {
+                StateRef::Unspecified | StateRef::Unset => false,
+                StateRef::Set => true,
+                StateRef::Value(value) => value.as_bstr() != "lfs",
+            }
+        });
+        Ok(converts)
+    }
+
     /// Returns true for Git LFS: its pointer names the very bytes, so asking the filter to bring them back would
     /// only copy a large file.
     fn is_content_addressed(&mut self, path: &BStr) -> Result<bool> {
@@ -128,8 +145,17 @@ impl<'r> Filters<'r> {
     }
 }
 
+/// The attributes that convert bytes, gitattributes(5).
+const CONVERTING: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
+
 impl Repo {
-    /// Returns true if settings or attributes may convert any file, so that bytes in the worktree may differ from
+    /// Returns true if `core.autocrlf` is on.
+    pub(crate) fn converts_line_endings(&self) -> bool {
+        let is_off = |value: &[u8]| ["false", "no", "off", "0", ""].iter().any(|off| value.eq_ignore_ascii_case(off.as_bytes()));
+        self.config_value("core.autocrlf").is_some_and(|value| !is_off(&value))
+    }
+
+    /// Returns true if attributes may convert any file, so that bytes in the worktree may differ from
     /// what git stored even where git sees no change. `attribute_files` are the ids of all `.gitattributes` blobs.
     pub(crate) fn may_convert(&self, attribute_files: &[ObjectId]) -> Result<bool> {
         if self
@@ -146,7 +172,6 @@ impl Repo {
             self.inner.attribute_global_paths().context(Kind::User, || "cannot find the global attributes".into())?;
         paths.push(self.common_dir().join("info/attributes"));
         files.extend(paths.iter().filter_map(|path| std::fs::read(path).ok()));
-        let words = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
-        Ok(files.iter().any(|file| words.iter().any(|word| file.contains_str(word))))
+        Ok(files.iter().any(|file| CONVERTING.iter().any(|word| file.contains_str(word))))
     }
 }

@@ -2,13 +2,23 @@
 //!
 //! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
 
-mod filter;
-mod ignore;
+pub(crate) mod beneath;
+mod capture;
+pub(crate) mod filter;
+mod fold;
+pub(crate) mod ignore;
 pub mod objects;
+mod index_tree;
+pub(crate) mod new_objects;
 mod pack;
 pub mod process;
 pub mod refs;
 pub(crate) mod stat_cache;
+mod scan;
+pub(crate) mod untracked;
+mod seed;
+pub(crate) mod side;
+pub(crate) mod snapshot;
 mod user_index;
 
 mod environment;

@@ -1,0 +1,256 @@
+//! Reads changed files: bytes as git would store them, the same file twice never.
+
+use std::{
+    os::fd::OwnedFd,
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+};
+
+use bstr::{BStr, ByteSlice as _};
+use gix::{ObjectId, objs::Kind as ObjectKind};
+use rustix::{fs::OFlags, io::Errno};
+
+use super::{
+    Repo, beneath,
+    filter::Filters,
+    new_objects::{NewObjects, Prepared, Target, id_of},
+    scan::Candidate,
+    stat_cache::Stat,
+    untracked::open_root,
+};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::change::Mode,
+};
+
+/// From this many files on, reading is shared between threads.
+const PARALLEL_FROM: usize = 16;
+/// How often a file that changes while it is read is read again before it counts as racy.
+const ATTEMPTS: usize = 3;
+
+/// A file as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct Content {
+    /// The blob.
+    pub(crate) id: ObjectId,
+    /// The blob with the exact bytes, if the stored ones do not come back as they were.
+    pub(crate) raw_id: Option<ObjectId>,
+    /// What the file was while it was read.
+    pub(crate) stat: Stat,
+    /// What it is to git.
+    pub(crate) mode: Mode,
+    /// True if it changed under our hands.
+    pub(crate) is_torn: bool,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Debug)]
+pub(crate) enum Captured {
+    /// It was read.
+    Content(Content),
+    /// It is gone.
+    Gone,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// Reads all of `candidates`, adds what is new to `objects` and returns what became of each, in the same order.
+pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewObjects<'_>) -> Result<Vec<Captured>> {
+    let mut results: Vec<Option<Captured>> = vec![None; candidates.len()];
+    let target = objects.target();
+    if candidates.len() < PARALLEL_FROM {
+        let mut reader = Reader::new(repo, target)?;
+        for (at, candidate) in candidates.iter().enumerate() {
+            let (captured, prepared) = reader.read(candidate)?;
+            prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
+            results[at] = Some(captured);
+        }
+    } else {
+        let next = AtomicUsize::new(0);
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
+        let shared = repo.inner.clone().into_sync();
+        // A short queue keeps what is read but not yet stored within bounds.
+        let (sender, receiver) = mpsc::sync_channel(32);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                let (sender, next, shared) = (sender.clone(), &next, &shared);
+                let facts = repo.for_thread();
+                scope.spawn(move || {
+                    let repo = facts.open(shared);
+                    read_all(&repo, candidates, target, next, &sender);
+                });
+            }
+            drop(sender);
+            for message in receiver {
+                let (at, captured, prepared) = message?;
+                prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
+                results[at] = Some(captured);
+            }
+            Ok::<_, Error>(())
+        })?;
+    }
+    results.into_iter().map(|result| result.ok_or_else(|| Error::internal("a file was not read"))).collect()
+}
+
+type Message = Result<(usize, Captured, Vec<Prepared>)>;
+
+fn read_all(repo: &Repo, candidates: &[Candidate], target: Target, next: &AtomicUsize, sender: &mpsc::SyncSender<Message>) {
+    let mut reader = match Reader::new(repo, target) {
+        Ok(reader) => reader,
+        Err(error) => return drop(sender.send(Err(error))),
+    };
+    loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some(candidate) = candidates.get(at) else { return };
+        let message = reader.read(candidate).map(|(captured, prepared)| (at, captured, prepared));
+        // The receiver hangs up at the first error.
+        if sender.send(message).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads files of one repository.
+pub(crate) struct Reader<'r> {
+    repo: &'r Repo,
+    root: OwnedFd,
+    filters: Filters<'r>,
+    target: Target,
+    keeps_mode: bool,
+    has_symlinks: bool,
+}
+
+impl<'r> Reader<'r> {
+    pub(crate) fn new(repo: &'r Repo, target: Target) -> Result<Self> {
+        Ok(Self {
+            repo,
+            root: open_root(repo.worktree_root())?,
+            filters: Filters::for_worktree(repo)?,
+            target,
+            keeps_mode: repo.config_bool("core.fileMode") == Some(false),
+            has_symlinks: repo.config_bool("core.symlinks") != Some(false),
+        })
+    }
+
+    /// Returns what became of `candidate`, and the objects that the repository lacks.
+    pub(crate) fn read(&mut self, candidate: &Candidate) -> Result<(Captured, Vec<Prepared>)> {
+        let path = candidate.path.as_bstr();
+        if candidate.mode == Mode::Link {
+            return self.read_link(candidate);
+        }
+        let mut is_torn = false;
+        let mut attempt = 0;
+        let (bytes, stat, bits) = loop {
+            attempt += 1;
+            match self.read_file(path) {
+                Ok((bytes, stat, bits, is_whole)) if is_whole || attempt == ATTEMPTS => {
+                    is_torn |= !is_whole;
+                    break (bytes, stat, bits);
+                }
+                Ok(_) => {}
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Ok((Captured::Gone, Vec::new())),
+                Err(Errno::ACCESS | Errno::PERM | Errno::IO) => return Ok((Captured::Unreadable, Vec::new())),
+                Err(cause) => return Err(Error::internal(format!("cannot read '{path}'")).with_cause(cause)),
+            }
+        };
+        let mode = if bits & 0o100 != 0 { Mode::Executable } else { Mode::File };
+        let mut new = Vec::new();
+        // A filter that fails must not cost the file: its exact bytes are kept, and so marked.
+        let (stored, is_raw) = match self.filters.to_git(path, &bytes) {
+            Ok(stored) => {
+                let is_raw = self.filters.needs_raw(path, &bytes, stored.as_deref()).unwrap_or(true);
+                (stored, is_raw)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "stored without conversion");
+                (None, true)
+            }
+        };
+        let id = self.prepare(stored.as_deref().unwrap_or(&bytes), &mut new)?;
+        let raw_id = if is_raw { Some(self.prepare(&bytes, &mut new)?) } else { None };
+        Ok((Captured::Content(Content { id, raw_id, stat, mode, is_torn }), new))
+    }
+
+    fn read_link(&self, candidate: &Candidate) -> Result<(Captured, Vec<Prepared>)> {
+        let path = candidate.path.as_bstr();
+        let target = match rustix::fs::readlinkat(&self.root, path.as_bytes(), Vec::new()) {
+            Ok(target) => target,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::INVAL) => return Ok((Captured::Gone, Vec::new())),
+            Err(Errno::ACCESS) => return Ok((Captured::Unreadable, Vec::new())),
+            Err(cause) => return Err(Error::internal(format!("cannot read the link '{path}'")).with_cause(cause)),
+        };
+        let mut new = Vec::new();
+        let id = self.prepare(target.as_bytes(), &mut new)?;
+        let content = Content { id, raw_id: None, stat: candidate.stat, mode: Mode::Link, is_torn: false };
+        Ok((Captured::Content(content), new))
+    }
+
+    /// Returns bytes, stat and mode bits of a file, and whether it stood still meanwhile.
+    fn read_file(&self, path: &BStr) -> rustix::io::Result<(Vec<u8>, Stat, u32, bool)> {
+        // Without NONBLOCK, a FIFO that takes the file's place would be waited for.
+        let fd = beneath::open(&self.root, path, OFlags::RDONLY | OFlags::NONBLOCK)?;
+        let before = rustix::fs::fstat(&fd)?;
+        if rustix::fs::FileType::from_raw_mode(before.st_mode) != rustix::fs::FileType::RegularFile {
+            return Err(Errno::NXIO);
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(before.st_size).unwrap_or(0) + 1);
+        let mut file = std::fs::File::from(fd);
+        std::io::Read::read_to_end(&mut file, &mut bytes).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        let after = rustix::fs::fstat(&file)?;
+        let is_whole = Stat::of(&before) == Stat::of(&after);
+        Ok((bytes, Stat::of(&before), before.st_mode, is_whole))
+    }
+
+    fn prepare(&self, data: &[u8], new: &mut Vec<Prepared>) -> Result<ObjectId> {
+        let id = id_of(ObjectKind::Blob, data, self.repo.object_hash())?;
+        if !self.repo.freshen(id) {
+            new.push(Prepared::new(ObjectKind::Blob, data, id, self.target));
+        }
+        Ok(id)
+    }
+
+    /// Returns the mode to store for a file that is `mode` on disk and was `before`, as the file system's limits want.
+    pub(crate) fn stored_mode(&self, mode: Mode, before: Option<Mode>) -> Mode {
+        match (mode, before) {
+            (Mode::File | Mode::Executable, Some(Mode::Link)) if !self.has_symlinks => Mode::Link,
+            (Mode::File | Mode::Executable, Some(before @ (Mode::File | Mode::Executable))) if self.keeps_mode => before,
+            (Mode::Executable, _) if self.keeps_mode => Mode::File,
+            (mode, _) => mode,
+        }
+    }
+}
+
+/// What a thread needs to open its own handle of a repository.
+pub(crate) struct ForThread {
+    root: std::path::PathBuf,
+    worktree_id: bstr::BString,
+    ref_store: super::refs::RefStore,
+    honours_environment: bool,
+}
+
+impl ForThread {
+    fn open(self, shared: &gix::ThreadSafeRepository) -> Repo {
+        let Self { root, worktree_id, ref_store, honours_environment } = self;
+        Repo { inner: shared.to_thread_local(), root, worktree_id, ref_store, honours_environment }
+    }
+}
+
+impl Repo {
+    fn for_thread(&self) -> ForThread {
+        ForThread {
+            root: self.root.clone(),
+            worktree_id: self.worktree_id.clone(),
+            ref_store: self.ref_store,
+            honours_environment: self.honours_environment,
+        }
+    }
+
+    /// Returns what HEAD of the repository in `path` of this worktree points to; none if it is unborn or broken.
+    pub(crate) fn nested_head(&self, path: &BStr) -> Result<Option<ObjectId>> {
+        let path = self.worktree_root().join(gix::path::from_bstr(path).context(Kind::Internal, || "a path".into())?);
+        let Ok(nested) = gix::open(&path) else { return Ok(None) };
+        Ok(nested.head_id().ok().map(gix::Id::detach))
+    }
+}

@@ -1,0 +1,252 @@
+//! Objects that a save makes: kept until all are known, then written so that a crash leaves at most unreferenced ones.
+
+use std::collections::HashMap;
+
+use gix::{
+    ObjectId,
+    objs::{Data, Exists as _, Find, Kind as ObjectKind, Write as _},
+};
+
+use super::{
+    Repo,
+    pack::{PackWriter, deflate},
+};
+use crate::error::{Context as _, Error, Kind, Result};
+
+/// From this many objects on, one pack is written instead of a file for each.
+const PACK_FROM: usize = 64;
+/// Above this many bytes, blobs wait in a temporary pack instead of memory.
+const SPILL_AT: usize = 8 << 20;
+
+/// Where new objects go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// One file an object.
+    Loose,
+    /// One pack for all.
+    Pack,
+    /// Nowhere: only this process sees them, through the repository's object memory.
+    Memory,
+}
+
+impl Target {
+    /// Returns where about `count` new objects go best.
+    pub(crate) fn for_count(count: usize) -> Self {
+        if count >= PACK_FROM { Self::Pack } else { Self::Loose }
+    }
+}
+
+/// An object ready to be stored.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    id: ObjectId,
+    kind: ObjectKind,
+    size: usize,
+    /// As it is for [`Target::Loose`] and [`Target::Memory`], deflated for [`Target::Pack`].
+    data: Vec<u8>,
+}
+
+impl Prepared {
+    /// Hashes `data`, and deflates it if `target` wants that. Costs time, needs no repository: fit for threads.
+    pub(crate) fn new(kind: ObjectKind, data: &[u8], id: ObjectId, target: Target) -> Self {
+        let stored = if target == Target::Pack { deflate(data) } else { data.to_vec() };
+        Self { id, kind, size: data.len(), data: stored }
+    }
+}
+
+/// Returns the id of `data` as an object of `kind`.
+pub(crate) fn id_of(kind: ObjectKind, data: &[u8], hash: gix::hash::Kind) -> Result<ObjectId> {
+    gix::objs::compute_hash(hash, kind, data).context(Kind::Internal, || format!("cannot hash a {kind}"))
+}
+
+/// The objects of one save.
+pub(crate) struct NewObjects<'r> {
+    repo: &'r Repo,
+    target: Target,
+    /// Objects not yet in a temporary pack; trees stay here, as later edits read them.
+    waiting: HashMap<ObjectId, Prepared>,
+    order: Vec<ObjectId>,
+    /// Objects in the temporary pack.
+    spilled: HashMap<ObjectId, ObjectKind>,
+    waiting_bytes: usize,
+    pack: Option<PackWriter>,
+    /// For each new object, the one that it takes the place of: a likely base for a delta.
+    replaced: HashMap<ObjectId, ObjectId>,
+}
+
+impl<'r> NewObjects<'r> {
+    /// Returns an empty set of objects for `repo`, to go to `target`.
+    pub(crate) fn new(repo: &'r Repo, target: Target) -> Self {
+        Self {
+            repo,
+            target,
+            waiting: HashMap::new(),
+            order: Vec::new(),
+            spilled: HashMap::new(),
+            waiting_bytes: 0,
+            pack: None,
+            replaced: HashMap::new(),
+        }
+    }
+
+    /// Returns where the objects go.
+    pub(crate) fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Lets all objects go to one pack; what waits already is deflated.
+    pub(crate) fn switch_to_pack(&mut self) {
+        self.target = Target::Pack;
+        for object in self.waiting.values_mut() {
+            object.data = deflate(&object.data);
+        }
+    }
+
+    /// Adds `data` as an object of `kind`, unless the repository has it, and returns its id.
+    pub(crate) fn add(&mut self, kind: ObjectKind, data: &[u8]) -> Result<ObjectId> {
+        let id = id_of(kind, data, self.repo.object_hash())?;
+        self.add_with_id(kind, data, id)?;
+        Ok(id)
+    }
+
+    /// Adds `data`, whose id as an object of `kind` is `id`, unless the repository has it.
+    pub(crate) fn add_with_id(&mut self, kind: ObjectKind, data: &[u8], id: ObjectId) -> Result<()> {
+        if self.contains(id) || self.repo.freshen(id) {
+            return Ok(());
+        }
+        self.add_prepared(Prepared::new(kind, data, id, self.target))
+    }
+
+    /// Adds an object that was prepared for [`target`](Self::target).
+    pub(crate) fn add_prepared(&mut self, object: Prepared) -> Result<()> {
+        if self.contains(object.id) {
+            return Ok(());
+        }
+        if self.target == Target::Memory {
+            let written = self.repo.inner.objects.write_buf(object.kind, &object.data);
+            return written.map(drop).context(Kind::Internal, || "cannot keep an object in memory".into());
+        }
+        self.waiting_bytes += object.data.len();
+        self.order.push(object.id);
+        self.waiting.insert(object.id, object);
+        if self.target == Target::Pack && self.waiting_bytes > SPILL_AT {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    /// Notes that `new` takes the place of `old`.
+    pub(crate) fn note_replaced(&mut self, new: ObjectId, old: ObjectId) {
+        if new != old && self.waiting.contains_key(&new) {
+            self.replaced.insert(new, old);
+        }
+    }
+
+    fn contains(&self, id: ObjectId) -> bool {
+        self.waiting.contains_key(&id) || self.spilled.contains_key(&id)
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let pack = match &mut self.pack {
+            Some(pack) => pack,
+            None => self.pack.insert(PackWriter::begin(self.repo.inner.objects.store_ref().path(), self.repo.object_hash())?),
+        };
+        let mut kept = Vec::new();
+        for id in self.order.drain(..) {
+            let object = self.waiting.get(&id).expect("ordered objects wait");
+            if object.kind != ObjectKind::Blob {
+                kept.push(id);
+                continue;
+            }
+            pack.add(id, object.kind, object.size, &object.data)?;
+            self.spilled.insert(id, object.kind);
+            self.waiting_bytes -= object.data.len();
+            self.waiting.remove(&id);
+        }
+        self.order = kept;
+        Ok(())
+    }
+
+    /// Writes all objects, durable where git's are: packs are synced, loose objects as git's default has them.
+    pub(crate) fn write(mut self) -> Result<()> {
+        match self.target {
+            Target::Memory => Ok(()),
+            Target::Pack => {
+                if self.order.is_empty() && self.pack.is_none() {
+                    return Ok(());
+                }
+                self.waiting_bytes = SPILL_AT + 1;
+                self.spill()?;
+                let mut pack = self.pack.take().expect("spilling begins a pack");
+                for id in &self.order {
+                    let object = &self.waiting[id];
+                    pack.add(*id, object.kind, object.size, &object.data)?;
+                }
+                pack.finish().map(drop)
+            }
+            Target::Loose => self.write_loose(),
+        }
+    }
+
+    fn write_loose(self) -> Result<()> {
+        let directory = self.repo.inner.objects.store_ref().path().to_owned();
+        let store = gix::odb::loose::Store::at(directory, self.repo.object_hash());
+        let mut log = Vec::with_capacity(self.order.len());
+        for id in &self.order {
+            let object = &self.waiting[id];
+            let stored_id = store
+                .write_buf(object.kind, &object.data)
+                .context(Kind::Internal, || format!("cannot write the {} '{id}'", object.kind))?;
+            if stored_id != *id {
+                return Err(Error::internal(format!("the {} '{id}' was stored as '{stored_id}'", object.kind)));
+            }
+            log.push((*id, self.replaced.get(id).copied()));
+        }
+        self.repo.note_loose(&log);
+        Ok(())
+    }
+}
+
+impl Find for NewObjects<'_> {
+    fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::Result<Option<Data<'a>>> {
+        let Some(object) = self.waiting.get(id) else { return self.repo.inner.objects.try_find(id, buffer) };
+        buffer.clear();
+        if self.target == Target::Pack {
+            let mut decoder = flate2::read::ZlibDecoder::new(object.data.as_slice());
+            std::io::Read::read_to_end(&mut decoder, buffer).expect("our own stream is whole");
+        } else {
+            buffer.extend_from_slice(&object.data);
+        }
+        Ok(Some(Data { kind: object.kind, object_hash: self.repo.object_hash(), data: buffer }))
+    }
+}
+
+impl Repo {
+    /// Returns this repository with a memory for objects, so that a tree of the worktree can be looked at unwritten.
+    pub(crate) fn with_object_memory(&self) -> Self {
+        Self {
+            inner: self.inner.clone().with_object_memory(),
+            root: self.root.clone(),
+            worktree_id: self.worktree_id.clone(),
+            ref_store: self.ref_store,
+            honours_environment: self.honours_environment,
+        }
+    }
+
+    /// Returns true if the object `id` is here, and makes sure that `git gc` takes it for a new one.
+    ///
+    /// An unreferenced object older than two weeks is about to be collected; git touches such a file when it writes
+    /// the same object again, and so must we before we rely on it.
+    pub(crate) fn freshen(&self, id: ObjectId) -> bool {
+        if id.is_empty_blob() || id.is_empty_tree() || !self.inner.objects.exists(&id) {
+            return false;
+        }
+        let hex = id.to_string();
+        let path = self.inner.objects.store_ref().path().join(&hex[..2]).join(&hex[2..]);
+        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+        // No loose file: it is packed, and packs that hold anything referenced are kept whole by default.
+        let _ = rustix::fs::utimensat(rustix::fs::CWD, &path, &times, rustix::fs::AtFlags::empty());
+        true
+    }
+}

@@ -1,0 +1,301 @@
+//! One pass over the worktree beside the stat cache: what is not as it was last captured.
+//!
+//! Directories are read in parallel and merged with the sorted range of known paths below them; a known file costs
+//! one `fstatat`. Nothing is read here, and ignore rules are left to `untracked`.
+
+use std::{
+    os::fd::{AsFd as _, OwnedFd},
+    path::Path,
+    sync::{Arc, Condvar, Mutex},
+};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use rustix::fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags};
+
+use super::stat_cache::{Stat, StatCache};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::change::Mode,
+};
+
+/// A file that must be read to know its content.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    /// Its path.
+    pub(crate) path: BString,
+    /// Its place in the cache, if it is known.
+    pub(crate) position: Option<usize>,
+    /// What it is now.
+    pub(crate) stat: Stat,
+    /// What it is now.
+    pub(crate) mode: Mode,
+}
+
+/// Something in the worktree that the cache does not know.
+#[derive(Clone, Debug)]
+pub(crate) struct Unknown {
+    pub(crate) path: BString,
+    pub(crate) kind: FileType,
+}
+
+/// What a pass found.
+#[derive(Debug, Default)]
+pub(crate) struct Scan {
+    /// Known files whose stat differs.
+    pub(crate) candidates: Vec<Candidate>,
+    /// Places in the cache of paths that are gone.
+    pub(crate) removed: Vec<usize>,
+    /// Places in the cache of submodules and nested repositories that are there.
+    pub(crate) gitlinks: Vec<usize>,
+    /// Files and directories to be told apart by the ignore rules.
+    pub(crate) unknown: Vec<Unknown>,
+    /// Directories with known files that hold a `.git`.
+    pub(crate) git_directories: Vec<BString>,
+    /// Directories that cannot be read; what the cache knows below them stays.
+    pub(crate) unreadable: Vec<BString>,
+    /// Known special files (FIFO, socket, device) where a file was.
+    pub(crate) special: Vec<BString>,
+}
+
+impl Scan {
+    fn absorb(&mut self, mut other: Self) {
+        self.candidates.append(&mut other.candidates);
+        self.removed.append(&mut other.removed);
+        self.gitlinks.append(&mut other.gitlinks);
+        self.unknown.append(&mut other.unknown);
+        self.git_directories.append(&mut other.git_directories);
+        self.unreadable.append(&mut other.unreadable);
+        self.special.append(&mut other.special);
+    }
+
+    fn sort(&mut self) {
+        self.candidates.sort_by(|a, b| a.path.cmp(&b.path));
+        self.removed.sort_unstable();
+        self.gitlinks.sort_unstable();
+        self.unknown.sort_by(|a, b| a.path.cmp(&b.path));
+        self.git_directories.sort();
+        self.unreadable.sort();
+        self.special.sort();
+    }
+}
+
+/// A directory still to be read.
+struct Task {
+    parent: Arc<OwnedFd>,
+    /// Its path with final `/`; empty for the root.
+    path: BString,
+    /// The known paths below it.
+    range: std::ops::Range<usize>,
+}
+
+/// The directories still to be read; threads stop when none is left and nobody can add one.
+struct Queue {
+    state: Mutex<(Vec<Task>, usize)>,
+    changed: Condvar,
+}
+
+/// Compares the worktree at `root` with `cache`.
+///
+/// # Errors
+/// If the root itself cannot be read.
+pub(crate) fn scan(root: &Path, cache: &StatCache) -> Result<Scan> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root_fd = rustix::fs::open(root, flags, AccessMode::empty())
+        .context(Kind::User, || format!("cannot read the worktree '{}'", root.display()))?;
+    let whole = Task { parent: Arc::new(root_fd), path: BString::default(), range: 0..cache.entries().len() };
+    let queue = Queue { state: Mutex::new((vec![whole], 0)), changed: Condvar::new() };
+    // Small worktrees are read before a second thread has started.
+    let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(wanted);
+    let mut total = Scan::default();
+    std::thread::scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(|| queue.work(cache))).collect();
+        total.absorb(queue.work(cache));
+        for helper in helpers {
+            let part = helper.join().map_err(|_| Error::internal("a thread that reads the worktree has panicked"))?;
+            total.absorb(part);
+        }
+        Ok(())
+    })?;
+    total.sort();
+    Ok(total)
+}
+
+impl Queue {
+    fn work(&self, cache: &StatCache) -> Scan {
+        let mut found = Scan::default();
+        let mut new_tasks = Vec::new();
+        loop {
+            let mut state = self.state.lock().expect("no thread panics while holding it");
+            let task = loop {
+                if let Some(task) = state.0.pop() {
+                    break task;
+                }
+                if state.1 == 0 {
+                    self.changed.notify_all();
+                    return found;
+                }
+                state = self.changed.wait(state).expect("no thread panics while holding it");
+            };
+            state.1 += 1;
+            drop(state);
+            visit(cache, task, &mut found, &mut new_tasks);
+            let mut state = self.state.lock().expect("no thread panics while holding it");
+            state.1 -= 1;
+            state.0.append(&mut new_tasks);
+            if state.0.len() > 1 || state.1 == 0 {
+                self.changed.notify_all();
+            } else {
+                self.changed.notify_one();
+            }
+        }
+    }
+}
+
+/// A known file or directory inside the directory being read.
+struct Known<'c> {
+    name: &'c BStr,
+    range: std::ops::Range<usize>,
+    is_directory: bool,
+    is_seen: bool,
+}
+
+/// Returns what the cache knows right below the directory `path`, sorted by name.
+fn known_children<'c>(cache: &'c StatCache, path: &BStr, range: std::ops::Range<usize>) -> Vec<Known<'c>> {
+    let mut children = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let full = cache.path(&cache.entries()[at]);
+        let rest = &full[path.len()..];
+        if let Some(slash) = rest.find_byte(b'/') {
+            let directory = &full[..=path.len() + slash];
+            let length = cache.entries()[at..range.end].partition_point(|entry| cache.path(entry).starts_with(directory));
+            let name = rest[..slash].as_bstr();
+            children.push(Known { name, range: at..at + length, is_directory: true, is_seen: false });
+            at += length;
+        } else {
+            children.push(Known { name: rest.as_bstr(), range: at..at + 1, is_directory: false, is_seen: false });
+            at += 1;
+        }
+    }
+    // `a.b` sorts between the file `a` and the directory `a/`, so the order of paths is not that of names.
+    children.sort_by(|a, b| a.name.cmp(b.name));
+    children
+}
+
+fn visit(cache: &StatCache, task: Task, found: &mut Scan, new_tasks: &mut Vec<Task>) {
+    let Task { parent, path, range } = task;
+    let fd = if path.is_empty() {
+        parent
+    } else {
+        let name = path[..path.len() - 1].rsplit_once_str("/").map_or(&path[..path.len() - 1], |(_, name)| name);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match rustix::fs::openat(parent.as_fd(), name, flags, AccessMode::empty()) {
+            Ok(fd) => Arc::new(fd),
+            Err(_) => return found.unreadable.push(path[..path.len() - 1].into()),
+        }
+    };
+    let mut children = known_children(cache, path.as_bstr(), range);
+    let Ok(directory) = Dir::read_from(fd.as_fd()) else {
+        return found.unreadable.push(path.trim_end_with(|c| c == '/').into());
+    };
+    for item in directory {
+        let Ok(item) = item else {
+            return found.unreadable.push(path.trim_end_with(|c| c == '/').into());
+        };
+        let name = item.file_name().to_bytes().as_bstr();
+        if name == "." || name == ".." {
+            continue;
+        }
+        if name == ".git" {
+            if !path.is_empty() {
+                found.git_directories.push(path[..path.len() - 1].into());
+            }
+            continue;
+        }
+        let mut entry = Item { name, kind: item.file_type(), fd: &fd, path: path.as_bstr() };
+        entry.place(cache, &mut children, found, new_tasks);
+    }
+    for child in children.iter().filter(|child| !child.is_seen) {
+        found.removed.extend(child.range.clone().filter(|at| !cache.entries()[*at].skips_worktree));
+    }
+}
+
+/// One name read from a directory.
+struct Item<'a> {
+    name: &'a BStr,
+    kind: FileType,
+    fd: &'a Arc<OwnedFd>,
+    /// The directory's path with final `/`.
+    path: &'a BStr,
+}
+
+impl Item<'_> {
+    fn full_path(&self) -> BString {
+        let mut path = BString::from(Vec::with_capacity(self.path.len() + self.name.len()));
+        path.extend_from_slice(self.path);
+        path.extend_from_slice(self.name);
+        path
+    }
+
+    /// Puts this name where it belongs: a clean file nowhere, everything else into `found` or `new_tasks`.
+    fn place(&mut self, cache: &StatCache, children: &mut [Known<'_>], found: &mut Scan, new_tasks: &mut Vec<Task>) {
+        let start = children.partition_point(|child| child.name < self.name);
+        let end = start + children[start..].iter().take_while(|child| child.name == self.name).count();
+        let known = &mut children[start..end];
+        if known.is_empty() && self.kind != FileType::Unknown {
+            return found.unknown.push(Unknown { path: self.full_path(), kind: self.kind });
+        }
+        let stat = match rustix::fs::statat(self.fd.as_fd(), self.name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            // Gone since the directory was read: not seen, so removed.
+            Err(rustix::io::Errno::NOENT) => return,
+            Err(_) => {
+                known.iter_mut().for_each(|child| child.is_seen = true);
+                return found.unreadable.push(self.full_path());
+            }
+        };
+        self.kind = FileType::from_raw_mode(stat.st_mode);
+        let Some(child) = known.iter_mut().find(|child| child.is_directory == (self.kind == FileType::Directory)) else {
+            return self.place_swapped(cache, known, found);
+        };
+        child.is_seen = true;
+        if child.is_directory {
+            let mut path = self.full_path();
+            path.push(b'/');
+            return new_tasks.push(Task { parent: Arc::clone(self.fd), path, range: child.range.clone() });
+        }
+        let position = child.range.start;
+        let entry = &cache.entries()[position];
+        let Some(mode) = mode_of(self.kind, stat.st_mode) else {
+            child.is_seen = false;
+            return found.special.push(self.full_path());
+        };
+        let stat = Stat::of(&stat);
+        let is_clean = stat == entry.stat && mode == entry.mode && !entry.is_racy && !entry.id.is_null();
+        if !is_clean {
+            found.candidates.push(Candidate { path: self.full_path(), position: Some(position), stat, mode });
+        }
+    }
+
+    /// A directory where the cache knows a file, or the other way round.
+    fn place_swapped(&self, cache: &StatCache, known: &mut [Known<'_>], found: &mut Scan) {
+        if let Some(gitlink) = known.iter_mut().find(|child| {
+            !child.is_directory && self.kind == FileType::Directory && cache.entries()[child.range.start].mode == Mode::Gitlink
+        }) {
+            gitlink.is_seen = true;
+            return found.gitlinks.push(gitlink.range.start);
+        }
+        found.unknown.push(Unknown { path: self.full_path(), kind: self.kind });
+    }
+}
+
+/// Returns what a file of the type `kind` is to git; none for a directory or special file.
+pub(crate) fn mode_of(kind: FileType, bits: u32) -> Option<Mode> {
+    match kind {
+        FileType::RegularFile if bits & 0o100 != 0 => Some(Mode::Executable),
+        FileType::RegularFile => Some(Mode::File),
+        FileType::Symlink => Some(Mode::Link),
+        _ => None,
+    }
+}

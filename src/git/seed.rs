@@ -1,0 +1,145 @@
+//! The stat cache as the user's index has it: the start of every chain of passes, and again whenever that index changes.
+
+use bstr::ByteSlice as _;
+use gix::{
+    ObjectId,
+    index::{
+        State,
+        entry::{Flags, Mode as IndexMode, Stage},
+    },
+};
+
+use super::{
+    Repo,
+    filter::Filters,
+    index_tree::tree_of_index,
+    new_objects::NewObjects,
+    stat_cache::{Entry, Known, Stat, StatCache},
+    user_index::IndexIdentity,
+};
+use crate::{
+    error::Result,
+    model::{change::Mode, manifest::Unmerged},
+};
+
+/// What the user's index holds beside plain entries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Staged {
+    /// Its tree, without unmerged and intent-to-add entries.
+    pub(crate) tree_id: Option<ObjectId>,
+    /// Unmerged entries.
+    pub(crate) unmerged: Vec<Unmerged>,
+    /// Intent-to-add entries.
+    pub(crate) intent_to_add: Vec<bstr::BString>,
+}
+
+/// Returns the cache that `index` (none: there is no file) makes, and what is staged.
+///
+/// What `before` knows of the same version of a file is taken over. Files that a conversion may have changed are marked
+/// to be read, as only reading tells whether their bytes would come back.
+pub(crate) fn seed(
+    repo: &Repo,
+    index: Option<&State>,
+    identity: IndexIdentity,
+    before: Option<&StatCache>,
+    objects: &mut NewObjects<'_>,
+) -> Result<(StatCache, Staged)> {
+    let mut staged = Staged::default();
+    let mut cache = StatCache { index: identity, ..StatCache::default() };
+    let Some(index) = index else {
+        let empty = repo.empty_tree_id();
+        cache.tree_id = Some(empty);
+        cache.index_tree_id = Some(empty);
+        staged.tree_id = Some(empty);
+        return Ok((cache, staged));
+    };
+    let tree_id = tree_of_index(index, objects)?;
+    let mut converts = Converts::new(repo, index)?;
+    let mut old = before.map(|before| before.entries().iter().peekable());
+    let mut last_path: Option<&[u8]> = None;
+    for entry in index.entries() {
+        let path = entry.path(index);
+        note_special(entry, path, &mut staged);
+        // Stages of one path follow each other; a sparse directory is held by the tree alone.
+        if last_path == Some(path.as_bytes()) || entry.mode == IndexMode::DIR {
+            continue;
+        }
+        last_path = Some(path.as_bytes());
+        let Some(mode) = Mode::from_bits(entry.mode.bits()) else { continue };
+        let is_plain = entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD);
+        let stat = Stat::of_index(&entry.stat);
+        let smudged = stat.size == 0 && !entry.id.is_empty_blob() && matches!(mode, Mode::File | Mode::Executable);
+        let mut known = Known {
+            stat,
+            id: if is_plain { entry.id } else { ObjectId::null(repo.object_hash()) },
+            raw_id: None,
+            mode,
+            is_tracked: true,
+            skips_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
+            is_racy: smudged || stat.is_racy(identity.mtime),
+        };
+        let earlier = before.zip(old.as_mut()).and_then(|(before, old)| {
+            while old.next_if(|entry| before.path(entry) < path).is_some() {}
+            old.peek().copied().filter(|entry| before.path(entry) == path)
+        });
+        match earlier {
+            Some(earlier) if is_same_version(earlier, &known) => {
+                known.raw_id = earlier.raw_id;
+                known.is_racy = false;
+            }
+            _ => known.is_racy |= is_plain && converts.any(path, mode)?,
+        }
+        cache.push(path, known);
+    }
+    cache.tree_id = Some(tree_id);
+    let is_plain = staged.unmerged.is_empty() && staged.intent_to_add.is_empty();
+    cache.index_tree_id = is_plain.then_some(tree_id);
+    staged.tree_id = Some(tree_id);
+    Ok((cache, staged))
+}
+
+fn is_same_version(earlier: &Entry, known: &Known) -> bool {
+    !earlier.is_racy && earlier.stat == known.stat && earlier.id == known.id && earlier.mode == known.mode
+}
+
+fn note_special(entry: &gix::index::Entry, path: &bstr::BStr, staged: &mut Staged) {
+    let stage = match entry.stage() {
+        Stage::Unconflicted => 0,
+        Stage::Base => 1,
+        Stage::Ours => 2,
+        Stage::Theirs => 3,
+    };
+    if stage > 0 {
+        staged.unmerged.push(Unmerged { path: path.to_owned(), stage, mode: entry.mode.bits(), id: entry.id });
+    } else if entry.flags.contains(Flags::INTENT_TO_ADD) {
+        staged.intent_to_add.push(path.to_owned());
+    }
+}
+
+/// Tells which files a conversion may change; asks for attributes only where there can be any.
+struct Converts<'r> {
+    filters: Option<Filters<'r>>,
+    all: bool,
+}
+
+impl<'r> Converts<'r> {
+    fn new(repo: &'r Repo, index: &State) -> Result<Self> {
+        let is_attributes = |path: &bstr::BStr| path == ".gitattributes" || path.ends_with(b"/.gitattributes");
+        let ids: Vec<_> = index
+            .entries()
+            .iter()
+            .filter(|entry| is_attributes(entry.path(index)) && repo.has_object(entry.id))
+            .map(|entry| entry.id)
+            .collect();
+        let all = repo.converts_line_endings();
+        let filters = if all || repo.may_convert(&ids)? { Some(Filters::for_worktree(repo)?) } else { None };
+        Ok(Self { filters, all })
+    }
+
+    fn any(&mut self, path: &bstr::BStr, mode: Mode) -> Result<bool> {
+        match &mut self.filters {
+            Some(filters) if matches!(mode, Mode::File | Mode::Executable) => Ok(self.all || filters.applies_to(path)?),
+            _ => Ok(false),
+        }
+    }
+}

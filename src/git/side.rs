@@ -1,0 +1,100 @@
+//! The side commit of a checkpoint: what its tree cannot hold.
+//!
+//! Its tree has `index/` (the staged tree, if it is not HEAD's), `raw/<path>` (exact bytes where the stored ones do not
+//! come back), `unmerged/<stage>/<path>` (keeps what an unfinished merge needs) and `manifest.toml`.
+
+use bstr::{BString, ByteSlice as _};
+use gix::{
+    ObjectId,
+    objs::{
+        Kind as ObjectKind, Tree,
+        tree::{Entry, EntryMode},
+    },
+};
+
+use super::{
+    Repo,
+    index_tree::write_tree,
+    new_objects::NewObjects,
+    snapshot::{Edit, edit_tree},
+};
+use crate::{
+    error::{Error, Result},
+    model::{change::Mode, manifest::Manifest},
+};
+
+/// What a side commit says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Side {
+    /// The staged tree; none if it is HEAD's.
+    pub(crate) index_tree_id: Option<ObjectId>,
+    /// The tree of exact bytes.
+    pub(crate) raw_tree_id: Option<ObjectId>,
+    /// The tree of unmerged stages.
+    pub(crate) unmerged_tree_id: Option<ObjectId>,
+    /// What no tree can say.
+    pub(crate) manifest: Manifest,
+}
+
+const DIRECTORY: u32 = 0o40_000;
+const FILE: u32 = 0o100_644;
+
+impl Repo {
+    /// Returns what the side commit `id` says.
+    ///
+    /// # Errors
+    /// If its manifest is damaged or of a version that is not known.
+    pub(crate) fn read_side(&self, id: ObjectId) -> Result<Side> {
+        let tree_id = self.tree_of_commit(id)?;
+        let find = |name: &str| Ok::<_, Error>(self.find_entry(tree_id, name.into())?.map(|(_, id)| id));
+        let manifest = match find("manifest.toml")? {
+            Some(blob_id) => {
+                let text = self.read_blob(blob_id)?;
+                let damaged = |cause: String| Error::corrupt(format!("the manifest of '{id}' is damaged")).with_cause(cause);
+                Manifest::from_toml(text.to_str().map_err(|cause| damaged(cause.to_string()))?).map_err(damaged)?
+            }
+            None => Manifest::default(),
+        };
+        Ok(Side { index_tree_id: find("index")?, raw_tree_id: find("raw")?, unmerged_tree_id: find("unmerged")?, manifest })
+    }
+}
+
+/// Returns the tree with `paths` and their blobs, added to `objects`; none if there are none.
+pub(crate) fn tree_of_blobs(repo: &Repo, paths: Vec<(BString, ObjectId)>, objects: &mut NewObjects<'_>) -> Result<Option<ObjectId>> {
+    if paths.is_empty() {
+        return Ok(None);
+    }
+    let edits: Vec<(BString, Edit)> = paths.into_iter().map(|(path, id)| (path, Some((id, Mode::File)))).collect();
+    edit_tree(repo.empty_tree_id(), &edits, objects).map(Some)
+}
+
+/// Returns the tree of the unmerged stages in `manifest`, added to `objects`; none if there are none.
+pub(crate) fn tree_of_unmerged(repo: &Repo, manifest: &Manifest, objects: &mut NewObjects<'_>) -> Result<Option<ObjectId>> {
+    let mut paths = Vec::new();
+    for entry in &manifest.unmerged {
+        let mut path = BString::from(format!("{}/", entry.stage));
+        path.extend_from_slice(&entry.path);
+        paths.push((path, entry.id));
+    }
+    tree_of_blobs(repo, paths, objects)
+}
+
+/// Returns the tree of a side commit that says `side`, added to `objects`; none if there is nothing to say.
+pub(crate) fn write_side_tree(side: &Side, objects: &mut NewObjects<'_>) -> Result<Option<ObjectId>> {
+    let entry = |name: &str, mode: u32, oid: ObjectId| Entry {
+        mode: EntryMode::try_from(mode).expect("a known mode"),
+        filename: name.into(),
+        oid,
+    };
+    let trees = [("index", side.index_tree_id), ("raw", side.raw_tree_id), ("unmerged", side.unmerged_tree_id)];
+    let mut entries: Vec<_> = trees.into_iter().filter_map(|(name, id)| Some(entry(name, DIRECTORY, id?))).collect();
+    if !side.manifest.is_empty() {
+        let id = objects.add(ObjectKind::Blob, side.manifest.to_toml().as_bytes())?;
+        entries.push(entry("manifest.toml", FILE, id));
+    }
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    entries.sort();
+    write_tree(&Tree { entries }, objects).map(Some)
+}

@@ -1,0 +1,313 @@
+//! The worktree as a tree: one pass over everything, or just the paths that are named.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime},
+};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{
+    ObjectId,
+    objs::{
+        Kind as ObjectKind, TreeRef,
+        tree::{Editor, EntryKind},
+    },
+};
+
+use super::{
+    Repo,
+    capture::{Captured, Content, Reader, capture},
+    new_objects::{NewObjects, Target},
+    scan::{Candidate, scan},
+    seed::{Staged, seed},
+    stat_cache::{Known, Stat, StatCache},
+    untracked::{Limits, collect},
+};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::{
+        change::Mode,
+        manifest::{Manifest, Nested, Reason, Skipped},
+    },
+};
+
+/// File times lag behind the clock by up to one tick of the kernel.
+const TICK: Duration = Duration::from_millis(20);
+
+/// The worktree at one moment.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// Its content as `git add -A` would store it.
+    pub(crate) tree_id: ObjectId,
+    /// The tree of the user's index, without unmerged and intent-to-add entries.
+    pub(crate) index_tree_id: ObjectId,
+    /// What the trees cannot say.
+    pub(crate) manifest: Manifest,
+    /// What every path was, for the next pass.
+    pub(crate) cache: StatCache,
+    /// False if the cache says nothing that the one before did not.
+    pub(crate) is_cache_new: bool,
+}
+
+impl Snapshot {
+    /// Returns the paths whose exact bytes are kept beside the tree.
+    pub(crate) fn raw_paths(&self) -> Vec<(BString, ObjectId)> {
+        let entries = self.cache.entries().iter();
+        entries.filter_map(|entry| Some((self.cache.path(entry).to_owned(), entry.raw_id?))).collect()
+    }
+}
+
+/// A change of the tree: none removes the path.
+pub(crate) type Edit = Option<(ObjectId, Mode)>;
+
+/// Takes a snapshot of the whole worktree; `before` is the cache of the last one.
+///
+/// `in_memory` keeps new objects in the repository's object memory instead of collecting them to be written.
+pub(crate) fn full_pass<'r>(
+    repo: &'r Repo,
+    limits: &Limits,
+    before: Option<&StatCache>,
+    in_memory: bool,
+) -> Result<(Snapshot, NewObjects<'r>)> {
+    let started = started();
+    let before = before.filter(|cache| cache.tree_id.is_some_and(|id| repo.has_object(id)));
+    let identity = repo.user_index_identity();
+    let follows_index = before.filter(|cache| {
+        cache.index == identity && cache.index_tree_id.is_some_and(|id| repo.has_object(id)) && identity.mtime < started
+    });
+    let mut objects = NewObjects::new(repo, if in_memory { Target::Memory } else { Target::Loose });
+    let (index, seeded, staged);
+    let cache = if let Some(cache) = follows_index {
+        (index, staged) = (None, Staged { tree_id: cache.index_tree_id, ..Staged::default() });
+        cache
+    } else {
+        index = repo.user_index()?;
+        (seeded, staged) = seed(repo, index.as_deref(), identity, before, &mut objects)?;
+        &seeded
+    };
+    let mut pass = Pass {
+        repo,
+        cache,
+        earlier: [follows_index.is_none().then_some(before).flatten(), None],
+        changes: BTreeMap::new(),
+        manifest: Manifest { unmerged: staged.unmerged, intent_to_add: staged.intent_to_add, ..Manifest::default() },
+        started,
+    };
+    let found = scan(repo.worktree_root(), cache)?;
+    let untracked = collect(repo, cache, before, &found, limits)?;
+    for position in found.removed.iter().chain(&untracked.dropped) {
+        let path = cache.path(&cache.entries()[*position]).to_owned();
+        pass.changes.insert(path, None);
+    }
+    let respects_skip = repo.config_bool("core.sparseCheckout") != Some(true);
+    let is_skipped = |at: Option<usize>| at.is_some_and(|at| untracked.dropped.contains(&at) || (respects_skip && cache.entries()[at].skips_worktree));
+    let candidates = found.candidates.into_iter().chain(untracked.candidates).filter(|candidate| !is_skipped(candidate.position));
+    pass.manifest.skipped = untracked.skipped;
+    pass.manifest.empty_directories = untracked.empty_directories;
+    pass.capture(candidates.collect(), &mut objects)?;
+    pass.gitlinks(&found.gitlinks, untracked.nested, limits, in_memory)?;
+    pass.finish(&staged.tree_id, objects, follows_index.is_none())
+}
+
+/// The moment before a pass, from which on a file's times do not tell whether it changed again.
+fn started() -> (i64, u32) {
+    let time = (SystemTime::now() - TICK).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    (i64::try_from(time.as_secs()).unwrap_or(i64::MAX), time.subsec_nanos())
+}
+
+struct Pass<'r, 'c> {
+    repo: &'r Repo,
+    cache: &'c StatCache,
+    /// What else is known of versions of files.
+    earlier: [Option<&'c StatCache>; 2],
+    changes: BTreeMap<BString, Option<Known>>,
+    manifest: Manifest,
+    started: (i64, u32),
+}
+
+impl<'r> Pass<'r, '_> {
+    fn capture(&mut self, candidates: Vec<Candidate>, objects: &mut NewObjects<'r>) -> Result<()> {
+        let (mut unread, mut found) = (Vec::new(), Vec::new());
+        for candidate in candidates {
+            match self.recall(&candidate) {
+                Some(content) => found.push((candidate, content)),
+                None => unread.push(candidate),
+            }
+        }
+        if objects.target() == Target::Loose && Target::for_count(unread.len()) == Target::Pack {
+            objects.switch_to_pack();
+        }
+        let captured = capture(self.repo, &unread, objects)?;
+        let reader = Reader::new(self.repo, Target::Memory)?;
+        for (candidate, content) in found {
+            self.note(&candidate, content, &reader, objects);
+        }
+        for (candidate, captured) in unread.into_iter().zip(captured) {
+            match captured {
+                Captured::Content(content) => self.note(&candidate, content, &reader, objects),
+                Captured::Gone => drop(self.changes.insert(candidate.path, None)),
+                Captured::Unreadable => {
+                    // What was captured last stays in the tree: unreadable is not deleted.
+                    let size = u64::from(candidate.stat.size);
+                    self.manifest.skipped.push(Skipped { path: candidate.path, reason: Reason::Unreadable, size });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the content of `candidate` if this very version of the file was captured before.
+    fn recall(&self, candidate: &Candidate) -> Option<Content> {
+        let path = candidate.path.as_bstr();
+        self.earlier.iter().flatten().find_map(|cache| {
+            let entry = cache.find(path)?;
+            let is_same = !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && entry.mode == candidate.mode;
+            let Known { id, raw_id, stat, mode, .. } = entry.known();
+            is_same.then_some(Content { id, raw_id, stat, mode, is_torn: false })
+        })
+    }
+
+    fn note(&mut self, candidate: &Candidate, content: Content, reader: &Reader<'_>, objects: &mut NewObjects<'r>) {
+        let before = candidate.position.map(|at| &self.cache.entries()[at]);
+        let mode = reader.stored_mode(content.mode, before.map(|entry| entry.mode));
+        if let Some(before) = before {
+            objects.note_replaced(content.id, before.id);
+        }
+        let known = Known {
+            stat: content.stat,
+            id: content.id,
+            raw_id: content.raw_id,
+            mode,
+            is_tracked: before.is_some_and(|entry| entry.is_tracked),
+            skips_worktree: before.is_some_and(|entry| entry.skips_worktree),
+            is_racy: content.is_torn || content.stat.is_racy(self.started),
+        };
+        self.changes.insert(candidate.path.clone(), Some(known));
+    }
+
+    /// Submodules and nested repositories: their HEAD, nothing of their content.
+    fn gitlinks(&mut self, known: &[usize], nested: Vec<BString>, limits: &Limits, in_memory: bool) -> Result<()> {
+        for &position in known {
+            let entry = &self.cache.entries()[position];
+            let path = self.cache.path(entry);
+            if !entry.is_tracked || (entry.skips_worktree && !in_memory) {
+                continue;
+            }
+            // A submodule that is not checked out keeps the commit that is recorded.
+            if let Some(head) = self.repo.nested_head(path)?
+                && head != entry.id
+            {
+                self.changes.insert(path.to_owned(), Some(Known { id: head, ..entry.known() }));
+            }
+        }
+        for path in nested {
+            let head = self.repo.nested_head(path.as_bstr())?;
+            let dirty = head.and_then(|_| self.repo.nested_is_dirty(path.as_bstr(), limits));
+            let known = head.map(|id| Known {
+                stat: Stat::default(),
+                id,
+                raw_id: None,
+                mode: Mode::Gitlink,
+                is_tracked: false,
+                skips_worktree: false,
+                is_racy: false,
+            });
+            let at = self.cache.find(path.as_bstr());
+            if known.map(|known| known.id) != at.map(|entry| entry.id) {
+                self.changes.insert(path.clone(), known);
+            }
+            self.manifest.nested.push(Nested { path, head, dirty });
+        }
+        Ok(())
+    }
+
+    fn finish(self, index_tree_id: &Option<ObjectId>, mut objects: NewObjects<'r>, is_seeded: bool) -> Result<(Snapshot, NewObjects<'r>)> {
+        let base = self.cache.tree_id.expect("a cache in use knows its tree");
+        let is_other = |path: &BStr, known: &Option<Known>| {
+            let entry = self.cache.find(path).filter(|entry| !entry.id.is_null()).map(|entry| (entry.id, entry.mode));
+            entry != known.map(|known| (known.id, known.mode))
+        };
+        let edits: Vec<(BString, Edit)> = self
+            .changes
+            .iter()
+            .filter(|(path, known)| is_other(path.as_bstr(), known))
+            .map(|(path, known)| (path.clone(), known.map(|known| (known.id, known.mode))))
+            .collect();
+        let tree_id = edit_tree(base, &edits, &mut objects)?;
+        let is_cache_new = is_seeded || !self.changes.is_empty();
+        let changes: Vec<_> = self.changes.into_iter().collect();
+        let mut cache = if is_cache_new { self.cache.merged(&changes) } else { self.cache.clone() };
+        cache.tree_id = Some(tree_id);
+        let snapshot = Snapshot {
+            tree_id,
+            index_tree_id: index_tree_id.expect("staged content was read"),
+            manifest: self.manifest,
+            cache,
+            is_cache_new,
+        };
+        Ok((snapshot, objects))
+    }
+}
+
+/// Returns the tree `base` with `edits`, whose changed directories are added to `objects`.
+pub(crate) fn edit_tree(base: ObjectId, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<ObjectId> {
+    if edits.is_empty() {
+        return Ok(base);
+    }
+    let mut written = Vec::new();
+    let tree_id = {
+        use gix::objs::Find as _;
+        let what = || format!("cannot read the tree '{base}'");
+        let mut buffer = Vec::new();
+        let root = if base.is_empty_tree() {
+            gix::objs::Tree::empty()
+        } else {
+            let data = objects.try_find(&base, &mut buffer).context(Kind::Corrupt, what)?.ok_or_else(|| Error::corrupt(what()))?;
+            TreeRef::from_bytes(data.data, base.kind()).context(Kind::Corrupt, what)?.into_owned()
+        };
+        let objects = &*objects;
+        let mut editor = Editor::new(root, &objects, base.kind());
+        // Removals first, and of leaves only: a file that became a directory must not take the new one with it.
+        for (path, _) in edits.iter().filter(|(_, edit)| edit.is_none()) {
+            editor.remove_if_leaf(components(path)).context(Kind::Corrupt, what)?;
+        }
+        for (path, edit) in edits {
+            let Some((id, mode)) = edit else { continue };
+            let kind = match mode {
+                Mode::File => EntryKind::Blob,
+                Mode::Executable => EntryKind::BlobExecutable,
+                Mode::Link => EntryKind::Link,
+                Mode::Gitlink => EntryKind::Commit,
+            };
+            editor.upsert(components(path), kind, *id).context(Kind::Corrupt, what)?;
+        }
+        editor.write(|tree| {
+            use gix::objs::WriteTo as _;
+            let mut data = Vec::new();
+            tree.write_to(&mut data).context(Kind::Internal, || "cannot encode a tree".into())?;
+            let id = super::new_objects::id_of(ObjectKind::Tree, &data, base.kind())?;
+            written.push((id, data));
+            Ok::<_, Error>(id)
+        })?
+    };
+    for (id, data) in written {
+        objects.add_with_id(ObjectKind::Tree, &data, id)?;
+    }
+    Ok(tree_id)
+}
+
+fn components(path: &BString) -> impl Iterator<Item = &BStr> {
+    path.split_str("/").map(bstr::ByteSlice::as_bstr)
+}
+
+impl Repo {
+    /// Returns true if the repository in `path` of this worktree has changes that are not committed; none if that
+    /// cannot be told.
+    fn nested_is_dirty(&self, path: &BStr, limits: &Limits) -> Option<bool> {
+        let directory = self.worktree_root().join(gix::path::from_bstr(path).ok()?);
+        let nested = Self::open(&directory).ok()?.with_object_memory();
+        let head_tree_id = nested.tree_of_commit(nested.head().ok()?.id?).ok()?;
+        let (snapshot, _) = full_pass(&nested, limits, None, true).ok()?;
+        Some(snapshot.tree_id != head_tree_id || snapshot.index_tree_id != head_tree_id)
+    }
+}

@@ -1,0 +1,282 @@
+//! What git does not track: which of it belongs into a checkpoint, by the ignore rules and limits.
+
+use std::{collections::BTreeSet, os::fd::OwnedFd, path::Path};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use rustix::fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags};
+
+use super::{
+    Repo, beneath,
+    ignore::Excludes,
+    scan::{Candidate, Scan, Unknown, mode_of},
+    stat_cache::{Stat, StatCache},
+};
+use crate::{
+    error::{Context as _, Kind, Result},
+    model::{
+        change::Mode,
+        manifest::{Reason, Skipped},
+    },
+};
+
+/// How much of what is untracked a checkpoint takes.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// Bytes of a file.
+    pub(crate) max_file_size: u64,
+    /// New files of a directory without tracked ones.
+    pub(crate) max_untracked_files: u64,
+    /// True if there is no room for anything new.
+    pub(crate) is_disk_low: bool,
+    /// Further ignore patterns.
+    pub(crate) exclude: Vec<String>,
+}
+
+/// What is untracked and not ignored.
+#[derive(Debug, Default)]
+pub(crate) struct Untracked {
+    /// New files to capture.
+    pub(crate) candidates: Vec<Candidate>,
+    /// Places in the cache of captured files that are ignored, or too large, by now.
+    pub(crate) dropped: BTreeSet<usize>,
+    /// Paths left out.
+    pub(crate) skipped: Vec<Skipped>,
+    /// Directories with a repository of their own.
+    pub(crate) nested: Vec<BString>,
+    /// Directories without anything in them.
+    pub(crate) empty_directories: Vec<BString>,
+}
+
+/// Sorts what `scan` found unknown, and looks again at what was captured though untracked.
+///
+/// `before` is the cache of the last pass: what it holds is not new, so it counts against no limit on new files.
+pub(crate) fn collect(
+    repo: &Repo,
+    cache: &StatCache,
+    before: Option<&StatCache>,
+    scan: &Scan,
+    limits: &Limits,
+) -> Result<Untracked> {
+    let root = open_root(repo.worktree_root())?;
+    let excludes = Excludes::for_worktree(repo, &limits.exclude)?;
+    let mut collector = Collector { root, excludes, limits, before, found: Untracked::default() };
+    for directory in &scan.git_directories {
+        collector.nested_among_known(cache, directory.as_bstr());
+    }
+    for unknown in &scan.unknown {
+        collector.add(unknown)?;
+    }
+    collector.review_gitlinks(cache, scan)?;
+    collector.review_captured(cache, scan)?;
+    for path in &scan.special {
+        collector.skip(path.clone(), Reason::SpecialFile, 0);
+    }
+    for path in &scan.unreadable {
+        collector.skip(path.clone(), Reason::Unreadable, 0);
+    }
+    Ok(collector.found)
+}
+
+/// Opens the worktree's root as a directory.
+pub(crate) fn open_root(root: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(root, flags, AccessMode::empty())
+        .context(Kind::User, || format!("cannot read the worktree '{}'", root.display()))
+}
+
+/// What a directory without known files holds.
+#[derive(Default)]
+struct Contents {
+    candidates: Vec<Candidate>,
+    skipped: Vec<Skipped>,
+    nested: Vec<BString>,
+    empty_directories: Vec<BString>,
+    count: u64,
+}
+
+struct Collector<'r, 'l> {
+    root: OwnedFd,
+    excludes: Excludes<'r>,
+    limits: &'l Limits,
+    before: Option<&'l StatCache>,
+    found: Untracked,
+}
+
+impl Collector<'_, '_> {
+    fn skip(&mut self, path: BString, reason: Reason, size: u64) {
+        self.found.skipped.push(Skipped { path, reason, size });
+    }
+
+    /// A directory that was captured as files and became a repository: a boundary, unless git tracks files in it.
+    fn nested_among_known(&mut self, cache: &StatCache, directory: &BStr) {
+        let mut prefix = directory.to_owned();
+        prefix.push(b'/');
+        let range = cache.below(prefix.as_bstr());
+        if cache.entries()[range.clone()].iter().all(|entry| !entry.is_tracked) {
+            self.found.dropped.extend(range);
+            self.found.nested.push(directory.to_owned());
+        }
+    }
+
+    fn add(&mut self, unknown: &Unknown) -> Result<()> {
+        if self.is_inside_nested(unknown.path.as_bstr()) {
+            return Ok(());
+        }
+        let mut contents = Contents::default();
+        self.visit(unknown.path.clone(), unknown.kind, &mut contents)?;
+        if contents.count > self.limits.max_untracked_files {
+            self.skip(unknown.path.clone(), Reason::TooManyFiles, contents.count);
+            return Ok(());
+        }
+        self.found.candidates.append(&mut contents.candidates);
+        self.found.skipped.append(&mut contents.skipped);
+        self.found.nested.append(&mut contents.nested);
+        self.found.empty_directories.append(&mut contents.empty_directories);
+        Ok(())
+    }
+
+    fn is_inside_nested(&self, path: &BStr) -> bool {
+        self.found.nested.iter().any(|nested| path.strip_prefix(nested.as_slice()).is_some_and(|rest| rest.starts_with(b"/")))
+    }
+
+    fn visit(&mut self, path: BString, kind: FileType, contents: &mut Contents) -> Result<()> {
+        if self.excludes.is_ignored(path.as_bstr(), kind == FileType::Directory)? {
+            return Ok(());
+        }
+        let skip = |contents: &mut Contents, reason, size| {
+            contents.skipped.push(Skipped { path: path.clone(), reason, size });
+            Ok(())
+        };
+        let name = path.rsplit_once_str("/").map_or(path.as_slice(), |(_, name)| name);
+        if !is_storable(name.as_bstr(), kind) {
+            return skip(contents, Reason::InvalidName, 0);
+        }
+        if kind == FileType::Directory {
+            return self.visit_directory(path, contents);
+        }
+        let Ok(stat) = self.stat(path.as_bstr()) else { return Ok(()) };
+        let Some(mode) = mode_of(FileType::from_raw_mode(stat.st_mode), stat.st_mode) else {
+            return skip(contents, Reason::SpecialFile, 0);
+        };
+        let is_new = self.before.is_none_or(|before| before.find(path.as_bstr()).is_none());
+        contents.count += u64::from(is_new);
+        if contents.count > self.limits.max_untracked_files {
+            return Ok(());
+        }
+        if let Some((reason, size)) = self.refusal(&stat) {
+            return skip(contents, reason, size);
+        }
+        contents.candidates.push(Candidate { path, position: None, stat: Stat::of(&stat), mode });
+        Ok(())
+    }
+
+    fn visit_directory(&mut self, path: BString, contents: &mut Contents) -> Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+        let opened = beneath::open(&self.root, path.as_bstr(), flags).and_then(Dir::new);
+        let Ok(directory) = opened else {
+            contents.skipped.push(Skipped { path, reason: Reason::Unreadable, size: 0 });
+            return Ok(());
+        };
+        let mut items = Vec::new();
+        for item in directory {
+            let Ok(item) = item else {
+                contents.skipped.push(Skipped { path, reason: Reason::Unreadable, size: 0 });
+                return Ok(());
+            };
+            match item.file_name().to_bytes() {
+                b"." | b".." => {}
+                b".git" => {
+                    contents.nested.push(path);
+                    return Ok(());
+                }
+                name => items.push((BString::from(name), item.file_type())),
+            }
+        }
+        if items.is_empty() {
+            contents.empty_directories.push(path);
+            return Ok(());
+        }
+        items.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for (name, kind) in items {
+            let mut child = path.clone();
+            child.push(b'/');
+            child.extend_from_slice(&name);
+            let kind = match kind {
+                FileType::Unknown => self.stat(child.as_bstr()).map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode)),
+                known => known,
+            };
+            self.visit(child, kind, contents)?;
+            if contents.count > self.limits.max_untracked_files {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn stat(&self, path: &BStr) -> rustix::io::Result<rustix::fs::Stat> {
+        rustix::fs::statat(&self.root, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Returns why an untracked file with `stat` is left out.
+    fn refusal(&self, stat: &rustix::fs::Stat) -> Option<(Reason, u64)> {
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if size > self.limits.max_file_size {
+            return Some((Reason::TooLarge, size));
+        }
+        (self.limits.is_disk_low && size > 0).then_some((Reason::LowDiskSpace, size))
+    }
+
+    /// Nested repositories that were captured as such may be plain directories by now.
+    fn review_gitlinks(&mut self, cache: &StatCache, scan: &Scan) -> Result<()> {
+        for &position in &scan.gitlinks {
+            let entry = &cache.entries()[position];
+            if entry.is_tracked {
+                continue;
+            }
+            let path = cache.path(entry).to_owned();
+            let mut inner = path.clone();
+            inner.extend_from_slice(b"/.git");
+            if self.stat(inner.as_bstr()).is_ok() {
+                if !self.excludes.is_ignored(path.as_bstr(), true)? {
+                    self.found.nested.push(path);
+                }
+            } else {
+                self.found.dropped.insert(position);
+                self.add(&Unknown { path, kind: FileType::Directory })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Captured files that git does not track obey the rules and limits of today.
+    fn review_captured(&mut self, cache: &StatCache, scan: &Scan) -> Result<()> {
+        let candidates: std::collections::HashMap<usize, &Candidate> =
+            scan.candidates.iter().filter_map(|candidate| Some((candidate.position?, candidate))).collect();
+        for (position, entry) in cache.entries().iter().enumerate() {
+            if entry.is_tracked || self.found.dropped.contains(&position) {
+                continue;
+            }
+            let path = cache.path(entry);
+            if self.excludes.is_ignored(path, entry.mode == Mode::Gitlink)? {
+                self.found.dropped.insert(position);
+                continue;
+            }
+            if candidates.contains_key(&position)
+                && let Ok(stat) = self.stat(path)
+                && let Some((reason, size)) = self.refusal(&stat)
+            {
+                let path = path.to_owned();
+                self.found.dropped.insert(position);
+                self.skip(path, reason, size);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if git can store `name` as one component of a path: no `.git` in any spelling.
+pub(crate) fn is_storable(name: &BStr, kind: FileType) -> bool {
+    let mode = (kind == FileType::Symlink).then_some(gix::validate::path::component::Mode::Symlink);
+    let options = gix::validate::path::component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+    gix::validate::path::component(name, mode, options).is_ok()
+}
