@@ -96,7 +96,13 @@ pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewOb
 
 type Message = Result<(usize, Captured, Vec<Prepared>)>;
 
-fn read_all(repo: &Repo, candidates: &[Candidate], target: Target, next: &AtomicUsize, sender: &mpsc::SyncSender<Message>) {
+fn read_all(
+    repo: &Repo,
+    candidates: &[Candidate],
+    target: Target,
+    next: &AtomicUsize,
+    sender: &mpsc::SyncSender<Message>,
+) {
     let mut reader = match Reader::new(repo, target) {
         Ok(reader) => reader,
         Err(error) => return drop(sender.send(Err(error))),
@@ -150,7 +156,9 @@ impl<'r> Reader<'r> {
                     break (bytes, stat, bits);
                 }
                 Ok(_) => {}
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => return Ok((Captured::Gone, Vec::new())),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ISDIR | Errno::NXIO) => {
+                    return Ok((Captured::Gone, Vec::new()));
+                }
                 Err(Errno::ACCESS | Errno::PERM | Errno::IO) => return Ok((Captured::Unreadable, Vec::new())),
                 Err(cause) => return Err(Error::internal(format!("cannot read '{path}'")).with_cause(cause)),
             }
@@ -197,7 +205,8 @@ impl<'r> Reader<'r> {
         }
         let mut bytes = Vec::with_capacity(usize::try_from(before.st_size).unwrap_or(0) + 1);
         let mut file = std::fs::File::from(fd);
-        std::io::Read::read_to_end(&mut file, &mut bytes).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        std::io::Read::read_to_end(&mut file, &mut bytes)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         let after = rustix::fs::fstat(&file)?;
         let is_whole = Stat::of(&before) == Stat::of(&after);
         Ok((bytes, Stat::of(&before), before.st_mode, is_whole))
@@ -215,7 +224,9 @@ impl<'r> Reader<'r> {
     pub(crate) fn stored_mode(&self, mode: Mode, before: Option<Mode>) -> Mode {
         match (mode, before) {
             (Mode::File | Mode::Executable, Some(Mode::Link)) if !self.has_symlinks => Mode::Link,
-            (Mode::File | Mode::Executable, Some(before @ (Mode::File | Mode::Executable))) if self.keeps_mode => before,
+            (Mode::File | Mode::Executable, Some(before @ (Mode::File | Mode::Executable))) if self.keeps_mode => {
+                before
+            }
             (Mode::Executable, _) if self.keeps_mode => Mode::File,
             (mode, _) => mode,
         }

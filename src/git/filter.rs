@@ -151,7 +151,8 @@ const CONVERTING: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "workin
 impl Repo {
     /// Returns true if `core.autocrlf` is on.
     pub(crate) fn converts_line_endings(&self) -> bool {
-        let is_off = |value: &[u8]| ["false", "no", "off", "0", ""].iter().any(|off| value.eq_ignore_ascii_case(off.as_bytes()));
+        let is_off =
+            |value: &[u8]| ["false", "no", "off", "0", ""].iter().any(|off| value.eq_ignore_ascii_case(off.as_bytes()));
         self.config_value("core.autocrlf").is_some_and(|value| !is_off(&value))
     }
 

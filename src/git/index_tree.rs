@@ -47,8 +47,10 @@ fn build(
         if let Some(slash) = rest.find_byte(b'/').filter(|_| !is_sparse_directory) {
             let name = rest[..slash].as_bstr();
             let directory = &entry.path(index)[..=prefix + slash];
-            let length = index.entries()[at..range.end].partition_point(|other| other.path(index).starts_with(directory));
-            let child = cached.and_then(|cached| cached.children.iter().find(|child| child.name.as_slice() == &name[..]));
+            let length =
+                index.entries()[at..range.end].partition_point(|other| other.path(index).starts_with(directory));
+            let child =
+                cached.and_then(|cached| cached.children.iter().find(|child| child.name.as_slice() == &name[..]));
             if let Some(id) = build(index, at..at + length, prefix + slash + 1, child, objects)? {
                 entries.push(tree_entry(0o40_000, name, id));
             }

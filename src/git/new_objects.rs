@@ -149,7 +149,9 @@ impl<'r> NewObjects<'r> {
     fn spill(&mut self) -> Result<()> {
         let pack = match &mut self.pack {
             Some(pack) => pack,
-            None => self.pack.insert(PackWriter::begin(self.repo.inner.objects.store_ref().path(), self.repo.object_hash())?),
+            None => self
+                .pack
+                .insert(PackWriter::begin(self.repo.inner.objects.store_ref().path(), self.repo.object_hash())?),
         };
         let mut kept = Vec::new();
         for id in self.order.drain(..) {

@@ -169,7 +169,8 @@ fn known_children<'c>(cache: &'c StatCache, path: &BStr, range: std::ops::Range<
         let rest = &full[path.len()..];
         if let Some(slash) = rest.find_byte(b'/') {
             let directory = &full[..=path.len() + slash];
-            let length = cache.entries()[at..range.end].partition_point(|entry| cache.path(entry).starts_with(directory));
+            let length =
+                cache.entries()[at..range.end].partition_point(|entry| cache.path(entry).starts_with(directory));
             let name = rest[..slash].as_bstr();
             children.push(Known { name, range: at..at + length, is_directory: true, is_seen: false });
             at += length;
@@ -256,7 +257,8 @@ impl Item<'_> {
             }
         };
         self.kind = FileType::from_raw_mode(stat.st_mode);
-        let Some(child) = known.iter_mut().find(|child| child.is_directory == (self.kind == FileType::Directory)) else {
+        let Some(child) = known.iter_mut().find(|child| child.is_directory == (self.kind == FileType::Directory))
+        else {
             return self.place_swapped(cache, known, found);
         };
         child.is_seen = true;
@@ -281,7 +283,9 @@ impl Item<'_> {
     /// A directory where the cache knows a file, or the other way round.
     fn place_swapped(&self, cache: &StatCache, known: &mut [Known<'_>], found: &mut Scan) {
         if let Some(gitlink) = known.iter_mut().find(|child| {
-            !child.is_directory && self.kind == FileType::Directory && cache.entries()[child.range.start].mode == Mode::Gitlink
+            !child.is_directory
+                && self.kind == FileType::Directory
+                && cache.entries()[child.range.start].mode == Mode::Gitlink
         }) {
             gitlink.is_seen = true;
             return found.gitlinks.push(gitlink.range.start);

@@ -45,7 +45,8 @@ pub(crate) fn seed(
     objects: &mut NewObjects<'_>,
 ) -> Result<(StatCache, Staged)> {
     let mut staged = Staged::default();
-    let mut cache = StatCache { index: identity, ..StatCache::default() };
+    let mut cache = StatCache::default();
+    cache.index = identity;
     let Some(index) = index else {
         let empty = repo.empty_tree_id();
         cache.tree_id = Some(empty);

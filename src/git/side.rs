@@ -50,17 +50,27 @@ impl Repo {
         let manifest = match find("manifest.toml")? {
             Some(blob_id) => {
                 let text = self.read_blob(blob_id)?;
-                let damaged = |cause: String| Error::corrupt(format!("the manifest of '{id}' is damaged")).with_cause(cause);
+                let damaged =
+                    |cause: String| Error::corrupt(format!("the manifest of '{id}' is damaged")).with_cause(cause);
                 Manifest::from_toml(text.to_str().map_err(|cause| damaged(cause.to_string()))?).map_err(damaged)?
             }
             None => Manifest::default(),
         };
-        Ok(Side { index_tree_id: find("index")?, raw_tree_id: find("raw")?, unmerged_tree_id: find("unmerged")?, manifest })
+        Ok(Side {
+            index_tree_id: find("index")?,
+            raw_tree_id: find("raw")?,
+            unmerged_tree_id: find("unmerged")?,
+            manifest,
+        })
     }
 }
 
 /// Returns the tree with `paths` and their blobs, added to `objects`; none if there are none.
-pub(crate) fn tree_of_blobs(repo: &Repo, paths: Vec<(BString, ObjectId)>, objects: &mut NewObjects<'_>) -> Result<Option<ObjectId>> {
+pub(crate) fn tree_of_blobs(
+    repo: &Repo,
+    paths: Vec<(BString, ObjectId)>,
+    objects: &mut NewObjects<'_>,
+) -> Result<Option<ObjectId>> {
     if paths.is_empty() {
         return Ok(None);
     }
@@ -69,7 +79,11 @@ pub(crate) fn tree_of_blobs(repo: &Repo, paths: Vec<(BString, ObjectId)>, object
 }
 
 /// Returns the tree of the unmerged stages in `manifest`, added to `objects`; none if there are none.
-pub(crate) fn tree_of_unmerged(repo: &Repo, manifest: &Manifest, objects: &mut NewObjects<'_>) -> Result<Option<ObjectId>> {
+pub(crate) fn tree_of_unmerged(
+    repo: &Repo,
+    manifest: &Manifest,
+    objects: &mut NewObjects<'_>,
+) -> Result<Option<ObjectId>> {
     let mut paths = Vec::new();
     for entry in &manifest.unmerged {
         let mut path = BString::from(format!("{}/", entry.stage));

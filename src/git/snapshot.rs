@@ -100,8 +100,11 @@ pub(crate) fn full_pass<'r>(
         pass.changes.insert(path, None);
     }
     let respects_skip = repo.config_bool("core.sparseCheckout") != Some(true);
-    let is_skipped = |at: Option<usize>| at.is_some_and(|at| untracked.dropped.contains(&at) || (respects_skip && cache.entries()[at].skips_worktree));
-    let candidates = found.candidates.into_iter().chain(untracked.candidates).filter(|candidate| !is_skipped(candidate.position));
+    let is_skipped = |at: Option<usize>| {
+        at.is_some_and(|at| untracked.dropped.contains(&at) || (respects_skip && cache.entries()[at].skips_worktree))
+    };
+    let candidates =
+        found.candidates.into_iter().chain(untracked.candidates).filter(|candidate| !is_skipped(candidate.position));
     pass.manifest.skipped = untracked.skipped;
     pass.manifest.empty_directories = untracked.empty_directories;
     pass.capture(candidates.collect(), &mut objects)?;
@@ -161,7 +164,8 @@ impl<'r> Pass<'r, '_> {
         let path = candidate.path.as_bstr();
         self.earlier.iter().flatten().find_map(|cache| {
             let entry = cache.find(path)?;
-            let is_same = !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && entry.mode == candidate.mode;
+            let is_same =
+                !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && entry.mode == candidate.mode;
             let Known { id, raw_id, stat, mode, .. } = entry.known();
             is_same.then_some(Content { id, raw_id, stat, mode, is_torn: false })
         })
@@ -221,7 +225,12 @@ impl<'r> Pass<'r, '_> {
         Ok(())
     }
 
-    fn finish(self, index_tree_id: &Option<ObjectId>, mut objects: NewObjects<'r>, is_seeded: bool) -> Result<(Snapshot, NewObjects<'r>)> {
+    fn finish(
+        self,
+        index_tree_id: &Option<ObjectId>,
+        mut objects: NewObjects<'r>,
+        is_seeded: bool,
+    ) -> Result<(Snapshot, NewObjects<'r>)> {
         let base = self.cache.tree_id.expect("a cache in use knows its tree");
         let is_other = |path: &BStr, known: &Option<Known>| {
             let entry = self.cache.find(path).filter(|entry| !entry.id.is_null()).map(|entry| (entry.id, entry.mode));
@@ -262,7 +271,10 @@ pub(crate) fn edit_tree(base: ObjectId, edits: &[(BString, Edit)], objects: &mut
         let root = if base.is_empty_tree() {
             gix::objs::Tree::empty()
         } else {
-            let data = objects.try_find(&base, &mut buffer).context(Kind::Corrupt, what)?.ok_or_else(|| Error::corrupt(what()))?;
+            let data = objects
+                .try_find(&base, &mut buffer)
+                .context(Kind::Corrupt, what)?
+                .ok_or_else(|| Error::corrupt(what()))?;
             TreeRef::from_bytes(data.data, base.kind()).context(Kind::Corrupt, what)?.into_owned()
         };
         let objects = &*objects;

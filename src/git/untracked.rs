@@ -136,7 +136,10 @@ impl Collector<'_, '_> {
     }
 
     fn is_inside_nested(&self, path: &BStr) -> bool {
-        self.found.nested.iter().any(|nested| path.strip_prefix(nested.as_slice()).is_some_and(|rest| rest.starts_with(b"/")))
+        self.found
+            .nested
+            .iter()
+            .any(|nested| path.strip_prefix(nested.as_slice()).is_some_and(|rest| rest.starts_with(b"/")))
     }
 
     fn visit(&mut self, path: BString, kind: FileType, contents: &mut Contents) -> Result<()> {
@@ -202,7 +205,9 @@ impl Collector<'_, '_> {
             child.push(b'/');
             child.extend_from_slice(&name);
             let kind = match kind {
-                FileType::Unknown => self.stat(child.as_bstr()).map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode)),
+                FileType::Unknown => {
+                    self.stat(child.as_bstr()).map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode))
+                }
                 known => known,
             };
             self.visit(child, kind, contents)?;
@@ -277,6 +282,7 @@ impl Collector<'_, '_> {
 /// Returns true if git can store `name` as one component of a path: no `.git` in any spelling.
 pub(crate) fn is_storable(name: &BStr, kind: FileType) -> bool {
     let mode = (kind == FileType::Symlink).then_some(gix::validate::path::component::Mode::Symlink);
-    let options = gix::validate::path::component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+    let options =
+        gix::validate::path::component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
     gix::validate::path::component(name, mode, options).is_ok()
 }
