@@ -6,12 +6,17 @@ mod filter;
 mod ignore;
 pub mod objects;
 mod pack;
+pub mod diff;
+pub(crate) mod line_edits;
+pub mod objects;
+pub(crate) mod pathspec;
 pub mod process;
 pub mod refs;
 pub(crate) mod stat_cache;
 mod user_index;
 
 mod environment;
+mod renames;
 
 use std::path::{Path, PathBuf};
 
