@@ -2,7 +2,6 @@
 //!
 //! Renames are found in `renames`; which lines differ is `line_edits`' matter.
 
-use bstr::BStr;
 use gix::{
     ObjectId,
     diff::tree::{Recorder, recorder},
@@ -30,7 +29,7 @@ impl Repo {
         let state = gix::diff::tree::State::default();
         gix::diff::tree(old_tree, new_tree, state, &self.inner.objects, &mut recorder)
             .context(Kind::Corrupt, || format!("cannot compare the trees '{old}' and '{new}'"))?;
-        let mut changes: Vec<Change> = recorder.records.into_iter().flat_map(changes_of).collect();
+        let mut changes: Vec<Change> = recorder.records.into_iter().filter_map(changes_of).collect();
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         merge_sides(&mut changes);
         Ok(changes)
@@ -39,13 +38,6 @@ impl Repo {
     /// The empty tree is known to git even where it is not stored.
     fn read_tree<'b>(&self, id: ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
         if id == self.empty_tree_id() { Ok(&[]) } else { self.read_object(id, ObjectKind::Tree, buffer) }
-    }
-
-    /// Returns true if the trees `old` and `new` hold the same at `path`, which may be a directory.
-    ///
-    /// Reads only the trees on the way to it, so it is cheap on long chains.
-    pub(crate) fn is_same_at(&self, old: ObjectId, new: ObjectId, path: &BStr) -> Result<bool> {
-        Ok(old == new || self.find_entry(old, path)? == self.find_entry(new, path)?)
     }
 }
 

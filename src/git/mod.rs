@@ -6,6 +6,7 @@ mod filter;
 mod ignore;
 pub mod objects;
 mod pack;
+pub(crate) mod chain;
 pub mod diff;
 pub(crate) mod line_edits;
 pub mod objects;
