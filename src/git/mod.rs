@@ -2,22 +2,20 @@
 //!
 //! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
 
-mod filter;
-mod ignore;
-pub mod objects;
-mod pack;
 pub(crate) mod chain;
 pub mod diff;
+mod environment;
+mod filter;
+mod ignore;
 pub(crate) mod line_edits;
 pub mod objects;
+mod pack;
 pub(crate) mod pathspec;
 pub mod process;
 pub mod refs;
+mod renames;
 pub(crate) mod stat_cache;
 mod user_index;
-
-mod environment;
-mod renames;
 
 use std::path::{Path, PathBuf};
 
