@@ -4,15 +4,21 @@
 
 pub(crate) mod beneath;
 mod capture;
+pub(crate) mod chain;
+pub mod diff;
+mod environment;
 pub(crate) mod filter;
 mod fold;
 pub(crate) mod ignore;
 mod index_tree;
+pub(crate) mod line_edits;
 pub(crate) mod new_objects;
 pub mod objects;
 mod pack;
+pub(crate) mod pathspec;
 pub mod process;
 pub mod refs;
+mod renames;
 mod scan;
 mod seed;
 pub(crate) mod side;
@@ -20,8 +26,6 @@ pub(crate) mod snapshot;
 pub(crate) mod stat_cache;
 pub(crate) mod untracked;
 mod user_index;
-
-mod environment;
 
 use std::path::{Path, PathBuf};
 

@@ -7,6 +7,7 @@ pub mod checkpoint;
 pub mod contributor;
 pub mod event;
 pub mod manifest;
+pub mod moment;
 pub mod path_text;
 pub mod refname;
 pub mod selector;

@@ -1,5 +1,11 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
+pub mod history;
+pub mod lookup;
+
+mod show;
+mod timeline;
+
 use std::path::Path;
 
 use crate::{config::Settings, error::Result, git::Repo, model::event::Event, state};

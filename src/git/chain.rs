@@ -1,0 +1,74 @@
+//! Walks a chain of checkpoints: first parents from a tip, until what is no checkpoint.
+
+use gix::{
+    ObjectId,
+    objs::{CommitRef, Kind as ObjectKind},
+};
+
+use super::Repo;
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::checkpoint::Checkpoint,
+};
+
+/// The checkpoints of a chain, newest first; ends at the base, or after the first error.
+pub(crate) struct Chain<'r> {
+    repo: &'r Repo,
+    next: Option<ObjectId>,
+    buffer: Vec<u8>,
+}
+
+impl Repo {
+    /// Returns the chain that ends with `tip`; empty if `tip` is no checkpoint.
+    pub(crate) fn chain(&self, tip: ObjectId) -> Chain<'_> {
+        Chain { repo: self, next: Some(tip), buffer: Vec::new() }
+    }
+
+    /// Returns the ids of all objects here that begin with `hex`, at least four digits, in either case.
+    pub(crate) fn ids_with_prefix(&self, hex: &str) -> Result<Vec<ObjectId>> {
+        let what = || format!("cannot look up '{hex}'");
+        if hex.len() > self.object_hash().len_in_hex() {
+            return Ok(Vec::new());
+        }
+        let prefix = gix::hash::Prefix::from_hex(hex).context(Kind::User, what)?;
+        let mut found = std::collections::HashSet::default();
+        self.inner.objects.lookup_prefix(prefix, Some(&mut found)).context(Kind::Corrupt, what)?;
+        let mut ids: Vec<ObjectId> = found.into_iter().collect();
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// Returns the checkpoint that the object `id` is; none if it is absent, or anything else.
+    pub(crate) fn find_checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
+        let header =
+            self.inner.try_find_header(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"))?;
+        match header {
+            Some(header) if header.kind() == ObjectKind::Commit => self.checkpoint(id),
+            _ => Ok(None),
+        }
+    }
+}
+
+impl Chain<'_> {
+    fn read(&mut self, id: ObjectId) -> Result<Option<Checkpoint>> {
+        let data = self.repo.read_object(id, ObjectKind::Commit, &mut self.buffer)?;
+        let commit = CommitRef::from_bytes(data, self.repo.object_hash())
+            .context(Kind::Corrupt, || format!("the commit '{id}' is malformed"))?;
+        Ok(Checkpoint::from_commit(id, &commit))
+    }
+}
+
+impl Iterator for Chain<'_> {
+    type Item = Result<Checkpoint, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let id = self.next.take()?;
+        let checkpoint = self.read(id).transpose()?;
+        if let Ok(checkpoint) = &checkpoint
+            && checkpoint.base.commit_id() != Some(checkpoint.parent_id)
+        {
+            self.next = Some(checkpoint.parent_id);
+        }
+        Some(checkpoint)
+    }
+}

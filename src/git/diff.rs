@@ -1,0 +1,74 @@
+//! How two trees differ, by ids alone: no blob is read, so it works in partial clones.
+//!
+//! Renames are found in `renames`; which lines differ is `line_edits`' matter.
+
+use gix::{
+    ObjectId,
+    diff::tree::{Recorder, recorder},
+    objs::{Kind as ObjectKind, TreeRefIter},
+};
+
+use super::Repo;
+use crate::{
+    error::{Context as _, Kind, Result},
+    model::change::{Change, Leaf, Mode},
+};
+
+impl Repo {
+    /// Returns how the tree `new` differs from the tree `old`, by path; submodules are leaves, renames are not looked for.
+    ///
+    /// Not `diff_tree_to_tree` of gix: that reads the user's index and tracks renames.
+    pub fn diff_trees(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
+        if old == new {
+            return Ok(Vec::new());
+        }
+        let (mut old_buffer, mut new_buffer) = (Vec::new(), Vec::new());
+        let old_tree = TreeRefIter::from_bytes(self.read_tree(old, &mut old_buffer)?, self.object_hash());
+        let new_tree = TreeRefIter::from_bytes(self.read_tree(new, &mut new_buffer)?, self.object_hash());
+        let mut recorder = Recorder::default();
+        let state = gix::diff::tree::State::default();
+        gix::diff::tree(old_tree, new_tree, state, &self.inner.objects, &mut recorder)
+            .context(Kind::Corrupt, || format!("cannot compare the trees '{old}' and '{new}'"))?;
+        let mut changes: Vec<Change> = recorder.records.into_iter().filter_map(changes_of).collect();
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        merge_sides(&mut changes);
+        Ok(changes)
+    }
+
+    /// The empty tree is known to git even where it is not stored.
+    fn read_tree<'b>(&self, id: ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+        if id == self.empty_tree_id() { Ok(&[]) } else { self.read_object(id, ObjectKind::Tree, buffer) }
+    }
+}
+
+/// A leaf that became a directory's place (or the reverse) comes as two records, everything else as one.
+fn changes_of(record: recorder::Change) -> Option<Change> {
+    let leaf =
+        |mode: gix::objs::tree::EntryMode, id| Mode::from_bits(u32::from(mode.value())).map(|mode| Leaf { id, mode });
+    match record {
+        recorder::Change::Addition { entry_mode, oid, path, .. } => Change::between(path, None, leaf(entry_mode, oid)),
+        recorder::Change::Deletion { entry_mode, oid, path, .. } => Change::between(path, leaf(entry_mode, oid), None),
+        recorder::Change::Modification { previous_entry_mode, previous_oid, entry_mode, oid, path } => {
+            Change::between(path, leaf(previous_entry_mode, previous_oid), leaf(entry_mode, oid))
+        }
+    }
+}
+
+/// Joins a deletion and an addition of the same path, should the trees' order have kept them apart.
+fn merge_sides(changes: &mut Vec<Change>) {
+    if changes.windows(2).all(|pair| pair[0].path != pair[1].path) {
+        return;
+    }
+    let mut merged: Vec<Change> = Vec::with_capacity(changes.len());
+    for change in changes.drain(..) {
+        match merged.last() {
+            Some(last) if last.path == change.path => {
+                let last = merged.pop().expect("it was looked at");
+                let (before, after) = (last.before.or(change.before), last.after.or(change.after));
+                merged.extend(Change::between(change.path, before, after));
+            }
+            _ => merged.push(change),
+        }
+    }
+    *changes = merged;
+}

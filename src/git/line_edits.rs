@@ -1,0 +1,47 @@
+//! Which lines differ between two blobs: git's own algorithms (imara-diff), so that counts equal `git diff --numstat`.
+//!
+//! How that is shown (hunks, words) is the matter of `model::line_diff`.
+
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+use gix::diff::blob::{Algorithm, Diff, InternedInput, sources::byte_lines};
+
+use super::Repo;
+
+/// Lines of the old and of the new text, counted from 0, that replace each other.
+pub(crate) type Edit = (Range<usize>, Range<usize>);
+
+/// git looks for NUL in this many bytes at the start to tell text from binary.
+const FIRST_FEW_BYTES: usize = 8000;
+
+/// Returns true if git takes `data` for binary, unless attributes say otherwise.
+pub(crate) fn is_binary(data: &[u8]) -> bool {
+    data[..data.len().min(FIRST_FEW_BYTES)].find_byte(0).is_some()
+}
+
+impl Repo {
+    /// Returns the algorithm that `diff.algorithm` names; Myers' by default, as in git.
+    pub(crate) fn diff_algorithm(&self) -> Algorithm {
+        match self.config_value("diff.algorithm").map(|name| name.to_ascii_lowercase()) {
+            Some(name) if name == b"histogram" || name == b"patience" => Algorithm::Histogram,
+            Some(name) if name == b"minimal" => Algorithm::MyersMinimal,
+            _ => Algorithm::Myers,
+        }
+    }
+}
+
+/// Returns how many lines were added and deleted between `before` and `after`.
+pub(crate) fn count(algorithm: Algorithm, before: &[u8], after: &[u8]) -> (u32, u32) {
+    let input = InternedInput::new(byte_lines(before), byte_lines(after));
+    let diff = Diff::compute(algorithm, &input);
+    (diff.count_additions(), diff.count_removals())
+}
+
+/// Returns the edits between `before` and `after`, in order, slid to where people expect them (git's indent heuristic).
+pub(crate) fn edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
+    let input = InternedInput::new(byte_lines(before), byte_lines(after));
+    let diff = gix::diff::blob::diff_with_slider_heuristics(algorithm, &input);
+    let range = |range: Range<u32>| range.start as usize..range.end as usize;
+    diff.hunks().map(|hunk| (range(hunk.before), range(hunk.after))).collect()
+}

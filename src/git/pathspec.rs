@@ -1,0 +1,104 @@
+//! Pathspecs (gitglossary(7)): which paths an operation is limited to.
+//!
+//! Operations take them relative to the worktree's root; doors turn what the user typed into that.
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::worktree::stack::state::attributes::Source;
+
+use super::Repo;
+use crate::error::{Context as _, Kind, Result};
+
+/// Pathspecs ready to be matched; without any, all paths match.
+pub(crate) struct Pathspec<'r> {
+    repo: &'r Repo,
+    search: gix::pathspec::Search,
+    attributes: Option<gix::worktree::Stack>,
+    texts: Vec<BString>,
+    has_matched: Vec<bool>,
+}
+
+impl Repo {
+    /// Returns `texts`, as typed in the directory `prefix` of the worktree (with or without final `/`), as pathspecs
+    /// relative to the root.
+    ///
+    /// # Errors
+    /// If one is malformed or leaves the worktree.
+    pub fn root_pathspecs(&self, texts: &[BString], prefix: &BStr) -> Result<Vec<BString>> {
+        let prefix = prefix.trim_end_with(|c| c == '/');
+        let prefix = gix::path::from_bstr(prefix.as_bstr())
+            .context(Kind::User, || format!("'{}' is no path", prefix.as_bstr()))?;
+        texts
+            .iter()
+            .map(|text| {
+                let mut pattern = self.parse_pathspec(text.as_bstr())?;
+                pattern
+                    .normalize(&prefix, &self.root)
+                    .context(Kind::User, || format!("pathspec '{text}' is outside the worktree"))?;
+                Ok(pattern.to_bstring())
+            })
+            .collect()
+    }
+
+    fn parse_pathspec(&self, text: &BStr) -> Result<gix::pathspec::Pattern> {
+        let what = || format!("invalid pathspec '{text}'");
+        let defaults = self.inner.pathspec_defaults().context(Kind::User, what)?;
+        gix::pathspec::parse(text, defaults).context(Kind::User, what)
+    }
+
+    /// Returns `texts`, relative to the root, ready to be matched.
+    pub(crate) fn pathspec(&self, texts: &[BString]) -> Result<Pathspec<'_>> {
+        let patterns = texts.iter().map(|text| self.parse_pathspec(text.as_bstr())).collect::<Result<Vec<_>>>()?;
+        let what = || "cannot use the pathspecs".to_owned();
+        let attributes = if patterns.iter().any(|pattern| !pattern.attributes.is_empty()) {
+            let empty = gix::index::State::new(self.object_hash());
+            let stack = self.inner.attributes_only(&empty, Source::WorktreeThenIdMapping).context(Kind::User, what)?;
+            Some(stack.detach())
+        } else {
+            None
+        };
+        let search =
+            gix::pathspec::Search::from_specs(patterns, None::<&Path>, &self.root).context(Kind::User, what)?;
+        Ok(Pathspec { repo: self, search, attributes, texts: texts.to_owned(), has_matched: vec![false; texts.len()] })
+    }
+}
+
+impl Pathspec<'_> {
+    /// Returns true if there is no pathspec at all, so that everything matches.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// Returns true if the file `path` is among what the pathspecs name.
+    pub(crate) fn matches(&mut self, path: &BStr) -> bool {
+        if self.texts.is_empty() {
+            return true;
+        }
+        let (attributes, repo) = (&mut self.attributes, self.repo);
+        let found =
+            self.search.pattern_matching_relative_path(path, Some(false), &mut |path, case, is_dir, outcome| {
+                let mode = if is_dir { gix::index::entry::Mode::DIR } else { gix::index::entry::Mode::FILE };
+                attributes.as_mut().is_some_and(|stack| {
+                    stack
+                        .set_case(case)
+                        .at_entry(path, Some(mode), &repo.inner.objects)
+                        .is_ok_and(|platform| platform.matching_attributes(outcome))
+                })
+            });
+        match found {
+            Some(found) => {
+                if let Some(has_matched) = self.has_matched.get_mut(found.sequence_number) {
+                    *has_matched = true;
+                }
+                !found.is_excluded()
+            }
+            None => false,
+        }
+    }
+
+    /// Returns the pathspecs that have not matched any path so far, as they were given.
+    pub(crate) fn unmatched(&self) -> impl Iterator<Item = &BString> {
+        self.texts.iter().zip(&self.has_matched).filter(|(_, has_matched)| !**has_matched).map(|(text, _)| text)
+    }
+}

@@ -1,0 +1,24 @@
+//! Moments as text for JSON.
+
+use jiff::{Timestamp, tz};
+
+/// Returns `seconds` (Unix time) in ISO 8601 at `offset` seconds from UTC, for example `2026-01-31T08:15:00+01:00`.
+pub fn iso(seconds: i64, offset: i32) -> String {
+    let offset = tz::Offset::from_seconds(offset).unwrap_or(tz::Offset::UTC);
+    let Ok(moment) = Timestamp::from_second(seconds) else { return format!("@{seconds}") };
+    moment.to_zoned(offset.to_time_zone()).strftime("%FT%T%:z").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::utc(1_748_779_200, 0, "2025-06-01T12:00:00+00:00")]
+    #[case::east(1_748_779_200, 5400, "2025-06-01T13:30:00+01:30")]
+    #[case::before_1970(-1, 0, "1969-12-31T23:59:59+00:00")]
+    #[case::no_such_moment(i64::MAX, 0, "@9223372036854775807")]
+    fn moments_are_iso_8601(#[case] seconds: i64, #[case] offset: i32, #[case] expected: &str) {
+        assert_eq!(iso(seconds, offset), expected);
+    }
+}

@@ -1,0 +1,259 @@
+//! Lists checkpoints, and shows one.
+
+use std::collections::{HashMap, HashSet};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::{Serialize, Serializer, ser::SerializeMap as _};
+
+pub use super::show::{Shown, show};
+use super::{
+    Context, lookup,
+    timeline::{self, Timeline, Tip},
+};
+use crate::{
+    error::{Context as _, Kind, Result},
+    git::{Repo, pathspec::Pathspec},
+    model::{change::Change, checkpoint::Checkpoint, moment, path_text, refname},
+};
+
+/// Which checkpoints to list.
+#[derive(Clone, Debug, Default)]
+pub struct ListOptions {
+    /// Only those of this session.
+    pub session: Option<String>,
+    /// Only those of this agent, in any case of letters.
+    pub agent: Option<String>,
+    /// Only those that changed one of these pathspecs (relative to the worktree's root).
+    pub paths: Vec<BString>,
+    /// Only those taken at or after this moment, in Unix seconds.
+    pub since: Option<i64>,
+    /// Only those taken at or before this moment, in Unix seconds.
+    pub until: Option<i64>,
+    /// Only those whose message or note matches this regular expression.
+    pub grep: Option<String>,
+    /// Only the one that this tag names.
+    pub tag: Option<String>,
+    /// Those of the archive instead of the live ones.
+    pub archived: bool,
+    /// Those of all worktrees.
+    pub all_worktrees: bool,
+    /// Each one; otherwise those of one turn that follow each other are one entry.
+    pub all: bool,
+    /// At most this many entries.
+    pub limit: Option<usize>,
+    /// Whether [`Entry::paths`] is wanted; it costs a tree difference for each entry.
+    pub with_paths: bool,
+}
+
+/// A checkpoint in a list. Serializes to the line of `list --json`.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The checkpoint.
+    pub checkpoint: Checkpoint,
+    /// The paths it changed, if they were asked for.
+    pub paths: Option<Vec<BString>>,
+    /// The tags that name it.
+    pub tags: Vec<String>,
+    /// True if it is the verified one of its worktree.
+    pub verified: bool,
+    /// True if its shadow was set aside.
+    pub archived: bool,
+    /// How many earlier checkpoints of the same turn it stands for.
+    pub folded: usize,
+}
+
+/// Calls `each` with the checkpoints that `options` ask for, newest first, until it returns false.
+///
+/// # Errors
+/// If the regular expression or a pathspec is malformed, the tag is unknown, or a checkpoint cannot be read.
+pub fn list(context: &Context, options: &ListOptions, each: &mut dyn FnMut(Entry) -> Result<bool>) -> Result<()> {
+    let repo = &context.repo;
+    let mut filter = Filter::new(repo, options)?;
+    let marks = Marks::read(repo)?;
+    if let Some(tag) = &options.tag {
+        let checkpoint = lookup::checkpoint(context, tagged(repo, tag)?)?;
+        let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
+        if let Some(entry) = filter.entry(checkpoint, archived, &marks)? {
+            each(entry)?;
+        }
+        return Ok(());
+    }
+    if options.limit == Some(0) {
+        return Ok(());
+    }
+    let mut left = options.limit.unwrap_or(usize::MAX);
+    let mut emit = |entry| -> Result<bool> {
+        left -= 1;
+        Ok(each(entry)? && left > 0)
+    };
+    let mut open: Option<Entry> = None;
+    for item in Timeline::new(repo, &tips(repo, options)?)? {
+        let (checkpoint, archived) = item?;
+        let Some(entry) = filter.entry(checkpoint, archived, &marks)? else { continue };
+        if let Some(turn) = open.as_mut().filter(|turn| is_same_turn(&turn.checkpoint, &entry.checkpoint)) {
+            turn.fold(entry);
+            continue;
+        }
+        if let Some(turn) = open.take()
+            && !emit(turn)?
+        {
+            return Ok(());
+        }
+        // What nothing can be folded into goes out at once, so that no more is read than is wanted.
+        if !options.all && entry.checkpoint.origin.turn.is_some() {
+            open = Some(entry);
+        } else if !emit(entry)? {
+            return Ok(());
+        }
+    }
+    if let Some(turn) = open {
+        emit(turn)?;
+    }
+    Ok(())
+}
+
+fn tips(repo: &Repo, options: &ListOptions) -> Result<Vec<Tip>> {
+    let worktree = (!options.all_worktrees).then(|| repo.worktree_id());
+    if options.archived { timeline::archived_tips(repo, worktree) } else { timeline::live_tips(repo, worktree) }
+}
+
+fn tagged(repo: &Repo, tag: &str) -> Result<ObjectId> {
+    repo.find_ref(&refname::tag_ref(tag))?.ok_or_else(|| {
+        crate::error::Error::user(format!("no checkpoint is tagged '{tag}'"))
+            .with_hint("'git checkpoint tag --list' shows the tags")
+    })
+}
+
+fn is_same_turn(a: &Checkpoint, b: &Checkpoint) -> bool {
+    let (a, b) = (&a.origin, &b.origin);
+    a.turn.is_some() && a.session.is_some() && (a.turn, &a.session) == (b.turn, &b.session)
+}
+
+impl Entry {
+    /// Takes an earlier checkpoint of the same turn in.
+    fn fold(&mut self, earlier: Self) {
+        self.folded += 1 + earlier.folded;
+        self.tags.extend(earlier.tags);
+        self.verified |= earlier.verified;
+        if let (Some(paths), Some(more)) = (&mut self.paths, earlier.paths) {
+            paths.extend(more);
+            paths.sort();
+            paths.dedup();
+        }
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        serialize_checkpoint(&self.checkpoint, &mut map)?;
+        let paths: Vec<String> = self.paths.iter().flatten().map(|path| path_text::escape(path.as_bstr())).collect();
+        map.serialize_entry("paths", &paths)?;
+        map.serialize_entry("tags", &self.tags)?;
+        map.serialize_entry("verified", &self.verified)?;
+        map.serialize_entry("archived", &self.archived)?;
+        map.serialize_entry("folded", &self.folded)?;
+        map.end()
+    }
+}
+
+/// The fields that `list --json` and `show --json` share.
+pub(super) fn serialize_checkpoint<M: serde::ser::SerializeMap>(
+    checkpoint: &Checkpoint,
+    map: &mut M,
+) -> Result<(), M::Error> {
+    let origin = &checkpoint.origin;
+    map.serialize_entry("id", &checkpoint.id.to_string())?;
+    map.serialize_entry("parent", &checkpoint.parent_id.to_string())?;
+    map.serialize_entry("tree", &checkpoint.tree_id.to_string())?;
+    map.serialize_entry("base", &checkpoint.base)?;
+    map.serialize_entry("worktree", &path_text::escape(checkpoint.worktree.as_bstr()))?;
+    map.serialize_entry("session", &origin.session)?;
+    map.serialize_entry("agent", &origin.agent)?;
+    map.serialize_entry("model", &origin.model)?;
+    map.serialize_entry("contributor", &origin.contributor)?;
+    map.serialize_entry("turn", &origin.turn)?;
+    map.serialize_entry("tool", &origin.tool)?;
+    map.serialize_entry("subject", &checkpoint.subject)?;
+    map.serialize_entry("time", &moment::iso(checkpoint.seconds, checkpoint.offset))
+}
+
+/// What refs say of checkpoints.
+pub(super) struct Marks {
+    tags: HashMap<ObjectId, Vec<String>>,
+    verified: HashSet<ObjectId>,
+}
+
+impl Marks {
+    pub(super) fn read(repo: &Repo) -> Result<Self> {
+        let mut tags: HashMap<_, Vec<_>> = HashMap::new();
+        for (name, id) in repo.refs_below(refname::TAGS)? {
+            let tag = name.strip_prefix(refname::TAGS).and_then(refname::decode_component);
+            if let Some(tag) = tag {
+                tags.entry(id).or_default().push(tag.to_string());
+            }
+        }
+        let verified = repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| id).collect();
+        Ok(Self { tags, verified })
+    }
+
+    /// Returns the tags of the checkpoint `id`, and whether it is verified.
+    pub(super) fn of(&self, id: ObjectId) -> (Vec<String>, bool) {
+        (self.tags.get(&id).cloned().unwrap_or_default(), self.verified.contains(&id))
+    }
+}
+
+struct Filter<'r> {
+    repo: &'r Repo,
+    options: &'r ListOptions,
+    grep: Option<regex::Regex>,
+    pathspec: Pathspec<'r>,
+}
+
+impl<'r> Filter<'r> {
+    fn new(repo: &'r Repo, options: &'r ListOptions) -> Result<Self> {
+        let compile = |text: &String| {
+            regex::Regex::new(text).context(Kind::User, || format!("'{text}' is not a regular expression"))
+        };
+        let grep = options.grep.as_ref().map(compile).transpose()?;
+        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)? })
+    }
+
+    /// Returns the entry of `checkpoint`, if it passes; what is costly to know is asked last.
+    fn entry(&mut self, checkpoint: Checkpoint, archived: bool, marks: &Marks) -> Result<Option<Entry>> {
+        if !self.passes(&checkpoint) {
+            return Ok(None);
+        }
+        let mut paths = None;
+        if self.options.with_paths || !self.pathspec.is_empty() {
+            let changed = changes(self.repo, &checkpoint)?;
+            if !self.pathspec.is_empty() && !changed.iter().any(|change| self.pathspec.matches(change.path.as_bstr())) {
+                return Ok(None);
+            }
+            paths = self.options.with_paths.then(|| changed.into_iter().map(|change| change.path).collect());
+        }
+        let (tags, verified) = marks.of(checkpoint.id);
+        Ok(Some(Entry { checkpoint, paths, tags, verified, archived, folded: 0 }))
+    }
+
+    fn passes(&self, checkpoint: &Checkpoint) -> bool {
+        let (options, origin) = (self.options, &checkpoint.origin);
+        let is_agent = |agent: &String| origin.agent.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(agent));
+        let says = |grep: &regex::Regex| {
+            grep.is_match(&checkpoint.subject)
+                || grep.is_match(&checkpoint.body)
+                || origin.note.as_ref().is_some_and(|note| grep.is_match(note))
+        };
+        options.session.as_ref().is_none_or(|session| origin.session.as_ref() == Some(session))
+            && options.agent.as_ref().is_none_or(is_agent)
+            && options.since.is_none_or(|since| checkpoint.seconds >= since)
+            && options.until.is_none_or(|until| checkpoint.seconds <= until)
+            && self.grep.as_ref().is_none_or(says)
+    }
+}
+
+/// Returns how `checkpoint` differs from the one before it, or from the base.
+pub(super) fn changes(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
+    repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)
+}

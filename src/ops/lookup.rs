@@ -1,0 +1,147 @@
+//! Finds the checkpoint that people mean: `@{n}`, `base`, `verified`, a tag, an id or the beginning of one.
+
+use std::collections::HashSet;
+
+use gix::ObjectId;
+
+use super::{
+    Context,
+    timeline::{self, Timeline},
+};
+use crate::{
+    error::{Error, Result},
+    git::Repo,
+    model::{checkpoint::Checkpoint, refname, selector::Selector},
+};
+
+/// How many candidates of an ambiguous prefix are listed.
+const LISTED: usize = 10;
+
+/// Returns the id of the checkpoint that `text` names; of `base`, the base commit of the live shadow.
+///
+/// Neither a full id nor `@{0}` walks a chain.
+///
+/// # Errors
+/// If there is none, if several match, or if it is the id of something else.
+pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
+    let repo = &context.repo;
+    match Selector::parse(text) {
+        Some(Selector::Latest(n)) => latest(repo, n),
+        Some(Selector::Base) => base(repo),
+        Some(Selector::Verified) => repo.find_ref(&refname::verified_ref(repo.worktree_id()))?.ok_or_else(|| {
+            Error::user("no checkpoint of this worktree is verified")
+                .with_hint("'git checkpoint verify <id>' marks one")
+        }),
+        Some(Selector::Prefix(hex)) if hex.len() == repo.object_hash().len_in_hex() => full_id(repo, &hex),
+        Some(Selector::Prefix(hex)) => match tag(repo, text)? {
+            Some(id) => Ok(id),
+            None => prefix(repo, &hex),
+        },
+        Some(Selector::Tag(name)) => tag(repo, &name)?.ok_or_else(|| no_match(text)),
+        None => Err(no_match(text)),
+    }
+}
+
+/// Returns the checkpoint `id`.
+///
+/// # Errors
+/// If it is missing or another object.
+pub fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
+    context.repo.find_checkpoint(id)?.ok_or_else(|| not_a_checkpoint(&id.to_string()))
+}
+
+fn no_match(text: &str) -> Error {
+    Error::user(format!("no checkpoint matches '{text}'"))
+        .with_hint("'git checkpoint list' shows the checkpoints of this worktree")
+}
+
+fn not_a_checkpoint(text: &str) -> Error {
+    Error::user(format!("'{text}' is not a checkpoint"))
+        .with_hint("'git checkpoint list' shows the checkpoints of this worktree")
+}
+
+fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
+    let tips = timeline::live_tips(repo, Some(repo.worktree_id()))?;
+    if let (0, [tip]) = (n, tips.as_slice()) {
+        return Ok(tip.id);
+    }
+    match Timeline::new(repo, &tips)?.nth(n).transpose()? {
+        Some((checkpoint, _)) => Ok(checkpoint.id),
+        None if tips.is_empty() => Err(Error::user("this worktree has no checkpoint yet")
+            .with_hint("'git checkpoint save' takes one; 'git checkpoint list --archived' shows those set aside")),
+        None => Err(no_match(&format!("@{{{n}}}"))),
+    }
+}
+
+/// HEAD, or where there is no commit yet, the empty root commit that the shadow stands on.
+fn base(repo: &Repo) -> Result<ObjectId> {
+    if let Some(id) = repo.head()?.id {
+        return Ok(id);
+    }
+    let name = refname::ShadowName { base: refname::Base::Unborn, worktree: repo.worktree_id().to_owned() };
+    let none = || Error::user("HEAD has no commit yet").with_hint("'git checkpoint save' begins a shadow without one");
+    let tip = repo.find_ref(&name.to_ref())?.ok_or_else(none)?;
+    match repo.chain(tip).last().transpose()? {
+        Some(first) => Ok(first.parent_id),
+        None => Err(none()),
+    }
+}
+
+fn tag(repo: &Repo, name: &str) -> Result<Option<ObjectId>> {
+    repo.find_ref(&refname::tag_ref(name))
+}
+
+/// Taken at its word if it is a checkpoint, reachable or not: to prove more would mean to walk every chain.
+fn full_id(repo: &Repo, hex: &str) -> Result<ObjectId> {
+    let id = ObjectId::from_hex(hex.as_bytes()).map_err(|_| no_match(hex))?;
+    match repo.find_checkpoint(id)? {
+        Some(_) => Ok(id),
+        None if repo.has_object(id) => Err(not_a_checkpoint(hex)),
+        None => Err(no_match(hex)),
+    }
+}
+
+fn prefix(repo: &Repo, hex: &str) -> Result<ObjectId> {
+    let mut candidates = Vec::new();
+    for id in repo.ids_with_prefix(hex)? {
+        candidates.extend(repo.find_checkpoint(id)?);
+    }
+    if candidates.len() > 1 {
+        // Some may be left over from dropped shadows, and count only if no other matches.
+        let reachable = reachable(repo)?;
+        let (kept, left_over): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|it| reachable.contains(&it.id));
+        candidates = if kept.is_empty() { left_over } else { kept };
+    }
+    match candidates.as_slice() {
+        [] => Err(no_match(hex)),
+        [only] => Ok(only.id),
+        several => Err(ambiguous(hex, several)),
+    }
+}
+
+fn ambiguous(hex: &str, candidates: &[Checkpoint]) -> Error {
+    let mut hint = "the candidates are:".to_owned();
+    for candidate in candidates.iter().take(LISTED) {
+        hint.push_str(&format!("\n  {} {}", candidate.id.to_hex_with_len(12), candidate.subject));
+    }
+    if candidates.len() > LISTED {
+        hint.push_str(&format!("\n  and {} more", candidates.len() - LISTED));
+    }
+    Error::user(format!("'{hex}' is ambiguous: {} checkpoints match", candidates.len())).with_hint(hint)
+}
+
+/// Returns the ids of all checkpoints of all worktrees, archived, tagged and verified ones included.
+fn reachable(repo: &Repo) -> Result<HashSet<ObjectId>> {
+    let mut ids = HashSet::new();
+    for (_, tip) in repo.refs_below(refname::PREFIX)? {
+        if repo.find_checkpoint(tip)?.is_none() {
+            continue;
+        }
+        for checkpoint in repo.chain(tip) {
+            if !ids.insert(checkpoint?.id) {
+                break;
+            }
+        }
+    }
+    Ok(ids)
+}

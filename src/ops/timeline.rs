@@ -1,0 +1,122 @@
+//! Several shadows as one stream of checkpoints, newest first.
+
+use std::{cmp::Ordering, collections::BinaryHeap};
+
+use bstr::BStr;
+use gix::ObjectId;
+
+use crate::{
+    error::Result,
+    git::{Repo, chain::Chain},
+    model::{
+        checkpoint::Checkpoint,
+        refname::{self, ShadowName},
+    },
+};
+
+/// The end of a chain of checkpoints, with the ref that holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tip {
+    /// The ref.
+    pub(crate) name: String,
+    /// The newest checkpoint.
+    pub(crate) id: ObjectId,
+    /// True if the shadow was set aside.
+    pub(crate) archived: bool,
+}
+
+/// Returns the tips of the live shadows of `worktree`, or of all worktrees.
+pub(crate) fn live_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>> {
+    let mut tips = Vec::new();
+    for (name, id) in repo.refs_below(refname::SHADOWS)? {
+        let is_asked_for = ShadowName::from_ref(&name)
+            .is_some_and(|shadow| worktree.is_none_or(|worktree| shadow.worktree == worktree));
+        if is_asked_for {
+            tips.push(Tip { name, id, archived: false });
+        }
+    }
+    Ok(tips)
+}
+
+/// Returns the tips of the archive that `worktree`, or any worktree, has put there; oldest first.
+pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>> {
+    let mut tips = Vec::new();
+    for (name, id) in repo.refs_below(refname::ARCHIVE)? {
+        // The name does not tell the worktree, the checkpoint does.
+        let is_asked_for = match worktree {
+            Some(worktree) => repo.find_checkpoint(id)?.is_some_and(|checkpoint| checkpoint.worktree == worktree),
+            None => true,
+        };
+        if is_asked_for {
+            tips.push(Tip { name, id, archived: true });
+        }
+    }
+    tips.sort_by_key(|tip| refname::archived_at(&tip.name));
+    Ok(tips)
+}
+
+/// The checkpoints of several chains: newest first by time, and never before those that follow them in their chain.
+pub(crate) struct Timeline<'r> {
+    heads: BinaryHeap<Head<'r>>,
+}
+
+struct Head<'r> {
+    checkpoint: Checkpoint,
+    archived: bool,
+    /// Breaks ties of time, so that the order does not change from call to call.
+    order: usize,
+    chain: Chain<'r>,
+}
+
+impl<'r> Timeline<'r> {
+    /// Returns the checkpoints of the chains that end with `tips`.
+    pub(crate) fn new(repo: &'r Repo, tips: &[Tip]) -> Result<Self> {
+        let mut heads = BinaryHeap::with_capacity(tips.len());
+        for (order, tip) in tips.iter().enumerate() {
+            let mut chain = repo.chain(tip.id);
+            if let Some(checkpoint) = chain.next().transpose()? {
+                heads.push(Head { checkpoint, archived: tip.archived, order, chain });
+            }
+        }
+        Ok(Self { heads })
+    }
+}
+
+impl Iterator for Timeline<'_> {
+    /// A checkpoint, and whether it is in the archive.
+    type Item = Result<(Checkpoint, bool)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut head = self.heads.pop()?;
+        let archived = head.archived;
+        match head.chain.next() {
+            Some(Ok(next)) => {
+                let checkpoint = std::mem::replace(&mut head.checkpoint, next);
+                self.heads.push(head);
+                Some(Ok((checkpoint, archived)))
+            }
+            Some(Err(error)) => Some(Err(error)),
+            None => Some(Ok((head.checkpoint, archived))),
+        }
+    }
+}
+
+impl Ord for Head<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.checkpoint.seconds.cmp(&other.checkpoint.seconds).then_with(|| other.order.cmp(&self.order))
+    }
+}
+
+impl PartialOrd for Head<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Head<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Head<'_> {}

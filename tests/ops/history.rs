@@ -1,0 +1,172 @@
+//! Lists of checkpoints, held against `git log`.
+
+use git_checkpoint::{
+    model::{
+        checkpoint::Origin,
+        refname::{archive_ref, tag_ref, verified_ref},
+    },
+    ops::{
+        Context,
+        history::{self, Entry, ListOptions},
+    },
+};
+
+use crate::support::{START, World, checkpoints::agent};
+
+fn list(world: &World, options: &ListOptions) -> Vec<Entry> {
+    let context = Context::open(&world.repo()).expect("a repository");
+    let mut entries = Vec::new();
+    history::list(&context, options, &mut |entry| {
+        entries.push(entry);
+        Ok(true)
+    })
+    .expect("the list can be read");
+    entries
+}
+
+fn subjects(world: &World, options: &ListOptions) -> String {
+    list(world, options).into_iter().map(|entry| entry.checkpoint.subject).collect::<Vec<_>>().join(" ")
+}
+
+/// Two shadows of this worktree, one of another, one in the archive.
+fn world() -> World {
+    let world = World::new();
+    world.repository();
+    let mut archived = world.shadow("main", -10_000);
+    world.write("f", "archived\n");
+    let tip = archived.save("archived", &Origin::default());
+    world.git(&["update-ref", &archive_ref(START, tip), &tip.to_string()]);
+    world.git(&["update-ref", "-d", &archived.name()]);
+
+    let mut first = world.shadow("main", 0);
+    world.write("src/a", "1\n");
+    first.save("a1", &agent("s1", 1));
+    world.write("src/b", "1\n");
+    first.save("a2", &agent("s1", 1));
+    world.write("src/b", "2\n");
+    let a3 = first.save("a3", &agent("s1", 2));
+    world.git(&["update-ref", &tag_ref("good"), &a3.to_string()]);
+    world.git(&["update-ref", &verified_ref("main".into()), &a3.to_string()]);
+
+    world.git(&["commit", "-q", "--allow-empty", "-m", "next"]);
+    let mut second = world.shadow("main", 90);
+    world.write("other", "1\n");
+    second.save("b1", &Origin { note: Some("of a human".into()), ..Origin::default() });
+    world.write("other", "2\n");
+    second.save("b2", &agent("s2", 1));
+
+    world.write("other", "3\n");
+    world.shadow("linked", 30).save("linked", &Origin::default());
+    world
+}
+
+#[rstest::rstest]
+#[case::everything(ListOptions { all: true, ..Default::default() }, "b2 a3 b1 a2 a1")]
+#[case::folded(ListOptions::default(), "b2 a3 b1 a2")]
+#[case::limit(ListOptions { limit: Some(2), ..Default::default() }, "b2 a3")]
+#[case::limit_none(ListOptions { limit: Some(0), ..Default::default() }, "")]
+#[case::session(ListOptions { session: Some("s1".into()), all: true, ..Default::default() }, "a3 a2 a1")]
+#[case::agent(ListOptions { agent: Some("Claude-Code".into()), ..Default::default() }, "b2 a3 a2")]
+#[case::path(ListOptions { paths: vec!["src/b".into()], all: true, ..Default::default() }, "a3 b1 a2")]
+#[case::directory(ListOptions { paths: vec!["src".into()], all: true, ..Default::default() }, "a3 b1 a2 a1")]
+#[case::glob(ListOptions { paths: vec!["*/b".into(), ":(exclude)src/a".into()], all: true, ..Default::default() }, "a3 b1 a2")]
+#[case::since(ListOptions { since: Some(START + 100), ..Default::default() }, "b2 a3")]
+#[case::until(ListOptions { until: Some(START + 60), all: true, ..Default::default() }, "a2 a1")]
+#[case::grep_subject(ListOptions { grep: Some("^[ab]1$".into()), ..Default::default() }, "b1 a1")]
+#[case::grep_note(ListOptions { grep: Some("human".into()), ..Default::default() }, "b1")]
+#[case::tag(ListOptions { tag: Some("good".into()), ..Default::default() }, "a3")]
+#[case::archived(ListOptions { archived: true, ..Default::default() }, "archived")]
+#[case::all_worktrees(ListOptions { all_worktrees: true, all: true, ..Default::default() }, "b2 a3 b1 a2 linked a1")]
+fn filters(#[case] options: ListOptions, #[case] expected: &str) {
+    assert_eq!(subjects(&world(), &options), expected);
+}
+
+#[test]
+fn the_order_is_that_of_git_log() {
+    let world = world();
+    let names = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
+    let mut arguments = vec!["log", "--format=%H", "--first-parent", "--date-order", "--exclude=refs/heads/*"];
+    arguments.extend(names.lines());
+    arguments.extend(["--not", "HEAD"]);
+    let ours: Vec<String> = list(&world, &ListOptions { all: true, all_worktrees: true, ..Default::default() })
+        .iter()
+        .map(|entry| entry.checkpoint.id.to_string())
+        .collect();
+    assert_eq!(ours, world.git(&arguments).lines().collect::<Vec<_>>());
+}
+
+#[test]
+fn the_callback_ends_the_walk() {
+    let world = world();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let mut calls = 0;
+    history::list(&context, &ListOptions::default(), &mut |_| {
+        calls += 1;
+        Ok(false)
+    })
+    .expect("the list can be read");
+    assert_eq!(calls, 1);
+}
+
+#[test]
+fn the_line_of_json_has_every_field() {
+    let world = world();
+    let entries = list(&world, &ListOptions { with_paths: true, session: Some("s1".into()), ..Default::default() });
+    let line = serde_json::to_value(&entries[0]).expect("an entry is JSON");
+    let expected = ["src/b"];
+    assert_eq!(line["paths"], serde_json::json!(expected));
+    assert_eq!(line["tags"], serde_json::json!(["good"]));
+    assert_eq!((line["verified"].as_bool(), line["archived"].as_bool()), (Some(true), Some(false)));
+    assert_eq!(line["time"], "2025-06-01T12:02:00+00:00");
+    assert_eq!((line["session"].as_str(), line["turn"].as_u64()), (Some("s1"), Some(2)));
+    let folded = serde_json::to_value(&entries[1]).expect("an entry is JSON");
+    assert_eq!((folded["subject"].as_str(), folded["folded"].as_u64()), (Some("a2"), Some(1)));
+    assert_eq!(folded["paths"], serde_json::json!(["f", "src/a", "src/b"]));
+    let keys: Vec<_> = line.as_object().expect("an object").keys().map(String::as_str).collect();
+    let contract = "id parent tree base worktree session agent model contributor turn tool subject time paths tags verified archived folded";
+    assert_eq!(keys.join(" "), contract);
+}
+
+#[test]
+fn a_checkpoint_is_shown_with_its_side_commit() {
+    let world = World::new();
+    world.repository();
+    world.write("sub/manifest.toml", "version = 1\n[[skipped]]\npath = \"big\"\nreason = \"too-large\"\nsize = 7\n");
+    world.git(&["add", "-A"]);
+    world.git(&["mv", "f", "g"]);
+    let tree = world.tree();
+    let staged = world.id(&["write-tree"]);
+    let manifest = world.id(&["rev-parse", ":sub/manifest.toml"]);
+    let side_tree = {
+        let path = world.root().join("list");
+        std::fs::write(&path, format!("040000 tree {staged}\tindex\n100644 blob {manifest}\tmanifest.toml\n"))
+            .expect("files can be written");
+        let file = std::fs::File::open(path).expect("it was written");
+        let output = world.command("git").arg("mktree").stdin(file).output().expect("git runs");
+        String::from_utf8(output.stdout).expect("an id").trim().to_owned()
+    };
+    let side = world.git(&["commit-tree", &side_tree, "-m", "side"]).trim().to_owned();
+    let mut shadow = world.shadow("main", 0);
+    let plain = shadow.commit(tree, "plain", &Origin::default());
+    let message = world.git(&["log", "-1", "--format=%B", &plain.to_string()]);
+    let base = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let with_side = world.id(&["commit-tree", &tree.to_string(), "-p", &base, "-p", &side, "-m", &message]);
+    world.git(&["update-ref", &shadow.name(), &with_side.to_string()]);
+
+    let context = Context::open(&world.repo()).expect("a repository");
+    let shown = history::show(&context, "@").expect("the latest is there");
+    let json = serde_json::to_value(&shown).expect("it is JSON");
+    assert_eq!(json["skipped"], serde_json::json!([{"path": "big", "reason": "too large", "size": 7}]));
+    assert_eq!(json["staged"], true);
+    assert_eq!(
+        json["paths"],
+        serde_json::json!([
+            {"path": "g", "status": "R", "old_path": "f"},
+            {"path": "sub/manifest.toml", "status": "A"},
+        ])
+    );
+    assert_eq!(
+        history::show(&context, "base").expect_err("no checkpoint").message(),
+        format!("'{base}' is not a checkpoint")
+    );
+}

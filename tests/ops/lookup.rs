@@ -1,0 +1,108 @@
+//! Names of checkpoints.
+
+use git_checkpoint::{
+    error::Kind,
+    model::{
+        checkpoint::Origin,
+        refname::{archive_ref, tag_ref, verified_ref},
+    },
+    ops::{Context, lookup},
+};
+
+use crate::support::World;
+
+#[test]
+fn every_way_to_name_a_checkpoint() {
+    let world = World::new();
+    world.repository();
+    let mut shadow = world.shadow("main", 0);
+    let ids: Vec<_> = (0..3)
+        .map(|n| {
+            world.write("f", format!("{n}\n"));
+            shadow.save(&format!("save {n}"), &Origin::default())
+        })
+        .collect();
+    world.git(&["update-ref", &tag_ref("beef"), &ids[0].to_string()]);
+    world.git(&["update-ref", &tag_ref("before it"), &ids[1].to_string()]);
+    let context = Context::open(&world.repo()).expect("a repository");
+    let resolve = |text: &str| lookup::resolve(&context, text).map(|id| id.to_string()).map_err(|it| it.to_string());
+    let expect = |id: gix::ObjectId| Ok(id.to_string());
+
+    assert_eq!(resolve("@"), expect(ids[2]));
+    assert_eq!(resolve("@{0}"), expect(ids[2]));
+    assert_eq!(resolve("@{2}"), expect(ids[0]));
+    assert_eq!(resolve("@{3}"), Err("no checkpoint matches '@{3}'".into()));
+    assert_eq!(resolve("base"), expect(world.id(&["rev-parse", "HEAD"])));
+    assert_eq!(resolve("beef"), expect(ids[0]));
+    assert_eq!(resolve("before it"), expect(ids[1]));
+    assert_eq!(resolve(&ids[1].to_string()), expect(ids[1]));
+    assert_eq!(resolve(&ids[1].to_string()[..10].to_uppercase()), expect(ids[1]));
+    assert_eq!(resolve("verified"), Err("no checkpoint of this worktree is verified".into()));
+    world.git(&["update-ref", &verified_ref("main".into()), &ids[1].to_string()]);
+    assert_eq!(resolve("verified"), expect(ids[1]));
+}
+
+#[test]
+fn what_is_no_checkpoint_is_refused_with_the_next_step() {
+    let world = World::new();
+    world.repository();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let resolve = |text: &str| lookup::resolve(&context, text).expect_err(text);
+
+    assert_eq!(resolve("@").message(), "this worktree has no checkpoint yet");
+    let head = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    assert_eq!(resolve(&head).message(), format!("'{head}' is not a checkpoint"));
+    assert_eq!(resolve(&head[..8]).message(), format!("no checkpoint matches '{}'", &head[..8]));
+    let tree = world.git(&["rev-parse", "HEAD^{tree}"]).trim().to_owned();
+    assert_eq!(resolve(&tree).message(), format!("'{tree}' is not a checkpoint"));
+    let error = resolve("a1b2");
+    assert_eq!((error.kind(), error.message()), (Kind::User, "no checkpoint matches 'a1b2'"));
+    assert_eq!(error.hint(), Some("'git checkpoint list' shows the checkpoints of this worktree"));
+    for text in ["", "@{x}", "no such tag", "../../HEAD", &"0".repeat(40)] {
+        assert_eq!(resolve(text).kind(), Kind::User, "{text}");
+    }
+}
+
+#[test]
+fn a_prefix_finds_only_checkpoints_of_any_worktree_and_the_archive() {
+    let world = World::new();
+    world.repository();
+    let mut ids = Vec::new();
+    let tree = world.tree();
+    // Enough of them that some share their first digits.
+    let mut shadow = world.shadow("other", 0);
+    for n in 0..600 {
+        ids.push(shadow.commit(tree, &format!("save {n}"), &Origin::default()));
+    }
+    world.git(&["update-ref", &archive_ref(1, ids[599]), &ids[599].to_string()]);
+    world.git(&["update-ref", "-d", &shadow.name()]);
+    let context = Context::open(&world.repo()).expect("a repository");
+    let hex: Vec<String> = ids.iter().map(ToString::to_string).collect();
+
+    let is_shared = |at: &usize, length: usize| hex.iter().filter(|it| it[..length] == hex[*at][..length]).count() > 1;
+    let shared = (0..600).find(|at| is_shared(at, 4)).expect("600 ids share four digits somewhere");
+    let error = lookup::resolve(&context, &hex[shared][..4]).expect_err("ambiguous");
+    assert_eq!(error.message(), format!("'{}' is ambiguous: 2 checkpoints match", &hex[shared][..4]));
+    assert!(error.hint().is_some_and(|hint| hint.contains(&hex[shared][..12])), "{error:?}");
+
+    let unique = (0..600).find(|at| !is_shared(at, 4)).expect("most are unique");
+    assert_eq!(lookup::resolve(&context, &hex[unique][..4]).expect("unique"), ids[unique]);
+}
+
+#[test]
+fn a_left_over_does_not_make_a_prefix_ambiguous() {
+    let world = World::new();
+    world.repository();
+    let tree = world.tree();
+    let mut dropped = world.shadow("dropped", 100_000);
+    let left_over: Vec<_> =
+        (0..400).map(|n| dropped.commit(tree, &format!("left over {n}"), &Origin::default()).to_string()).collect();
+    world.git(&["update-ref", "-d", &dropped.name()]);
+    let mut shadow = world.shadow("main", 0);
+    let twin = (0..1000)
+        .map(|n| shadow.commit(tree, &format!("live {n}"), &Origin::default()))
+        .find(|id| left_over.iter().any(|other| other[..4] == id.to_string()[..4]))
+        .expect("some id has the digits of another");
+    let context = Context::open(&world.repo()).expect("a repository");
+    assert_eq!(lookup::resolve(&context, &twin.to_string()[..4]).expect("the live one wins"), twin);
+}

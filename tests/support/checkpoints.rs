@@ -1,0 +1,100 @@
+//! Checkpoints made by git itself, so that reading them is tested apart from saving them.
+
+use git_checkpoint::model::{
+    checkpoint::{self, Origin},
+    refname::{Base, ShadowName},
+};
+use gix::ObjectId;
+
+use super::{START, World};
+
+/// A shadow under construction.
+pub(crate) struct Shadow<'w> {
+    world: &'w World,
+    name: ShadowName,
+    tip: ObjectId,
+    seconds: i64,
+}
+
+impl World {
+    /// Makes a repository with one commit of the file `f`.
+    pub(crate) fn repository(&self) {
+        self.git(&["init", "-q", "-b", "main", "."]);
+        self.write("f", "base\n");
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-qm", "base"]);
+    }
+
+    /// Writes the file `path` of the repository.
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.repo().join(path);
+        std::fs::create_dir_all(path.parent().expect("it is in the repository")).expect("directories can be made");
+        std::fs::write(path, content).expect("files can be written");
+    }
+
+    /// Runs git, and returns the id it printed.
+    pub(crate) fn id(&self, arguments: &[&str]) -> ObjectId {
+        ObjectId::from_hex(self.git(arguments).trim().as_bytes()).expect("git prints an id")
+    }
+
+    /// Returns the tree of all files as they are now; the user's index is left alone.
+    pub(crate) fn tree(&self) -> ObjectId {
+        let index = self.root().join("index-of-tree");
+        let run = |arguments: &[&str]| {
+            let output = self.command("git").env("GIT_INDEX_FILE", &index).args(arguments).output().expect("git runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        };
+        run(&["add", "-A"]);
+        ObjectId::from_hex(run(&["write-tree"]).as_bytes()).expect("git prints an id")
+    }
+
+    /// Begins a shadow on HEAD for `worktree`, whose first checkpoint is taken `seconds` after the start.
+    pub(crate) fn shadow(&self, worktree: &str, seconds: i64) -> Shadow<'_> {
+        let base = self.id(&["rev-parse", "HEAD"]);
+        let name = ShadowName { base: Base::Commit(base), worktree: worktree.into() };
+        Shadow { world: self, name, tip: base, seconds: START + seconds }
+    }
+}
+
+impl Shadow<'_> {
+    /// Takes a checkpoint of the files as they are, a minute after the one before.
+    pub(crate) fn save(&mut self, subject: &str, origin: &Origin) -> ObjectId {
+        let tree = self.world.tree();
+        self.commit(tree, subject, origin)
+    }
+
+    /// The same for a given tree.
+    pub(crate) fn commit(&mut self, tree: ObjectId, subject: &str, origin: &Origin) -> ObjectId {
+        let message = checkpoint::message(subject, "", origin, self.name.base, self.name.worktree.as_ref());
+        let (tree, parent) = (tree.to_string(), self.tip.to_string());
+        let output = self
+            .world
+            .command("git")
+            .env("GIT_COMMITTER_DATE", format!("@{} +0000", self.seconds))
+            .args(["commit-tree", &tree, "-p", &parent, "-m", &message])
+            .output()
+            .expect("git runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        self.tip = ObjectId::from_hex(output.stdout.trim_ascii()).expect("git prints an id");
+        self.world.git(&["update-ref", &self.name.to_ref(), &self.tip.to_string()]);
+        self.seconds += 60;
+        self.tip
+    }
+
+    /// Returns the name of its ref.
+    pub(crate) fn name(&self) -> String {
+        self.name.to_ref()
+    }
+}
+
+/// Returns the origin of an agent's checkpoint.
+pub(crate) fn agent(session: &str, turn: u32) -> Origin {
+    Origin {
+        contributor: git_checkpoint::model::contributor::Contributor::Agent,
+        session: Some(session.into()),
+        agent: Some("claude-code".into()),
+        turn: Some(turn),
+        ..Origin::default()
+    }
+}
