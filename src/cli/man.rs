@@ -13,7 +13,19 @@ macro_rules! pages {
 
 /// The manual: file name and source of each page.
 const PAGES: &[(&str, &str)] = pages![
+    "git-checkpoint-diff.1",
+    "git-checkpoint-events.1",
+    "git-checkpoint-list.1",
+    "git-checkpoint-prune.1",
+    "git-checkpoint-reset.1",
+    "git-checkpoint-restore.1",
+    "git-checkpoint-save.1",
+    "git-checkpoint-show.1",
+    "git-checkpoint-status.1",
+    "git-checkpoint-verify.1",
     "git-checkpoint.1",
+    "gitcheckpoint-format.5",
+    "gitcheckpoint-workflows.7",
 ];
 
 /// Show a page of the manual, or install all of it
