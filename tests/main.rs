@@ -1,1 +1,8 @@
+//! The one integration binary: each module below is one way to look at the whole.
+#![expect(clippy::disallowed_methods, reason = "tests run programs and read what cargo tells them")]
 
+mod architecture;
+mod manual;
+mod ops;
+mod scenarios;
+mod support;

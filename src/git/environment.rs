@@ -1,5 +1,7 @@
 //! What git reads from its environment and gix does not.
 
+#![expect(clippy::disallowed_methods, reason = "this file is git's door to the environment")]
+
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use crate::error::{Error, Result};

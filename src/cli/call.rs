@@ -1,0 +1,135 @@
+//! One run of the command line: its global options, its output, and the way to the repository.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+};
+
+use bstr::{BString, ByteSlice as _};
+
+use super::{Globals, environment, interrupt::Interrupt, output::Output};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    git::Repo,
+};
+
+/// What every command gets.
+pub(super) struct Call {
+    pub(super) out: Output,
+    pub(super) interrupt: Interrupt,
+    globals: Globals,
+}
+
+impl Call {
+    pub(super) fn new(globals: Globals) -> Self {
+        start_log(globals.verbose);
+        Self { out: Output::new(globals.color, globals.quiet), interrupt: Interrupt::default(), globals }
+    }
+
+    /// Goes where the `-C` options say, one after the other, as git does.
+    pub(super) fn enter_directory(&self) -> Result<()> {
+        for directory in &self.globals.directory {
+            std::env::set_current_dir(directory).context(Kind::User, || format!("cannot change to '{}'", directory.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the paths that `arguments` name, relative to the worktree's root.
+    pub(super) fn paths(repo: &Repo, arguments: &[OsString]) -> Result<Vec<BString>> {
+        let prefix = repo.prefix(Path::new("."));
+        arguments.iter().map(|argument| inside(repo.worktree_root(), &prefix, argument)).collect()
+    }
+}
+
+/// Returns `argument`, typed in the directory `prefix`, as a path relative to `root`; empty for the root itself.
+fn inside(root: &Path, prefix: &BString, argument: &OsStr) -> Result<BString> {
+    let bytes = <[u8]>::from_os_str(argument).ok_or_else(|| Error::user("a path is not readable"))?;
+    let outside = || Error::user(format!("'{}' is outside of the worktree '{}'", argument.display(), root.display()));
+    if bytes.is_empty() {
+        return Err(Error::user("an empty string is not a path").with_hint("use '.' to mean the current directory"));
+    }
+    if bytes.starts_with(b":") {
+        return with_magic(prefix, bytes).ok_or_else(|| Error::user(format!("cannot read the pathspec '{}'", argument.display())));
+    }
+    let typed = if bytes.starts_with(b"/") {
+        let root = <[u8]>::from_path(root).ok_or_else(outside)?;
+        let rest = bytes.strip_prefix(root).map_or_else(|| canonical_inside(root, bytes), |rest| Some(rest.into()));
+        rest.filter(|rest: &BString| rest.is_empty() || root == b"/" || rest.starts_with(b"/")).ok_or_else(outside)?
+    } else {
+        [prefix.as_slice(), bytes].concat().into()
+    };
+    normalize(&typed).ok_or_else(outside)
+}
+
+/// Returns what follows `root` in the absolute path `bytes` once the symbolic links of its directory are resolved.
+fn canonical_inside(root: &[u8], bytes: &[u8]) -> Option<BString> {
+    let path = bytes.to_path().ok()?;
+    let directory = std::fs::canonicalize(path.parent()?).ok()?.join(path.file_name()?);
+    <[u8]>::from_path(&directory)?.strip_prefix(root).map(Into::into)
+}
+
+/// Removes `.` and `..` from `path`; none if it leaves the root.
+fn normalize(path: &[u8]) -> Option<BString> {
+    let mut parts: Vec<&[u8]> = Vec::new();
+    for part in path.split_str("/") {
+        match part {
+            b"" | b"." => {}
+            b".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(bstr::join("/", parts).into())
+}
+
+/// Puts the current directory behind the magic of a pathspec (gitglossary(7)), unless it asks for the root.
+fn with_magic(prefix: &BString, spec: &[u8]) -> Option<BString> {
+    let (magic, rest) = if spec.starts_with(b":(") {
+        spec.split_at(spec.find_byte(b')')? + 1)
+    } else {
+        let length = spec[1..].iter().take_while(|byte| b"/!^".contains(byte)).count() + 1;
+        let end = length + usize::from(spec.get(length) == Some(&b':'));
+        spec.split_at(end)
+    };
+    let from_top = if magic.starts_with(b":(") { magic.find(b"top").is_some() } else { magic.contains(&b'/') };
+    let path = if from_top { rest.into() } else { BString::from([prefix.as_slice(), rest].concat()) };
+    Some([magic, normalize(&path)?.as_slice()].concat().into())
+}
+
+/// Sends what the code traces to standard error, if `-v` or `GIT_CHECKPOINT_LOG` asks for it.
+fn start_log(verbose: u8) {
+    let filter = match environment::variable("GIT_CHECKPOINT_LOG") {
+        Some(filter) => filter.to_string_lossy().into_owned(),
+        None if verbose == 0 => return,
+        None => format!("git_checkpoint={}", if verbose == 1 { "debug" } else { "trace" }),
+    };
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .without_time();
+    // A second log in one process (a test's) would be refused; the first one stays.
+    drop(log.try_init());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::plain("a/", "b.txt", Some("a/b.txt"))]
+    #[case::here("a/", ".", Some("a"))]
+    #[case::root("", ".", Some(""))]
+    #[case::up("a/b/", "../c", Some("a/c"))]
+    #[case::above("a/", "../../c", None)]
+    #[case::absolute("a/", "/repo/c", Some("c"))]
+    #[case::absolute_root("a/", "/repo", Some(""))]
+    #[case::sibling("a/", "/repository/c", None)]
+    #[case::top("a/", ":/c", Some(":/c"))]
+    #[case::exclude("a/", ":!c", Some(":!a/c"))]
+    #[case::long("a/", ":(glob)*.rs", Some(":(glob)a/*.rs"))]
+    #[case::long_top("a/", ":(top,glob)*.rs", Some(":(top,glob)*.rs"))]
+    fn paths_are_relative_to_the_root(#[case] prefix: &str, #[case] typed: &str, #[case] expected: Option<&str>) {
+        let found = inside(Path::new("/repo"), &prefix.into(), OsStr::new(typed)).ok();
+        assert_eq!(found, expected.map(BString::from));
+    }
+}

@@ -1,0 +1,45 @@
+//! Signals that ask to end: raise a flag that long work looks at, so that it can leave in order.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag,
+};
+
+use crate::error::{Context as _, Kind, Result};
+
+/// The exit code of a command that a signal ended.
+const INTERRUPTED: i32 = 130;
+
+/// Whether a signal asked to end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// From now on the first signal only raises the flag, the second ends the process at once.
+    ///
+    /// Our locks are the kernel's, so that nothing stays locked either way.
+    pub(super) fn listen(&self) -> Result<()> {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            // The order matters: the shutdown must not see the flag that its own signal raises.
+            flag::register_conditional_shutdown(signal, INTERRUPTED, self.0.clone())
+                .and_then(|_| flag::register(signal, self.0.clone()))
+                .context(Kind::Internal, || format!("cannot listen for signal {signal}"))?;
+        }
+        Ok(())
+    }
+
+    /// Returns true once a signal came.
+    pub(super) fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Returns the flag itself, for work that looks at it.
+    pub(super) fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+}

@@ -1,0 +1,99 @@
+//! `git checkpoint man`: the manual, which is compiled in, shown or installed.
+
+use std::path::PathBuf;
+
+use super::{Exit, call::Call, environment, external};
+use crate::error::{Context as _, Error, Kind, Result};
+
+macro_rules! pages {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../man/", $name)))),*]
+    };
+}
+
+/// The manual: file name and source of each page.
+const PAGES: &[(&str, &str)] = pages![
+    "git-checkpoint-diff.1",
+    "git-checkpoint-events.1",
+    "git-checkpoint-list.1",
+    "git-checkpoint-prune.1",
+    "git-checkpoint-reset.1",
+    "git-checkpoint-restore.1",
+    "git-checkpoint-save.1",
+    "git-checkpoint-show.1",
+    "git-checkpoint-status.1",
+    "git-checkpoint-verify.1",
+    "git-checkpoint.1",
+    "gitcheckpoint-format.5",
+    "gitcheckpoint-workflows.7",
+];
+
+/// Show a page of the manual, or install all of it
+///
+/// Without --install, the page of <command> (or git-checkpoint(1)) is shown with man(1), installed or not.
+#[derive(clap::Args, Debug)]
+pub(super) struct Man {
+    /// The command, or the name of a page such as gitcheckpoint-format
+    #[arg(value_name = "command", conflicts_with = "install")]
+    page: Option<String>,
+    /// Write all pages where man(1) and git-help(1) find them
+    #[arg(long)]
+    install: bool,
+    /// Install below <dir>/man1, <dir>/man5, <dir>/man7 (default: ../share/man beside the program's directory)
+    #[arg(long = "directory", id = "manual", value_name = "dir", requires = "install")]
+    directory: Option<PathBuf>,
+}
+
+impl Man {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        if self.install {
+            return install(self.directory, call);
+        }
+        let name = self.page.unwrap_or_default();
+        let candidates = [format!("git-checkpoint-{name}"), name.clone(), "git-checkpoint".into()];
+        let known = if name.is_empty() { candidates.last() } else { candidates[..2].iter().find(|name| source(name).is_some()) };
+        let Some(page) = known else {
+            return Err(Error::user(format!("no page of the manual is called '{name}'")).with_hint("'git checkpoint man' shows the first one"));
+        };
+        if !show(page) {
+            call.out.text(source(page).map_or("", |(_, text)| text))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// Shows the page called `name` (without section); returns false if there is none, or no working `man`.
+pub(super) fn show(name: &str) -> bool {
+    let Some((file, text)) = source(name) else { return false };
+    let Ok(directory) = tempfile::tempdir() else { return false };
+    let path = directory.path().join(file);
+    std::fs::write(&path, text).is_ok() && external::show_manual(&path)
+}
+
+fn source(name: &str) -> Option<&'static (&'static str, &'static str)> {
+    PAGES.iter().find(|(file, _)| file.rsplit_once('.').is_some_and(|(stem, _)| stem == name))
+}
+
+fn install(directory: Option<PathBuf>, call: &mut Call) -> Result<Exit> {
+    let directory = directory.map_or_else(default_directory, Ok)?;
+    for (file, text) in PAGES {
+        let section = file.rsplit_once('.').map_or("1", |(_, section)| section);
+        let folder = directory.join(format!("man{section}"));
+        let path = folder.join(file);
+        std::fs::create_dir_all(&folder).context(Kind::User, || format!("cannot make '{}'", folder.display()))?;
+        std::fs::write(&path, text).context(Kind::User, || format!("cannot write '{}'", path.display()))?;
+    }
+    call.out.note(&format!("installed {} pages below '{}'", PAGES.len(), directory.display()))?;
+    Ok(Exit::Done)
+}
+
+/// `man` looks into `X/share/man` for each `X/bin` of `PATH`; the program is in one of those.
+fn default_directory() -> Result<PathBuf> {
+    let program = std::env::current_exe().context(Kind::Internal, || "cannot tell where the program is".into())?;
+    match program.parent().and_then(std::path::Path::parent) {
+        Some(prefix) if program.parent().is_some_and(|bin| bin.ends_with("bin")) => Ok(prefix.join("share/man")),
+        _ => environment::variable("HOME")
+            .map(|home| PathBuf::from(home).join(".local/share/man"))
+            .ok_or_else(|| Error::user("no place for the manual is known").with_hint("name one with '--directory <dir>'")),
+    }
+}

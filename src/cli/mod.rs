@@ -1,0 +1,148 @@
+//! The door for people and scripts: parses a command line, calls an op, shows its result.
+//!
+//! One file per command holds its arguments (the doc comments are the help text) and `run`. What is
+//! shared by commands is here: [`Command`], [`Call`](call::Call) and the exit codes.
+
+mod call;
+mod completions;
+mod date;
+mod environment;
+mod external;
+mod interrupt;
+mod man;
+mod output;
+mod usage;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+
+use crate::error::{Kind, Result};
+use call::Call;
+use output::Output;
+
+/// Save the whole worktree at any moment, and get any such moment back
+///
+/// A checkpoint is a commit of the whole worktree below refs/checkpoints/. Taking one leaves HEAD, the
+/// index, the stash and all branches as they are; restoring one first saves what it replaces.
+#[derive(Debug, Parser)]
+#[command(name = "git-checkpoint", bin_name = "git checkpoint", version, disable_help_subcommand = true, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Global options")]
+struct Globals {
+    /// Run as if started in <path>
+    #[arg(short = 'C', value_name = "path", global = true)]
+    directory: Vec<std::path::PathBuf>,
+    /// Colour the output: always, never, or auto (only on a terminal)
+    #[arg(long, value_name = "when", global = true, num_args = 0..=1, require_equals = true, hide_possible_values = true, default_missing_value = "always")]
+    color: Option<When>,
+    /// Do not pipe the output into a pager
+    #[arg(long, global = true)]
+    no_pager: bool,
+    /// Print errors only
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Say on standard error what is being done; twice for more
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    Always,
+    Never,
+    Auto,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+impl Command {
+    fn run(self, call: &mut Call) -> Result<Exit> {
+        match self {
+            Self::Completions(command) => command.run(call, Cli::command()),
+            Self::Man(command) => command.run(call),
+        }
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    /// It did what was asked.
+    Done,
+    /// The answer is no: nothing found, conflicts, refused.
+    No,
+    /// It could not.
+    Fatal,
+    /// The command line makes no sense.
+    Usage,
+    /// A signal ended it.
+    Interrupted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::No => 1,
+            Exit::Fatal => 128,
+            Exit::Usage => 129,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// Runs the command line `arguments` (with the program's name first) and returns the exit code.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let exit = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => run(cli),
+        Err(error) => usage::explain(&error, &arguments, &mut Output::new(None, false)),
+    };
+    exit.into()
+}
+
+fn run(cli: Cli) -> Exit {
+    let mut call = Call::new(cli.globals);
+    let outcome = call.enter_directory().and_then(|()| cli.command.run(&mut call));
+    let outcome = call.out.finish(outcome);
+    if call.out.is_closed() {
+        // The reader has what it wanted (`git checkpoint list | head`).
+        return Exit::Done;
+    }
+    match outcome {
+        Ok(exit) => exit,
+        Err(_) if call.interrupt.is_raised() => Exit::Interrupted,
+        Err(error) if error.kind() == Kind::Refused => {
+            call.out.error("error", &error);
+            Exit::No
+        }
+        Err(error) => {
+            call.out.error("fatal", &error);
+            Exit::Fatal
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

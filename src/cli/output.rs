@@ -1,0 +1,230 @@
+//! The only place that prints: results to standard output (or a pager), messages to standard error.
+//!
+//! Decides once whether to colour and to page. What is printed is the commands' business.
+
+use std::{
+    ffi::OsString,
+    io::{self, BufWriter, IsTerminal as _, Write},
+};
+
+use anstyle::Style;
+use bstr::{BStr, BString};
+use serde::Serialize;
+
+use super::{When, environment, external::Pager};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    git::Repo,
+    model::path_text,
+};
+
+/// Where the results of one command go.
+pub(super) struct Output {
+    sink: BufWriter<Box<dyn Write>>,
+    is_terminal: bool,
+    has_pager: bool,
+    flag: Option<When>,
+    is_coloured: bool,
+    is_quiet: bool,
+    is_closed: bool,
+}
+
+impl Output {
+    /// Returns the process's own output; `color` is the flag of that name.
+    pub(super) fn new(color: Option<When>, is_quiet: bool) -> Self {
+        let stdout = io::stdout();
+        let is_terminal = stdout.is_terminal();
+        let is_coloured = color.unwrap_or(When::Auto).decide(is_terminal);
+        let sink = BufWriter::with_capacity(1 << 16, Box::new(stdout) as Box<dyn Write>);
+        Self { sink, is_terminal, has_pager: false, flag: color, is_coloured, is_quiet, is_closed: false }
+    }
+
+    /// Takes colours as `repo` and our setting `ui.color` want them; a flag or `NO_COLOR` wins.
+    pub(super) fn configure(&mut self, repo: &Repo, setting: When) {
+        if self.flag.is_some() {
+            return;
+        }
+        let of_git = || ["color.checkpoint", "color.ui"].into_iter().find_map(|key| When::from_git(&repo.config_value(key)?));
+        let when = if setting == When::Auto { of_git().unwrap_or(When::Auto) } else { setting };
+        self.is_coloured = environment::variable("NO_COLOR").is_none() && when.decide(self.is_terminal);
+    }
+
+    /// Sends the rest of the output through the user's pager, if it goes to a terminal.
+    pub(super) fn start_pager(&mut self, repo: &Repo, is_wanted: bool) -> Result<()> {
+        if !self.is_terminal || self.has_pager || !is_wanted {
+            return Ok(());
+        }
+        let Some(command) = pager_command(repo) else { return Ok(()) };
+        self.flush()?;
+        match Pager::start(&command) {
+            Ok(pager) => {
+                self.sink = BufWriter::with_capacity(1 << 13, Box::new(pager));
+                self.has_pager = true;
+                let may_colour = repo.config_bool("color.pager").unwrap_or(true);
+                self.is_coloured &= may_colour || self.flag == Some(When::Always);
+            }
+            Err(cause) => self.warning(&format!("cannot start the pager '{}': {cause}", command.display())),
+        }
+        Ok(())
+    }
+
+    /// Returns true if people read the output directly: relative dates, abbreviations.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Returns the columns of the terminal, or `COLUMNS`, or 80.
+    pub(super) fn width(&self) -> usize {
+        let of_variable = || environment::variable("COLUMNS")?.to_str()?.parse().ok().filter(|&columns| columns > 0);
+        let of_terminal = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0);
+        of_variable().or_else(of_terminal).unwrap_or(80)
+    }
+
+    /// Returns true once the reader has closed its end.
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Prints `bytes` as they are.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.sink.write_all(bytes);
+        self.check(written)
+    }
+
+    /// Prints `text` as it is; whatever comes from outside must have gone through [`printable`].
+    pub(super) fn text(&mut self, text: &str) -> Result<()> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Prints `line` and a line break.
+    pub(super) fn line(&mut self, line: &str) -> Result<()> {
+        self.bytes(line.as_bytes())?;
+        self.bytes(b"\n")
+    }
+
+    /// Prints `line` unless the user asked for quiet.
+    pub(super) fn note(&mut self, line: &str) -> Result<()> {
+        if self.is_quiet { Ok(()) } else { self.line(line) }
+    }
+
+    /// Prints `value` as JSON on one line.
+    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<()> {
+        let mut text = serde_json::to_vec(value).context(Kind::Internal, || "cannot write the result as JSON".into())?;
+        text.push(b'\n');
+        self.bytes(&text)
+    }
+
+    /// Returns `text` in `style`, or as it is if the output is not coloured.
+    pub(super) fn paint(&self, style: Style, text: &str) -> String {
+        if self.is_coloured && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// Hands on to the reader what is buffered.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let flushed = self.sink.flush();
+        self.check(flushed)
+    }
+
+    /// Ends the output: nothing stays in a buffer, and the pager (if any) has been left. Returns `outcome` or why not.
+    pub(super) fn finish<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        let flushed = self.flush();
+        if self.has_pager {
+            self.sink = BufWriter::new(Box::new(io::sink()));
+        }
+        outcome.and_then(|value| flushed.map(|()| value))
+    }
+
+    fn check(&mut self, written: io::Result<()>) -> Result<()> {
+        written.map_err(|cause| {
+            self.is_closed |= cause.kind() == io::ErrorKind::BrokenPipe;
+            Error::user("cannot write to standard output").with_cause(cause)
+        })
+    }
+
+    /// Says on standard error that something is not as it should be.
+    pub(super) fn warning(&mut self, text: &str) {
+        if !self.is_quiet {
+            self.stderr(&format!("warning: {text}\n"));
+        }
+    }
+
+    /// Says on standard error what to do next.
+    pub(super) fn hint(&mut self, text: &str) {
+        if !self.is_quiet {
+            self.stderr(&prefixed("hint: ", text));
+        }
+    }
+
+    /// Reports `error` on standard error: the failure, its causes indented, the hint.
+    pub(super) fn error(&mut self, word: &str, error: &Error) {
+        let mut text = prefixed(&format!("{word}: "), error.message());
+        for cause in error.causes() {
+            text.push_str(&prefixed("    ", &cause));
+        }
+        if let Some(hint) = error.hint() {
+            text.push_str(&prefixed("hint: ", hint));
+        }
+        self.stderr(&text);
+    }
+
+    /// Writes `text` to standard error; there is nobody to tell if that fails.
+    pub(super) fn stderr(&mut self, text: &str) {
+        drop(self.flush());
+        drop(io::stderr().write_all(text.as_bytes()));
+    }
+}
+
+impl When {
+    fn decide(self, is_terminal: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                is_terminal
+                    && environment::variable("NO_COLOR").is_none()
+                    && environment::variable("TERM").is_none_or(|terminal| terminal != "dumb")
+            }
+        }
+    }
+
+    /// Reads git's words for `color.ui`; `true` means `auto` there.
+    fn from_git(value: &BString) -> Option<Self> {
+        match value.to_ascii_lowercase().as_slice() {
+            b"always" => Some(Self::Always),
+            b"never" | b"false" | b"no" | b"off" | b"0" => Some(Self::Never),
+            b"" | b"auto" | b"true" | b"yes" | b"on" | b"1" => Some(Self::Auto),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the pager that git would use here; none if that is no pager or `cat`.
+fn pager_command(repo: &Repo) -> Option<OsString> {
+    let of_command = repo.config_value("pager.checkpoint");
+    let mut named = None;
+    match of_command.as_deref().map(|value| value.to_ascii_lowercase()).as_deref() {
+        Some(b"false" | b"no" | b"off" | b"0") => return None,
+        None | Some(b"" | b"true" | b"yes" | b"on" | b"1") => {}
+        Some(_) => named = of_command.map(os_string),
+    }
+    let command = environment::read("GIT_PAGER")
+        .or(named)
+        .or_else(|| repo.config_value("core.pager").map(os_string))
+        .or_else(|| environment::read("PAGER"))
+        .unwrap_or_else(|| "less".into());
+    (!command.is_empty() && command != "cat").then_some(command)
+}
+
+fn os_string(value: BString) -> OsString {
+    use std::os::unix::ffi::OsStringExt as _;
+    OsString::from_vec(value.into())
+}
+
+/// Returns `text` fit for a terminal: control characters and invalid bytes become visible escapes.
+pub(super) fn printable(text: impl AsRef<[u8]>) -> String {
+    path_text::printable(BStr::new(text.as_ref()))
+}
+
+fn prefixed(prefix: &str, text: &str) -> String {
+    text.lines().map(|line| format!("{prefix}{}\n", printable(line))).collect()
+}

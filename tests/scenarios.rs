@@ -1,0 +1,106 @@
+//! Runs `scenarios/<command>/<case>.sh` and compares its transcript with `<case>.out`.
+//!
+//! `UPDATE_SCENARIOS=1` writes the transcripts anew; the difference then shows in review. A scenario ends with
+//! `git fsck --strict` and a check that nothing of the user's has moved (`support/scenario.sh`).
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::support::{START, World};
+
+#[test]
+fn transcripts_are_as_written() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let scripts = scripts_below(&root.join("scenarios"));
+    let is_update = std::env::var_os("UPDATE_SCENARIOS").is_some_and(|value| !value.is_empty());
+    let wanted = std::env::var("SCENARIO").unwrap_or_default();
+    let mut broken = Vec::new();
+    for script in scripts.iter().filter(|script| script.to_string_lossy().contains(&wanted)) {
+        let transcript = run(&root, script);
+        let expected_file = script.with_extension("out");
+        if is_update {
+            fs::write(&expected_file, &transcript).expect("the transcript can be written");
+        }
+        let expected = fs::read_to_string(&expected_file).unwrap_or_default();
+        if transcript != expected {
+            broken.push(format!("{}:\n{}", script.strip_prefix(&root).unwrap_or(script).display(), difference(&expected, &transcript)));
+        } else if transcript.lines().any(|line| line.starts_with("!!")) {
+            broken.push(format!("{}: a check failed:\n{transcript}", script.display()));
+        }
+    }
+    assert!(broken.is_empty(), "{}\nUPDATE_SCENARIOS=1 accepts what is printed now", broken.join("\n"));
+}
+
+#[test]
+fn every_transcript_has_its_script() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios");
+    for folder in folders(&root) {
+        for entry in fs::read_dir(folder).expect("the folder is readable") {
+            let path = entry.expect("the folder is readable").path();
+            assert!(path.with_extension("sh").is_file(), "'{}' has no script", path.display());
+        }
+    }
+}
+
+/// Runs one script in a world of its own; ids and temporary paths in the result are stable.
+fn run(root: &Path, script: &Path) -> String {
+    let world = World::new();
+    let output = world
+        .command("bash")
+        .arg("-c")
+        .arg(". \"$1\"; . \"$2\"")
+        .arg("scenario")
+        .arg(root.join("support/scenario.sh"))
+        .arg(script)
+        .env("WORLD", world.root())
+        .env("START_SECONDS", START.to_string())
+        .output()
+        .expect("bash runs");
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if !errors.is_empty() {
+        text.push_str(&format!("!! the script itself said:\n{errors}"));
+    }
+    let text = text.replace(world.root().to_str().expect("temporary paths are plain"), "$WORLD");
+    durations_hidden(&text)
+}
+
+/// Times differ from run to run.
+fn durations_hidden(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("\"duration_ms\":") {
+        let end = at + "\"duration_ms\":".len();
+        out.push_str(&rest[..end]);
+        out.push('N');
+        rest = rest[end..].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    }
+    out + rest
+}
+
+fn difference(expected: &str, found: &str) -> String {
+    let at = expected.lines().zip(found.lines()).take_while(|(old, new)| old == new).count();
+    let side = |text: &str, mark: char| text.lines().skip(at).take(12).map(|line| format!("{mark}{line}\n")).collect::<String>();
+    format!("from line {}:\n{}{}", at + 1, side(expected, '-'), side(found, '+'))
+}
+
+fn scripts_below(root: &Path) -> Vec<PathBuf> {
+    let mut scripts = Vec::new();
+    for folder in folders(root) {
+        for entry in fs::read_dir(folder).expect("the folder is readable") {
+            let path = entry.expect("the folder is readable").path();
+            if path.extension().is_some_and(|extension| extension == "sh") {
+                scripts.push(path);
+            }
+        }
+    }
+    scripts.sort();
+    scripts
+}
+
+fn folders(root: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root).expect("tests/scenarios is readable");
+    entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).filter(|path| path.is_dir()).collect()
+}

@@ -1,0 +1,80 @@
+//! A world of its own for each test: home, repository and dates do not come from the machine.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// A moment that every test begins at: 2025-06-01T12:00:00Z.
+pub(crate) const START: i64 = 1_748_779_200;
+
+/// A directory that goes away with the value, with a home inside.
+pub(crate) struct World {
+    directory: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::Builder::new().prefix("git-checkpoint-").tempdir().expect("a temporary directory can be made");
+        for name in ["home", "repo"] {
+            std::fs::create_dir(directory.path().join(name)).expect("a directory can be made");
+        }
+        Self { directory }
+    }
+
+    /// Returns the canonical path of the world.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.directory.path().canonicalize().expect("the world exists")
+    }
+
+    /// Returns the directory where repositories are made.
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.root().join("repo")
+    }
+
+    /// Returns `program` with an environment that only holds what tests need, run in [`repo`](Self::repo).
+    pub(crate) fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let date = format!("@{START} +0000");
+        command
+            .env_clear()
+            .envs(std::env::var_os("LD_LIBRARY_PATH").map(|value| ("LD_LIBRARY_PATH", value)))
+            .env("PATH", search_path())
+            .env("HOME", self.root().join("home"))
+            .env("XDG_CONFIG_HOME", self.root().join("home/.config"))
+            .env("TMPDIR", self.root())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_AUTHOR_NAME", "A U Thor")
+            .env("GIT_AUTHOR_EMAIL", "author@example.com")
+            .env("GIT_AUTHOR_DATE", &date)
+            .env("GIT_COMMITTER_NAME", "C O Mitter")
+            .env("GIT_COMMITTER_EMAIL", "committer@example.com")
+            .env("GIT_COMMITTER_DATE", &date)
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC")
+            .current_dir(self.repo());
+        command
+    }
+
+    /// Runs the built `git-checkpoint` with `arguments`.
+    pub(crate) fn checkpoint(&self, arguments: &[&str]) -> Output {
+        self.command(env!("CARGO_BIN_EXE_git-checkpoint")).args(arguments).output().expect("the program runs")
+    }
+
+    /// Runs git with `arguments`, which must succeed, and returns what it printed.
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let output = self.command("git").args(arguments).output().expect("git runs");
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+}
+
+/// Puts the built program before all others, so that git finds `git checkpoint`.
+fn search_path() -> std::ffi::OsString {
+    let built = Path::new(env!("CARGO_BIN_EXE_git-checkpoint")).parent().map(Path::to_owned);
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(built.into_iter().chain(std::env::split_paths(&others))).expect("PATH can be joined")
+}
