@@ -2,6 +2,8 @@
 
 pub mod history;
 pub mod lookup;
+pub mod save;
+pub mod verify;
 
 mod show;
 mod timeline;
