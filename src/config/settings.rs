@@ -1,13 +1,14 @@
 //! The settings as types, in the shape of `config/default.toml`.
 //!
 //! What each means is said there and in git-checkpoint-config(5). `None` means no limit, or git's own choice.
+//! Sizes are bytes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::value::{self, ByteSize};
+use super::value;
 
 /// Every setting.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -51,14 +52,15 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Save {
-    /// The largest untracked file that is saved.
-    #[serde(deserialize_with = "value::size_limit")]
-    pub max_file_size: Option<ByteSize>,
-    /// The most new files that an untracked directory may have.
-    #[serde(deserialize_with = "value::count_limit")]
-    pub max_untracked_files: Option<u64>,
-    /// The free disk space below which untracked files are skipped; zero: no check.
-    pub min_free_space: ByteSize,
+    /// The bytes of the largest untracked file that is saved; `u64::MAX`: no limit.
+    #[serde(deserialize_with = "value::size_or_all")]
+    pub max_file_size: u64,
+    /// The most new files that an untracked directory may have; `u64::MAX`: no limit.
+    #[serde(deserialize_with = "value::count_or_all")]
+    pub max_untracked_files: u64,
+    /// The bytes of free disk space below which untracked files are skipped; zero: no check.
+    #[serde(deserialize_with = "value::size")]
+    pub min_free_space: u64,
     /// Patterns, as in `.gitignore`, of untracked files to leave out.
     pub exclude: Vec<String>,
     /// Directories that are not saved as a worktree root; `~` is expanded.
@@ -77,7 +79,7 @@ pub struct Archive {
     pub keep_count: Option<u64>,
     /// The bytes they hold together.
     #[serde(deserialize_with = "value::size_limit")]
-    pub max_size: Option<ByteSize>,
+    pub max_size: Option<u64>,
 }
 
 /// What records keep of a conversation.
@@ -88,9 +90,9 @@ pub struct Transcript {
     pub store: Store,
     /// Whether secrets are replaced.
     pub redact: bool,
-    /// The longest transcript.
+    /// The bytes of the longest transcript.
     #[serde(deserialize_with = "value::size_limit")]
-    pub max_size: Option<ByteSize>,
+    pub max_size: Option<u64>,
 }
 
 /// What leaves the machine.

@@ -220,14 +220,29 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Dur
     })
 }
 
+/// Deserializes a size as its bytes.
+pub(super) fn size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    ByteSize::deserialize(deserializer).map(ByteSize::bytes)
+}
+
 /// Deserializes a size of which 0 means no limit.
-pub(super) fn size_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {
-    ByteSize::deserialize(deserializer).map(|size| (size.0 > 0).then_some(size))
+pub(super) fn size_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    size(deserializer).map(|size| (size > 0).then_some(size))
+}
+
+/// Deserializes a size of which 0 means no limit, as a bound that nothing exceeds.
+pub(super) fn size_or_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    size_limit(deserializer).map(|size| size.unwrap_or(u64::MAX))
 }
 
 /// Deserializes a count of which 0 means no limit.
 pub(super) fn count_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     u64::deserialize(deserializer).map(|count| (count > 0).then_some(count))
+}
+
+/// Deserializes a count of which 0 means no limit, as a bound that nothing exceeds.
+pub(super) fn count_or_all<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    count_limit(deserializer).map(|count| count.unwrap_or(u64::MAX))
 }
 
 /// Deserializes a text that, empty, says nothing.
