@@ -7,14 +7,16 @@
 //! - `value`: sizes, durations and the check of a value against its type.
 //! - `toml_file`: one TOML file as a list of keys with lines.
 //! - [`Sources`]: the layers as they come from outside.
+//! - `gathering`: what each says, checked.
 //! - `layers`: their composition; the only place that names figment.
-//! - [`edit`]: changes one file and keeps its comments and order.
+//! - [`edit`], `replace`: changes one file and keeps its comments and order.
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 
 pub mod edit;
+mod gathering;
 pub mod keys;
 mod layers;
 mod replace;

@@ -134,15 +134,13 @@ fn a_created_file_has_every_default_commented_out() {
     edit::create(Layer::User, &bench.path(Layer::User)).expect("the bench is writable");
     let loaded = bench.load();
     assert!(loaded.warnings.is_empty() && loaded.origins.iter().all(|origin| origin.layer == Layer::Default));
-    let text: String = bench
-        .read(Layer::User)
-        .lines()
-        .map(|line| {
-            let is_key = line.starts_with('#') && !line.starts_with("# ");
-            format!("{}\n", if is_key { &line[1..] } else { line })
-        })
-        .collect();
-    assert_eq!(text, DEFAULTS);
+    let text = bench.read(Layer::User);
+    let uncomment = |line: &str| {
+        let is_key = line.starts_with('#') && !line.starts_with("# ");
+        line[usize::from(is_key)..].to_owned()
+    };
+    let lines: Vec<_> = text.lines().map(uncomment).collect();
+    assert_eq!(lines.join("\n") + "\n", DEFAULTS);
     edit::set(Layer::User, &bench.path(Layer::User), "save.exclude", &["x".to_owned()]).expect("it can be set");
     assert_eq!(bench.load().settings.save.exclude, ["x"]);
 }

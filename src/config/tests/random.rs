@@ -56,7 +56,7 @@ proptest! {
         prop_assert_eq!(load(&bench.sources).is_err(), !loaded.errors.is_empty());
         let path = bench.path(Layer::User);
         let _ = edit::unset(Layer::User, &path, &key);
-        let _ = edit::check(&key, &[value.clone()]);
+        let _ = edit::check(&key, std::slice::from_ref(&value));
         let _ = (value.parse::<ByteSize>(), parse_duration(&value));
         for (key, value) in [("jj", "off"), ("save.exclude", "x"), ("ui.color", "never")] {
             let was_sound = edit::read(Layer::User, &path).is_ok();
