@@ -123,7 +123,13 @@ impl Source {
         let name = relative.to_str().expect("sources have plain names").to_owned();
         let room = name.split_once('/').map_or_else(|| name.trim_end_matches(".rs"), |(room, _)| room).to_owned();
         let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-        Self { room, code: code.join("\n"), lines: text.lines().count(), begins_with_doc: text.starts_with("//!"), name }
+        Self {
+            room,
+            code: code.join("\n"),
+            lines: text.lines().count(),
+            begins_with_doc: text.starts_with("//!"),
+            name,
+        }
     }
 }
 

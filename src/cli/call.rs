@@ -29,7 +29,8 @@ impl Call {
     /// Goes where the `-C` options say, one after the other, as git does.
     pub(super) fn enter_directory(&self) -> Result<()> {
         for directory in &self.globals.directory {
-            std::env::set_current_dir(directory).context(Kind::User, || format!("cannot change to '{}'", directory.display()))?;
+            std::env::set_current_dir(directory)
+                .context(Kind::User, || format!("cannot change to '{}'", directory.display()))?;
         }
         Ok(())
     }
@@ -49,7 +50,8 @@ fn inside(root: &Path, prefix: &BString, argument: &OsStr) -> Result<BString> {
         return Err(Error::user("an empty string is not a path").with_hint("use '.' to mean the current directory"));
     }
     if bytes.starts_with(b":") {
-        return with_magic(prefix, bytes).ok_or_else(|| Error::user(format!("cannot read the pathspec '{}'", argument.display())));
+        return with_magic(prefix, bytes)
+            .ok_or_else(|| Error::user(format!("cannot read the pathspec '{}'", argument.display())));
     }
     let typed = if bytes.starts_with(b"/") {
         let root = <[u8]>::from_path(root).ok_or_else(outside)?;

@@ -26,7 +26,13 @@ use output::Output;
 /// A checkpoint is a commit of the whole worktree below refs/checkpoints/. Taking one leaves HEAD, the
 /// index, the stash and all branches as they are; restoring one first saves what it replaces.
 #[derive(Debug, Parser)]
-#[command(name = "git-checkpoint", bin_name = "git checkpoint", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(
+    name = "git-checkpoint",
+    bin_name = "git checkpoint",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
 struct Cli {
     #[command(flatten)]
     globals: Globals,

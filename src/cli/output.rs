@@ -44,7 +44,8 @@ impl Output {
         if self.flag.is_some() {
             return;
         }
-        let of_git = || ["color.checkpoint", "color.ui"].into_iter().find_map(|key| When::from_git(&repo.config_value(key)?));
+        let of_git =
+            || ["color.checkpoint", "color.ui"].into_iter().find_map(|key| When::from_git(&repo.config_value(key)?));
         let when = if setting == When::Auto { of_git().unwrap_or(When::Auto) } else { setting };
         self.is_coloured = environment::variable("NO_COLOR").is_none() && when.decide(self.is_terminal);
     }
@@ -76,7 +77,12 @@ impl Output {
     /// Returns the columns of the terminal, or `COLUMNS`, or 80.
     pub(super) fn width(&self) -> usize {
         let of_variable = || environment::variable("COLUMNS")?.to_str()?.parse().ok().filter(|&columns| columns > 0);
-        let of_terminal = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|&columns| columns > 0);
+        let of_terminal = || {
+            rustix::termios::tcgetwinsize(io::stdout())
+                .ok()
+                .map(|size| usize::from(size.ws_col))
+                .filter(|&columns| columns > 0)
+        };
         of_variable().or_else(of_terminal).unwrap_or(80)
     }
 
@@ -109,7 +115,8 @@ impl Output {
 
     /// Prints `value` as JSON on one line.
     pub(super) fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        let mut text = serde_json::to_vec(value).context(Kind::Internal, || "cannot write the result as JSON".into())?;
+        let mut text =
+            serde_json::to_vec(value).context(Kind::Internal, || "cannot write the result as JSON".into())?;
         text.push(b'\n');
         self.bytes(&text)
     }
