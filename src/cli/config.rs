@@ -173,15 +173,15 @@ struct Row {
 impl From<Origin> for Row {
     fn from(origin: Origin) -> Self {
         let Origin { key, value, layer, source, line } = origin;
-        Self { key: key.to_owned(), value, layer, source, line }
+        // The defaults have lines, but no file that the user could open.
+        Self { key: key.to_owned(), value, layer, line: line.filter(|_| !source.is_empty()), source }
     }
 }
 
 impl Row {
     /// Returns the layer and the place in it, each followed by a tab.
     fn origin(&self) -> String {
-        let line = self.line.filter(|_| !self.source.is_empty());
-        let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}\t{}{line}\t", self.layer.name(), printable(&self.source))
     }
 
@@ -278,9 +278,12 @@ fn path(mut here: Here, out: &mut Output) -> Result<Exit> {
 
 fn edit_file(mut here: Here, out: &mut Output) -> Result<Exit> {
     let (layer, path) = here.target()?;
-    edit::create(layer, &path)?;
     let editor = git::process::editor()?;
+    let is_new = edit::create(layer, &path)?;
     let status = external::edit(&editor, &path)?;
+    if is_new {
+        edit::remove_untouched(layer, &path)?;
+    }
     if !status.success() {
         return Err(Error::user(format!("the editor '{}' ended with {status}", editor.display())));
     }

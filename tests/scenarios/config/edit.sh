@@ -24,7 +24,9 @@ note 'by hand'
 sh_run "GIT_EDITOR='sed -i s/session/branch/' git checkpoint config edit --user"
 sh_run "EDITOR='sed -i s/branch/worktree/' git checkpoint config edit --user"
 sh_run 'GIT_EDITOR=false git checkpoint config edit --project'
-sh_run 'git checkpoint config get storage; head -n 5 .checkpoint.toml'
+run test -e .checkpoint.toml
+sh_run "GIT_EDITOR='sed -i s/^#link.*/link=\\\"none\\\"/' git checkpoint config edit --project"
+sh_run 'git checkpoint config get link; head -n 13 .checkpoint.toml'
 note 'elsewhere'
 cd "$WORLD" || exit
 run git checkpoint config set lock-timeout 1s
