@@ -5,12 +5,14 @@
 
 mod call;
 mod completions;
+mod config;
 mod date;
 mod environment;
 mod external;
 mod interrupt;
 mod man;
 mod output;
+mod settings;
 mod usage;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -72,6 +74,7 @@ enum When {
 #[derive(Debug, Subcommand)]
 enum Command {
     Completions(completions::Completions),
+    Config(config::Config),
     Man(man::Man),
 }
 
@@ -79,6 +82,7 @@ impl Command {
     fn run(self, call: &mut Call) -> Result<Exit> {
         match self {
             Self::Completions(command) => command.run(call, Cli::command()),
+            Self::Config(command) => command.run(call),
             Self::Man(command) => command.run(call),
         }
     }
