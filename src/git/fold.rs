@@ -122,8 +122,10 @@ impl Repo {
             drop(std::fs::remove_file(path.with_extension("idx")));
             drop(std::fs::remove_file(path));
         }
-        for id in &ids {
-            drop(std::fs::remove_file(self.loose_path(*id)));
+        for path in ids.iter().map(|id| self.loose_path(*id)) {
+            drop(std::fs::remove_file(&path));
+            // As `git prune-packed` does; a directory that is not empty stays.
+            drop(path.parent().map(std::fs::remove_dir));
         }
         drop(std::fs::remove_file(&taken_note));
         Ok(())

@@ -186,8 +186,10 @@ impl<'r> NewObjects<'r> {
         let store = gix::odb::loose::Store::at(directory, self.repo.object_hash());
         for id in &self.order {
             let object = &self.waiting[id];
+            // Once more if another process has just removed the emptied directory that it goes to.
             let stored_id = store
                 .write_buf(object.kind, &object.data)
+                .or_else(|_| store.write_buf(object.kind, &object.data))
                 .context(Kind::Internal, || format!("cannot write the {} '{id}'", object.kind))?;
             if stored_id != *id {
                 return Err(Error::internal(format!("the {} '{id}' was stored as '{stored_id}'", object.kind)));

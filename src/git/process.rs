@@ -35,7 +35,9 @@ pub(crate) fn editor() -> Result<OsString> {
     if output.status.success() {
         return Ok(OsString::from_vec(output.stdout.trim_end().to_vec()));
     }
-    Err(Error::user("no editor is known").with_hint("set 'GIT_EDITOR' or 'EDITOR'").with_cause(output.stderr.trim().to_str_lossy()))
+    Err(Error::user("no editor is known")
+        .with_hint("set 'GIT_EDITOR' or 'EDITOR'")
+        .with_cause(output.stderr.trim().to_str_lossy()))
 }
 
 impl Repo {

@@ -3,6 +3,7 @@
 pub mod history;
 pub mod lookup;
 pub mod save;
+pub mod status;
 pub mod verify;
 
 mod show;
