@@ -108,8 +108,8 @@ pub struct FileDiff {
     pub before: Option<Vec<u8>>,
     /// The new content, if asked for.
     pub after: Option<Vec<u8>>,
-    /// The changed lines, if asked for; none of binary files. Of a file that changed its type, the new content replaces
-    /// the old.
+    /// The changed lines, if asked for; none of binary files. A file that changed its type has two, as in git: the
+    /// deletion and the creation.
     pub hunks: Vec<Hunk>,
 }
 
@@ -211,12 +211,12 @@ impl Reader<'_> {
             let (added, deleted) = if is_same { (0, 0) } else { line_edits::count(self.algorithm, old, new) };
             (file.added, file.deleted) = (Some(added), Some(deleted));
             if let Some(context_lines) = self.options.hunks {
+                let hunks =
+                    |old, new| line_diff::hunks(old, new, &line_edits::edits(self.algorithm, old, new), context_lines);
                 file.hunks = if file.status == Status::TypeChanged {
-                    // git shows a deletion and a creation.
-                    let all = |text: &[u8]| text.lines_with_terminator().count();
-                    line_diff::hunks(old, new, &[(0..all(old), 0..all(new))], context_lines)
+                    [hunks(old, b""), hunks(b"", new)].concat()
                 } else {
-                    line_diff::hunks(old, new, &line_edits::edits(self.algorithm, old, new), context_lines)
+                    hunks(old, new)
                 };
             }
         }
