@@ -7,13 +7,15 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{Context, lookup};
+use super::{Context, lookup, save};
 use crate::{
-    error::{Error, Result},
+    error::{Kind, Result},
     git::{
         Repo,
         diff_attributes::DiffAttributes,
         line_edits::{self, Algorithm},
+        snapshot::full_pass,
+        stat_cache::StatCache,
     },
     model::{
         change::{Change, Leaf, Mode, Status},
@@ -118,14 +120,14 @@ pub struct FileDiff {
 /// # Errors
 /// If a side cannot be found, a pathspec is malformed, or content is missing (as in partial clones) though needed.
 pub fn diff(context: &Context, options: &Options) -> Result<Comparison> {
-    let repo = &context.repo;
+    let repo = &context.repo.with_object_memory();
     let (from, old_tree) = match &options.from {
         Some(text) => named(context, text)?,
         None => default_side(repo)?,
     };
     let (to, new_tree) = match &options.to {
         Some(text) => named(context, text)?,
-        None => (Side::Worktree, worktree_tree_id(context)?),
+        None => (Side::Worktree, worktree_tree_id(context, repo)?),
     };
     let mut changes = repo.diff_trees(old_tree, new_tree)?;
     if !options.pathspecs.is_empty() {
@@ -163,8 +165,16 @@ fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
     }
 }
 
-fn worktree_tree_id(_context: &Context) -> Result<ObjectId> {
-    Err(Error::internal("the worktree cannot be compared yet"))
+/// Returns the tree of the worktree as it is now; what is new is only in the object memory of `repo`.
+fn worktree_tree_id(context: &Context, repo: &Repo) -> Result<ObjectId> {
+    let limits = save::limits(context);
+    let cache = StatCache::load(&save::cache_path(repo)?, repo.object_hash());
+    let (snapshot, _) = match full_pass(repo, &limits, cache.as_ref(), true) {
+        // What the cache relies on may have been pruned.
+        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(repo, &limits, None, true)?,
+        other => other?,
+    };
+    Ok(snapshot.tree_id)
 }
 
 /// Reads what the options ask for.

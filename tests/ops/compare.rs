@@ -242,3 +242,19 @@ fn names_are_known_where_content_is_missing() {
     let error = compare::diff(&context, &Options { counts: true, ..options }).expect_err("content is missing");
     assert!(error.message().contains("is missing"), "{error}");
 }
+
+#[test]
+fn the_worktree_is_compared_as_it_is_now() {
+    let world = world("echo 1 >f", "echo 2 >f; seq 40 >old");
+    world.write("new", "untracked\n");
+    std::fs::rename(world.repo().join("old"), world.repo().join("moved")).expect("files can be moved");
+    let context = Context::open(&world.repo()).expect("a repository");
+    let objects = world.git(&["count-objects", "-v"]);
+    let options = Options { from: Some("@".into()), content: true, hunks: Some(3), ..Options::default() };
+    let comparison = compare::diff(&context, &options).expect("the worktree can be read");
+    let lines: Vec<_> = comparison.files.iter().map(|file| (file.status.letter(), file.path.to_string())).collect();
+    assert_eq!(lines, [('R', "moved".into()), ('A', "new".into())]);
+    assert_eq!(comparison.files[1].after.as_deref(), Some(b"untracked\n".as_slice()));
+    assert_eq!(serde_json::to_value(comparison.to).expect("JSON"), "worktree");
+    assert_eq!(world.git(&["count-objects", "-v"]), objects, "comparing writes no objects");
+}
