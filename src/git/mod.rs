@@ -165,13 +165,12 @@ impl Repo {
         for section in snapshot.plumbing().sections_by_name(section).into_iter().flatten() {
             let prefix =
                 section.header().subsection_name().map(|name| format!("{}.", name.to_str_lossy())).unwrap_or_default();
-            for name in section.value_names() {
-                for value in section.values(&name) {
-                    let pair = (format!("{prefix}{}", name), value.clone());
-                    if !pairs.contains(&pair) {
-                        pairs.push(pair);
-                    }
-                }
+            let mut names: Vec<_> = section.value_names().map(|name| name.to_ascii_lowercase()).collect();
+            names.sort();
+            names.dedup();
+            for name in names {
+                let values = section.values(&name).into_iter();
+                pairs.extend(values.map(|value| (format!("{prefix}{name}"), value.clone())));
             }
         }
         pairs

@@ -1,0 +1,311 @@
+//! What each layer says: known keys with values of their type; the rest becomes warnings and errors.
+//!
+//! Which value wins is decided in `layers`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::keys::{self, INVERTED, INVERTED_NOW, Key, Kind, RESERVED_VARIABLES};
+use super::sources::VARIABLE_PREFIX;
+use super::toml_file::{self, Content, Entry};
+use super::value::{Value, shorten};
+use super::{Layer, Origin, Sources, Warning};
+use crate::error::Error;
+
+/// A checked value of one layer.
+pub(super) struct Found {
+    pub(super) key: &'static Key,
+    pub(super) value: Value,
+    pub(super) place: Place,
+    /// Whether it was written under the key's old, inverted name.
+    is_inverted: bool,
+}
+
+/// Where a value was found, for messages and origins.
+#[derive(Clone)]
+pub(super) struct Place {
+    layer: Layer,
+    source: String,
+    line: Option<usize>,
+}
+
+impl Found {
+    pub(super) fn into_origin(self, layer: Layer) -> Origin {
+        Origin { key: self.key.name, value: self.value, layer, source: self.place.source, line: self.place.line }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.layer, self.line) {
+            (Layer::Default, _) => f.write_str("the defaults"),
+            (Layer::Git, _) if self.source.is_empty() => f.write_str("git config"),
+            (Layer::Git, _) => write!(f, "git config ({})", self.source),
+            (Layer::Environment, _) => write!(f, "the variable '{}'", self.source),
+            (Layer::Flag, _) => f.write_str("the command line"),
+            (_, Some(line)) => write!(f, "'{}', line {line}", self.source),
+            (_, None) => write!(f, "'{}'", self.source),
+        }
+    }
+}
+
+impl Place {
+    /// Returns how to get rid of `key` here.
+    fn remedy(&self, key: &str) -> Option<String> {
+        match self.layer {
+            Layer::User | Layer::Project | Layer::Local => {
+                Some(format!("'git checkpoint config unset --{} {key}' removes it", self.layer.name()))
+            }
+            Layer::Git => Some(format!("'git config --unset-all checkpoint.{key}' removes it")),
+            Layer::Environment => Some(format!("'unset {}' removes it", self.source)),
+            Layer::Default | Layer::System | Layer::Flag => None,
+        }
+    }
+}
+
+/// A value of a layer in which everything is text.
+struct TextValue {
+    /// The known key, if it is one.
+    key: Option<&'static str>,
+    /// The name as it was written.
+    name: String,
+    text: Option<String>,
+    source: String,
+}
+
+/// What has been met while gathering.
+#[derive(Default)]
+pub(super) struct Gathering {
+    pub(super) warnings: Vec<Warning>,
+    pub(super) errors: Vec<Error>,
+    /// The keys for which some layer has a value they cannot have.
+    pub(super) bad_keys: BTreeSet<&'static str>,
+    has_hinted_inverted: bool,
+}
+
+impl Gathering {
+    pub(super) fn file(&mut self, layer: Layer, path: &Path) -> Vec<Found> {
+        // A committed symbolic link may name any file of the machine.
+        match toml_file::read(path, layer != Layer::Project) {
+            Ok(None) => Vec::new(),
+            Ok(Some(text)) => self.text(layer, &text, &path.to_string_lossy()),
+            Err(error) => {
+                self.errors.push(error);
+                Vec::new()
+            }
+        }
+    }
+
+    pub(super) fn text(&mut self, layer: Layer, text: &str, source: &str) -> Vec<Found> {
+        match toml_file::parse(text, source) {
+            Ok(entries) => {
+                let found = entries.into_iter().filter_map(|entry| self.entry(layer, source, entry)).collect();
+                self.without_shadowed(found)
+            }
+            Err(error) => {
+                self.errors.push(error);
+                Vec::new()
+            }
+        }
+    }
+
+    fn entry(&mut self, layer: Layer, source: &str, entry: Entry) -> Option<Found> {
+        let place = Place { layer, source: source.to_owned(), line: Some(entry.line) };
+        let is_plain = entry.path.iter().all(|name| !name.contains('.'));
+        let name = if is_plain { entry.path.join(".") } else { format!("\"{}\"", entry.path.join("\".\"")) };
+        if let Some(kind) = kind_of(&name) {
+            return match entry.content {
+                Content::Value(value) if kind.accepts(&value) => Some(found(&name, value, place)),
+                Content::Value(value) => self.bad_value(&name, kind, &value.describe(), &place),
+                Content::Odd(what) => self.bad_value(&name, kind, &what, &place),
+                Content::EmptyTable => self.bad_value(&name, kind, "a table", &place),
+            };
+        }
+        let first = &entry.path[0];
+        if entry.path.len() > 1
+            && let Some(kind) = kind_of(first)
+        {
+            return self.bad_value(first, kind, "a table", &place);
+        }
+        match entry.content {
+            Content::EmptyTable if keys::is_table(&name) => {}
+            Content::Value(value) if keys::is_table(&name) => self.not_a_table(&name, &value.describe(), &place),
+            Content::Odd(what) if keys::is_table(&name) => self.not_a_table(&name, &what, &place),
+            _ => self.warn_unknown(&name, &place),
+        }
+        None
+    }
+
+    pub(super) fn git(&mut self, sources: &Sources) -> Vec<Found> {
+        let values = sources.git.iter().map(|entry| {
+            let name = match entry.key.split_at_checked("checkpoint.".len()) {
+                Some((section, name)) if section.eq_ignore_ascii_case("checkpoint.") => name,
+                _ => entry.key.as_str(),
+            };
+            TextValue {
+                key: keys::find_git(name),
+                name: name.to_owned(),
+                text: entry.value.clone(),
+                source: entry.origin.clone(),
+            }
+        });
+        self.texts(Layer::Git, values.collect())
+    }
+
+    pub(super) fn environment(&mut self, sources: &Sources) -> Vec<Found> {
+        let mut values = Vec::new();
+        for (variable, text) in &sources.environment {
+            let Some(suffix) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
+            // As git does for most of its own, an empty variable is taken as not set.
+            if RESERVED_VARIABLES.contains(&suffix) || text.is_empty() {
+                continue;
+            }
+            values.push(TextValue {
+                key: keys::find_variable(suffix),
+                name: suffix.to_ascii_lowercase().replace('_', "-"),
+                text: Some(text.clone()),
+                source: variable.clone(),
+            });
+        }
+        self.texts(Layer::Environment, values)
+    }
+
+    pub(super) fn flags(&mut self, sources: &Sources) -> Vec<Found> {
+        let values = sources.flags.iter().map(|(key, text)| TextValue {
+            key: keys::find(key).map(|key| key.name),
+            name: key.clone(),
+            text: Some(text.clone()),
+            source: String::new(),
+        });
+        self.texts(Layer::Flag, values.collect())
+    }
+
+    /// Reads values that are text. Of several for one key the last wins, except that lists grow; as in git,
+    /// an empty text begins a list anew.
+    fn texts(&mut self, layer: Layer, values: Vec<TextValue>) -> Vec<Found> {
+        let mut of_key: BTreeMap<&'static str, Vec<TextValue>> = BTreeMap::new();
+        for value in values {
+            match value.key {
+                Some(key) => of_key.entry(key).or_default().push(value),
+                None => {
+                    self.warn_unknown(&value.name, &Place { layer, source: value.source, line: None });
+                }
+            }
+        }
+        let found = of_key.into_iter().filter_map(|(name, values)| {
+            let kind = kind_of(name).expect("only known keys are grouped");
+            if matches!(kind, Kind::List) {
+                return self.text_list(layer, name, values);
+            }
+            let last = values.into_iter().next_back()?;
+            let place = Place { layer, source: last.source, line: None };
+            let text = last.text.as_deref().or(matches!(kind, Kind::Bool).then_some("true"));
+            match text.map(|text| kind.read_text(text)) {
+                Some(Some(value)) => Some(found(name, value, place)),
+                _ => self.bad_value(name, kind, &describe(text), &place),
+            }
+        });
+        let found = found.collect();
+        self.without_shadowed(found)
+    }
+
+    fn text_list(&mut self, layer: Layer, name: &'static str, values: Vec<TextValue>) -> Option<Found> {
+        let mut items = Vec::new();
+        let mut place = Place { layer, source: String::new(), line: None };
+        for value in values {
+            place.source = value.source;
+            match value.text.as_deref().map(|text| (text, Kind::List.read_text(text))) {
+                Some(("", _)) => items.clear(),
+                Some((_, Some(Value::List(more)))) => items.extend(more),
+                other => return self.bad_value(name, Kind::List, &describe(other.map(|(text, _)| text)), &place),
+            }
+        }
+        Some(found(name, Value::List(items), place))
+    }
+
+    /// Leaves out the old name where the layer has the new one too, and says once what to write instead.
+    fn without_shadowed(&mut self, mut found: Vec<Found>) -> Vec<Found> {
+        let Some(at) = found.iter().position(|found| found.is_inverted) else { return found };
+        let place = found[at].place.clone();
+        if found.iter().any(|found| found.key.name == INVERTED_NOW && !found.is_inverted) {
+            found.remove(at);
+            self.warnings.push(Warning {
+                message: format!("'{INVERTED}' in {place} is ignored: '{INVERTED_NOW}' is set there too"),
+                hint: place.remedy(INVERTED),
+            });
+        } else if !self.has_hinted_inverted {
+            self.has_hinted_inverted = true;
+            self.warnings.push(Warning {
+                message: format!("'{INVERTED}' in {place} is an old name"),
+                hint: Some(format!("write '{INVERTED_NOW} = {}' instead", found[at].value)),
+            });
+        }
+        found
+    }
+
+    /// Notes a value that its key cannot have; the answer is always `None`.
+    fn bad_value(&mut self, name: &str, kind: Kind, what: &str, place: &Place) -> Option<Found> {
+        let key = known(name);
+        if place.layer == Layer::Project && key.is_restricted_in_project() {
+            self.warn_untrusted(name, place);
+            return None;
+        }
+        let message = format!("bad value for '{name}' in {place}: expected {}, found {what}", kind.expected());
+        let error = Error::config(message);
+        self.errors.push(match place.remedy(name) {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        });
+        self.bad_keys.insert(key.name);
+        None
+    }
+
+    fn not_a_table(&mut self, name: &str, what: &str, place: &Place) {
+        let message = format!("bad value for '{name}' in {place}: expected a table, found {what}");
+        self.errors.push(Error::config(message).with_hint(format!("write '[{name}]' above its keys")));
+    }
+
+    fn warn_unknown(&mut self, name: &str, place: &Place) {
+        let hint = keys::suggest(name).map(|key| match place.layer {
+            Layer::Environment => {
+                let suffix = key.to_ascii_uppercase().replace(['.', '-'], "_");
+                format!("did you mean '{VARIABLE_PREFIX}{suffix}'?")
+            }
+            _ => format!("did you mean '{key}'?"),
+        });
+        let message = match place.layer {
+            Layer::Environment => format!("{place} is no known setting"),
+            _ => format!("unknown setting '{}' in {place}", shorten(name)),
+        };
+        self.warnings.push(Warning { message, hint });
+    }
+
+    pub(super) fn warn_untrusted(&mut self, name: &str, place: &Place) {
+        self.warnings.push(Warning {
+            message: format!("'{name}' in {place} is ignored: the project's file may not set it so"),
+            hint: Some(format!("'git checkpoint config set --local {name} <value>' sets it in this repository")),
+        });
+    }
+}
+
+fn found(name: &str, value: Value, place: Place) -> Found {
+    let is_inverted = name == INVERTED;
+    let value = match value {
+        Value::Bool(value) if is_inverted => Value::Bool(!value),
+        value => value,
+    };
+    Found { key: known(name), value, place, is_inverted }
+}
+
+/// Returns the key that a known or old name stands for.
+fn known(name: &str) -> &'static Key {
+    keys::find(if name == INVERTED { INVERTED_NOW } else { name }).expect("callers have asked for its type")
+}
+
+fn kind_of(name: &str) -> Option<Kind> {
+    if name == INVERTED { Some(Kind::Bool) } else { keys::find(name).map(|key| key.kind) }
+}
+
+fn describe(text: Option<&str>) -> String {
+    text.map_or_else(|| "no value".to_owned(), |text| format!("'{}'", shorten(text)))
+}

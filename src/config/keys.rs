@@ -1,0 +1,157 @@
+//! The known keys as data: name, type, and what the project's committed file may do to each.
+//!
+//! Defaults and comments are in `config/default.toml`; tests hold both and the man page together.
+
+use super::value::Value;
+
+/// One setting.
+#[derive(Debug)]
+pub struct Key {
+    /// The name, with a dot between table and key.
+    pub name: &'static str,
+    /// What its values look like.
+    pub(super) kind: Kind,
+    /// What the project's file may do to it.
+    pub(super) trust: Trust,
+}
+
+/// The type of a setting.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    Bool,
+    Choice(&'static [&'static str]),
+    Count,
+    Size,
+    Duration,
+    Text,
+    List,
+}
+
+/// What the project's file may do: anyone who can commit writes it, so it must not run commands, weaken
+/// redaction, add or enable a push target, or change which directories are protected.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Trust {
+    /// Set it.
+    Free,
+    /// Move it towards the first of these, from what the layers below say.
+    Stricter(&'static [&'static str]),
+    /// Nothing.
+    Never,
+}
+
+use Kind::{Bool, Choice, Count, Duration, List, Size, Text};
+use Trust::{Free, Never, Stricter};
+
+/// Every known key, in the order of `config/default.toml`.
+pub const KEYS: &[Key] = &[
+    key("enabled", Bool, Free),
+    key("enable-multisession-warning", Bool, Free),
+    key("storage", Choice(&["worktree", "session"]), Free),
+    key("link", Choice(&["trailer", "none"]), Free),
+    key("concurrency", Choice(&["refuse", "strict", "warn", "off"]), Free),
+    key("stale-after", Duration, Free),
+    key("lock-timeout", Duration, Free),
+    key("jj", Choice(&["detect", "manage", "off"]), Stricter(&["off", "detect", "manage"])),
+    key("save.max-file-size", Size, Free),
+    key("save.max-untracked-files", Count, Free),
+    key("save.min-free-space", Size, Free),
+    key("save.exclude", List, Free),
+    key("save.protected-paths", List, Never),
+    key("archive.keep-days", Count, Free),
+    key("archive.keep-count", Count, Free),
+    key("archive.max-size", Size, Free),
+    key("transcript.store", Choice(&["full", "prompts", "none"]), Stricter(&["none", "prompts", "full"])),
+    key("transcript.redact", Bool, Stricter(&["true", "false"])),
+    key("transcript.max-size", Size, Free),
+    key("push.auto", Bool, Stricter(&["false", "true"])),
+    key("push.remote", Text, Never),
+    key("push.transcripts", Bool, Stricter(&["false", "true"])),
+    key("agents.pre-tool-scan", Duration, Free),
+    key("worktree.dir", Text, Never),
+    key("worktree.name-template", Text, Free),
+    key("worktree.max", Count, Free),
+    key("worktree.roots", List, Never),
+    key("worktree.cache-ttl", Duration, Free),
+    key("ui.color", Choice(&["auto", "always", "never"]), Free),
+    key("ui.pager", Text, Never),
+];
+
+/// The old name of `enable-multisession-warning`, with the opposite meaning.
+pub(super) const INVERTED: &str = "disable-multisession-warning";
+
+/// What [`INVERTED`] became.
+pub(super) const INVERTED_NOW: &str = "enable-multisession-warning";
+
+/// What follows `GIT_CHECKPOINT_` in variables that are no settings.
+pub(super) const RESERVED_VARIABLES: &[&str] = &["WORKTREE", "SESSION", "LOG"];
+
+const fn key(name: &'static str, kind: Kind, trust: Trust) -> Key {
+    Key { name, kind, trust }
+}
+
+/// Returns the key called `name`.
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+/// Returns whether `name` is a table of the settings.
+pub(super) fn is_table(name: &str) -> bool {
+    KEYS.iter().any(|key| key.name.split_once('.').is_some_and(|(table, _)| table == name))
+}
+
+/// Returns the key that a git config variable below `checkpoint.` names: git compares without regard to
+/// capitals, and its own names have no dashes (`checkpoint.lockTimeout`).
+pub(super) fn find_git(name: &str) -> Option<&'static str> {
+    let plain = |name: &str| name.to_ascii_lowercase().replace('-', "");
+    let wanted = plain(name);
+    all_names().find(|known| plain(known) == wanted)
+}
+
+/// Returns the key that the variable `GIT_CHECKPOINT_<suffix>` names.
+pub(super) fn find_variable(suffix: &str) -> Option<&'static str> {
+    all_names().find(|known| known.to_ascii_uppercase().replace(['.', '-'], "_") == suffix)
+}
+
+/// Returns the key that `name` was probably meant to be.
+pub fn suggest(name: &str) -> Option<&'static str> {
+    let wanted = name.to_ascii_lowercase().replace('_', "-");
+    let distance = |key: &Key| {
+        let whole = strsim::damerau_levenshtein(&wanted, key.name);
+        let leaf = key.name.rsplit('.').next().unwrap_or(key.name);
+        // A key outside its table is a likely slip, but the same word in full is likelier still.
+        if wanted.contains('.') { whole } else { whole.min(strsim::damerau_levenshtein(&wanted, leaf) + 1) }
+    };
+    let (nearest, key) = KEYS.iter().map(|key| (distance(key), key)).min_by_key(|(distance, _)| *distance)?;
+    (nearest <= 1.max(wanted.chars().count() / 3)).then_some(key.name)
+}
+
+fn all_names() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().map(|key| key.name).chain([INVERTED])
+}
+
+impl Key {
+    /// Returns whether the project's file may set `value` where the layers below say `below`.
+    pub(super) fn is_allowed_in_project(&self, value: &Value, below: &Value) -> bool {
+        let rank = |order: &[&str], value: &Value| order.iter().position(|name| *name == value.to_string());
+        match self.trust {
+            Free => true,
+            Never => false,
+            Stricter(order) => rank(order, value).is_some_and(|new| rank(order, below).is_some_and(|old| new <= old)),
+        }
+    }
+
+    /// Returns whether the project's file may set `value` whatever the layers below say, short of the
+    /// loosest value, which would never have an effect there that it may have.
+    pub(super) fn is_worth_setting_in_project(&self, value: &Value) -> bool {
+        match self.trust {
+            Free => true,
+            Never => false,
+            Stricter(order) => order.last().is_some_and(|loosest| *loosest != value.to_string()),
+        }
+    }
+
+    /// Returns whether a bad value in the project's file is ignored as the whole key might be.
+    pub(super) fn is_restricted_in_project(&self) -> bool {
+        !matches!(self.trust, Free)
+    }
+}

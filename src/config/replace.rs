@@ -1,0 +1,57 @@
+//! The replacement of one settings file: under a lock, whole or not at all.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::{Layer, toml_file};
+use crate::error::{Context as _, Kind, Result};
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Replaces the text of the file of `layer` at `path` by what `edit` makes of it; `None` leaves the file alone.
+/// Returns whether it was replaced. The text that `edit` gets is empty if there is no file.
+pub(super) fn replace(layer: Layer, path: &Path, edit: impl FnOnce(&str) -> Result<Option<String>>) -> Result<bool> {
+    let follow = layer != Layer::Project;
+    // The file behind a symbolic link is what is replaced, not the link: dotfiles are often linked.
+    let path: PathBuf = if follow { path.canonicalize().unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() };
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(directory).context(Kind::User, || format!("cannot create '{}'", directory.display()))?;
+    let _lock = lock(directory);
+    let raw = toml_file::read(&path, follow)?.unwrap_or_default();
+    let old = raw.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&raw);
+    let Some(mut new) = edit(old)? else { return Ok(false) };
+    if old.find('\n').is_some_and(|at| old[..at].ends_with('\r')) {
+        new = new.replace("\r\n", "\n").replace('\n', "\r\n");
+    }
+    if old.len() < raw.len() {
+        new.insert(0, BYTE_ORDER_MARK);
+    }
+    // What cannot be read back is not written.
+    toml_file::parse(&new, &path.to_string_lossy())?;
+    write(directory, &path, &new).context(Kind::User, || format!("cannot write '{}'", path.display()))?;
+    Ok(true)
+}
+
+/// Two changes at once would lose one of them. The lock is on the directory, so that nothing is left behind,
+/// and is released with the descriptor. Network file systems may refuse it; the write is whole all the same.
+fn lock(directory: &Path) -> Option<File> {
+    let file = File::open(directory).ok()?;
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).ok()?;
+    Some(file)
+}
+
+fn write(directory: &Path, path: &Path, text: &str) -> std::io::Result<()> {
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    let mut file = tempfile::Builder::new().prefix(".checkpoint-config-").permissions(mode).tempfile_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(metadata) = path.metadata() {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,237 @@
+//! The settings as types, in the shape of `config/default.toml`.
+//!
+//! What each means is said there and in git-checkpoint-config(5). `None` means no limit, or git's own choice.
+//! Sizes are bytes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::value;
+
+/// Every setting.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Settings {
+    /// Whether hooks take checkpoints.
+    pub enabled: bool,
+    /// Whether starting a session warns of another one's uncommitted work.
+    pub enable_multisession_warning: bool,
+    /// Who shares a shadow.
+    pub storage: Storage,
+    /// How a commit names its record.
+    pub link: Link,
+    /// What happens when two agents tangle.
+    pub concurrency: Concurrency,
+    /// The silence after which a session's claim is abandoned.
+    #[serde(deserialize_with = "value::duration")]
+    pub stale_after: Duration,
+    /// The longest wait for a lock.
+    #[serde(deserialize_with = "value::duration")]
+    pub lock_timeout: Duration,
+    /// What is done in colocated jj repositories.
+    pub jj: Jj,
+    /// `[save]`
+    pub save: Save,
+    /// `[archive]`
+    pub archive: Archive,
+    /// `[transcript]`
+    pub transcript: Transcript,
+    /// `[push]`
+    pub push: Push,
+    /// `[agents]`
+    pub agents: Agents,
+    /// `[worktree]`
+    pub worktree: Worktree,
+    /// `[ui]`
+    pub ui: Ui,
+}
+
+/// Limits of a save.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Save {
+    /// The bytes of the largest untracked file that is saved; `u64::MAX`: no limit.
+    #[serde(deserialize_with = "value::size_or_all")]
+    pub max_file_size: u64,
+    /// The most new files that an untracked directory may have; `u64::MAX`: no limit.
+    #[serde(deserialize_with = "value::count_or_all")]
+    pub max_untracked_files: u64,
+    /// The bytes of free disk space below which untracked files are skipped; zero: no check.
+    #[serde(deserialize_with = "value::size")]
+    pub min_free_space: u64,
+    /// Patterns, as in `.gitignore`, of untracked files to leave out.
+    pub exclude: Vec<String>,
+    /// Directories that are not saved as a worktree root; `~` is expanded.
+    pub protected_paths: Vec<PathBuf>,
+}
+
+/// How long archived shadows are kept; applied by `prune`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Archive {
+    /// The age in days.
+    #[serde(deserialize_with = "value::count_limit")]
+    pub keep_days: Option<u64>,
+    /// The number of shadows.
+    #[serde(deserialize_with = "value::count_limit")]
+    pub keep_count: Option<u64>,
+    /// The bytes they hold together.
+    #[serde(deserialize_with = "value::size_limit")]
+    pub max_size: Option<u64>,
+}
+
+/// What records keep of a conversation.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Transcript {
+    /// How much is kept.
+    pub store: Store,
+    /// Whether secrets are replaced.
+    pub redact: bool,
+    /// The bytes of the longest transcript.
+    #[serde(deserialize_with = "value::size_limit")]
+    pub max_size: Option<u64>,
+}
+
+/// What leaves the machine.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Push {
+    /// Whether `git push` sends records too.
+    pub auto: bool,
+    /// The remote; `None`: the one git would push to.
+    #[serde(deserialize_with = "value::text")]
+    pub remote: Option<String>,
+    /// Whether transcripts are sent.
+    pub transcripts: bool,
+}
+
+/// How agents' hooks behave.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Agents {
+    /// The least time between two full passes before shell commands.
+    #[serde(deserialize_with = "value::duration")]
+    pub pre_tool_scan: Duration,
+}
+
+/// Agent worktrees.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Worktree {
+    /// The directory they are made in; a relative one counts from the main worktree's root; `~` is expanded.
+    pub dir: PathBuf,
+    /// The directory's name, with `{repo}` and `{name}`.
+    pub name_template: String,
+    /// How many there may be.
+    #[serde(deserialize_with = "value::count_limit")]
+    pub max: Option<u64>,
+    /// Where worktrees named from outside may lie; empty: anywhere; `~` is expanded.
+    pub roots: Vec<PathBuf>,
+    /// How long git's list of worktrees may be reused.
+    #[serde(deserialize_with = "value::duration")]
+    pub cache_ttl: Duration,
+}
+
+/// What people see.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Ui {
+    /// When output is coloured.
+    pub color: Color,
+    /// The pager's command; `None`: as git chooses.
+    #[serde(deserialize_with = "value::text")]
+    pub pager: Option<String>,
+}
+
+/// Who shares a shadow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// The sessions of a worktree.
+    Worktree,
+    /// Nobody: one per session.
+    Session,
+}
+
+/// How a commit names its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Link {
+    /// By a trailer in its message.
+    Trailer,
+    /// Not at all; the record names the commit.
+    None,
+}
+
+/// What happens when two agents tangle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Concurrency {
+    /// What would corrupt work is denied.
+    Refuse,
+    /// What might is denied too.
+    Strict,
+    /// Every denial is a warning.
+    Warn,
+    /// Nothing is checked.
+    Off,
+}
+
+/// What is done in colocated jj repositories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Jj {
+    /// Read jj's state, never change it.
+    Detect,
+    /// Keep agent work in jj changes.
+    Manage,
+    /// Never call jj.
+    Off,
+}
+
+/// How much of a conversation a record keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Store {
+    /// The whole transcript.
+    Full,
+    /// What the user typed.
+    Prompts,
+    /// Nothing.
+    None,
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Color {
+    /// As git's `color.ui` says.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Settings {
+    /// Replaces `~` at the start of paths; without a home such paths name nothing and are dropped.
+    pub(super) fn expand_home(&mut self, home: Option<&Path>) {
+        for list in [&mut self.save.protected_paths, &mut self.worktree.roots] {
+            *list = list.iter().filter_map(|path| expand(path, home)).collect();
+        }
+        if let Some(dir) = expand(&self.worktree.dir, home) {
+            self.worktree.dir = dir;
+        }
+    }
+}
+
+fn expand(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    match path.strip_prefix("~") {
+        Ok(rest) if rest.as_os_str().is_empty() => home.map(Path::to_owned),
+        Ok(rest) => home.map(|home| home.join(rest)),
+        Err(_) => Some(path.to_owned()),
+    }
+}
