@@ -121,9 +121,15 @@ impl Source {
         let text = fs::read_to_string(path).expect("sources are UTF-8");
         let relative = path.strip_prefix(root).expect("it was found below the root");
         let name = relative.to_str().expect("sources have plain names").to_owned();
-        let room = name.split_once('/').map_or_else(|| name.trim_end_matches(".rs"), |(room, _)| room).to_owned();
+        let room = name.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
         let code: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-        Self { room, code: code.join("\n"), lines: text.lines().count(), begins_with_doc: text.starts_with("//!"), name }
+        Self {
+            room,
+            code: code.join("\n"),
+            lines: text.lines().count(),
+            begins_with_doc: text.starts_with("//!"),
+            name,
+        }
     }
 }
 

@@ -18,7 +18,9 @@ fn every_command_and_option_is_in_the_manual() {
     }
     let global = long_options(&help(&[]));
     for command in commands() {
-        if !first_page.contains(&format!("git-checkpoint-{command}")) && !first_page.contains(&format!("checkpoint {command}")) {
+        if !first_page.contains(&format!("git-checkpoint-{command}"))
+            && !first_page.contains(&format!("checkpoint {command}"))
+        {
             missing.push(format!("git-checkpoint.1: {command}"));
         }
         let shared = SHARED_PAGES.iter().find(|(name, _)| *name == command).map(|(_, page)| *page);
@@ -41,7 +43,8 @@ fn the_first_page_names_every_page() {
     let first_page = page("git-checkpoint.1");
     for name in page_names() {
         let (stem, section) = name.rsplit_once('.').expect("pages have a section");
-        let is_named = stem == "git-checkpoint" || first_page.contains(&format!("{stem} {section}")) || first_page.contains(stem);
+        let is_named =
+            stem == "git-checkpoint" || first_page.contains(&format!("{stem} {section}")) || first_page.contains(stem);
         assert!(is_named, "git-checkpoint.1 does not name {name}");
     }
 }
@@ -50,12 +53,18 @@ fn the_first_page_names_every_page() {
 fn every_page_is_compiled_in() {
     let world = World::new();
     let directory = world.root().join("share/man");
-    let output = world.checkpoint(&["man", "--install", "--directory", directory.to_str().expect("temporary paths are plain")]);
+    let output =
+        world.checkpoint(&["man", "--install", "--directory", directory.to_str().expect("temporary paths are plain")]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for name in page_names() {
         let section = name.rsplit_once('.').expect("pages have a section").1;
         let installed = directory.join(format!("man{section}")).join(&name);
-        assert_eq!(fs::read_to_string(&installed).unwrap_or_default().replace("\\-", "-"), page(&name), "{}", installed.display());
+        assert_eq!(
+            fs::read_to_string(&installed).unwrap_or_default().replace("\\-", "-"),
+            page(&name),
+            "{}",
+            installed.display()
+        );
     }
 }
 
@@ -77,7 +86,10 @@ fn help(command: &[&str]) -> String {
 fn commands() -> Vec<String> {
     let text = help(&[]);
     let list = text.split("Commands:\n").nth(1).expect("the help lists the commands");
-    let names = list.lines().take_while(|line| !line.is_empty()).filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = list
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "));
     let names: Vec<String> = names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
     assert!(names.len() > 1, "the help lists the commands");
     names.into_iter().filter(|name| name != "help").collect()

@@ -25,7 +25,11 @@ fn transcripts_are_as_written() {
         }
         let expected = fs::read_to_string(&expected_file).unwrap_or_default();
         if transcript != expected {
-            broken.push(format!("{}:\n{}", script.strip_prefix(&root).unwrap_or(script).display(), difference(&expected, &transcript)));
+            broken.push(format!(
+                "{}:\n{}",
+                script.strip_prefix(&root).unwrap_or(script).display(),
+                difference(&expected, &transcript)
+            ));
         } else if transcript.lines().any(|line| line.starts_with("!!")) {
             broken.push(format!("{}: a check failed:\n{transcript}", script.display()));
         }
@@ -82,7 +86,9 @@ fn durations_hidden(text: &str) -> String {
 
 fn difference(expected: &str, found: &str) -> String {
     let at = expected.lines().zip(found.lines()).take_while(|(old, new)| old == new).count();
-    let side = |text: &str, mark: char| text.lines().skip(at).take(12).map(|line| format!("{mark}{line}\n")).collect::<String>();
+    let side = |text: &str, mark: char| {
+        text.lines().skip(at).take(12).map(|line| format!("{mark}{line}\n")).collect::<String>()
+    };
     format!("from line {}:\n{}{}", at + 1, side(expected, '-'), side(found, '+'))
 }
 

@@ -12,3 +12,9 @@ pub(super) fn read(name: &str) -> Option<OsString> {
     #[expect(clippy::disallowed_methods, reason = "this file is the door to the environment")]
     std::env::var_os(name)
 }
+
+/// Returns all variables.
+pub(super) fn all() -> impl Iterator<Item = (OsString, OsString)> {
+    #[expect(clippy::disallowed_methods, reason = "this file is the door to the environment")]
+    std::env::vars_os()
+}

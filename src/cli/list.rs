@@ -107,7 +107,8 @@ impl List {
 /// Returns the moment that the user typed as `text`.
 pub(super) fn moment_of(text: &str) -> Result<i64> {
     date::parse_moment(text, date::now()).ok_or_else(|| {
-        Error::user(format!("'{text}' is not a date")).with_hint("for example '2 hours ago', 'yesterday' or '2026-01-31T08:15'")
+        Error::user(format!("'{text}' is not a date"))
+            .with_hint("for example '2 hours ago', 'yesterday' or '2026-01-31T08:15'")
     })
 }
 
@@ -121,7 +122,11 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     let id = call.out.paint(phrase::ID, &phrase::short(&checkpoint.id));
     let date = call.out.paint(phrase::DIM, &date);
     let marks = marks(entry.verified, &entry.tags, entry.folded);
-    let marks = if marks.is_empty() { String::new() } else { call.out.paint(phrase::MARK, &format!(" [{}]", marks.join(", "))) };
+    let marks = if marks.is_empty() {
+        String::new()
+    } else {
+        call.out.paint(phrase::MARK, &format!(" [{}]", marks.join(", ")))
+    };
     format!("{id}  {date}  {:<20}  {}{marks}", phrase::who(&checkpoint.origin), printable(&checkpoint.subject))
 }
 

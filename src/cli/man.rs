@@ -51,9 +51,14 @@ impl Man {
         }
         let name = self.page.unwrap_or_default();
         let candidates = [format!("git-checkpoint-{name}"), name.clone(), "git-checkpoint".into()];
-        let known = if name.is_empty() { candidates.last() } else { candidates[..2].iter().find(|name| source(name).is_some()) };
+        let known = if name.is_empty() {
+            candidates.last()
+        } else {
+            candidates[..2].iter().find(|name| source(name).is_some())
+        };
         let Some(page) = known else {
-            return Err(Error::user(format!("no page of the manual is called '{name}'")).with_hint("'git checkpoint man' shows the first one"));
+            return Err(Error::user(format!("no page of the manual is called '{name}'"))
+                .with_hint("'git checkpoint man' shows the first one"));
         };
         if !show(page) {
             call.out.text(source(page).map_or("", |(_, text)| text))?;
@@ -92,8 +97,8 @@ fn default_directory() -> Result<PathBuf> {
     let program = std::env::current_exe().context(Kind::Internal, || "cannot tell where the program is".into())?;
     match program.parent().and_then(std::path::Path::parent) {
         Some(prefix) if program.parent().is_some_and(|bin| bin.ends_with("bin")) => Ok(prefix.join("share/man")),
-        _ => environment::variable("HOME")
-            .map(|home| PathBuf::from(home).join(".local/share/man"))
-            .ok_or_else(|| Error::user("no place for the manual is known").with_hint("name one with '--directory <dir>'")),
+        _ => environment::variable("HOME").map(|home| PathBuf::from(home).join(".local/share/man")).ok_or_else(|| {
+            Error::user("no place for the manual is known").with_hint("name one with '--directory <dir>'")
+        }),
     }
 }

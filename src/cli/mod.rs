@@ -9,8 +9,14 @@ mod date;
 mod environment;
 mod external;
 mod interrupt;
+mod list;
 mod man;
 mod output;
+mod phrase;
+mod restore;
+mod save;
+mod settings;
+mod undo;
 mod usage;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -26,7 +32,13 @@ use output::Output;
 /// A checkpoint is a commit of the whole worktree below refs/checkpoints/. Taking one leaves HEAD, the
 /// index, the stash and all branches as they are; restoring one first saves what it replaces.
 #[derive(Debug, Parser)]
-#[command(name = "git-checkpoint", bin_name = "git checkpoint", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(
+    name = "git-checkpoint",
+    bin_name = "git checkpoint",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
 struct Cli {
     #[command(flatten)]
     globals: Globals,
@@ -65,6 +77,11 @@ enum When {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Save(save::Save),
+    #[command(visible_alias = "log")]
+    List(list::List),
+    Restore(restore::Restore),
+    Undo(undo::Undo),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -72,6 +89,10 @@ enum Command {
 impl Command {
     fn run(self, call: &mut Call) -> Result<Exit> {
         match self {
+            Self::Save(command) => command.run(call),
+            Self::List(command) => command.run(call),
+            Self::Restore(command) => command.run(call),
+            Self::Undo(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Man(command) => command.run(call),
         }

@@ -3,7 +3,10 @@
 use anstyle::{AnsiColor, Style};
 
 use super::output::printable;
-use crate::model::checkpoint::{Checkpoint, Origin};
+use crate::model::{
+    checkpoint::{Checkpoint, Origin},
+    manifest::Reason,
+};
 
 /// How many digits of an id people see; unambiguous in practice among tens of thousands.
 const ID_DIGITS: usize = 8;
@@ -57,6 +60,18 @@ pub(super) fn origin(checkpoint: &Checkpoint) -> String {
     parts.join(", ")
 }
 
+/// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`.
+pub(super) fn skipped(path: impl AsRef<[u8]>, reason: &str, size: u64) -> String {
+    let amount = if reason == Reason::TooManyFiles.as_str() {
+        format!(", {size} files")
+    } else if reason == Reason::TooLarge.as_str() || reason == Reason::LowDiskSpace.as_str() {
+        format!(", {}", self::size(size))
+    } else {
+        String::new()
+    };
+    format!("{} ({reason}{amount})", printable(path))
+}
+
 /// Returns `bytes` with a binary unit.
 pub(super) fn size(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
@@ -84,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_session_is_abbreviated_and_never_raw() {
-        let origin = Origin { agent: Some("a\x1b[31m".into()), session: Some("0123456789".into()), ..Origin::default() };
+        let origin =
+            Origin { agent: Some("a\x1b[31m".into()), session: Some("0123456789".into()), ..Origin::default() };
         assert_eq!(who(&origin), "a\\u{1b}[31m 01234567");
     }
 }

@@ -69,6 +69,7 @@ impl Save {
             verify: self.verify,
             allow_empty: self.allow_empty,
             force: self.force,
+            ..save::Options::default()
         };
         let saved = save::save(&context, &options)?;
         if self.json {
@@ -120,7 +121,8 @@ fn read_paths(file: &OsString, is_nul: bool) -> Result<Vec<OsString>> {
 
 fn print(saved: &Saved, call: &mut Call) -> Result<()> {
     for skipped in &saved.skipped {
-        call.out.warning(&phrase::skipped(skipped));
+        let what = phrase::skipped(&skipped.path, skipped.reason, skipped.size);
+        call.out.warning(&format!("skipped {what}"));
     }
     match &saved.id {
         Some(id) if saved.created => {

@@ -123,7 +123,7 @@ fn print_manifest(shown: &Shown, call: &mut Call) -> Result<()> {
         call.out.line("\nSkipped:")?;
     }
     for skipped in &manifest.skipped {
-        call.out.line(&format!("    {}", phrase::skipped(skipped)))?;
+        call.out.line(&format!("    {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size)))?;
     }
     if !manifest.nested.is_empty() {
         call.out.line("\nNested repositories:")?;

@@ -15,7 +15,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::Builder::new().prefix("git-checkpoint-").tempdir().expect("a temporary directory can be made");
+        let directory =
+            tempfile::Builder::new().prefix("git-checkpoint-").tempdir().expect("a temporary directory can be made");
         for name in ["home", "repo"] {
             std::fs::create_dir(directory.path().join(name)).expect("a directory can be made");
         }

@@ -1,0 +1,40 @@
+//! Where the settings of this run come from: files, git config, environment; and their warnings to the user.
+
+use super::{environment, output::Output};
+use crate::{
+    config::{self, GitEntry, Settings, Sources},
+    error::Result,
+    git::Repo,
+};
+
+/// Returns the layers that hold here; without `repo`, those outside of any repository.
+pub(super) fn sources(repo: Option<&Repo>) -> Sources {
+    let sources = Sources::from_environment(environment::all());
+    let Some(repo) = repo else { return sources };
+    // The git directory may be relative; messages should name files in full.
+    let common_dir = std::fs::canonicalize(repo.common_dir()).unwrap_or_else(|_| repo.common_dir().to_owned());
+    let mut sources = sources.with_repository(Some(repo.worktree_root()), &common_dir);
+    sources.git = repo
+        .config_pairs("checkpoint")
+        .into_iter()
+        .map(|(key, value)| GitEntry { key, value: Some(value.to_string()), origin: String::new() })
+        .collect();
+    sources
+}
+
+/// Returns the settings that hold for `repo`; what was ignored is said on standard error.
+pub(super) fn load(repo: &Repo, out: &mut Output) -> Result<Settings> {
+    let loaded = config::load(&sources(Some(repo)))?;
+    warn(&loaded.warnings, out);
+    Ok(loaded.settings)
+}
+
+/// Says on standard error what was ignored.
+pub(super) fn warn(warnings: &[config::Warning], out: &mut Output) {
+    for warning in warnings {
+        out.warning(&warning.message);
+        if let Some(hint) = &warning.hint {
+            out.hint(hint);
+        }
+    }
+}
