@@ -13,10 +13,8 @@ mod list;
 mod man;
 mod output;
 mod phrase;
-mod restore;
 mod save;
 mod settings;
-mod undo;
 mod usage;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -80,8 +78,6 @@ enum Command {
     Save(save::Save),
     #[command(visible_alias = "log")]
     List(list::List),
-    Restore(restore::Restore),
-    Undo(undo::Undo),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -91,8 +87,6 @@ impl Command {
         match self {
             Self::Save(command) => command.run(call),
             Self::List(command) => command.run(call),
-            Self::Restore(command) => command.run(call),
-            Self::Undo(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Man(command) => command.run(call),
         }

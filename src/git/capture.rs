@@ -124,8 +124,6 @@ pub(crate) struct Reader<'r> {
     root: OwnedFd,
     filters: Filters<'r>,
     target: Target,
-    keeps_mode: bool,
-    has_symlinks: bool,
 }
 
 impl<'r> Reader<'r> {
@@ -135,8 +133,6 @@ impl<'r> Reader<'r> {
             root: open_root(repo.worktree_root())?,
             filters: Filters::for_worktree(repo)?,
             target,
-            keeps_mode: repo.config_bool("core.fileMode") == Some(false),
-            has_symlinks: repo.config_bool("core.symlinks") != Some(false),
         })
     }
 
@@ -219,18 +215,6 @@ impl<'r> Reader<'r> {
         }
         Ok(id)
     }
-
-    /// Returns the mode to store for a file that is `mode` on disk and was `before`, as the file system's limits want.
-    pub(crate) fn stored_mode(&self, mode: Mode, before: Option<Mode>) -> Mode {
-        match (mode, before) {
-            (Mode::File | Mode::Executable, Some(Mode::Link)) if !self.has_symlinks => Mode::Link,
-            (Mode::File | Mode::Executable, Some(before @ (Mode::File | Mode::Executable))) if self.keeps_mode => {
-                before
-            }
-            (Mode::Executable, _) if self.keeps_mode => Mode::File,
-            (mode, _) => mode,
-        }
-    }
 }
 
 /// What a thread needs to open its own handle of a repository.
@@ -255,6 +239,17 @@ impl Repo {
             worktree_id: self.worktree_id.clone(),
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
+        }
+    }
+
+    /// Returns the mode to store for a file that is `mode` on disk and was `before`, as the file system's limits want.
+    pub(crate) fn stored_mode(&self, mode: Mode, before: Option<Mode>) -> Mode {
+        let is_file = |mode| matches!(mode, Mode::File | Mode::Executable);
+        match before {
+            Some(Mode::Link) if is_file(mode) && self.config_bool("core.symlinks") == Some(false) => Mode::Link,
+            _ if mode == before.unwrap_or(Mode::File) || !is_file(mode) => mode,
+            before if self.config_bool("core.fileMode") == Some(false) => before.filter(|before| is_file(*before)).unwrap_or(Mode::File),
+            _ => mode,
         }
     }
 

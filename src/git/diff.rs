@@ -5,12 +5,12 @@
 use gix::{
     ObjectId,
     diff::tree::{Recorder, recorder},
-    objs::{Kind as ObjectKind, TreeRefIter},
+    objs::{Find, Kind as ObjectKind, TreeRefIter},
 };
 
-use super::Repo;
+use super::{Repo, new_objects::NewObjects};
 use crate::{
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     model::change::{Change, Leaf, Mode},
 };
 
@@ -19,25 +19,43 @@ impl Repo {
     ///
     /// Not `diff_tree_to_tree` of gix: that reads the user's index and tracks renames.
     pub fn diff_trees(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
-        if old == new {
-            return Ok(Vec::new());
-        }
-        let (mut old_buffer, mut new_buffer) = (Vec::new(), Vec::new());
-        let old_tree = TreeRefIter::from_bytes(self.read_tree(old, &mut old_buffer)?, self.object_hash());
-        let new_tree = TreeRefIter::from_bytes(self.read_tree(new, &mut new_buffer)?, self.object_hash());
-        let mut recorder = Recorder::default();
-        let state = gix::diff::tree::State::default();
-        gix::diff::tree(old_tree, new_tree, state, &self.inner.objects, &mut recorder)
-            .context(Kind::Corrupt, || format!("cannot compare the trees '{old}' and '{new}'"))?;
-        let mut changes: Vec<Change> = recorder.records.into_iter().filter_map(changes_of).collect();
-        changes.sort_by(|a, b| a.path.cmp(&b.path));
-        merge_sides(&mut changes);
-        Ok(changes)
+        diff_trees_in(&self.inner.objects, old, new)
     }
+}
 
-    /// The empty tree is known to git even where it is not stored.
-    fn read_tree<'b>(&self, id: ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
-        if id == self.empty_tree_id() { Ok(&[]) } else { self.read_object(id, ObjectKind::Tree, buffer) }
+impl NewObjects<'_> {
+    /// As [`Repo::diff_trees`], with trees that are not written yet.
+    pub(crate) fn changes_of_trees(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
+        diff_trees_in(self, old, new)
+    }
+}
+
+fn diff_trees_in(objects: &impl Find, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
+    if old == new {
+        return Ok(Vec::new());
+    }
+    let (mut old_buffer, mut new_buffer) = (Vec::new(), Vec::new());
+    let old_tree = TreeRefIter::from_bytes(read_tree(objects, old, &mut old_buffer)?, old.kind());
+    let new_tree = TreeRefIter::from_bytes(read_tree(objects, new, &mut new_buffer)?, new.kind());
+    let mut recorder = Recorder::default();
+    let state = gix::diff::tree::State::default();
+    gix::diff::tree(old_tree, new_tree, state, objects, &mut recorder)
+        .context(Kind::Corrupt, || format!("cannot compare the trees '{old}' and '{new}'"))?;
+    let mut changes: Vec<Change> = recorder.records.into_iter().filter_map(changes_of).collect();
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    merge_sides(&mut changes);
+    Ok(changes)
+}
+
+/// The empty tree is known to git even where it is not stored.
+fn read_tree<'b>(objects: &impl Find, id: ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+    if id.is_empty_tree() {
+        return Ok(&[]);
+    }
+    let what = || format!("cannot read the tree '{id}'");
+    match objects.try_find(&id, buffer).context(Kind::Corrupt, what)? {
+        Some(data) if data.kind == ObjectKind::Tree => Ok(data.data),
+        _ => Err(Error::corrupt(what())),
     }
 }
 

@@ -48,6 +48,32 @@ pub(super) fn refuse_redirected_objects() -> Result<()> {
     Ok(())
 }
 
+/// Returns the environment variable `name`, if it is set and not empty.
+#[expect(clippy::disallowed_methods, reason = "this is git's environment")]
+pub(super) fn variable(name: &str) -> Option<BString> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+    Vec::from_os_string(value).ok().map(BString::from)
+}
+
+/// Returns the time zone of this machine.
+///
+/// Without `TZ`, `/etc/localtime` says all there is to know; the library would look for its name in the whole zone
+/// database, which costs more than everything else a small save does.
+pub(super) fn local_zone() -> jiff::tz::TimeZone {
+    if variable("TZ").is_none()
+        && let Ok(data) = std::fs::read("/etc/localtime")
+        && let Ok(zone) = jiff::tz::TimeZone::tzif("local", &data)
+    {
+        return zone;
+    }
+    jiff::tz::TimeZone::system()
+}
+
+/// Returns the user's home directory.
+pub(super) fn home() -> Option<std::path::PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
 /// Returns the settings of `git -c key=value`, as `key=value`.
 pub(super) fn config_parameters() -> Result<Vec<BString>> {
     let Some(text) = std::env::var_os("GIT_CONFIG_PARAMETERS") else { return Ok(Vec::new()) };

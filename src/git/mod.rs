@@ -5,6 +5,7 @@
 pub(crate) mod beneath;
 mod capture;
 pub(crate) mod chain;
+pub(crate) mod commit;
 pub mod diff;
 mod environment;
 pub(crate) mod filter;
@@ -14,6 +15,7 @@ mod index_tree;
 pub(crate) mod line_edits;
 pub(crate) mod new_objects;
 pub mod objects;
+pub(crate) mod named;
 mod pack;
 pub(crate) mod pathspec;
 pub mod process;
@@ -174,6 +176,17 @@ impl Repo {
             }
         }
         pairs
+    }
+
+    /// Returns the user's home directory.
+    pub fn home_dir(&self) -> Option<PathBuf> {
+        environment::home()
+    }
+
+    /// Returns how many bytes the file system of the object database has free for us; none if it cannot tell.
+    pub(crate) fn free_space(&self) -> Option<u64> {
+        let stat = rustix::fs::statvfs(self.inner.objects.store_ref().path()).ok()?;
+        Some(stat.f_bavail.saturating_mul(stat.f_frsize))
     }
 
     /// Returns the path of the current directory inside the worktree, with final `/`; empty at the root or outside.

@@ -1,6 +1,6 @@
 //! Reads objects; what is written goes through `new_objects`.
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
     ObjectId,
     objs::{CommitRef, Find as _, Kind as ObjectKind, TreeRefIter},
@@ -103,5 +103,20 @@ impl Repo {
             current = id;
         }
         Ok(None)
+    }
+
+    /// Returns the paths of all leaves that the tree `tree_id` has below the directory `path`; empty if it is none.
+    pub(crate) fn leaves_below(&self, tree_id: ObjectId, path: &BStr) -> Result<Vec<BString>> {
+        let Some((0o40_000, directory_id)) = self.find_entry(tree_id, path)? else { return Ok(Vec::new()) };
+        let changes = self.diff_trees(self.empty_tree_id(), directory_id)?;
+        Ok(changes
+            .into_iter()
+            .map(|change| {
+                let mut full = path.to_owned();
+                full.push(b'/');
+                full.extend_from_slice(&change.path);
+                full
+            })
+            .collect())
     }
 }

@@ -16,7 +16,7 @@ use gix::{
 
 use super::{
     Repo,
-    capture::{Captured, Content, Reader, capture},
+    capture::{Captured, Content, capture},
     new_objects::{NewObjects, Target},
     scan::{Candidate, scan},
     seed::{Staged, seed},
@@ -141,13 +141,12 @@ impl<'r> Pass<'r, '_> {
             objects.switch_to_pack();
         }
         let captured = capture(self.repo, &unread, objects)?;
-        let reader = Reader::new(self.repo, Target::Memory)?;
         for (candidate, content) in found {
-            self.note(&candidate, content, &reader, objects);
+            self.note(&candidate, content, objects);
         }
         for (candidate, captured) in unread.into_iter().zip(captured) {
             match captured {
-                Captured::Content(content) => self.note(&candidate, content, &reader, objects),
+                Captured::Content(content) => self.note(&candidate, content, objects),
                 Captured::Gone => drop(self.changes.insert(candidate.path, None)),
                 Captured::Unreadable => {
                     // What was captured last stays in the tree: unreadable is not deleted.
@@ -171,9 +170,9 @@ impl<'r> Pass<'r, '_> {
         })
     }
 
-    fn note(&mut self, candidate: &Candidate, content: Content, reader: &Reader<'_>, objects: &mut NewObjects<'r>) {
+    fn note(&mut self, candidate: &Candidate, content: Content, objects: &mut NewObjects<'r>) {
         let before = candidate.position.map(|at| &self.cache.entries()[at]);
-        let mode = reader.stored_mode(content.mode, before.map(|entry| entry.mode));
+        let mode = self.repo.stored_mode(content.mode, before.map(|entry| entry.mode));
         if let Some(before) = before {
             objects.note_replaced(content.id, before.id);
         }

@@ -77,6 +77,15 @@ pub(crate) fn collect(
     Ok(collector.found)
 }
 
+/// Sorts the file or directory `path` of type `kind`, which the caller knows to be untracked.
+pub(crate) fn collect_named(repo: &Repo, path: &BStr, kind: FileType, limits: &Limits) -> Result<Untracked> {
+    let root = open_root(repo.worktree_root())?;
+    let excludes = Excludes::for_worktree(repo, &limits.exclude)?;
+    let mut collector = Collector { root, excludes, limits, before: None, found: Untracked::default() };
+    collector.add(&Unknown { path: path.to_owned(), kind })?;
+    Ok(collector.found)
+}
+
 /// Opens the worktree's root as a directory.
 pub(crate) fn open_root(root: &Path) -> Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -2,8 +2,8 @@
 
 pub mod history;
 pub mod lookup;
-pub mod restore;
 pub mod save;
+pub mod verify;
 
 mod show;
 mod timeline;

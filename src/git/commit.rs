@@ -1,0 +1,117 @@
+//! Commits that no hook, template, signature or setting has a say in.
+
+use bstr::{BString, ByteSlice as _};
+use gix::{
+    ObjectId,
+    objs::{Commit, Kind as ObjectKind, WriteTo as _},
+};
+
+use super::{Repo, environment, new_objects::NewObjects};
+use crate::error::{Context as _, Kind, Result};
+
+/// A name and an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) name: BString,
+    pub(crate) email: BString,
+}
+
+/// A moment with its offset from UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    /// Unix seconds.
+    pub(crate) seconds: i64,
+    /// Seconds east of UTC.
+    pub(crate) offset: i32,
+}
+
+/// What a commit says beside its id.
+#[derive(Clone, Debug)]
+pub(crate) struct NewCommit<'a> {
+    pub(crate) tree_id: ObjectId,
+    pub(crate) parents: Vec<ObjectId>,
+    pub(crate) author: Identity,
+    pub(crate) committer: Identity,
+    pub(crate) time: Moment,
+    pub(crate) message: &'a str,
+}
+
+impl Identity {
+    /// Returns the identity for what nobody in particular does.
+    pub(crate) fn fallback() -> Self {
+        Self { name: "git-checkpoint".into(), email: "checkpoint@agent.invalid".into() }
+    }
+
+    /// Returns the identity of an agent in a session.
+    pub(crate) fn of_agent(agent: &str, session: Option<&str>) -> Self {
+        let email = format!("{}@agent.invalid", session.unwrap_or("session"));
+        Self { name: plain(agent.as_bytes()), email: plain(email.as_bytes()) }
+    }
+}
+
+/// What git strips of names: brackets and line breaks would break the commit's header.
+fn plain(text: &[u8]) -> BString {
+    let kept: Vec<u8> = text.iter().copied().filter(|byte| !matches!(byte, b'<' | b'>' | b'\n' | b'\r' | 0)).collect();
+    kept.trim().into()
+}
+
+impl Repo {
+    /// Returns the user's identity by environment and settings, as git finds it, or the fallback.
+    pub(crate) fn identity(&self) -> Identity {
+        let find = |variable: &str, keys: [&str; 2]| {
+            let from_environment = self.honours_environment.then(|| environment::variable(variable)).flatten();
+            let found = from_environment.or_else(|| keys.iter().find_map(|key| self.config_value(key)));
+            found.map(|value| plain(&value)).filter(|value| !value.is_empty())
+        };
+        let name = find("GIT_COMMITTER_NAME", ["committer.name", "user.name"]);
+        let email = find("GIT_COMMITTER_EMAIL", ["committer.email", "user.email"]);
+        match (name, email) {
+            (Some(name), Some(email)) => Identity { name, email },
+            (Some(name), None) => Identity { name, ..Identity::fallback() },
+            _ => Identity::fallback(),
+        }
+    }
+
+    /// Returns the time of now with the local offset, or what `GIT_COMMITTER_DATE` says.
+    pub(crate) fn now(&self) -> Moment {
+        let fixed = self.honours_environment.then(|| environment::variable("GIT_COMMITTER_DATE")).flatten();
+        let fixed = fixed.and_then(|text| gix::date::parse(text.to_str().ok()?, Some(std::time::SystemTime::now())).ok());
+        if let Some(time) = fixed {
+            return Moment { seconds: time.seconds, offset: time.offset };
+        }
+        let now = jiff::Timestamp::now();
+        Moment { seconds: now.as_second(), offset: environment::local_zone().to_offset(now).seconds() }
+    }
+
+    /// Adds the commit to `objects` and returns its id.
+    pub(crate) fn write_commit(&self, new: NewCommit<'_>, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
+        let time = gix::date::Time::new(new.time.seconds, new.time.offset);
+        let signature = |who: Identity| gix::actor::Signature { name: who.name, email: who.email, time };
+        let commit = Commit {
+            tree: new.tree_id,
+            parents: new.parents.into(),
+            author: signature(new.author),
+            committer: signature(new.committer),
+            encoding: None,
+            message: new.message.into(),
+            extra_headers: Vec::new(),
+        };
+        let mut data = Vec::new();
+        commit.write_to(&mut data).context(Kind::Internal, || "cannot encode a commit".into())?;
+        objects.add(ObjectKind::Commit, &data)
+    }
+
+    /// Adds the commit that stands for no commit yet to `objects`, and returns its id: the same in all repositories.
+    pub(crate) fn write_unborn_base(&self, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
+        let tree_id = objects.add(ObjectKind::Tree, b"")?;
+        let commit = NewCommit {
+            tree_id,
+            parents: Vec::new(),
+            author: Identity::fallback(),
+            committer: Identity::fallback(),
+            time: Moment { seconds: 0, offset: 0 },
+            message: "no commit yet\n\nThe base of checkpoints that were taken before the first commit.\n",
+        };
+        self.write_commit(commit, objects)
+    }
+}

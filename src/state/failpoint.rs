@@ -1,0 +1,23 @@
+//! Where crash tests stop the process; nothing at all without the feature `failpoints`.
+
+/// Aborts the process if `GIT_CHECKPOINT_FAILPOINT` is `name`, or `name:n` and this is the n-th time.
+#[cfg(feature = "failpoints")]
+pub fn hit(name: &str) {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    static HITS: AtomicUsize = AtomicUsize::new(0);
+    let Some(wanted) = std::env::var_os("GIT_CHECKPOINT_FAILPOINT") else { return };
+    let Some(wanted) = wanted.to_str() else { return };
+    let nth = |text: &str| text.parse::<usize>().ok();
+    let (wanted, count) = match wanted.rsplit_once(':').map(|(name, count)| (name, nth(count))) {
+        Some((name, Some(count))) => (name, count),
+        _ => (wanted, 1),
+    };
+    if wanted == name && HITS.fetch_add(1, Ordering::SeqCst) + 1 == count {
+        std::process::abort();
+    }
+}
+
+/// Does nothing: the feature `failpoints` is off.
+#[cfg(not(feature = "failpoints"))]
+#[inline]
+pub fn hit(_name: &str) {}
