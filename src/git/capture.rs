@@ -128,12 +128,7 @@ pub(crate) struct Reader<'r> {
 
 impl<'r> Reader<'r> {
     pub(crate) fn new(repo: &'r Repo, target: Target) -> Result<Self> {
-        Ok(Self {
-            repo,
-            root: open_root(repo.worktree_root())?,
-            filters: Filters::for_worktree(repo)?,
-            target,
-        })
+        Ok(Self { repo, root: open_root(repo.worktree_root())?, filters: Filters::for_worktree(repo)?, target })
     }
 
     /// Returns what became of `candidate`, and the objects that the repository lacks.
@@ -248,7 +243,9 @@ impl Repo {
         match before {
             Some(Mode::Link) if is_file(mode) && self.config_bool("core.symlinks") == Some(false) => Mode::Link,
             _ if mode == before.unwrap_or(Mode::File) || !is_file(mode) => mode,
-            before if self.config_bool("core.fileMode") == Some(false) => before.filter(|before| is_file(*before)).unwrap_or(Mode::File),
+            before if self.config_bool("core.fileMode") == Some(false) => {
+                before.filter(|before| is_file(*before)).unwrap_or(Mode::File)
+            }
             _ => mode,
         }
     }

@@ -75,7 +75,7 @@ impl Repo {
     /// Returns the time of now with the local offset, or what `GIT_COMMITTER_DATE` says.
     pub(crate) fn now(&self) -> Moment {
         let fixed = self.honours_environment.then(|| environment::variable("GIT_COMMITTER_DATE")).flatten();
-        let fixed = fixed.and_then(|text| gix::date::parse(text.to_str().ok()?, Some(std::time::SystemTime::now())).ok());
+        let fixed = fixed.and_then(|text| gix::date::parse(text.to_str().ok()?, Some(jiff::Zoned::now())).ok());
         if let Some(time) = fixed {
             return Moment { seconds: time.seconds, offset: time.offset };
         }

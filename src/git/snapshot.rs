@@ -76,12 +76,12 @@ pub(crate) fn full_pass<'r>(
         cache.index == identity && cache.index_tree_id.is_some_and(|id| repo.has_object(id)) && identity.mtime < started
     });
     let mut objects = NewObjects::new(repo, if in_memory { Target::Memory } else { Target::Loose });
-    let (index, seeded, staged);
+    let (seeded, staged);
     let cache = if let Some(cache) = follows_index {
-        (index, staged) = (None, Staged { tree_id: cache.index_tree_id, ..Staged::default() });
+        staged = Staged { tree_id: cache.index_tree_id, ..Staged::default() };
         cache
     } else {
-        index = repo.user_index()?;
+        let index = repo.user_index()?;
         (seeded, staged) = seed(repo, index.as_deref(), identity, before, &mut objects)?;
         &seeded
     };

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
-use gix::{ObjectId, index::File};
+use gix::index::File;
 
 use super::Repo;
 use crate::error::{Context as _, Kind, Result};

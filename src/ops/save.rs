@@ -172,8 +172,8 @@ pub(crate) fn refuse_protected(context: &Context, force: bool) -> Result<()> {
     let is_above_home = home.as_deref().is_some_and(|home| home.starts_with(root));
     let is_listed = context.settings.save.protected_paths.iter().any(|path| {
         let path = match (path.strip_prefix("~"), &home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            _ => Path::new(path).to_owned(),
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.clone(),
         };
         std::fs::canonicalize(&path).unwrap_or(path) == root
     });
@@ -263,9 +263,9 @@ fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
 pub(crate) fn limits(context: &Context) -> Limits {
     let save = &context.settings.save;
     Limits {
-        max_file_size: save.max_file_size.into(),
+        max_file_size: save.max_file_size,
         max_untracked_files: save.max_untracked_files,
-        is_disk_low: context.repo.free_space().is_some_and(|free| free < u64::from(save.min_free_space)),
+        is_disk_low: context.repo.free_space().is_some_and(|free| free < save.min_free_space),
         exclude: save.exclude.clone(),
     }
 }
@@ -288,7 +288,12 @@ fn look_at_all<'r>(context: &'r Context, shadow: &Shadow) -> Result<(Seen, NewOb
     Ok((Seen { tree_id: snapshot.tree_id, side, index_tree_id: Some(snapshot.index_tree_id), cache, skipped }, objects))
 }
 
-fn look_at_paths<'r>(context: &'r Context, paths: &[BString], tip: &Checkpoint, mut side: Side) -> Result<(Seen, NewObjects<'r>)> {
+fn look_at_paths<'r>(
+    context: &'r Context,
+    paths: &[BString],
+    tip: &Checkpoint,
+    mut side: Side,
+) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &context.repo;
     let mut objects = NewObjects::new(repo, Target::Loose);
     let named = named_paths(repo, tip.tree_id, paths, &limits(context), &mut objects)?;
@@ -299,7 +304,9 @@ fn look_at_paths<'r>(context: &'r Context, paths: &[BString], tip: &Checkpoint, 
         side.raw_tree_id = (raw_tree_id != empty).then_some(raw_tree_id);
     }
     let is_named = |path: &BStr| {
-        let covers = |named: &BString| path.strip_prefix(named.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
+        let covers = |named: &BString| {
+            path.strip_prefix(named.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        };
         paths.iter().any(covers)
     };
     side.manifest.skipped.retain(|skipped| !is_named(skipped.path.as_bstr()));
@@ -359,7 +366,14 @@ fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen,
 }
 
 /// Writes objects, then the commit, then moves the refs: a crash leaves the state before, or after.
-fn take(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, mut objects: NewObjects<'_>, start: Instant) -> Result<Saved> {
+fn take(
+    context: &Context,
+    options: &Options,
+    shadow: &Shadow,
+    seen: &Seen,
+    mut objects: NewObjects<'_>,
+    start: Instant,
+) -> Result<Saved> {
     let repo = &context.repo;
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     state::failpoint::hit("save:before-objects");
@@ -375,7 +389,9 @@ fn take(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, mut 
     let time = repo.now();
     let committer = repo.identity();
     let author = match (options.origin.contributor, &options.origin.agent, &options.origin.session) {
-        (Contributor::Agent, agent, session) => Identity::of_agent(agent.as_deref().unwrap_or("agent"), session.as_deref()),
+        (Contributor::Agent, agent, session) => {
+            Identity::of_agent(agent.as_deref().unwrap_or("agent"), session.as_deref())
+        }
         _ => committer.clone(),
     };
     let mut parents = vec![parent_id];
@@ -387,15 +403,22 @@ fn take(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, mut 
             Some(id) => id,
             None => {
                 let message = "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
-                let commit =
-                    NewCommit { tree_id, parents: Vec::new(), author: author.clone(), committer: committer.clone(), time, message };
+                let commit = NewCommit {
+                    tree_id,
+                    parents: Vec::new(),
+                    author: author.clone(),
+                    committer: committer.clone(),
+                    time,
+                    message,
+                };
                 repo.write_commit(commit, &mut commits)?
             }
         };
         parents.push(side_id);
     }
     let (subject, body) = subject_and_body(options.message.as_deref(), &changes);
-    let message = checkpoint::message(&subject, body, &options.origin, shadow.name.base, shadow.name.worktree.as_bstr());
+    let message =
+        checkpoint::message(&subject, body, &options.origin, shadow.name.base, shadow.name.worktree.as_bstr());
     let commit = NewCommit { tree_id: seen.tree_id, parents, author, committer, time, message: &message };
     let id = repo.write_commit(commit, &mut commits)?;
     commits.write()?;
@@ -430,7 +453,8 @@ fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Resu
     const ATTEMPTS: u32 = 5;
     let mut attempt = 0;
     loop {
-        let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.tip.as_ref().map(|tip| tip.id), new: Some(id) }];
+        let mut updates =
+            vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.tip.as_ref().map(|tip| tip.id), new: Some(id) }];
         if verified {
             let name = refname::verified_ref(repo.worktree_id());
             updates.push(RefUpdate { old: repo.find_ref(&name)?, name, new: Some(id) });
@@ -467,7 +491,8 @@ fn tell(context: &Context, saved: &Saved, shadow: &Shadow) {
 }
 
 fn subject_and_body<'m>(message: Option<&'m str>, changes: &[Change]) -> (String, &'m str) {
-    if let Some((subject, body)) = message.map(|text| text.trim_start().split_once('\n').unwrap_or((text.trim_start(), "")))
+    if let Some((subject, body)) =
+        message.map(|text| text.trim_start().split_once('\n').unwrap_or((text.trim_start(), "")))
         && !subject.trim().is_empty()
     {
         return (subject.trim().to_owned(), body);
