@@ -7,10 +7,11 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Globals, environment, interrupt::Interrupt, output::Output};
+use super::{Globals, environment, interrupt::Interrupt, output::Output, settings};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::Repo,
+    ops::Context,
 };
 
 /// What every command gets.
@@ -35,6 +36,38 @@ impl Call {
         Ok(())
     }
 
+    /// Opens the repository of the current directory with its settings.
+    pub(super) fn context(&mut self) -> Result<Context> {
+        let repo = Repo::open_from_environment(Path::new("."))?;
+        let settings = settings::load(&repo, &mut self.out)?;
+        self.out.configure(&repo, settings.ui.color.into());
+        Ok(Context::new(repo, settings))
+    }
+
+    /// The same for a command that changes something: a signal then lets it end in order.
+    pub(super) fn writing_context(&mut self) -> Result<Context> {
+        let mut context = self.context()?;
+        self.interrupt.listen()?;
+        context.interrupt_by(self.interrupt.flag());
+        Ok(context)
+    }
+
+    /// Sends the rest of the output through a pager, if people read it.
+    pub(super) fn start_pager(&mut self, context: &Context) -> Result<()> {
+        if !self.globals.no_pager && self.out.start_pager(&context.repo, context.settings.ui.pager.as_deref())? {
+            // The pager ends first when the user presses Ctrl-C, and then we do.
+            self.interrupt.listen()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the pathspecs that `arguments` are, relative to the worktree's root.
+    pub(super) fn pathspecs(repo: &Repo, arguments: &[OsString]) -> Result<Vec<BString>> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let texts: Vec<BString> = arguments.iter().map(|argument| argument.as_bytes().into()).collect();
+        repo.root_pathspecs(&texts, repo.prefix(Path::new(".")).as_bstr())
+    }
+
     /// Returns the paths that `arguments` name, relative to the worktree's root.
     pub(super) fn paths(repo: &Repo, arguments: &[OsString]) -> Result<Vec<BString>> {
         let prefix = repo.prefix(Path::new("."));
@@ -48,10 +81,6 @@ fn inside(root: &Path, prefix: &BString, argument: &OsStr) -> Result<BString> {
     let outside = || Error::user(format!("'{}' is outside of the worktree '{}'", argument.display(), root.display()));
     if bytes.is_empty() {
         return Err(Error::user("an empty string is not a path").with_hint("use '.' to mean the current directory"));
-    }
-    if bytes.starts_with(b":") {
-        return with_magic(prefix, bytes)
-            .ok_or_else(|| Error::user(format!("cannot read the pathspec '{}'", argument.display())));
     }
     let typed = if bytes.starts_with(b"/") {
         let root = <[u8]>::from_path(root).ok_or_else(outside)?;
@@ -83,20 +112,6 @@ fn normalize(path: &[u8]) -> Option<BString> {
     Some(bstr::join("/", parts).into())
 }
 
-/// Puts the current directory behind the magic of a pathspec (gitglossary(7)), unless it asks for the root.
-fn with_magic(prefix: &BString, spec: &[u8]) -> Option<BString> {
-    let (magic, rest) = if spec.starts_with(b":(") {
-        spec.split_at(spec.find_byte(b')')? + 1)
-    } else {
-        let length = spec[1..].iter().take_while(|byte| b"/!^".contains(byte)).count() + 1;
-        let end = length + usize::from(spec.get(length) == Some(&b':'));
-        spec.split_at(end)
-    };
-    let from_top = if magic.starts_with(b":(") { magic.find(b"top").is_some() } else { magic.contains(&b'/') };
-    let path = if from_top { rest.into() } else { BString::from([prefix.as_slice(), rest].concat()) };
-    Some([magic, normalize(&path)?.as_slice()].concat().into())
-}
-
 /// Sends what the code traces to standard error, if `-v` or `GIT_CHECKPOINT_LOG` asks for it.
 fn start_log(verbose: u8) {
     let filter = match environment::variable("GIT_CHECKPOINT_LOG") {
@@ -126,10 +141,6 @@ mod tests {
     #[case::absolute("a/", "/repo/c", Some("c"))]
     #[case::absolute_root("a/", "/repo", Some(""))]
     #[case::sibling("a/", "/repository/c", None)]
-    #[case::top("a/", ":/c", Some(":/c"))]
-    #[case::exclude("a/", ":!c", Some(":!a/c"))]
-    #[case::long("a/", ":(glob)*.rs", Some(":(glob)a/*.rs"))]
-    #[case::long_top("a/", ":(top,glob)*.rs", Some(":(top,glob)*.rs"))]
     fn paths_are_relative_to_the_root(#[case] prefix: &str, #[case] typed: &str, #[case] expected: Option<&str>) {
         let found = inside(Path::new("/repo"), &prefix.into(), OsStr::new(typed)).ok();
         assert_eq!(found, expected.map(BString::from));

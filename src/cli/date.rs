@@ -36,13 +36,6 @@ pub(super) fn relative(seconds: i64, now: i64) -> String {
     }
 }
 
-/// Returns `seconds` in ISO 8601 at `offset` seconds from UTC, for example `2026-01-31T08:15:00+01:00`.
-pub(super) fn iso(seconds: i64, offset: i32) -> String {
-    let offset = tz::Offset::from_seconds(offset).unwrap_or(tz::Offset::UTC);
-    let Ok(moment) = Timestamp::from_second(seconds) else { return format!("@{seconds}") };
-    moment.to_zoned(offset.to_time_zone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
-}
-
 /// Returns the moment that `text` names, in Unix seconds, or nothing if it names none.
 ///
 /// Understood are ISO 8601 (with or without time and offset; local time if without), `@<seconds>`, `now`,
@@ -110,12 +103,6 @@ mod tests {
     #[case(-5, "in the future")]
     fn ages_read_as_in_git(#[case] age: i64, #[case] expected: &str) {
         assert_eq!(relative(1_000_000_000 - age, 1_000_000_000), expected);
-    }
-
-    #[test]
-    fn iso_keeps_the_offset() {
-        assert_eq!(iso(1_700_000_000, 3600), "2023-11-14T23:13:20+01:00");
-        assert_eq!(iso(0, 0), "1970-01-01T00:00:00+00:00");
     }
 
     #[rstest::rstest]

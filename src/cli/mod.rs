@@ -10,8 +10,11 @@ mod date;
 mod environment;
 mod external;
 mod interrupt;
+mod list;
 mod man;
 mod output;
+mod phrase;
+mod save;
 mod settings;
 mod usage;
 
@@ -73,6 +76,9 @@ enum When {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Save(save::Save),
+    #[command(visible_alias = "log")]
+    List(list::List),
     Completions(completions::Completions),
     Config(config::Config),
     Man(man::Man),
@@ -81,6 +87,8 @@ enum Command {
 impl Command {
     fn run(self, call: &mut Call) -> Result<Exit> {
         match self {
+            Self::Save(command) => command.run(call),
+            Self::List(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Config(command) => command.run(call),
             Self::Man(command) => command.run(call),

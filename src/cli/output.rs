@@ -50,12 +50,14 @@ impl Output {
         self.is_coloured = environment::variable("NO_COLOR").is_none() && when.decide(self.is_terminal);
     }
 
-    /// Sends the rest of the output through the user's pager, if it goes to a terminal.
-    pub(super) fn start_pager(&mut self, repo: &Repo, is_wanted: bool) -> Result<()> {
-        if !self.is_terminal || self.has_pager || !is_wanted {
-            return Ok(());
+    /// Sends the rest of the output through the user's pager, if it goes to a terminal; returns whether it does.
+    ///
+    /// `setting` is our own setting of a pager, which comes before git's.
+    pub(super) fn start_pager(&mut self, repo: &Repo, setting: Option<&str>) -> Result<bool> {
+        if !self.is_terminal || self.has_pager {
+            return Ok(self.has_pager);
         }
-        let Some(command) = pager_command(repo) else { return Ok(()) };
+        let Some(command) = setting.map(OsString::from).or_else(|| pager_command(repo)) else { return Ok(false) };
         self.flush()?;
         match Pager::start(&command) {
             Ok(pager) => {
@@ -66,7 +68,7 @@ impl Output {
             }
             Err(cause) => self.warning(&format!("cannot start the pager '{}': {cause}", command.display())),
         }
-        Ok(())
+        Ok(self.has_pager)
     }
 
     /// Returns true if people read the output directly: relative dates, abbreviations.
@@ -75,7 +77,7 @@ impl Output {
     }
 
     /// Returns the columns of the terminal, or `COLUMNS`, or 80.
-    pub(super) fn width(&self) -> usize {
+    pub(super) fn width() -> usize {
         let of_variable = || environment::variable("COLUMNS")?.to_str()?.parse().ok().filter(|&columns| columns > 0);
         let of_terminal = || {
             rustix::termios::tcgetwinsize(io::stdout())
@@ -181,6 +183,17 @@ impl Output {
     }
 }
 
+impl From<crate::config::Color> for When {
+    fn from(setting: crate::config::Color) -> Self {
+        use crate::config::Color;
+        match setting {
+            Color::Always => Self::Always,
+            Color::Never => Self::Never,
+            Color::Auto => Self::Auto,
+        }
+    }
+}
+
 impl When {
     fn decide(self, is_terminal: bool) -> bool {
         match self {
@@ -233,5 +246,5 @@ pub(super) fn printable(text: impl AsRef<[u8]>) -> String {
 }
 
 fn prefixed(prefix: &str, text: &str) -> String {
-    text.lines().map(|line| format!("{prefix}{}\n", printable(line))).collect()
+    text.lines().fold(String::new(), |text, line| text + prefix + &printable(line) + "\n")
 }

@@ -2,6 +2,3 @@ for shell in bash zsh fish elvish powershell; do
 	sh_run "git checkpoint completions $shell | grep -c completions | sed 's/[1-9][0-9]*/some/'"
 done
 run git checkpoint completions cmd
-run git checkpoint --nonsense
-sh_run 'git checkpoint'
-run git checkpoint -C missing completions bash

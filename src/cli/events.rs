@@ -1,0 +1,70 @@
+//! `git checkpoint events`: the log of operations, for people or as it is.
+
+use serde_json::Value;
+
+use super::{Exit, call::Call, date, list, output::printable, phrase};
+use crate::{error::Result, ops::events};
+
+/// Print what happened, one line an operation
+#[derive(clap::Args, Debug)]
+pub(super) struct Events {
+    /// Only what happened since then, for example '2 hours ago' or 2026-01-31
+    #[arg(long, value_name = "date")]
+    since: Option<String>,
+    /// Go on with what happens from now on, until interrupted
+    #[arg(short, long)]
+    follow: bool,
+    /// Print the lines as they are in the log
+    #[arg(long)]
+    json: bool,
+}
+
+impl Events {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let since = self.since.as_deref().map(list::moment_of).transpose()?;
+        if !self.follow {
+            call.start_pager(&context)?;
+        }
+        events::read(&context, since, self.follow, &mut |event| {
+            if self.json {
+                call.out.json(event)?;
+            } else {
+                let line = line(event, call);
+                call.out.line(&line)?;
+            }
+            if self.follow {
+                call.out.flush()?;
+            }
+            Ok(!call.interrupt.is_raised())
+        })?;
+        Ok(Exit::Done)
+    }
+}
+
+/// The fields that open a line, or that every event has.
+const COMMON: [&str; 4] = ["version", "time", "worktree", "event"];
+
+fn line(event: &Value, call: &Call) -> String {
+    let text = |key: &str| event.get(key).map(word).unwrap_or_default();
+    let time = text("time");
+    let moment = time.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second);
+    let time = match moment {
+        Ok(moment) if call.out.is_terminal() => date::relative(moment, date::now()),
+        _ => time,
+    };
+    let fields = event.as_object().into_iter().flatten().filter(|(key, value)| !COMMON.contains(&key.as_str()) && !value.is_null());
+    let fields: Vec<String> = fields.map(|(key, value)| format!("{}={}", printable(key), word(value))).collect();
+    let name = call.out.paint(phrase::BOLD, &format!("{:<10}", text("event")));
+    format!("{time:<14}  {name}  {}  {}", text("worktree"), fields.join(" "))
+}
+
+/// Returns `value` as a word: ids abbreviated, text in quotes if it has blanks.
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => phrase::short(text),
+        Value::String(text) if text.contains(' ') => format!("'{}'", printable(text)),
+        Value::String(text) => printable(text),
+        other => printable(other.to_string()),
+    }
+}

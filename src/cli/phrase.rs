@@ -1,0 +1,106 @@
+//! Small phrases that several commands print: ids, people, counts, sizes, colours.
+
+use anstyle::{AnsiColor, Style};
+
+use super::output::printable;
+use crate::model::{
+    checkpoint::{Checkpoint, Origin},
+    manifest::Reason,
+};
+
+/// How many digits of an id people see; unambiguous in practice among tens of thousands.
+const ID_DIGITS: usize = 8;
+/// How many characters of a session's id people see in a list.
+const SESSION_DIGITS: usize = 8;
+
+/// The colour of ids.
+pub(super) const ID: Style = AnsiColor::Yellow.on_default();
+/// The colour of marks such as `verified`.
+pub(super) const MARK: Style = AnsiColor::Cyan.on_default();
+/// The colour of what is new.
+pub(super) const NEW: Style = AnsiColor::Green.on_default();
+/// The colour of what is gone, or needs attention.
+pub(super) const OLD: Style = AnsiColor::Red.on_default();
+/// The style of headings.
+pub(super) const BOLD: Style = Style::new().bold();
+/// The style of what matters less.
+pub(super) const DIM: Style = Style::new().dimmed();
+
+/// Returns the first digits of `id`.
+pub(super) fn short(id: &impl ToString) -> String {
+    let mut id = id.to_string();
+    id.truncate(ID_DIGITS);
+    id
+}
+
+/// Returns `count` and `noun`, which gets an `s` unless there is one.
+pub(super) fn count(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Returns who took a checkpoint, for a column of a list: `human`, or the agent and its session.
+pub(super) fn who(origin: &Origin) -> String {
+    let mut who = printable(origin.agent.as_deref().unwrap_or(origin.contributor.as_str()));
+    if let Some(session) = &origin.session {
+        let session: String = printable(session).chars().take(SESSION_DIGITS).collect();
+        who.push_str(&format!(" {session}"));
+    }
+    who
+}
+
+/// Returns all that is known of who took `checkpoint`.
+pub(super) fn origin(checkpoint: &Checkpoint) -> String {
+    let origin = &checkpoint.origin;
+    let mut parts = vec![origin.contributor.as_str().to_owned()];
+    parts.extend(origin.agent.as_deref().map(printable));
+    parts.extend(origin.model.as_deref().map(|model| format!("model {}", printable(model))));
+    parts.extend(origin.session.as_deref().map(|session| format!("session {}", printable(session))));
+    parts.extend(origin.turn.map(|turn| format!("turn {turn}")));
+    parts.extend(origin.tool.as_deref().map(|tool| format!("tool {}", printable(tool))));
+    parts.join(", ")
+}
+
+/// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`.
+pub(super) fn skipped(path: impl AsRef<[u8]>, reason: &str, size: u64) -> String {
+    let amount = if reason == Reason::TooManyFiles.as_str() {
+        format!(", {size} files")
+    } else if reason == Reason::TooLarge.as_str() || reason == Reason::LowDiskSpace.as_str() {
+        format!(", {}", self::size(size))
+    } else {
+        String::new()
+    };
+    format!("{} ({reason}{amount})", printable(path))
+}
+
+/// Returns `bytes` with a binary unit.
+pub(super) fn size(bytes: u64) -> String {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match units.into_iter().find(|(shift, _)| bytes >> shift > 0) {
+        None => format!("{bytes} bytes"),
+        Some((shift, unit)) => {
+            let tenths = (u128::from(bytes) * 10) >> shift;
+            format!("{}.{} {unit}", tenths / 10, tenths % 10)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(0, "0 bytes")]
+    #[case(1023, "1023 bytes")]
+    #[case(1536, "1.5 KiB")]
+    #[case(3 << 30, "3.0 GiB")]
+    fn sizes(#[case] bytes: u64, #[case] expected: &str) {
+        assert_eq!(size(bytes), expected);
+    }
+
+    #[test]
+    fn a_session_is_abbreviated_and_never_raw() {
+        let origin =
+            Origin { agent: Some("a\x1b[31m".into()), session: Some("0123456789".into()), ..Origin::default() };
+        assert_eq!(who(&origin), "a\\u{1b}[31m 01234567");
+    }
+}

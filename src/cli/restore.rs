@@ -1,0 +1,137 @@
+//! `git checkpoint restore`: puts a checkpoint back, and says what that did. `undo` prints the same.
+
+use std::ffi::OsString;
+
+use super::{Exit, call::Call, output::printable, phrase};
+use crate::{
+    error::Result,
+    ops::restore::{self, Restored},
+};
+
+/// Put back what a checkpoint holds
+///
+/// The worktree is saved first, so that `git checkpoint undo` reverses it. Only files that differ are touched;
+/// HEAD, the index, branches and the stash stay. What others than the checkpoint's session have changed since is
+/// kept and listed, unless --all or a pathspec asks for it.
+#[derive(clap::Args, Debug)]
+pub(super) struct Restore {
+    /// The checkpoint: an id, @{<n>}, verified, base or a tag
+    #[arg(value_name = "checkpoint", required_unless_present = "resume")]
+    target: Option<String>,
+    /// Restore only these paths
+    #[arg(value_name = "pathspec")]
+    pathspecs: Vec<OsString>,
+    /// Restore the whole tree, also what others have changed
+    #[arg(long)]
+    all: bool,
+    /// Restore what was staged too
+    #[arg(long)]
+    staged: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Finish a restore that was interrupted
+    #[arg(long = "continue", conflicts_with_all = ["target", "pathspecs", "all", "staged", "dry_run"])]
+    resume: bool,
+    /// Restore even in a worktree that is refused, such as the home directory
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// How a restore is reported.
+#[derive(clap::Args, Debug)]
+pub(super) struct Format {
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+    /// Print a letter (W, D, K, C, S) and a path for each path, both ended by NUL
+    #[arg(short = 'z', conflicts_with = "json")]
+    nul: bool,
+}
+
+impl Restore {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let options = restore::Options {
+            target: self.target.unwrap_or_default(),
+            pathspecs: Call::pathspecs(&context.repo, &self.pathspecs)?,
+            all: self.all,
+            staged: self.staged,
+            dry_run: self.dry_run,
+            resume: self.resume,
+            force: self.force,
+        };
+        let restored = restore::restore(&context, &options)?;
+        self.format.print(&restored, "restored", call)
+    }
+}
+
+impl Format {
+    /// Prints what a restore did or would do; `verb` is what it is called.
+    pub(super) fn print(&self, restored: &Restored, verb: &str, call: &mut Call) -> Result<Exit> {
+        if self.json {
+            call.out.json(restored)?;
+        } else if self.nul {
+            print_letters(restored, call)?;
+        } else {
+            print_text(restored, verb, call)?;
+        }
+        Ok(if restored.conflicts.is_empty() { Exit::Done } else { Exit::No })
+    }
+}
+
+fn print_letters(restored: &Restored, call: &mut Call) -> Result<()> {
+    let written = restored.written.iter().map(|path| (b'W', path));
+    let deleted = restored.deleted.iter().map(|path| (b'D', path));
+    let kept = restored.kept.iter().map(|left| (b'K', &left.path));
+    let conflicts = restored.conflicts.iter().map(|left| (b'C', &left.path));
+    let skipped = restored.skipped.iter().map(|left| (b'S', &left.path));
+    for (letter, path) in written.chain(deleted).chain(kept).chain(conflicts).chain(skipped) {
+        call.out.bytes(&[letter, 0])?;
+        call.out.bytes(path.as_ref())?;
+        call.out.bytes(&[0])?;
+    }
+    Ok(())
+}
+
+fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
+    for (path, word, style) in restored
+        .written
+        .iter()
+        .map(|path| (path, "written", phrase::NEW))
+        .chain(restored.deleted.iter().map(|path| (path, "deleted", phrase::OLD)))
+    {
+        if restored.dry_run {
+            let word = if word == "written" { "would write" } else { "would delete" };
+            call.out.line(&format!("{word} {}", printable(path)))?;
+        } else {
+            let word = call.out.paint(style, word);
+            call.out.note(&format!("{word}  {}", printable(path)))?;
+        }
+    }
+    for left in &restored.kept {
+        call.out.note(&format!("kept     {} ({})", printable(&left.path), printable(&left.why)))?;
+    }
+    for left in &restored.conflicts {
+        let word = call.out.paint(phrase::OLD, "conflict");
+        call.out.line(&format!("{word} {} ({})", printable(&left.path), printable(&left.why)))?;
+    }
+    let changed = restored.written.len() + restored.deleted.len();
+    let target = call.out.paint(phrase::ID, &phrase::short(&restored.target));
+    if changed == 0 && restored.kept.is_empty() && restored.conflicts.is_empty() {
+        return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
+    }
+    if restored.dry_run {
+        return Ok(());
+    }
+    call.out.note(&format!("{verb} {target} ({})", phrase::count(changed, "path")))?;
+    if !restored.kept.is_empty() {
+        call.out.hint("'--all' restores the kept paths too");
+    }
+    if let Some(id) = &restored.pre_restore {
+        call.out.hint(&format!("'git checkpoint undo' goes back to {}", phrase::short(id)));
+    }
+    Ok(())
+}

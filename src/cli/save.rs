@@ -1,0 +1,139 @@
+//! `git checkpoint save`: takes a checkpoint, and says which.
+
+use std::{
+    ffi::OsString,
+    io::{BufRead as _, BufReader, Read},
+};
+
+use bstr::BString;
+
+use super::{Exit, call::Call, phrase};
+use crate::{
+    error::{Context as _, Kind, Result},
+    git::Repo,
+    model::{checkpoint::Origin, contributor::Contributor},
+    ops::save::{self, Saved},
+};
+
+/// Take a checkpoint of the whole worktree
+///
+/// Saves every tracked file and every untracked one that is not ignored. HEAD, the index, the stash and all
+/// branches stay as they are. If nothing has changed since the latest checkpoint, none is made.
+#[derive(clap::Args, Debug)]
+pub(super) struct Save {
+    /// What the checkpoint is about
+    #[arg(short, long, value_name = "text")]
+    message: Option<String>,
+    /// The session of the agent that made the change
+    #[arg(long, value_name = "id")]
+    session: Option<String>,
+    /// The agent, for example claude-code
+    #[arg(long, value_name = "name")]
+    agent: Option<String>,
+    /// The model the agent used
+    #[arg(long, value_name = "name")]
+    model: Option<String>,
+    /// Who made the change: human or agent (the default with --session)
+    #[arg(long, value_name = "who", value_parser = ["human", "agent"], hide_possible_values = true)]
+    contributor: Option<String>,
+    /// Look at these paths only; nothing else has changed
+    #[arg(long, value_name = "path", num_args = 1..)]
+    paths: Option<Vec<OsString>>,
+    /// The same with one path a line in <file> (default: standard input)
+    #[arg(long, value_name = "file", num_args = 0..=1, default_missing_value = "-", conflicts_with = "paths")]
+    paths_from_file: Option<OsString>,
+    /// The paths in <file> end with NUL
+    #[arg(short = 'z', requires = "paths_from_file")]
+    nul: bool,
+    /// Mark the checkpoint as verified
+    #[arg(long)]
+    verify: bool,
+    /// Take a checkpoint even if nothing has changed
+    #[arg(long)]
+    allow_empty: bool,
+    /// Save even a worktree that is refused, such as the home directory
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Save {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let options = save::Options {
+            paths: self.hinted_paths(&context.repo)?,
+            origin: self.origin(),
+            message: self.message,
+            verify: self.verify,
+            allow_empty: self.allow_empty,
+            force: self.force,
+            ..save::Options::default()
+        };
+        let saved = save::save(&context, &options)?;
+        if self.json {
+            call.out.json(&saved)?;
+        } else {
+            print(&saved, call)?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn origin(&self) -> Origin {
+        let by_session = if self.session.is_some() { Contributor::Agent } else { Contributor::Human };
+        Origin {
+            contributor: self.contributor.as_deref().and_then(Contributor::from_word).unwrap_or(by_session),
+            session: self.session.clone(),
+            agent: self.agent.clone(),
+            model: self.model.clone(),
+            ..Origin::default()
+        }
+    }
+
+    fn hinted_paths(&self, repo: &Repo) -> Result<Option<Vec<BString>>> {
+        let named = match (&self.paths, &self.paths_from_file) {
+            (Some(paths), _) => paths.clone(),
+            (None, Some(file)) => read_paths(file, self.nul)?,
+            (None, None) => return Ok(None),
+        };
+        Call::paths(repo, &named).map(Some)
+    }
+}
+
+fn read_paths(file: &OsString, is_nul: bool) -> Result<Vec<OsString>> {
+    use std::os::unix::ffi::OsStringExt as _;
+    let what = || format!("cannot read the paths in '{}'", file.display());
+    let source: Box<dyn Read> = if file == "-" {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(std::fs::File::open(file).context(Kind::User, what)?)
+    };
+    let mut paths = Vec::new();
+    for line in BufReader::new(source).split(if is_nul { 0 } else { b'\n' }) {
+        let line = line.context(Kind::User, what)?;
+        if !line.is_empty() {
+            paths.push(OsString::from_vec(line));
+        }
+    }
+    Ok(paths)
+}
+
+fn print(saved: &Saved, call: &mut Call) -> Result<()> {
+    for skipped in &saved.skipped {
+        let what = phrase::skipped(&skipped.path, skipped.reason, skipped.size);
+        call.out.warning(&format!("skipped {what}"));
+    }
+    match &saved.id {
+        Some(id) if saved.created => {
+            let id = call.out.paint(phrase::ID, &phrase::short(id));
+            let verified = if saved.verified { ", verified" } else { "" };
+            call.out.note(&format!("saved {id} ({}{verified})", phrase::count(saved.paths.len(), "path")))
+        }
+        Some(id) => {
+            let id = call.out.paint(phrase::ID, &phrase::short(id));
+            call.out.note(&format!("nothing has changed since {id}"))
+        }
+        None => call.out.note("nothing to save: the worktree is as it was committed"),
+    }
+}
