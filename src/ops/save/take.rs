@@ -49,7 +49,7 @@ pub(super) fn take(
     let parent_id = match (&shadow.tip, shadow.name.base) {
         (Some(tip), _) => tip.id,
         (None, Base::Commit(id)) => id,
-        (None, Base::Unborn) => repo.write_unborn_base(&mut commits)?,
+        (None, Base::Unborn) => Repo::write_unborn_base(&mut commits)?,
     };
     let time = repo.now();
     let committer = repo.identity();
@@ -64,9 +64,10 @@ pub(super) fn take(
         let last = shadow.tip.as_ref().and_then(|tip| tip.side_id);
         let is_same = |id: ObjectId| Ok::<_, Error>(repo.tree_of_commit(id)? == tree_id);
         let reused = last.map(|id| is_same(id).map(|same| same.then_some(id))).transpose()?.flatten();
-        let side_id = match reused {
-            Some(id) => id,
-            None => {
+        let side_id = if let Some(id) = reused {
+            id
+        } else {
+            {
                 let message = "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
                 let commit = NewCommit {
                     tree_id,
@@ -76,7 +77,7 @@ pub(super) fn take(
                     time,
                     message,
                 };
-                repo.write_commit(commit, &mut commits)?
+                Repo::write_commit(&commit, &mut commits)?
             }
         };
         parents.push(side_id);
@@ -85,7 +86,7 @@ pub(super) fn take(
     let message =
         checkpoint::message(&subject, body, &options.origin, shadow.name.base, shadow.name.worktree.as_bstr());
     let commit = NewCommit { tree_id: seen.tree_id, parents, author, committer, time, message: &message };
-    let id = repo.write_commit(commit, &mut commits)?;
+    let id = Repo::write_commit(&commit, &mut commits)?;
     commits.write()?;
     state::failpoint::hit("save:after-commit");
     let verified = options.verify || shadow.tip.is_none() || verify::wants_verification(context)?;
