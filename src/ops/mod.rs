@@ -1,18 +1,34 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
 pub mod compare;
+pub mod events;
 pub mod history;
 pub mod lookup;
+pub mod prune;
+pub mod reset;
 pub mod save;
 pub mod status;
 pub mod verify;
 
+mod held;
 mod show;
 mod timeline;
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use crate::{config::Settings, error::Result, git::Repo, model::event::Event, state};
+use crate::{
+    config::Settings,
+    error::{Error, Result},
+    git::Repo,
+    model::event::Event,
+    state,
+};
 
 /// A repository with the settings that hold in it: what every operation works on.
 pub struct Context {
@@ -21,6 +37,7 @@ pub struct Context {
     /// The settings.
     pub settings: Settings,
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
+    interrupt: Arc<AtomicBool>,
 }
 
 /// Is told of every operation; for editors and orchestrators that embed this crate.
@@ -37,12 +54,22 @@ impl Context {
 
     /// Returns the context of `repo` with `settings`.
     pub fn new(repo: Repo, settings: Settings) -> Self {
-        Self { repo, settings, subscribers: Vec::new() }
+        Self { repo, settings, subscribers: Vec::new(), interrupt: Arc::default() }
     }
 
     /// Lets `subscriber` know of every operation from now on.
     pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber + Send + Sync>) {
         self.subscribers.push(subscriber);
+    }
+
+    /// Lets long work end, with an error, once `flag` is raised; what it had begun stays resumable.
+    pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupt = flag;
+    }
+
+    /// Returns an error if somebody asked to end; for loops that take long, between two steps.
+    pub(crate) fn check_interrupt(&self) -> Result<()> {
+        if self.interrupt.load(Ordering::Relaxed) { Err(Error::user("interrupted")) } else { Ok(()) }
     }
 
     /// Appends `event` to the log and tells the subscribers.
