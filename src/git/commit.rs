@@ -86,7 +86,8 @@ impl Repo {
     /// Adds the commit to `objects` and returns its id.
     pub(crate) fn write_commit(new: &NewCommit<'_>, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
         let time = gix::date::Time::new(new.time.seconds, new.time.offset);
-        let signature = |who: &Identity| gix::actor::Signature { name: who.name.clone(), email: who.email.clone(), time };
+        let signature =
+            |who: &Identity| gix::actor::Signature { name: who.name.clone(), email: who.email.clone(), time };
         let commit = Commit {
             tree: new.tree_id,
             parents: new.parents.as_slice().into(),

@@ -64,11 +64,8 @@ impl Repo {
     /// # Errors
     /// If there is none, it is bare, not ours to trust, or uses an extension of git that is not known here.
     pub fn open(dir: &Path) -> Result<Self> {
-        let found = gix::ThreadSafeRepository::discover_opts(
-            dir,
-            gix::discover::upwards::Options::default(),
-            trust_map(&[]),
-        );
+        let found =
+            gix::ThreadSafeRepository::discover_opts(dir, gix::discover::upwards::Options::default(), trust_map(&[]));
         Self::check(found, dir, false)
     }
 

@@ -11,7 +11,7 @@ use super::{
     milliseconds,
 };
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Kind, Result},
     git::{
         Repo,
         commit::{Identity, NewCommit},
@@ -61,26 +61,14 @@ pub(super) fn take(
     };
     let mut parents = vec![parent_id];
     if let Some(tree_id) = side_tree_id {
-        let last = shadow.tip.as_ref().and_then(|tip| tip.side_id);
-        let is_same = |id: ObjectId| Ok::<_, Error>(repo.tree_of_commit(id)? == tree_id);
-        let reused = last.map(|id| is_same(id).map(|same| same.then_some(id))).transpose()?.flatten();
-        let side_id = if let Some(id) = reused {
-            id
-        } else {
-            {
-                let message = "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
-                let commit = NewCommit {
-                    tree_id,
-                    parents: Vec::new(),
-                    author: author.clone(),
-                    committer: committer.clone(),
-                    time,
-                    message,
-                };
-                Repo::write_commit(&commit, &mut commits)?
-            }
-        };
-        parents.push(side_id);
+        let message =
+            "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
+        let (author, committer) = (author.clone(), committer.clone());
+        let commit = NewCommit { tree_id, parents: Vec::new(), author, committer, time, message };
+        parents.push(match last_side_with(repo, shadow, tree_id)? {
+            Some(id) => id,
+            None => Repo::write_commit(&commit, &mut commits)?,
+        });
     }
     let (subject, body) = subject_and_body(options.message.as_deref(), &changes);
     let message =
@@ -112,6 +100,14 @@ pub(super) fn take(
         reset: false,
         duration_ms: milliseconds(start.elapsed()),
     })
+}
+
+/// Returns the side commit of the last checkpoint, if it says the very same.
+fn last_side_with(repo: &Repo, shadow: &Shadow, tree_id: ObjectId) -> Result<Option<ObjectId>> {
+    match shadow.tip.as_ref().and_then(|tip| tip.side_id) {
+        Some(id) if repo.tree_of_commit(id)? == tree_id => Ok(Some(id)),
+        _ => Ok(None),
+    }
 }
 
 /// The shadow is ours alone while the lock is held, so only the verified mark can be moved by others meanwhile.
