@@ -40,12 +40,14 @@ impl Repo {
 
     /// Returns the checkpoint that the object `id` is; none if it is absent, or anything else.
     pub(crate) fn find_checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
+        if self.is_commit(id)? { self.checkpoint(id) } else { Ok(None) }
+    }
+
+    /// Returns true if the object `id` is here and a commit.
+    pub(crate) fn is_commit(&self, id: ObjectId) -> Result<bool> {
         let header =
             self.inner.try_find_header(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"))?;
-        match header {
-            Some(header) if header.kind() == ObjectKind::Commit => self.checkpoint(id),
-            _ => Ok(None),
-        }
+        Ok(header.is_some_and(|header| header.kind() == ObjectKind::Commit))
     }
 }
 

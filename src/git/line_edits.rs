@@ -5,12 +5,11 @@
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
-use gix::diff::blob::{Algorithm, Diff, InternedInput, sources::byte_lines};
+pub(crate) use gix::diff::blob::Algorithm;
+use gix::diff::blob::{Diff, InternedInput, sources::byte_lines};
 
 use super::Repo;
-
-/// Lines of the old and of the new text, counted from 0, that replace each other.
-pub(crate) type Edit = (Range<usize>, Range<usize>);
+use crate::model::line_diff::Edit;
 
 /// git looks for NUL in this many bytes at the start to tell text from binary.
 const FIRST_FEW_BYTES: usize = 8000;
@@ -33,6 +32,10 @@ impl Repo {
 
 /// Returns how many lines were added and deleted between `before` and `after`.
 pub(crate) fn count(algorithm: Algorithm, before: &[u8], after: &[u8]) -> (u32, u32) {
+    if before.is_empty() || after.is_empty() {
+        return (line_count(after), line_count(before));
+    }
+    let (before, after) = trim_common_tail(before, after);
     let input = InternedInput::new(byte_lines(before), byte_lines(after));
     let diff = Diff::compute(algorithm, &input);
     (diff.count_additions(), diff.count_removals())
@@ -44,4 +47,24 @@ pub(crate) fn edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Ed
     let diff = gix::diff::blob::diff_with_slider_heuristics(algorithm, &input);
     let range = |range: Range<u32>| range.start as usize..range.end as usize;
     diff.hunks().map(|hunk| (range(hunk.before), range(hunk.after))).collect()
+}
+
+fn line_count(text: &[u8]) -> u32 {
+    let terminated = text.find_iter(b"\n").count();
+    let count = terminated + usize::from(text.last().is_some_and(|&byte| byte != b'\n'));
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// Leaves out what both end with, in the same steps as git (xdiff-interface.c): it counts the same lines only then.
+fn trim_common_tail<'t>(before: &'t [u8], after: &'t [u8]) -> (&'t [u8], &'t [u8]) {
+    const BLOCK: usize = 1024;
+    let smaller = before.len().min(after.len());
+    let tail = |text: &'t [u8], trimmed: usize| &text[text.len() - trimmed - BLOCK..text.len() - trimmed];
+    let mut trimmed = 0;
+    while trimmed + BLOCK <= smaller && tail(before, trimmed) == tail(after, trimmed) {
+        trimmed += BLOCK;
+    }
+    let kept = before[before.len() - trimmed..].find_byte(b'\n').map_or(trimmed, |at| at + 1);
+    let trimmed = trimmed - kept.min(trimmed);
+    (&before[..before.len() - trimmed], &after[..after.len() - trimmed])
 }

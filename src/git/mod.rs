@@ -7,6 +7,7 @@ mod capture;
 pub(crate) mod chain;
 pub(crate) mod commit;
 pub mod diff;
+pub(crate) mod diff_attributes;
 mod environment;
 pub(crate) mod filter;
 mod fold;

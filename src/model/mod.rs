@@ -6,6 +6,7 @@ pub mod change;
 pub mod checkpoint;
 pub mod contributor;
 pub mod event;
+pub mod line_diff;
 pub mod manifest;
 pub mod moment;
 pub mod path_text;

@@ -255,7 +255,7 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, _lock: &Lock
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
 
-fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
+pub(crate) fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
     Ok(state::ensure_directory(repo.git_dir())?.join("index"))
 }
 

@@ -1,5 +1,7 @@
 //! A world of its own for each test: home, repository and dates do not come from the machine.
 
+pub(crate) mod checkpoints;
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},

@@ -1,0 +1,49 @@
+//! What the `diff` attribute (gitattributes(5)) says of a path: text, binary, or judge by the content.
+
+use std::collections::HashMap;
+
+use bstr::{BStr, BString};
+use gix::{
+    attrs::{StateRef, search::Outcome},
+    worktree::{Stack, stack::state::attributes::Source},
+};
+
+use super::Repo;
+use crate::error::{Context as _, Kind, Result};
+
+/// The `diff` attribute of paths, by the `.gitattributes` of the worktree as `git diff` reads them.
+pub(crate) struct DiffAttributes<'r> {
+    repo: &'r Repo,
+    stack: Stack,
+    outcome: Outcome,
+    /// What `diff.<driver>.binary` says.
+    drivers: HashMap<BString, Option<bool>>,
+}
+
+impl<'r> DiffAttributes<'r> {
+    pub(crate) fn new(repo: &'r Repo) -> Result<Self> {
+        let files = gix::index::State::new(repo.object_hash());
+        let stack = repo
+            .inner
+            .attributes_only(&files, Source::WorktreeThenIdMapping)
+            .context(Kind::User, || "cannot read the git attributes".into())?;
+        let outcome = stack.selected_attribute_matches(["diff"]);
+        Ok(Self { repo, stack: stack.detach(), outcome, drivers: HashMap::new() })
+    }
+
+    /// Returns whether `path` is declared binary (true) or text (false); none if its content decides.
+    pub(crate) fn is_binary(&mut self, path: &BStr) -> Result<Option<bool>> {
+        let what = || format!("cannot read the git attributes of '{path}'");
+        let platform = self.stack.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        self.outcome.reset();
+        platform.matching_attributes(&mut self.outcome);
+        let driver = match self.outcome.iter_selected().next().map(|found| found.assignment.state) {
+            Some(StateRef::Set) => return Ok(Some(false)),
+            Some(StateRef::Unset) => return Ok(Some(true)),
+            Some(StateRef::Value(driver)) => driver.as_bstr().to_owned(),
+            Some(StateRef::Unspecified) | None => return Ok(None),
+        };
+        let repo = self.repo;
+        Ok(*self.drivers.entry(driver).or_insert_with_key(|driver| repo.config_bool(&format!("diff.{driver}.binary"))))
+    }
+}
