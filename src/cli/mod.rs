@@ -6,6 +6,7 @@
 mod call;
 mod completions;
 mod date;
+mod diff;
 mod environment;
 mod external;
 mod interrupt;
@@ -15,6 +16,7 @@ mod output;
 mod phrase;
 mod save;
 mod settings;
+mod show;
 mod usage;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -78,6 +80,8 @@ enum Command {
     Save(save::Save),
     #[command(visible_alias = "log")]
     List(list::List),
+    Show(show::Show),
+    Diff(diff::Diff),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -87,6 +91,8 @@ impl Command {
         match self {
             Self::Save(command) => command.run(call),
             Self::List(command) => command.run(call),
+            Self::Show(command) => command.run(call),
+            Self::Diff(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Man(command) => command.run(call),
         }
