@@ -13,6 +13,8 @@ macro_rules! pages {
 
 /// The manual: file name and source of each page.
 const PAGES: &[(&str, &str)] = pages![
+    "git-checkpoint-config.1",
+    "git-checkpoint-config.5",
     "git-checkpoint-diff.1",
     "git-checkpoint-events.1",
     "git-checkpoint-list.1",

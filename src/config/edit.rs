@@ -11,7 +11,7 @@ use super::replace::replace;
 use super::toml_file;
 use super::value::{Value, shorten};
 use super::{DEFAULTS, Layer};
-use crate::error::{Error, Result};
+use crate::error::{Context as _, Error, Kind as ErrorKind, Result};
 
 /// Returns the value that `texts` mean for the key called `name`; a list takes any number of them.
 ///
@@ -80,9 +80,18 @@ pub fn read(layer: Layer, path: &Path) -> Result<Vec<(String, Value, usize)>> {
     Ok(values.collect())
 }
 
-/// Creates the file at `path` with every default commented out, unless there is one.
-pub fn create(layer: Layer, path: &Path) -> Result<()> {
-    replace(layer, path, |text| Ok(text.is_empty().then(template))).map(|_| ())
+/// Creates the file at `path` with every default commented out; returns false if there was a file already.
+pub fn create(layer: Layer, path: &Path) -> Result<bool> {
+    replace(layer, path, |text| Ok(text.is_empty().then(template)))
+}
+
+/// Removes the file at `path` if it is still as [`create`] made it.
+pub fn remove_untouched(layer: Layer, path: &Path) -> Result<()> {
+    let text = toml_file::read(path, layer != Layer::Project)?;
+    if text.is_none_or(|text| text != template()) {
+        return Ok(());
+    }
+    std::fs::remove_file(path).context(ErrorKind::User, || format!("cannot remove '{}'", path.display()))
 }
 
 fn template() -> String {

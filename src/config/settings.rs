@@ -63,7 +63,7 @@ pub struct Save {
     pub min_free_space: u64,
     /// Patterns, as in `.gitignore`, of untracked files to leave out.
     pub exclude: Vec<String>,
-    /// Directories that are not saved as a worktree root; `~` is expanded.
+    /// Directories that are not saved as a worktree root; `~` is expanded if the doors know the home.
     pub protected_paths: Vec<PathBuf>,
 }
 
@@ -217,21 +217,15 @@ pub enum Color {
 }
 
 impl Settings {
-    /// Replaces `~` at the start of paths; without a home such paths name nothing and are dropped.
+    /// Replaces `~` at the start of paths, if the home directory is known.
     pub(super) fn expand_home(&mut self, home: Option<&Path>) {
-        for list in [&mut self.save.protected_paths, &mut self.worktree.roots] {
-            *list = list.iter().filter_map(|path| expand(path, home)).collect();
+        let Some(home) = home else { return };
+        let lists = self.save.protected_paths.iter_mut().chain(&mut self.worktree.roots);
+        for path in lists.chain([&mut self.worktree.dir]) {
+            if let Ok(rest) = path.strip_prefix("~") {
+                // Joining an empty rest would leave a final slash.
+                *path = if rest.as_os_str().is_empty() { home.to_owned() } else { home.join(rest) };
+            }
         }
-        if let Some(dir) = expand(&self.worktree.dir, home) {
-            self.worktree.dir = dir;
-        }
-    }
-}
-
-fn expand(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    match path.strip_prefix("~") {
-        Ok(rest) if rest.as_os_str().is_empty() => home.map(Path::to_owned),
-        Ok(rest) => home.map(|home| home.join(rest)),
-        Err(_) => Some(path.to_owned()),
     }
 }

@@ -172,8 +172,12 @@ impl Repo {
             names.sort();
             names.dedup();
             for name in names {
-                let values = section.values(&name).into_iter();
-                pairs.extend(values.map(|value| (format!("{prefix}{name}"), value.clone())));
+                // A name without `=` is true; `values()` takes the next name's value for it.
+                let values = match section.value_implicit(&name) {
+                    Some(None) => vec!["true".into()],
+                    _ => section.values(&name),
+                };
+                pairs.extend(values.into_iter().map(|value| (format!("{prefix}{name}"), value)));
             }
         }
         pairs

@@ -71,9 +71,6 @@ pub(crate) fn named_paths(
             Captured::Content(content) => {
                 let before = repo.find_leaf(base, path.as_bstr())?;
                 let mode = repo.stored_mode(content.mode, before.map(|leaf| leaf.mode));
-                if let Some(before) = before {
-                    objects.note_replaced(content.id, before.id);
-                }
                 named.raw_edits.push((path.clone(), content.raw_id.map(|id| (id, Mode::File))));
                 named.edits.push((path, Some((content.id, mode))));
             }

@@ -70,8 +70,6 @@ pub(crate) struct NewObjects<'r> {
     spilled: HashMap<ObjectId, ObjectKind>,
     waiting_bytes: usize,
     pack: Option<PackWriter>,
-    /// For each new object, the one that it takes the place of: a likely base for a delta.
-    replaced: HashMap<ObjectId, ObjectId>,
 }
 
 impl<'r> NewObjects<'r> {
@@ -85,7 +83,6 @@ impl<'r> NewObjects<'r> {
             spilled: HashMap::new(),
             waiting_bytes: 0,
             pack: None,
-            replaced: HashMap::new(),
         }
     }
 
@@ -135,13 +132,6 @@ impl<'r> NewObjects<'r> {
         Ok(())
     }
 
-    /// Notes that `new` takes the place of `old`.
-    pub(crate) fn note_replaced(&mut self, new: ObjectId, old: ObjectId) {
-        if new != old && self.waiting.contains_key(&new) {
-            self.replaced.insert(new, old);
-        }
-    }
-
     fn contains(&self, id: ObjectId) -> bool {
         self.waiting.contains_key(&id) || self.spilled.contains_key(&id)
     }
@@ -184,7 +174,8 @@ impl<'r> NewObjects<'r> {
                     let object = &self.waiting[id];
                     pack.add(*id, object.kind, object.size, &object.data)?;
                 }
-                pack.finish().map(drop)
+                self.repo.note_pack(&pack.finish()?);
+                Ok(())
             }
             Target::Loose => self.write_loose(),
         }
@@ -193,18 +184,18 @@ impl<'r> NewObjects<'r> {
     fn write_loose(self) -> Result<()> {
         let directory = self.repo.inner.objects.store_ref().path().to_owned();
         let store = gix::odb::loose::Store::at(directory, self.repo.object_hash());
-        let mut log = Vec::with_capacity(self.order.len());
         for id in &self.order {
             let object = &self.waiting[id];
+            // Once more if another process has just removed the emptied directory that it goes to.
             let stored_id = store
                 .write_buf(object.kind, &object.data)
+                .or_else(|_| store.write_buf(object.kind, &object.data))
                 .context(Kind::Internal, || format!("cannot write the {} '{id}'", object.kind))?;
             if stored_id != *id {
                 return Err(Error::internal(format!("the {} '{id}' was stored as '{stored_id}'", object.kind)));
             }
-            log.push((*id, self.replaced.get(id).copied()));
         }
-        self.repo.note_loose(&log);
+        self.repo.note_loose(&self.order);
         Ok(())
     }
 }
@@ -243,8 +234,7 @@ impl Repo {
         if id.is_empty_blob() || id.is_empty_tree() || !self.inner.objects.exists(&id) {
             return false;
         }
-        let hex = id.to_string();
-        let path = self.inner.objects.store_ref().path().join(&hex[..2]).join(&hex[2..]);
+        let path = self.loose_path(id);
         let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
         let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
         // No loose file: it is packed, and packs that hold anything referenced are kept whole by default.

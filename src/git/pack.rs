@@ -4,6 +4,7 @@
 //! an earlier entry of the same pack.
 
 use std::{
+    collections::HashSet,
     fs::File,
     io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::PermissionsExt as _,
@@ -15,9 +16,9 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// Where an object is in the pack being written.
+/// Where an object is in a pack.
 #[derive(Clone, Copy, Debug)]
-struct Written {
+pub(super) struct Entry {
     id: ObjectId,
     offset: u64,
     crc: u32,
@@ -29,7 +30,7 @@ pub(super) struct PackWriter {
     hash: gix::hash::Kind,
     file: BufWriter<tempfile::NamedTempFile>,
     offset: u64,
-    entries: Vec<Written>,
+    entries: Vec<Entry>,
 }
 
 const HEADER_LENGTH: u64 = 12;
@@ -80,15 +81,27 @@ impl PackWriter {
         self.add_entry(id, &header, &deflate(delta))
     }
 
-    /// Appends all entries of the finished pack `path` as they are; `entries` are their ids, offsets and checksums.
-    pub(super) fn copy_from(&mut self, path: &Path, entries: &[(ObjectId, u64, u32)]) -> Result<()> {
+    /// Returns the ids added so far.
+    pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        self.entries.iter().map(|entry| entry.id)
+    }
+
+    /// Returns true if one of `entries` was added already.
+    pub(super) fn has_any(&self, entries: &[Entry]) -> bool {
+        let ids: HashSet<ObjectId> = self.ids().collect();
+        entries.iter().any(|entry| ids.contains(&entry.id))
+    }
+
+    /// Appends all entries of the finished pack `path`, which `entries` lists, as they are.
+    ///
+    /// Deltas name their base by distance, so they stay valid where the whole body moves.
+    pub(super) fn copy_from(&mut self, path: &Path, entries: &[Entry]) -> Result<()> {
         let what = || format!("cannot read '{}'", path.display());
         let bytes = std::fs::read(path).context(Kind::Internal, what)?;
-        let body = HEADER_LENGTH as usize..bytes.len().saturating_sub(self.hash.len_in_bytes());
-        let body = bytes.get(body).ok_or_else(|| Error::corrupt(what()))?;
-        // Offsets stay valid: the copied entries begin where they began there.
-        debug_assert_eq!(self.offset, HEADER_LENGTH);
-        self.entries.extend(entries.iter().map(|&(id, offset, crc)| Written { id, offset, crc }));
+        let end = bytes.len().saturating_sub(self.hash.len_in_bytes());
+        let body = bytes.get(HEADER_LENGTH as usize..end).ok_or_else(|| Error::corrupt(what()))?;
+        let shift = self.offset - HEADER_LENGTH;
+        self.entries.extend(entries.iter().map(|entry| Entry { offset: entry.offset + shift, ..*entry }));
         self.write(body)
     }
 
@@ -97,7 +110,7 @@ impl PackWriter {
         let mut crc = Crc::new();
         crc.update(header);
         crc.update(deflated);
-        self.entries.push(Written { id, offset, crc: crc.sum() });
+        self.entries.push(Entry { id, offset, crc: crc.sum() });
         self.write(header)?;
         self.write(deflated)?;
         Ok(offset)
@@ -182,7 +195,7 @@ fn offset_varint(mut distance: u64) -> Vec<u8> {
     out
 }
 
-fn index_content(sorted: &[Written], pack_checksum: ObjectId, hash: gix::hash::Kind) -> Vec<u8> {
+fn index_content(sorted: &[Entry], pack_checksum: ObjectId, hash: gix::hash::Kind) -> Vec<u8> {
     let mut out = b"\xfftOc\0\0\0\x02".to_vec();
     let mut count = 0u32;
     let mut rest = sorted.iter().peekable();
@@ -215,6 +228,37 @@ fn index_content(sorted: &[Written], pack_checksum: ObjectId, hash: gix::hash::K
     let checksum = hasher.try_finalize().expect("our own bytes are no collision attack");
     out.extend_from_slice(checksum.as_slice());
     out
+}
+
+/// Returns the entries of the finished pack `path`, from its index.
+pub(super) fn read_index(path: &Path, hash: gix::hash::Kind) -> Result<Vec<Entry>> {
+    let what = || format!("cannot read the index of '{}'", path.display());
+    let bytes = std::fs::read(path.with_extension("idx")).context(Kind::Internal, what)?;
+    parse_index(&bytes, hash.len_in_bytes()).ok_or_else(|| Error::corrupt(what()))
+}
+
+fn parse_index(bytes: &[u8], id_length: usize) -> Option<Vec<Entry>> {
+    let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    if bytes.get(..8)? != b"\xfftOc\0\0\0\x02" {
+        return None;
+    }
+    let count = word(8 + 255 * 4)? as usize;
+    let ids = 8 + 256 * 4;
+    let sums = ids + count * id_length;
+    let offsets = sums + count * 4;
+    let large = offsets + count * 4;
+    let entry = |at: usize| {
+        let id = ObjectId::try_from(bytes.get(ids + at * id_length..ids + (at + 1) * id_length)?).ok()?;
+        let offset = match word(offsets + at * 4)? {
+            small if small >> 31 == 0 => u64::from(small),
+            place => {
+                let at = large + (place & 0x7fff_ffff) as usize * 8;
+                u64::from_be_bytes(bytes.get(at..at + 8)?.try_into().ok()?)
+            }
+        };
+        Some(Entry { id, offset, crc: word(sums + at * 4)? })
+    };
+    (0..count).map(entry).collect()
 }
 
 /// Returns a delta that makes `target` of `base`: their common beginning and end, and what is between.
@@ -261,5 +305,69 @@ fn copy(out: &mut Vec<u8>, mut offset: usize, mut length: usize) {
         }
         offset += piece;
         length -= piece;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What git does with a delta, gitformat-pack(5).
+    fn apply(base: &[u8], delta: &[u8]) -> Vec<u8> {
+        let mut at = 0;
+        let mut byte = || {
+            at += 1;
+            delta.get(at - 1).copied()
+        };
+        let mut size = || {
+            let (mut value, mut shift) = (0usize, 0);
+            loop {
+                let next = byte().expect("a size");
+                value |= usize::from(next & 0x7f) << shift;
+                shift += 7;
+                if next & 0x80 == 0 {
+                    return value;
+                }
+            }
+        };
+        assert_eq!(size(), base.len());
+        let target_size = size();
+        let mut out = Vec::new();
+        while let Some(code) = byte() {
+            if code & 0x80 == 0 {
+                out.extend((0..code).map(|_| byte().expect("inserted bytes")));
+                continue;
+            }
+            let mut field = |bits: std::ops::Range<u8>| {
+                let start = bits.start;
+                bits.filter(|bit| code & (1 << bit) != 0)
+                    .map(|bit| usize::from(byte().expect("a field")) << (8 * (bit - start)))
+                    .sum::<usize>()
+            };
+            let (offset, length) = (field(0..4), field(4..7));
+            out.extend_from_slice(&base[offset..offset + length]);
+        }
+        assert_eq!(out.len(), target_size);
+        out
+    }
+
+    #[rstest::rstest]
+    #[case::equal("same", "same")]
+    #[case::middle("aaa-old-zzz", "aaa-newer-zzz")]
+    #[case::grows("abab", "ababab")]
+    #[case::shrinks("ababab", "abab")]
+    #[case::unrelated("abc", "xyz")]
+    #[case::empty_target("abc", "")]
+    #[case::empty_base("", "abc")]
+    fn a_delta_makes_the_target(#[case] base: &str, #[case] target: &str) {
+        assert_eq!(apply(base.as_bytes(), &delta(base.as_bytes(), target.as_bytes())), target.as_bytes());
+    }
+
+    #[test]
+    fn long_copies_and_insertions_are_split() {
+        let base = vec![7; 40_000_000];
+        let mut target = base.clone();
+        target.splice(20_000_000..20_000_000, vec![9; 1000]);
+        assert!(apply(&base, &delta(&base, &target)) == target);
     }
 }

@@ -1,8 +1,9 @@
 //! Runs git where gix cannot: reftable, the user's index, editors.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     io::Write as _,
+    os::unix::ffi::OsStringExt as _,
     process::{Command, Output, Stdio},
 };
 
@@ -22,6 +23,22 @@ const REDIRECTIONS: [&str; 8] = [
     "GIT_NAMESPACE",
     "GIT_PREFIX",
 ];
+
+/// Returns the command line of the user's editor, as git chooses it (git-var(1)) in the current directory.
+///
+/// # Errors
+/// If git cannot be run, or knows of no editor that this terminal can show.
+pub(crate) fn editor() -> Result<OsString> {
+    #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
+    let output = Command::new("git").args(["var", "GIT_EDITOR"]).stdin(Stdio::null()).output();
+    let output = output.context(Kind::Internal, || "cannot run 'git var GIT_EDITOR'".into())?;
+    if output.status.success() {
+        return Ok(OsString::from_vec(output.stdout.trim_end().to_vec()));
+    }
+    Err(Error::user("no editor is known")
+        .with_hint("set 'GIT_EDITOR' or 'EDITOR'")
+        .with_cause(output.stderr.trim().to_str_lossy()))
+}
 
 impl Repo {
     /// Returns a git command on this repository and worktree, run at the worktree's root.

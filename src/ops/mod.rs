@@ -4,6 +4,7 @@ pub mod compare;
 pub mod history;
 pub mod lookup;
 pub mod save;
+pub mod status;
 pub mod verify;
 
 mod show;

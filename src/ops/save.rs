@@ -245,6 +245,7 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, _lock: &Lock
     } else {
         unchanged(context, options, &shadow, &seen, start)?
     };
+    repo.fold_if_due();
     if let Some((cache, true)) = &seen.cache {
         let stored = cache.store(&cache_path(repo)?, repo.object_hash());
         if let Err(error) = stored {

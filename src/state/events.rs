@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::Write as _,
+    io::{Read as _, Seek as _, SeekFrom, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -47,4 +47,25 @@ pub fn append(common_dir: &Path, worktree: &str, event: &Event) -> Result<()> {
         file = File::options().append(true).create(true).open(&path).context(Kind::Internal, what)?;
     }
     file.write_all(text.as_bytes()).context(Kind::Internal, what)
+}
+
+/// Returns the message of the last failed operation of `worktree`, if no checkpoint or restore followed it.
+///
+/// Only the end of the log is looked at: an error further back than that is no news.
+pub fn last_error(common_dir: &Path, worktree: &str) -> Option<String> {
+    const TAIL: u64 = 64 << 10;
+    let mut file = File::open(path(common_dir)).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes).ok()?;
+    let lines = bytes.rsplit(|byte| *byte == b'\n');
+    let events = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    let last =
+        events.filter(|event| event["worktree"] == worktree).find_map(|event| match event["event"].as_str()? {
+            "error" => Some(event["message"].as_str().map(ToOwned::to_owned)),
+            "checkpoint" | "restore" => Some(None),
+            _ => None,
+        });
+    last.flatten()
 }

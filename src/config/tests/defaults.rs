@@ -20,7 +20,7 @@ fn defaults_are_complete_and_sound() {
     assert!(settings.enabled && !settings.enable_multisession_warning && settings.transcript.redact);
     assert_eq!(settings.lock_timeout, Duration::from_secs(10));
     assert_eq!((settings.save.max_file_size, settings.save.min_free_space), (10 << 20, 512 << 20));
-    assert_eq!(settings.save.protected_paths, [Path::new("/")], "paths below an unknown home are dropped");
+    assert_eq!(settings.save.protected_paths[..2], [Path::new("/"), Path::new("~")], "no home is known");
     assert_eq!((settings.archive.keep_days, settings.archive.keep_count), (Some(30), None));
     assert_eq!((settings.ui.pager, settings.push.remote), (None, None));
 }

@@ -131,7 +131,9 @@ fn set_refuses_what_the_project_may_not(#[case] key: &str, #[case] value: &str, 
 #[test]
 fn a_created_file_has_every_default_commented_out() {
     let bench = Bench::new();
-    edit::create(Layer::User, &bench.path(Layer::User)).expect("the bench is writable");
+    let path = bench.path(Layer::User);
+    assert!(edit::create(Layer::User, &path).expect("the bench is writable"));
+    assert!(!edit::create(Layer::User, &path).expect("the bench is writable"), "it is there now");
     let loaded = bench.load();
     assert!(loaded.warnings.is_empty() && loaded.origins.iter().all(|origin| origin.layer == Layer::Default));
     let text = bench.read(Layer::User);
@@ -141,6 +143,11 @@ fn a_created_file_has_every_default_commented_out() {
     };
     let lines: Vec<_> = text.lines().map(uncomment).collect();
     assert_eq!(lines.join("\n") + "\n", DEFAULTS);
-    edit::set(Layer::User, &bench.path(Layer::User), "save.exclude", &["x".to_owned()]).expect("it can be set");
+    edit::set(Layer::User, &path, "save.exclude", &["x".to_owned()]).expect("it can be set");
     assert_eq!(bench.load().settings.save.exclude, ["x"]);
+    edit::remove_untouched(Layer::User, &path).expect("it stays");
+    edit::unset(Layer::User, &path, "save.exclude").expect("it can be unset");
+    assert!(path.exists());
+    edit::remove_untouched(Layer::User, &path).expect("it can be removed");
+    assert!(!path.exists());
 }

@@ -1,6 +1,6 @@
 //! Text from nowhere.
 
-use proptest::prelude::*;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::Bench;
 use crate::config::keys::KEYS;

@@ -1,0 +1,188 @@
+//! `status`: what is saved, what is not, and whether anything needs a look.
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    Context, save,
+    save::{SkippedPath, serialize_id},
+};
+use crate::{
+    error::Result,
+    git::{Repo, snapshot::full_pass, stat_cache::StatCache},
+    model::{
+        change::Change,
+        manifest::Manifest,
+        path_text,
+        refname::{self, Base, ShadowName},
+    },
+    state,
+};
+
+/// The live shadow of a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ShadowStatus {
+    /// Its ref.
+    pub r#ref: String,
+    /// Its last checkpoint.
+    #[serde(serialize_with = "save::serialize_display")]
+    pub tip: ObjectId,
+    /// How many checkpoints it has.
+    pub checkpoints: usize,
+    /// When the last one was taken, in Unix seconds.
+    pub tip_time: i64,
+    /// The paths in which it differs from its base.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub touched: Vec<BString>,
+}
+
+/// A session as the checkpoints of the live shadow name it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionStatus {
+    /// Its id.
+    pub id: String,
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The last turn that was saved.
+    pub turn: Option<u32>,
+    /// How many checkpoints it has taken.
+    pub checkpoints: usize,
+    /// When it took the last one, in Unix seconds.
+    pub last_seen: i64,
+}
+
+/// The result of `status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Status {
+    /// The version of this shape.
+    pub version: u32,
+    /// `main`, or git's id of the linked worktree.
+    pub worktree: String,
+    /// The commit at HEAD.
+    #[serde(serialize_with = "serialize_id")]
+    pub head: Option<ObjectId>,
+    /// The branch at HEAD; none if it is detached.
+    pub branch: Option<String>,
+    /// The commit that the shadow stands on, or would.
+    pub base: Base,
+    /// The live shadow.
+    pub shadow: Option<ShadowStatus>,
+    /// The paths in which the worktree differs from HEAD.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub dirty: Vec<BString>,
+    /// The paths in which the worktree differs from the last checkpoint, or from HEAD if there is none.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub unsaved: Vec<BString>,
+    /// The paths both dirty and touched.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub overlap: Vec<BString>,
+    /// The sessions on the live shadow.
+    pub sessions: Vec<SessionStatus>,
+    /// The verified checkpoint.
+    #[serde(serialize_with = "serialize_id")]
+    pub verified: Option<ObjectId>,
+    /// How many shadows are in the archive.
+    pub archived: usize,
+    /// Paths that a save would leave out now.
+    pub skipped: Vec<SkippedPath>,
+    /// Repositories inside the worktree, whose content is not saved.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub nested: Vec<BString>,
+    /// The last failed operation, if none has succeeded since.
+    pub last_error: Option<String>,
+    /// Bytes on disk of objects that saves wrote and git has not repacked yet.
+    pub bytes: u64,
+}
+
+/// The worktree as a tree that is written nowhere.
+pub(crate) struct Worktree {
+    /// The repository, with the tree and its blobs in its object memory.
+    pub(crate) repo: Repo,
+    /// The tree.
+    pub(crate) tree_id: ObjectId,
+    /// What the tree cannot say.
+    pub(crate) manifest: Manifest,
+}
+
+/// Looks at the worktree as a save would, and writes nothing.
+pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
+    let repo = context.repo.with_object_memory();
+    let path = state::directory(repo.git_dir()).join("index");
+    let cache = StatCache::load(&path, repo.object_hash());
+    let (snapshot, _) = full_pass(&repo, &save::limits(context), cache.as_ref(), true)?;
+    Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, repo })
+}
+
+/// Returns the state of this worktree's checkpoints.
+pub fn status(context: &Context) -> Result<Status> {
+    let repo = &context.repo;
+    let head = repo.head()?;
+    let base = Base::of_head(head.id);
+    let name = ShadowName { base, worktree: repo.worktree_id().to_owned() };
+    let head_tree_id = head.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let worktree = worktree_tree(context)?;
+    let (shadow, sessions) = shadow_status(repo, &name, head_tree_id)?;
+    let tip_tree_id = shadow.as_ref().map(|shadow| repo.tree_of_commit(shadow.tip)).transpose()?;
+    let dirty = paths(worktree.repo.diff_trees(head_tree_id, worktree.tree_id)?);
+    let unsaved = match tip_tree_id {
+        Some(id) => paths(worktree.repo.diff_trees(id, worktree.tree_id)?),
+        None => dirty.clone(),
+    };
+    let touched = shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
+    let overlap = dirty.iter().filter(|path| touched.binary_search(path).is_ok()).cloned().collect();
+    Ok(Status {
+        version: 1,
+        worktree: name.worktree.to_string(),
+        head: head.id,
+        branch: head.branch.map(|branch| branch.strip_prefix(b"refs/heads/").unwrap_or(&branch).as_bstr().to_string()),
+        base,
+        overlap,
+        dirty,
+        unsaved,
+        shadow,
+        sessions,
+        verified: repo.find_ref(&refname::verified_ref(repo.worktree_id()))?,
+        archived: repo.refs_below(refname::ARCHIVE)?.len(),
+        skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
+        nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
+        last_error: state::events::last_error(repo.common_dir(), &name.worktree.to_string()),
+        bytes: repo.bytes_held(),
+    })
+}
+
+fn paths(changes: Vec<Change>) -> Vec<BString> {
+    changes.into_iter().map(|change| change.path).collect()
+}
+
+fn shadow_status(
+    repo: &Repo,
+    name: &ShadowName,
+    base_tree_id: ObjectId,
+) -> Result<(Option<ShadowStatus>, Vec<SessionStatus>)> {
+    let r#ref = name.to_ref();
+    let Some(tip) = repo.find_ref(&r#ref)? else { return Ok((None, Vec::new())) };
+    let mut sessions: Vec<SessionStatus> = Vec::new();
+    let (mut checkpoints, mut tip_time) = (0, 0);
+    for checkpoint in repo.chain(tip) {
+        let checkpoint = checkpoint?;
+        checkpoints += 1;
+        tip_time = if checkpoints == 1 { checkpoint.seconds } else { tip_time };
+        let Some(id) = checkpoint.origin.session else { continue };
+        match sessions.iter_mut().find(|session| session.id == id) {
+            Some(session) => session.checkpoints += 1,
+            None => sessions.push(SessionStatus {
+                id,
+                agent: checkpoint.origin.agent,
+                model: checkpoint.origin.model,
+                turn: checkpoint.origin.turn,
+                checkpoints: 1,
+                last_seen: checkpoint.seconds,
+            }),
+        }
+    }
+    let touched = paths(repo.diff_trees(base_tree_id, repo.tree_of_commit(tip)?)?);
+    Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions))
+}
