@@ -7,6 +7,7 @@ mod call;
 mod completions;
 mod config;
 mod date;
+mod diff;
 mod environment;
 mod external;
 mod interrupt;
@@ -16,6 +17,8 @@ mod output;
 mod phrase;
 mod save;
 mod settings;
+mod show;
+mod status;
 mod usage;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -77,10 +80,13 @@ enum When {
 #[derive(Debug, Subcommand)]
 enum Command {
     Save(save::Save),
+    Status(status::StatusCommand),
     #[command(visible_alias = "log")]
     List(list::List),
-    Completions(completions::Completions),
+    Show(show::Show),
+    Diff(diff::Diff),
     Config(config::Config),
+    Completions(completions::Completions),
     Man(man::Man),
 }
 
@@ -88,7 +94,10 @@ impl Command {
     fn run(self, call: &mut Call) -> Result<Exit> {
         match self {
             Self::Save(command) => command.run(call),
+            Self::Status(command) => command.run(call),
             Self::List(command) => command.run(call),
+            Self::Show(command) => command.run(call),
+            Self::Diff(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Config(command) => command.run(call),
             Self::Man(command) => command.run(call),

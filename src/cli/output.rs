@@ -128,6 +128,11 @@ impl Output {
         if self.is_coloured && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
+    /// Returns what to print before and after text in `style`; both empty if the output is not coloured.
+    pub(super) fn around(&self, style: Style) -> (String, String) {
+        if self.is_coloured { (style.to_string(), format!("{style:#}")) } else { Default::default() }
+    }
+
     /// Hands on to the reader what is buffered.
     pub(super) fn flush(&mut self) -> Result<()> {
         let flushed = self.sink.flush();

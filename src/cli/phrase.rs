@@ -1,6 +1,7 @@
 //! Small phrases that several commands print: ids, people, counts, sizes, colours.
 
 use anstyle::{AnsiColor, Style};
+use bstr::BString;
 
 use super::output::printable;
 use crate::model::{
@@ -60,6 +61,27 @@ pub(super) fn origin(checkpoint: &Checkpoint) -> String {
     parts.join(", ")
 }
 
+/// Returns `path` as git writes names that a terminal or a patch would garble: in double quotes, with C escapes.
+pub(super) fn quoted(path: &BString) -> String {
+    let plain = printable(path);
+    if plain.as_bytes() == path.as_slice() && !plain.contains(['"', '\\']) {
+        return plain;
+    }
+    let mut out = String::from('"');
+    for &byte in path.iter() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b'\n' => out.push_str("\\n"),
+            b'\t' => out.push_str("\\t"),
+            b'\r' => out.push_str("\\r"),
+            b' '..=b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    out.push('"');
+    out
+}
+
 /// Returns which path was left out of a checkpoint and why: `big.bin (too large, 12.0 MiB)`.
 pub(super) fn skipped(path: impl AsRef<[u8]>, reason: &str, size: u64) -> String {
     let amount = if reason == Reason::TooManyFiles.as_str() {
@@ -95,6 +117,15 @@ mod tests {
     #[case(3 << 30, "3.0 GiB")]
     fn sizes(#[case] bytes: u64, #[case] expected: &str) {
         assert_eq!(size(bytes), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::plain("a b/\u{e4}", "a b/\u{e4}")]
+    #[case::newline("a\nb", r#""a\nb""#)]
+    #[case::quote("a\"b", r#""a\"b""#)]
+    #[case::reordering("a\u{202e}b", r#""a\342\200\256b""#)]
+    fn names_are_quoted_as_git_does(#[case] path: &str, #[case] expected: &str) {
+        assert_eq!(quoted(&path.into()), expected);
     }
 
     #[test]

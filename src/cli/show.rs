@@ -5,8 +5,9 @@ use super::{
     call::Call,
     date,
     diff::{self, Shape},
-    list, phrase,
+    list,
     output::printable,
+    phrase,
 };
 use crate::{
     error::Result,
@@ -62,7 +63,11 @@ fn print_head(shown: &Shown, call: &mut Call) -> Result<()> {
     if shown.archived {
         marks.push("archived".to_owned());
     }
-    let marks = if marks.is_empty() { String::new() } else { call.out.paint(phrase::MARK, &format!(" [{}]", marks.join(", "))) };
+    let marks = if marks.is_empty() {
+        String::new()
+    } else {
+        call.out.paint(phrase::MARK, &format!(" [{}]", marks.join(", ")))
+    };
     let id = call.out.paint(phrase::ID, &format!("checkpoint {}", checkpoint.id));
     call.out.line(&format!("{id}{marks}"))?;
     let moment = moment::iso(checkpoint.seconds, checkpoint.offset);
@@ -111,7 +116,7 @@ fn print_lines(shown: &Shown, context: &Context, shape: Shape, call: &mut Call) 
         to: Some(checkpoint.id.to_string()),
         ..compare::Options::default()
     };
-    diff::print(&compare::diff(context, &options)?, shape, false, call)
+    diff::print(&compare::diff(context, &shape.needs(options))?, shape, false, context, call)
 }
 
 fn print_manifest(shown: &Shown, call: &mut Call) -> Result<()> {

@@ -1,19 +1,27 @@
 //! How many lines changed in each file, in the shape of `git diff --stat`.
 
-use super::super::{output::printable, phrase};
-use crate::{error::Result, ops::compare::FileDiff};
-use super::super::call::Call;
+use super::super::{
+    call::Call,
+    output::{Output, printable},
+    phrase,
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::change::Leaf,
+    ops::{Context, compare::FileDiff},
+};
 
 /// The least columns for the graph, as in git.
 const LEAST_GRAPH: usize = 6;
 
 /// Prints `files` and their sum.
-pub(super) fn print(files: &[FileDiff], call: &mut Call) -> Result<()> {
+pub(super) fn print(files: &[FileDiff], context: &Context, call: &mut Call) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    let rows: Vec<Row> = files.iter().map(Row::of).collect();
-    let layout = Layout::of(&rows, call.out.width());
+    let rows: Vec<Row> = files.iter().map(|file| Row::of(file, &context.repo)).collect::<Result<_>>()?;
+    let layout = Layout::of(&rows, Output::width());
     for row in &rows {
         let line = row.line(&layout, call);
         call.out.line(&line)?;
@@ -26,8 +34,8 @@ struct Row {
     name: String,
     added: usize,
     deleted: usize,
-    /// Of a binary file, whose lines mean nothing.
-    bytes: Option<()>,
+    /// Sizes before and after of a binary file, whose lines mean nothing.
+    bytes: Option<(u64, u64)>,
 }
 
 struct Layout {
@@ -38,18 +46,26 @@ struct Layout {
 }
 
 impl Row {
-    fn of(file: &FileDiff) -> Self {
-        let path = printable(&file.path);
-        let name = file.old_path.as_ref().map_or_else(|| path.clone(), |old| renamed(&printable(old), &path));
+    fn of(file: &FileDiff, repo: &Repo) -> Result<Self> {
+        let name = match &file.old_path {
+            None => phrase::quoted(&file.path),
+            Some(old_path) => renamed(&printable(old_path), &printable(&file.path)),
+        };
         let count = |lines: Option<u32>| usize::try_from(lines.unwrap_or(0)).unwrap_or(usize::MAX);
-        Self { name, added: count(file.added), deleted: count(file.deleted), bytes: file.binary.then_some(()) }
+        let size = |leaf: Option<Leaf>| -> Result<u64> {
+            leaf.map_or(Ok(0), |leaf| Ok(repo.object_size(leaf.id)?.unwrap_or(0)))
+        };
+        let bytes = if file.binary { Some((size(file.before_leaf)?, size(file.after_leaf)?)) } else { None };
+        Ok(Self { name, added: count(file.added), deleted: count(file.deleted), bytes })
     }
 
     fn line(&self, layout: &Layout, call: &Call) -> String {
         let name = shortened(&self.name, layout.name);
         let padding = " ".repeat(layout.name - name.chars().count());
-        if self.bytes.is_some() {
-            return format!(" {name}{padding} | {:>width$}", "Bin", width = layout.number);
+        if let Some((before, after)) = self.bytes {
+            let before = call.out.paint(phrase::OLD, &before.to_string());
+            let after = call.out.paint(phrase::NEW, &after.to_string());
+            return format!(" {name}{padding} | {:>width$} {before} -> {after} bytes", "Bin", width = layout.number);
         }
         let (added, deleted) = layout.bars(self.added, self.deleted);
         let bars = call.out.paint(phrase::NEW, &"+".repeat(added)) + &call.out.paint(phrase::OLD, &"-".repeat(deleted));

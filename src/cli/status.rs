@@ -1,0 +1,137 @@
+//! `git checkpoint status`: where the worktree stands, at a glance.
+
+use bstr::BString;
+
+use super::{Exit, call::Call, date, output::printable, phrase};
+use crate::{
+    error::Result,
+    model::moment,
+    ops::status::{self, SessionStatus, Status},
+};
+
+/// How many paths of a kind are listed before the rest is counted.
+const LISTED: usize = 20;
+
+/// From here on, what waits for git's next repack is worth a word.
+const NOTEWORTHY_BYTES: u64 = 1 << 20;
+
+/// Show where the worktree stands: shadow, changes, skipped paths
+#[derive(clap::Args, Debug)]
+pub(super) struct StatusCommand {
+    /// Print the status as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl StatusCommand {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let status = status::status(&context)?;
+        if self.json {
+            call.out.json(&status)?;
+        } else {
+            print(&status, call)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn print(status: &Status, call: &mut Call) -> Result<()> {
+    let base = match status.base.commit_id() {
+        Some(id) => format!("base {}", call.out.paint(phrase::ID, &phrase::short(&id))),
+        None => "no commit yet".to_owned(),
+    };
+    match &status.branch {
+        Some(branch) => call.out.line(&format!("On branch {}, {base}", printable(branch)))?,
+        None => call.out.line(&format!("HEAD detached, {base}"))?,
+    }
+    if status.worktree != "main" {
+        call.out.line(&format!("In the linked worktree '{}'", printable(&status.worktree)))?;
+    }
+    print_shadow(status, call)?;
+    let since = if status.shadow.is_some() { "since the latest checkpoint" } else { "and not in any checkpoint" };
+    print_paths(&format!("Changed {since}:"), &status.unsaved, call)?;
+    if !status.unsaved.is_empty() {
+        call.out.note("  (use \"git checkpoint save\" to save them)")?;
+    }
+    let touched = status.shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
+    print_paths("Saved, and different from the base:", touched, call)?;
+    print_sessions(&status.sessions, call)?;
+    if !status.skipped.is_empty() {
+        print_heading("Skipped, in no checkpoint:", call)?;
+        for skipped in &status.skipped {
+            call.out.line(&format!("\t{}", phrase::skipped(&skipped.path, skipped.reason, skipped.size)))?;
+        }
+    }
+    print_paths("Nested repositories, whose content is not saved:", &status.nested, call)?;
+    if let Some(error) = &status.last_error {
+        print_heading("Last error:", call)?;
+        let error = call.out.paint(phrase::OLD, &printable(error));
+        call.out.line(&format!("\t{error}"))?;
+    }
+    Ok(())
+}
+
+fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
+    let mut parts = Vec::new();
+    match &status.shadow {
+        Some(shadow) => {
+            let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
+            let count = phrase::count(shadow.checkpoints, "checkpoint");
+            parts.push(format!("{count}, the latest {tip} {}", moment_of(shadow.tip_time, call)));
+        }
+        None => parts.push("No checkpoint on this base yet".to_owned()),
+    }
+    if let Some(id) = status.verified {
+        parts.push(format!("verified {}", call.out.paint(phrase::ID, &phrase::short(&id))));
+    }
+    call.out.line(&parts.join("; "))?;
+    let mut held = Vec::new();
+    if status.archived > 0 {
+        held.push(format!("{} in the archive", phrase::count(status.archived, "shadow")));
+    }
+    if status.bytes >= NOTEWORTHY_BYTES {
+        held.push(format!("{} not repacked yet", phrase::size(status.bytes)));
+    }
+    if held.is_empty() { Ok(()) } else { call.out.line(&held.join(", ")) }
+}
+
+fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    print_heading("Sessions:", call)?;
+    for session in sessions {
+        let mut parts = vec![printable(&session.id)];
+        parts.extend(session.agent.as_ref().map(printable));
+        parts.extend(session.model.as_ref().map(printable));
+        parts.extend(session.turn.map(|turn| format!("turn {turn}")));
+        parts.push(phrase::count(session.checkpoints, "checkpoint"));
+        parts.push(moment_of(session.last_seen, call));
+        call.out.line(&format!("\t{}", parts.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn moment_of(seconds: i64, call: &Call) -> String {
+    if call.out.is_terminal() { date::relative(seconds, date::now()) } else { moment::iso(seconds, 0) }
+}
+
+fn print_heading(heading: &str, call: &mut Call) -> Result<()> {
+    let heading = call.out.paint(phrase::BOLD, heading);
+    call.out.line(&format!("\n{heading}"))
+}
+
+fn print_paths(heading: &str, paths: &[BString], call: &mut Call) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    print_heading(heading, call)?;
+    for path in paths.iter().take(LISTED) {
+        call.out.line(&format!("\t{}", phrase::quoted(path)))?;
+    }
+    match paths.len().saturating_sub(LISTED) {
+        0 => Ok(()),
+        more => call.out.line(&format!("\tand {more} more")),
+    }
+}
