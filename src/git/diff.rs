@@ -48,7 +48,7 @@ fn diff_trees_in(objects: &impl Find, old: ObjectId, new: ObjectId) -> Result<Ve
 }
 
 /// The empty tree is known to git even where it is not stored.
-fn read_tree<'b>(objects: &impl Find, id: ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
+pub(super) fn read_tree<'b>(objects: &impl Find, id: ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
     if id.is_empty_tree() {
         return Ok(&[]);
     }

@@ -29,6 +29,7 @@ pub(crate) mod snapshot;
 pub(crate) mod stat_cache;
 pub(crate) mod untracked;
 mod user_index;
+mod weight;
 
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,16 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
 pub mod compare;
+pub mod events;
 pub mod history;
 pub mod lookup;
+pub mod prune;
+pub mod reset;
 pub mod save;
 pub mod status;
 pub mod verify;
 
+mod held;
 mod show;
 mod timeline;
 

@@ -1,22 +1,85 @@
-//! The verified checkpoint: the one known to be good.
+//! The verified checkpoint of a worktree: the one known to be good, marked by the user or a test run.
+
+use std::{path::PathBuf, time::Duration};
 
 use gix::ObjectId;
+use serde::Serialize;
 
-use super::Context;
+use super::{
+    Context, lookup,
+    save::{serialize_display, serialize_id},
+};
 use crate::{
     error::{Context as _, Kind, Result},
     git::refs::RefUpdate,
-    model::refname,
+    model::{event::Event, moment, refname},
     state,
 };
 
-fn marker(context: &Context) -> std::path::PathBuf {
-    state::directory(context.repo.git_dir()).join("verify-next")
+/// How often a lost race for the ref is run again.
+const ATTEMPTS: u32 = 5;
+
+/// A verified checkpoint. Serializes to what `verify --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// The checkpoint.
+    #[serde(serialize_with = "serialize_display")]
+    pub id: ObjectId,
+    /// The one that was verified before, if it was another.
+    #[serde(serialize_with = "serialize_id")]
+    pub previous: Option<ObjectId>,
+    /// Its subject.
+    pub subject: String,
+    /// When it was taken, in ISO 8601.
+    pub time: String,
+}
+
+/// The mark was taken away. Serializes to what `verify --reset --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Unverified {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// The checkpoint that was verified, if there was one.
+    #[serde(serialize_with = "serialize_id")]
+    pub previous: Option<ObjectId>,
+}
+
+/// Marks the checkpoint that `text` names, or the latest of this worktree, as verified.
+///
+/// # Errors
+/// As [`lookup::resolve`]; [`Kind::Race`] if others change the mark all the time.
+pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
+    let id = lookup::resolve(context, text.unwrap_or("@"))?;
+    let mut verified = describe(context, id)?;
+    let previous = set(context, Some(id))?;
+    satisfied(context)?;
+    context.emit(&Event::Verify { id: Some(id.to_string()) });
+    verified.previous = previous.filter(|previous| *previous != id);
+    Ok(verified)
+}
+
+/// Returns the verified checkpoint of this worktree.
+pub fn show(context: &Context) -> Result<Option<Verified>> {
+    let name = refname::verified_ref(context.repo.worktree_id());
+    context.repo.find_ref(&name)?.map(|id| describe(context, id)).transpose()
+}
+
+/// Takes the mark away, so that the next checkpoint becomes the verified one.
+pub fn reset(context: &Context) -> Result<Unverified> {
+    state::ensure_directory(context.repo.git_dir())?;
+    // The note first: after a crash between both, the next checkpoint is verified, as was asked for.
+    state::replace_file(&marker(context), b"")?;
+    let previous = set(context, None)?;
+    context.emit(&Event::Verify { id: None });
+    Ok(Unverified { version: 1, previous })
 }
 
 /// Returns true if the next save is to become the verified checkpoint.
 pub(crate) fn wants_verification(context: &Context) -> Result<bool> {
-    Ok(marker(context).exists())
+    let marker = marker(context);
+    marker.try_exists().context(Kind::Internal, || format!("cannot look for '{}'", marker.display()))
 }
 
 /// Notes that a verified checkpoint was saved.
@@ -31,7 +94,35 @@ pub(crate) fn satisfied(context: &Context) -> Result<()> {
 
 /// Makes the checkpoint `id` the verified one.
 pub(crate) fn mark(context: &Context, id: ObjectId) -> Result<()> {
+    set(context, Some(id)).map(drop)
+}
+
+fn marker(context: &Context) -> PathBuf {
+    state::directory(context.repo.git_dir()).join("verify-next")
+}
+
+fn describe(context: &Context, id: ObjectId) -> Result<Verified> {
+    let checkpoint = lookup::checkpoint(context, id)?;
+    let time = moment::iso(checkpoint.seconds, checkpoint.offset);
+    Ok(Verified { version: 1, id, previous: None, subject: checkpoint.subject, time })
+}
+
+/// Points the ref to `new`, or deletes it, and returns what it pointed to: compare and swap, run again if others won.
+fn set(context: &Context, new: Option<ObjectId>) -> Result<Option<ObjectId>> {
     let name = refname::verified_ref(context.repo.worktree_id());
-    let old = context.repo.find_ref(&name)?;
-    context.repo.update_refs(&[RefUpdate { name, old, new: Some(id) }])
+    let mut attempt = 0;
+    loop {
+        let old = context.repo.find_ref(&name)?;
+        if old == new {
+            return Ok(old);
+        }
+        attempt += 1;
+        match context.repo.update_refs(&[RefUpdate { name: name.clone(), old, new }]) {
+            Ok(()) => return Ok(old),
+            Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {
+                std::thread::sleep(Duration::from_millis(10 << attempt));
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }

@@ -69,3 +69,114 @@ pub fn last_error(common_dir: &Path, worktree: &str) -> Option<String> {
         });
     last.flatten()
 }
+
+/// Reads the log line by line, and what is appended later, over rotations.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    common_dir: PathBuf,
+    file: Option<File>,
+    pending: Vec<u8>,
+}
+
+impl Reader {
+    /// Returns a reader that begins with the log before the last rotation.
+    pub(crate) fn open(common_dir: &Path) -> Result<Self> {
+        let mut reader = Self { common_dir: common_dir.to_owned(), file: None, pending: Vec::new() };
+        reader.file = open(&rotated_path(common_dir))?;
+        Ok(reader)
+    }
+
+    /// Calls `each` with the lines that have become complete since the last call, until it returns false.
+    ///
+    /// Returns false if `each` did.
+    pub(crate) fn read(&mut self, each: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<bool> {
+        loop {
+            if !self.read_file(each)? {
+                return Ok(false);
+            }
+            // Only what was rotated away is complete: then go on with the log of today.
+            let current = open(&path(&self.common_dir))?;
+            let is_same = match (&self.file, &current) {
+                (Some(old), Some(new)) => identity(old)? == identity(new)?,
+                (_, None) => true,
+                (None, Some(_)) => false,
+            };
+            if is_same {
+                return Ok(true);
+            }
+            // A line may have been written between our last look and the rotation.
+            if !self.read_file(each)? {
+                return Ok(false);
+            }
+            self.pending.clear();
+            self.file = current;
+        }
+    }
+
+    fn read_file(&mut self, each: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<bool> {
+        let Some(file) = &mut self.file else { return Ok(true) };
+        let start = self.pending.len();
+        file.read_to_end(&mut self.pending).context(Kind::Internal, || "cannot read the log of events".into())?;
+        let Some(last) = self.pending[start..].iter().rposition(|&byte| byte == b'\n') else { return Ok(true) };
+        let rest = self.pending.split_off(start + last + 1);
+        let lines = std::mem::replace(&mut self.pending, rest);
+        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            if !each(line)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn open(path: &Path) -> Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).context(Kind::Internal, || format!("cannot read '{}'", path.display())),
+    }
+}
+
+fn identity(file: &File) -> Result<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = file.metadata().context(Kind::Internal, || "cannot read the log of events".into())?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(reader: &mut Reader) -> Vec<String> {
+        let mut lines = Vec::new();
+        reader
+            .read(&mut |line| {
+                lines.push(String::from_utf8_lossy(line).into_owned());
+                Ok(true)
+            })
+            .expect("the log can be read");
+        lines
+    }
+
+    #[test]
+    fn a_reader_follows_rotations_and_waits_for_whole_lines() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut reader = Reader::open(dir.path()).expect("no log is no error");
+        assert!(read(&mut reader).is_empty());
+        super::super::ensure_directory(dir.path()).expect("directories can be made");
+        let write = |text: &str| {
+            let mut file = File::options().append(true).create(true).open(path(dir.path())).expect("the log");
+            file.write_all(text.as_bytes()).expect("files can be written");
+        };
+        write("1\n2");
+        assert_eq!(read(&mut reader), ["1"]);
+        write("2\n3\n");
+        assert_eq!(read(&mut reader), ["22", "3"]);
+        write("4\n");
+        std::fs::rename(path(dir.path()), rotated_path(dir.path())).expect("files can be moved");
+        assert_eq!(read(&mut reader), ["4"]);
+        write("5\n");
+        assert_eq!(read(&mut reader), ["5"]);
+        assert_eq!(read(&mut Reader::open(dir.path()).expect("both are there")), ["1", "22", "3", "4", "5"]);
+    }
+}

@@ -1,0 +1,255 @@
+//! Drops shadows from the archive by age, count and bytes. The objects are git's to collect.
+
+use std::collections::{HashMap, HashSet};
+
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    Context, held,
+    save::serialize_display,
+    timeline::{self, Tip},
+};
+use crate::{
+    error::{Kind, Result},
+    git::{Repo, refs::RefUpdate},
+    model::{event::Event, moment, refname},
+};
+
+const DAY: i64 = 24 * 60 * 60;
+
+/// What to keep; where nothing is said, the settings in `[archive]` decide.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Drop what was set aside longer ago than this, in seconds.
+    pub older_than: Option<i64>,
+    /// Keep at most so many shadows.
+    pub keep: Option<usize>,
+    /// Keep at most so many bytes.
+    pub max_size: Option<u64>,
+    /// Only say what would happen.
+    pub dry_run: bool,
+}
+
+/// Why a shadow is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// It is older than allowed.
+    Age,
+    /// There are more than allowed.
+    Count,
+    /// They hold more bytes than allowed.
+    Size,
+}
+
+/// A shadow dropped from the archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// The ref.
+    pub r#ref: String,
+    /// Its last checkpoint.
+    #[serde(serialize_with = "serialize_display")]
+    pub tip: ObjectId,
+    /// When it was set aside, in ISO 8601.
+    pub archived: String,
+    /// Why it is dropped.
+    pub why: Why,
+}
+
+/// The result of pruning. Serializes to what `prune --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Pruned {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// The shadows dropped, oldest first.
+    pub dropped: Vec<Dropped>,
+    /// How many stay.
+    pub kept: usize,
+    /// The bytes that the dropped ones alone held; none if they were too many to weigh.
+    pub bytes: Option<u64>,
+    /// True if nothing was done.
+    pub dry_run: bool,
+}
+
+/// Drops what the options, or else the settings, no longer keep, oldest first.
+///
+/// Live shadows are not looked at; a shadow that holds a verified checkpoint stays until a newer one is verified.
+///
+/// # Errors
+/// [`Kind::Race`] if the archive changes all the time meanwhile.
+pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
+    const ATTEMPTS: u32 = 3;
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let plan = Plan::make(context, options)?;
+        if options.dry_run || plan.dropped.is_empty() {
+            return plan.result(context, options.dry_run);
+        }
+        let bytes = plan.bytes(context)?;
+        let updates: Vec<_> = plan
+            .dropped
+            .iter()
+            .map(|(tip, _)| RefUpdate { name: tip.name.clone(), old: Some(tip.id), new: None })
+            .collect();
+        match context.repo.update_refs(&updates) {
+            Ok(()) => {
+                context.emit(&Event::Prune { dropped: plan.dropped.len() });
+                return Ok(plan.into_pruned(bytes, false));
+            }
+            Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+struct Limits {
+    older_than: Option<i64>,
+    keep: Option<usize>,
+    max_size: Option<u64>,
+}
+
+impl Limits {
+    fn new(context: &Context, options: &Options) -> Self {
+        let archive = &context.settings.archive;
+        let days = |days: u64| i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY);
+        let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+        Self {
+            older_than: options.older_than.or(archive.keep_days.map(days)),
+            keep: options.keep.or(archive.keep_count.map(count)),
+            max_size: options.max_size.or(archive.max_size),
+        }
+    }
+}
+
+struct Plan {
+    kept: Vec<Tip>,
+    dropped: Vec<(Tip, Why)>,
+}
+
+impl Plan {
+    fn make(context: &Context, options: &Options) -> Result<Self> {
+        let repo = &context.repo;
+        let limits = Limits::new(context, options);
+        let tips = timeline::archived_tips(repo, None)?;
+        let protected = protected(repo, &tips)?;
+        let mut plan = Self { kept: tips, dropped: Vec::new() };
+        if let Some(age) = limits.older_than {
+            let oldest = repo.now().seconds.saturating_sub(age);
+            let is_old = |tip: &Tip| refname::archived_at(&tip.name).is_some_and(|seconds| seconds < oldest);
+            plan.drop_where(Why::Age, |tip| is_old(tip) && !protected.contains(&tip.id));
+        }
+        if let Some(keep) = limits.keep {
+            let mut surplus = plan.kept.len().saturating_sub(keep);
+            plan.drop_where(Why::Count, |tip| {
+                let drops = surplus > 0 && !protected.contains(&tip.id);
+                surplus -= usize::from(drops);
+                drops
+            });
+        }
+        if let Some(max_size) = limits.max_size {
+            let mut too_much = weigh(repo, &plan.kept)?;
+            plan.drop_where(Why::Size, |tip| {
+                let drops = too_much.total > max_size && !protected.contains(&tip.id);
+                if drops {
+                    too_much.total -= too_much.each.get(&tip.name).copied().unwrap_or(0);
+                }
+                drops
+            });
+        }
+        Ok(plan)
+    }
+
+    fn drop_where(&mut self, why: Why, mut drops: impl FnMut(&Tip) -> bool) {
+        let (dropped, kept) = std::mem::take(&mut self.kept).into_iter().partition::<Vec<_>, _>(|tip| drops(tip));
+        self.kept = kept;
+        self.dropped.extend(dropped.into_iter().map(|tip| (tip, why)));
+    }
+
+    /// Returns the bytes that nothing else of ours holds once the dropped shadows are gone.
+    fn bytes(&self, context: &Context) -> Result<Option<u64>> {
+        let repo = &context.repo;
+        let mut budget = held::Budget::new();
+        let mut stay = HashSet::new();
+        let live = timeline::live_tips(repo, None)?;
+        for tip in self.kept.iter().chain(&live) {
+            if !held::collect(repo, tip.id, &mut stay, &mut budget)? {
+                return Ok(None);
+            }
+        }
+        let mut go = stay.clone();
+        for (tip, _) in &self.dropped {
+            if !held::collect(repo, tip.id, &mut go, &mut budget)? {
+                return Ok(None);
+            }
+        }
+        repo.disk_size(go.difference(&stay).copied()).map(Some)
+    }
+
+    fn result(self, context: &Context, dry_run: bool) -> Result<Pruned> {
+        let bytes = if self.dropped.is_empty() { Some(0) } else { self.bytes(context)? };
+        Ok(self.into_pruned(bytes, dry_run))
+    }
+
+    fn into_pruned(self, bytes: Option<u64>, dry_run: bool) -> Pruned {
+        let dropped = |(tip, why): (Tip, Why)| Dropped {
+            archived: moment::iso(refname::archived_at(&tip.name).unwrap_or_default(), 0),
+            r#ref: tip.name,
+            tip: tip.id,
+            why,
+        };
+        let mut dropped: Vec<Dropped> = self.dropped.into_iter().map(dropped).collect();
+        dropped.sort_by(|a, b| a.archived.cmp(&b.archived));
+        Pruned { version: 1, dropped, kept: self.kept.len(), bytes, dry_run }
+    }
+}
+
+/// Returns the tips of shadows that hold what is the verified checkpoint of some worktree.
+fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashSet<ObjectId>> {
+    let verified: HashSet<ObjectId> = repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| id).collect();
+    let mut protected = HashSet::new();
+    // Verified checkpoints are few, and mostly in live shadows: look from them, not along every chain of the archive.
+    let mut bases = HashSet::new();
+    for id in &verified {
+        bases.extend(repo.find_checkpoint(*id)?.map(|checkpoint| (checkpoint.base, checkpoint.worktree)));
+    }
+    for tip in tips {
+        let Some(checkpoint) = repo.find_checkpoint(tip.id)? else { continue };
+        if !bases.contains(&(checkpoint.base, checkpoint.worktree)) {
+            continue;
+        }
+        for checkpoint in repo.chain(tip.id) {
+            if verified.contains(&checkpoint?.id) {
+                protected.insert(tip.id);
+                break;
+            }
+        }
+    }
+    Ok(protected)
+}
+
+struct Weight {
+    total: u64,
+    /// What each shadow alone brought in, by ref; what several share counts for the newest.
+    each: HashMap<String, u64>,
+}
+
+/// Weighs the shadows from the newest on. Those beyond what is bearable weigh as if they were full: they go first.
+fn weigh(repo: &Repo, tips: &[Tip]) -> Result<Weight> {
+    let mut budget = held::Budget::new();
+    let mut seen = HashSet::new();
+    for tip in timeline::live_tips(repo, None)? {
+        held::collect(repo, tip.id, &mut seen, &mut budget)?;
+    }
+    let mut weight = Weight { total: 0, each: HashMap::new() };
+    for tip in tips.iter().rev() {
+        let mut with = seen.clone();
+        let is_complete = held::collect(repo, tip.id, &mut with, &mut budget)?;
+        let bytes = if is_complete { repo.disk_size(with.difference(&seen).copied())? } else { u64::MAX / 2 };
+        weight.total = weight.total.saturating_add(bytes);
+        weight.each.insert(tip.name.clone(), bytes);
+        seen = with;
+    }
+    Ok(weight)
+}

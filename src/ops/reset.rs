@@ -1,0 +1,213 @@
+//! Sets the live shadow aside, shows what was set aside, and brings it back. Files are never touched.
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    Context, lookup,
+    save::{self, serialize_display},
+    timeline::{self, Tip},
+};
+use crate::{
+    error::{Error, Kind, Result},
+    git::{Repo, refs::RefUpdate},
+    model::{
+        event::Event,
+        moment, path_text,
+        refname::{self, Base, ShadowName},
+    },
+};
+
+/// How to reset.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Only the claim of this session.
+    pub session: Option<String>,
+    /// Even while a session is active.
+    pub force: bool,
+    /// Only say what would happen.
+    pub dry_run: bool,
+}
+
+/// A shadow set aside. Serializes to what `reset --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ResetDone {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// The ref that held it.
+    pub shadow: String,
+    /// The ref that holds it now.
+    pub archive: String,
+    /// Its last checkpoint.
+    #[serde(serialize_with = "serialize_display")]
+    pub tip: ObjectId,
+    /// The commit it stands on.
+    pub base: Base,
+    /// How many checkpoints it holds.
+    pub checkpoints: usize,
+    /// True if nothing was done.
+    pub dry_run: bool,
+}
+
+/// A shadow in the archive. Serializes to an item of `reset --list --json`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Archived {
+    /// The name to bring it back by: the ref without its prefix.
+    pub name: String,
+    /// The ref.
+    pub r#ref: String,
+    /// When it was set aside, in ISO 8601.
+    pub archived: String,
+    /// The same in Unix seconds.
+    #[serde(skip)]
+    pub seconds: i64,
+    /// Its last checkpoint.
+    #[serde(serialize_with = "serialize_display")]
+    pub tip: ObjectId,
+    /// The subject of that.
+    pub subject: String,
+    /// The commit it stands on.
+    pub base: Option<Base>,
+    /// The worktree it belongs to.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub worktree: BString,
+    /// How many checkpoints it holds.
+    pub checkpoints: usize,
+}
+
+/// Moves the live shadow of this worktree and HEAD to the archive.
+///
+/// # Errors
+/// [`Kind::Refused`] if there is none.
+pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
+    let repo = &context.repo;
+    if let Some(session) = &options.session {
+        return Err(Error::refused(format!("the session '{session}' has no claim on this shadow"))
+            .with_hint("'git checkpoint reset' without '--session' sets the whole shadow aside"));
+    }
+    let _lock = save::lock(context)?;
+    let base = Base::of_head(repo.head()?.id);
+    let shadow = ShadowName { base, worktree: repo.worktree_id().to_owned() }.to_ref();
+    let Some(tip) = repo.find_ref(&shadow)? else {
+        return Err(Error::refused("this worktree has no checkpoint on HEAD to set aside")
+            .with_hint("'git checkpoint list' shows those on other commits"));
+    };
+    let archive = archive_name(repo, tip)?;
+    let checkpoints = count(repo, tip);
+    if !options.dry_run {
+        repo.update_refs(&[
+            RefUpdate { name: archive.clone(), old: None, new: Some(tip) },
+            RefUpdate { name: shadow.clone(), old: Some(tip), new: None },
+        ])?;
+        context.emit(&Event::Reset { archive: archive.clone(), tip: tip.to_string(), checkpoints });
+    }
+    Ok(ResetDone { version: 1, shadow, archive, tip, base, checkpoints, dry_run: options.dry_run })
+}
+
+/// A shadow may be set aside, brought back and set aside again within a second.
+fn archive_name(repo: &Repo, tip: ObjectId) -> Result<String> {
+    let mut seconds = repo.now().seconds.max(0);
+    loop {
+        let name = refname::archive_ref(seconds, tip);
+        if repo.find_ref(&name)?.is_none() {
+            return Ok(name);
+        }
+        seconds += 1;
+    }
+}
+
+/// A broken chain can be set aside as well: that is what `reset` is for, too.
+fn count(repo: &Repo, tip: ObjectId) -> usize {
+    repo.chain(tip).take_while(Result::is_ok).count()
+}
+
+/// Returns the shadows in the archive, of all worktrees, those set aside last first.
+pub fn list_archived(context: &Context) -> Result<Vec<Archived>> {
+    let repo = &context.repo;
+    let tips = timeline::archived_tips(repo, None)?;
+    tips.into_iter().rev().map(|tip| archived(repo, tip)).collect()
+}
+
+fn archived(repo: &Repo, tip: Tip) -> Result<Archived> {
+    let checkpoint = repo.find_checkpoint(tip.id)?;
+    let seconds = refname::archived_at(&tip.name).unwrap_or_default();
+    let (subject, base, worktree) = checkpoint.map(|it| (it.subject, Some(it.base), it.worktree)).unwrap_or_default();
+    Ok(Archived {
+        name: short(&tip.name).to_owned(),
+        archived: moment::iso(seconds, 0),
+        seconds,
+        subject,
+        base,
+        worktree,
+        checkpoints: count(repo, tip.id),
+        tip: tip.id,
+        r#ref: tip.name,
+    })
+}
+
+fn short(archive: &str) -> &str {
+    archive.strip_prefix(refname::ARCHIVE).unwrap_or(archive)
+}
+
+/// Makes the archived shadow that `text` names live again: by its name in the archive, or by any of its checkpoints.
+///
+/// Returns it as it was set aside before; `shadow` is the ref that holds it now.
+///
+/// # Errors
+/// [`Kind::Refused`] if there is a live shadow in its place, or it belongs to another worktree.
+pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
+    let repo = &context.repo;
+    let _lock = save::lock(context)?;
+    let tip = find_archived(context, text)?;
+    let checkpoint = lookup::checkpoint(context, tip.id)?;
+    if checkpoint.worktree != repo.worktree_id() {
+        let worktree = path_text::printable(checkpoint.worktree.as_bstr());
+        return Err(Error::refused(format!("'{}' belongs to the worktree '{worktree}'", short(&tip.name)))
+            .with_hint("run it there; 'git checkpoint restore <id>' brings its files here"));
+    }
+    let shadow = ShadowName { base: checkpoint.base, worktree: checkpoint.worktree }.to_ref();
+    if repo.find_ref(&shadow)?.is_some() {
+        return Err(Error::refused(format!("there is a live shadow on '{}' already", checkpoint.base))
+            .with_hint("'git checkpoint reset' sets it aside first"));
+    }
+    repo.update_refs(&[
+        RefUpdate { name: shadow.clone(), old: None, new: Some(tip.id) },
+        RefUpdate { name: tip.name.clone(), old: Some(tip.id), new: None },
+    ])?;
+    let checkpoints = count(repo, tip.id);
+    Ok(ResetDone {
+        version: 1,
+        shadow,
+        archive: tip.name,
+        tip: tip.id,
+        base: checkpoint.base,
+        checkpoints,
+        dry_run: false,
+    })
+}
+
+fn find_archived(context: &Context, text: &str) -> Result<Tip> {
+    let repo = &context.repo;
+    let tips = timeline::archived_tips(repo, None)?;
+    if let Some(tip) = tips.iter().find(|tip| tip.name == text || short(&tip.name) == text) {
+        return Ok(tip.clone());
+    }
+    let none = || {
+        Error::user(format!("no shadow in the archive matches '{text}'"))
+            .with_hint("'git checkpoint reset --list' shows them")
+    };
+    let id = match lookup::resolve(context, text) {
+        Ok(id) => id,
+        Err(error) if error.kind() == Kind::User && !error.message().contains("ambiguous") => return Err(none()),
+        Err(error) => return Err(error),
+    };
+    for tip in tips {
+        for checkpoint in repo.chain(tip.id) {
+            if checkpoint?.id == id {
+                return Ok(tip);
+            }
+        }
+    }
+    Err(none())
+}

@@ -1,0 +1,103 @@
+//! Dropping shadows from the archive.
+
+use git_checkpoint::{
+    model::{
+        checkpoint::Origin,
+        refname::{archive_ref, verified_ref},
+    },
+    ops::{
+        Context,
+        prune::{self, Options, Pruned, Why},
+    },
+};
+use gix::ObjectId;
+
+use crate::support::World;
+
+const DAY: i64 = 86_400;
+
+/// Five shadows set aside 50, 40, 20, 10 and 1 days ago, each with 100 kB of its own; and a live one.
+fn world() -> (World, Vec<ObjectId>) {
+    let world = World::new();
+    world.repository();
+    let now = jiff::Timestamp::now().as_second();
+    let tips = [50, 40, 20, 10, 1]
+        .map(|days| {
+            let mut shadow = world.shadow("main", days);
+            world.write("big", noise(days, 50_000));
+            shadow.save("one", &Origin::default());
+            world.write("big", noise(days + 100, 50_000));
+            let tip = shadow.save("two", &Origin::default());
+            world.git(&["update-ref", &archive_ref(now - days * DAY, tip), &tip.to_string()]);
+            world.git(&["update-ref", "-d", &shadow.name()]);
+            tip
+        })
+        .to_vec();
+    let mut live = world.shadow("main", 1000);
+    world.write("big", noise(7, 50_000));
+    live.save("live", &Origin::default());
+    (world, tips)
+}
+
+/// Bytes that do not compress.
+fn noise(seed: i64, length: usize) -> Vec<u8> {
+    let mut state = seed.unsigned_abs() * 2 + 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state.to_be_bytes()[0]
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+fn prune(world: &World, options: &Options) -> Pruned {
+    let context = Context::open(&world.repo()).expect("a repository");
+    prune::prune(&context, options).expect("the archive can be pruned")
+}
+
+fn archived(world: &World) -> usize {
+    world.git(&["for-each-ref", "refs/checkpoints/archive/"]).lines().count()
+}
+
+fn reasons(pruned: &Pruned) -> Vec<(ObjectId, Why)> {
+    pruned.dropped.iter().map(|dropped| (dropped.tip, dropped.why)).collect()
+}
+
+#[test]
+fn the_settings_drop_what_is_older_than_a_month() {
+    let (world, tips) = world();
+    let plan = prune(&world, &Options { dry_run: true, ..Options::default() });
+    assert_eq!((plan.dropped.len(), plan.kept, archived(&world)), (2, 3, 5));
+    let pruned = prune(&world, &Options::default());
+    assert_eq!(reasons(&pruned), [(tips[0], Why::Age), (tips[1], Why::Age)]);
+    assert_eq!((pruned.kept, archived(&world), pruned.bytes), (3, 3, plan.bytes));
+    let bytes = pruned.bytes.expect("they are few");
+    assert!((200_000..210_000).contains(&bytes), "{bytes}");
+    assert_eq!(prune(&world, &Options::default()).dropped, []);
+}
+
+#[test]
+fn age_count_and_bytes_can_be_given() {
+    let (world, tips) = world();
+    let all = Options { older_than: Some(i64::MAX), ..Options::default() };
+    assert_eq!(prune(&world, &all).dropped, []);
+    let by_count = prune(&world, &Options { keep: Some(3), ..all.clone() });
+    assert_eq!(reasons(&by_count), [(tips[0], Why::Count), (tips[1], Why::Count)]);
+    let by_size = prune(&world, &Options { max_size: Some(150_000), ..all.clone() });
+    assert_eq!(reasons(&by_size), [(tips[2], Why::Size), (tips[3], Why::Size)]);
+    let by_age = prune(&world, &Options { older_than: Some(0), ..Options::default() });
+    assert_eq!(reasons(&by_age), [(tips[4], Why::Age)]);
+    let live = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/"]);
+    assert_eq!(live.lines().count(), 1, "the live shadow stays: {live}");
+}
+
+#[test]
+fn a_verified_checkpoint_keeps_its_shadow_until_a_newer_one_is_verified() {
+    let (world, tips) = world();
+    let first = world.git(&["rev-parse", &format!("{}^", tips[0])]).trim().to_owned();
+    world.git(&["update-ref", &verified_ref("main".into()), &first]);
+    let options = Options { keep: Some(0), older_than: Some(0), max_size: Some(0), dry_run: false };
+    let pruned = prune(&world, &options);
+    assert_eq!((pruned.dropped.len(), pruned.kept), (4, 1));
+    world.git(&["update-ref", &verified_ref("main".into()), &tips[4].to_string()]);
+    assert_eq!(reasons(&prune(&world, &options)), [(tips[0], Why::Age)]);
+}

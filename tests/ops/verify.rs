@@ -1,0 +1,83 @@
+//! The verified checkpoint.
+
+use git_checkpoint::ops::{
+    Context, lookup,
+    save::{self, Saved},
+    verify,
+};
+
+use crate::support::World;
+
+fn save(context: &Context, world: &World, content: &str) -> Saved {
+    world.write("f", content);
+    save::save(context, &save::Options::default()).expect("it can be saved")
+}
+
+fn shown(context: &Context) -> Option<gix::ObjectId> {
+    verify::show(context).expect("it can be read").map(|verified| verified.id)
+}
+
+#[test]
+fn the_mark_is_set_shown_and_taken_away() {
+    let world = World::new();
+    world.repository();
+    let context = Context::open(&world.repo()).expect("a repository");
+    assert_eq!(shown(&context), None);
+    let first = save(&context, &world, "1");
+    let second = save(&context, &world, "2");
+    assert!(first.verified, "the first of a shadow is verified");
+    assert!(!second.verified);
+    assert_eq!(shown(&context), first.id);
+
+    let verified = verify::verify(&context, None).expect("the latest is there");
+    assert_eq!((Some(verified.id), verified.previous), (second.id, first.id));
+    assert_eq!(lookup::resolve(&context, "verified").ok(), second.id);
+    let again = verify::verify(&context, Some("@")).expect("the same is no error");
+    assert_eq!(again.previous, None);
+
+    let reset = verify::reset(&context).expect("it can be taken away");
+    assert_eq!((reset.previous, shown(&context)), (second.id, None));
+    let third = save(&context, &world, "3");
+    assert!(third.verified, "the next after a reset is verified");
+    assert!(!save(&context, &world, "4").verified, "but only that");
+    assert_eq!(shown(&context), third.id);
+}
+
+#[test]
+fn marking_by_hand_is_as_good_as_the_next_save() {
+    let world = World::new();
+    world.repository();
+    let context = Context::open(&world.repo()).expect("a repository");
+    save(&context, &world, "1");
+    verify::reset(&context).expect("it can be taken away");
+    verify::verify(&context, Some("@")).expect("the latest is there");
+    assert!(!save(&context, &world, "2").verified);
+}
+
+#[test]
+fn only_checkpoints_can_be_verified() {
+    let world = World::new();
+    world.repository();
+    let context = Context::open(&world.repo()).expect("a repository");
+    assert_eq!(verify::verify(&context, None).expect_err("none yet").message(), "this worktree has no checkpoint yet");
+    let error = verify::verify(&context, Some("base")).expect_err("a commit");
+    assert!(error.message().ends_with("is not a checkpoint"), "{error}");
+    assert_eq!(shown(&context), None);
+}
+
+#[test]
+fn many_at_once_do_not_fail() {
+    let world = World::new();
+    world.repository();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let ids: Vec<_> = (0..4).filter_map(|n| save(&context, &world, &n.to_string()).id).collect();
+    std::thread::scope(|scope| {
+        for id in &ids {
+            scope.spawn(|| {
+                let context = Context::open(&world.repo()).expect("a repository");
+                verify::verify(&context, Some(&id.to_string())).expect("races are run again");
+            });
+        }
+    });
+    assert!(shown(&context).is_some_and(|id| ids.contains(&id)));
+}
