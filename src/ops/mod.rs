@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod history;
 pub mod lookup;
+pub mod restore;
 pub mod save;
 pub mod status;
 pub mod verify;

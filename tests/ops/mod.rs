@@ -3,4 +3,6 @@
 mod compare;
 mod history;
 mod lookup;
+mod restore;
+mod restore_safety;
 mod trees;
