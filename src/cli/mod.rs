@@ -18,10 +18,12 @@ mod output;
 mod phrase;
 mod prune;
 mod reset;
+mod restore;
 mod save;
 mod settings;
 mod show;
 mod status;
+mod undo;
 mod usage;
 mod verify;
 
@@ -89,6 +91,8 @@ enum Command {
     List(list::List),
     Show(show::Show),
     Diff(diff::Diff),
+    Restore(restore::Restore),
+    Undo(undo::Undo),
     Reset(reset::Reset),
     Verify(verify::Verify),
     Events(events::Events),
@@ -106,6 +110,8 @@ impl Command {
             Self::List(command) => command.run(call),
             Self::Show(command) => command.run(call),
             Self::Diff(command) => command.run(call),
+            Self::Restore(command) => command.run(call),
+            Self::Undo(command) => command.run(call),
             Self::Reset(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),

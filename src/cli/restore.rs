@@ -111,12 +111,15 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
             call.out.note(&format!("{word}  {}", printable(path)))?;
         }
     }
+    for skipped in &restored.skipped {
+        call.out.note(&format!("skipped  {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size)))?;
+    }
     for left in &restored.kept {
-        call.out.note(&format!("kept     {} ({})", printable(&left.path), printable(&left.why)))?;
+        call.out.note(&format!("kept     {} ({})", printable(&left.path), left.why))?;
     }
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
-        call.out.line(&format!("{word} {} ({})", printable(&left.path), printable(&left.why)))?;
+        call.out.line(&format!("{word} {} ({})", printable(&left.path), left.why))?;
     }
     let changed = restored.written.len() + restored.deleted.len();
     let target = call.out.paint(phrase::ID, &phrase::short(&restored.target));
