@@ -84,14 +84,15 @@ impl Repo {
     }
 
     /// Adds the commit to `objects` and returns its id.
-    pub(crate) fn write_commit(&self, new: NewCommit<'_>, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
+    pub(crate) fn write_commit(new: &NewCommit<'_>, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
         let time = gix::date::Time::new(new.time.seconds, new.time.offset);
-        let signature = |who: Identity| gix::actor::Signature { name: who.name, email: who.email, time };
+        let signature =
+            |who: &Identity| gix::actor::Signature { name: who.name.clone(), email: who.email.clone(), time };
         let commit = Commit {
             tree: new.tree_id,
-            parents: new.parents.into(),
-            author: signature(new.author),
-            committer: signature(new.committer),
+            parents: new.parents.as_slice().into(),
+            author: signature(&new.author),
+            committer: signature(&new.committer),
             encoding: None,
             message: new.message.into(),
             extra_headers: Vec::new(),
@@ -102,7 +103,7 @@ impl Repo {
     }
 
     /// Adds the commit that stands for no commit yet to `objects`, and returns its id: the same in all repositories.
-    pub(crate) fn write_unborn_base(&self, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
+    pub(crate) fn write_unborn_base(objects: &mut NewObjects<'_>) -> Result<ObjectId> {
         let tree_id = objects.add(ObjectKind::Tree, b"")?;
         let commit = NewCommit {
             tree_id,
@@ -112,6 +113,6 @@ impl Repo {
             time: Moment { seconds: 0, offset: 0 },
             message: "no commit yet\n\nThe base of checkpoints that were taken before the first commit.\n",
         };
-        self.write_commit(commit, objects)
+        Self::write_commit(&commit, objects)
     }
 }

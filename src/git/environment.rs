@@ -27,7 +27,7 @@ pub(super) fn refuse_unknown_extensions(repo: &gix::Repository) -> Result<()> {
     }
     for section in snapshot.plumbing().sections_by_name("extensions").into_iter().flatten() {
         for name in section.value_names() {
-            let name = name.to_string().to_ascii_lowercase();
+            let name = name.to_ascii_lowercase();
             if !EXTENSIONS.contains(&name.as_str()) {
                 return Err(Error::user(format!("unknown repository extension found: '{name}'"))
                     .with_hint("a newer git-checkpoint may know it"));

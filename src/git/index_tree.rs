@@ -50,7 +50,7 @@ fn build(
             let length =
                 index.entries()[at..range.end].partition_point(|other| other.path(index).starts_with(directory));
             let child =
-                cached.and_then(|cached| cached.children.iter().find(|child| child.name.as_slice() == &name[..]));
+                cached.and_then(|cached| cached.children.iter().find(|child| child.name.as_slice() == name.as_bytes()));
             if let Some(id) = build(index, at..at + length, prefix + slash + 1, child, objects)? {
                 entries.push(tree_entry(0o40_000, name, id));
             }

@@ -66,11 +66,8 @@ impl Repo {
     /// # Errors
     /// If there is none, it is bare, not ours to trust, or uses an extension of git that is not known here.
     pub fn open(dir: &Path) -> Result<Self> {
-        let found = gix::ThreadSafeRepository::discover_opts(
-            dir,
-            gix::discover::upwards::Options::default(),
-            trust_map(Vec::new()),
-        );
+        let found =
+            gix::ThreadSafeRepository::discover_opts(dir, gix::discover::upwards::Options::default(), trust_map(&[]));
         Self::check(found, dir, false)
     }
 
@@ -83,7 +80,7 @@ impl Repo {
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             dir,
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
-            trust_map(environment::config_parameters()?),
+            trust_map(&environment::config_parameters()?),
         );
         Self::check(found, dir, true)
     }
@@ -213,12 +210,12 @@ impl Repo {
 }
 
 /// Nanoseconds are part of a file's identity: with seconds alone, all that is saved within a second is read again.
-fn trust_map(parameters: Vec<BString>) -> gix::sec::trust::Mapping<gix::open::Options> {
+fn trust_map(parameters: &[BString]) -> gix::sec::trust::Mapping<gix::open::Options> {
     use gix::sec::trust::DefaultForLevel as _;
     let options = |trust| {
         gix::open::Options::default_for_level(trust)
             .config_overrides(["gitoxide.core.useNsec=true"])
-            .cli_overrides(parameters.clone())
+            .cli_overrides(parameters.to_vec())
     };
     gix::sec::trust::Mapping { full: options(gix::sec::Trust::Full), reduced: options(gix::sec::Trust::Reduced) }
 }

@@ -62,7 +62,7 @@ impl Repo {
 
     /// Returns the tree of the commit `id`.
     pub fn tree_of_commit(&self, id: ObjectId) -> Result<ObjectId> {
-        self.with_commit(id, |commit| commit.tree())
+        self.with_commit(id, |commit| CommitRef::tree(commit))
     }
 
     /// Returns the checkpoint that the commit `id` is; none if it is another commit.

@@ -3,6 +3,8 @@
 //! Formats: gitformat-pack(5), pack version 2 and index version 2. Entries are whole objects or `OFS_DELTA`s against
 //! an earlier entry of the same pack.
 
+#![expect(clippy::cast_possible_truncation, reason = "the formats take numbers apart into bytes")]
+
 use std::{
     collections::HashSet,
     fs::File,

@@ -258,7 +258,9 @@ impl Item<'_> {
             // Gone since the directory was read: not seen, so removed.
             Err(rustix::io::Errno::NOENT) => return,
             Err(_) => {
-                known.iter_mut().for_each(|child| child.is_seen = true);
+                for child in known {
+                    child.is_seen = true;
+                }
                 return found.unreadable.push(self.full_path());
             }
         };

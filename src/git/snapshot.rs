@@ -142,11 +142,11 @@ impl<'r> Pass<'r, '_> {
         }
         let captured = capture(self.repo, &unread, objects)?;
         for (candidate, content) in found {
-            self.note(&candidate, content);
+            self.note(&candidate, &content);
         }
         for (candidate, captured) in unread.into_iter().zip(captured) {
             match captured {
-                Captured::Content(content) => self.note(&candidate, content),
+                Captured::Content(content) => self.note(&candidate, &content),
                 Captured::Gone => drop(self.changes.insert(candidate.path, None)),
                 Captured::Unreadable => {
                     // What was captured last stays in the tree: unreadable is not deleted.
@@ -170,7 +170,7 @@ impl<'r> Pass<'r, '_> {
         })
     }
 
-    fn note(&mut self, candidate: &Candidate, content: Content) {
+    fn note(&mut self, candidate: &Candidate, content: &Content) {
         let before = candidate.position.map(|at| &self.cache.entries()[at]);
         let mode = self.repo.stored_mode(content.mode, before.map(|entry| entry.mode));
         let known = Known {

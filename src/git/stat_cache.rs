@@ -27,7 +27,7 @@ pub(crate) struct Stat {
 
 impl Stat {
     /// Returns the part of `stat` that matters.
-    #[expect(clippy::cast_possible_truncation, reason = "modulo 2^32, as git's index has it")]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32, as git's index has it")]
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
         Self {
             mtime: (stat.st_mtime, stat.st_mtime_nsec as u32),

@@ -1,39 +1,35 @@
 //! `save`: takes a checkpoint of the whole worktree, or of named paths on top of the last one.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+mod look;
+mod protected;
+mod take;
 
-use bstr::{BStr, BString, ByteSlice as _};
+use std::time::{Duration, Instant};
+
+use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
 use super::Context;
 use crate::{
-    error::{Error, Kind, Result},
-    git::{
-        Repo,
-        commit::{Identity, NewCommit},
-        named::named_paths,
-        new_objects::{NewObjects, Target},
-        refs::RefUpdate,
-        side::{Side, tree_of_blobs, tree_of_unmerged, write_side_tree},
-        snapshot::{edit_tree, full_pass},
-        stat_cache::StatCache,
-        untracked::Limits,
-    },
+    error::Result,
+    git::{Repo, side::Side, stat_cache::StatCache},
     model::{
-        change::{Change, Status},
-        checkpoint::{self, Checkpoint, Origin},
+        change::Status,
+        checkpoint::Origin,
         contributor::Contributor,
         event::Event,
         manifest::Skipped,
         path_text,
-        refname::{self, Base, ShadowName},
+        refname::{self, Base},
     },
     state::{self, lock::Lock},
 };
+use look::{Seen, Shadow, is_changed, look_at_all, look_at_paths};
+use take::take;
+
+pub(crate) use look::limits;
+pub(crate) use protected::refuse_protected;
 
 /// How a checkpoint is to be taken.
 #[derive(Clone, Debug, Default)]
@@ -164,69 +160,6 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
     Lock::acquire(&directory.join("lock"), context.settings.lock_timeout)
 }
 
-/// Refuses directories that are too much to be one project: `/`, the home directory and what is above it, and those
-/// that the settings name.
-pub(crate) fn refuse_protected(context: &Context, force: bool) -> Result<()> {
-    let root = context.repo.worktree_root();
-    let home = context.repo.home_dir().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
-    let is_above_home = home.as_deref().is_some_and(|home| home.starts_with(root));
-    let is_listed = context.settings.save.protected_paths.iter().any(|path| {
-        let path = match (path.strip_prefix("~"), &home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => path.clone(),
-        };
-        std::fs::canonicalize(&path).unwrap_or(path) == root
-    });
-    if force || !(root == Path::new("/") || is_above_home || is_listed) {
-        return Ok(());
-    }
-    let root = path_text::printable(root.to_string_lossy().as_bytes().as_bstr());
-    Err(Error::refused(format!("refusing to checkpoint the protected directory '{root}'"))
-        .with_hint("run it in a project below, or add '--force' if all of this is one project"))
-}
-
-/// The state of a shadow when a save begins.
-struct Shadow {
-    name: ShadowName,
-    tip: Option<Checkpoint>,
-    tip_side: Option<Side>,
-    head_tree_id: ObjectId,
-}
-
-impl Shadow {
-    fn read(repo: &Repo) -> Result<Self> {
-        let head = repo.head()?.id;
-        let name = ShadowName { base: Base::of_head(head), worktree: repo.worktree_id().to_owned() };
-        let reference = name.to_ref();
-        let tip = match repo.find_ref(&reference)? {
-            Some(id) => Some(repo.checkpoint(id)?.ok_or_else(|| {
-                Error::corrupt(format!("'{reference}' points to '{id}', which is no checkpoint"))
-                    .with_hint("'git checkpoint reset' sets it aside and begins afresh")
-            })?),
-            None => None,
-        };
-        let tip_side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
-        let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-        Ok(Self { name, tip, tip_side, head_tree_id })
-    }
-
-    /// Returns the tree that the next checkpoint is compared with.
-    fn last_tree_id(&self) -> ObjectId {
-        self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
-    }
-}
-
-/// What the worktree is now.
-struct Seen {
-    tree_id: ObjectId,
-    side: Side,
-    /// The staged tree.
-    index_tree_id: Option<ObjectId>,
-    cache: Option<(StatCache, bool)>,
-    /// Only what this save looked at.
-    skipped: Vec<Skipped>,
-}
-
 /// Takes a checkpoint while `_lock` is held.
 pub(crate) fn save_under_lock(context: &Context, options: &Options, _lock: &Lock) -> Result<Taken> {
     let start = Instant::now();
@@ -260,87 +193,6 @@ pub(crate) fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
     Ok(state::ensure_directory(repo.git_dir())?.join("index"))
 }
 
-/// Returns the limits that the settings and the disk set.
-pub(crate) fn limits(context: &Context) -> Limits {
-    let save = &context.settings.save;
-    Limits {
-        max_file_size: save.max_file_size,
-        max_untracked_files: save.max_untracked_files,
-        is_disk_low: context.repo.free_space().is_some_and(|free| free < save.min_free_space),
-        exclude: save.exclude.clone(),
-    }
-}
-
-fn look_at_all<'r>(context: &'r Context, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
-    let repo = &context.repo;
-    let limits = limits(context);
-    let cache = StatCache::load(&cache_path(repo)?, repo.object_hash());
-    let (snapshot, mut objects) = match full_pass(repo, &limits, cache.as_ref(), false) {
-        // What the cache relies on may have been pruned.
-        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(repo, &limits, None, false)?,
-        other => other?,
-    };
-    let raw_tree_id = tree_of_blobs(repo, snapshot.raw_paths(), &mut objects)?;
-    let unmerged_tree_id = tree_of_unmerged(repo, &snapshot.manifest, &mut objects)?;
-    let index_tree_id = (snapshot.index_tree_id != shadow.head_tree_id).then_some(snapshot.index_tree_id);
-    let skipped = snapshot.manifest.skipped.clone();
-    let side = Side { index_tree_id, raw_tree_id, unmerged_tree_id, manifest: snapshot.manifest };
-    let cache = Some((snapshot.cache, snapshot.is_cache_new));
-    Ok((Seen { tree_id: snapshot.tree_id, side, index_tree_id: Some(snapshot.index_tree_id), cache, skipped }, objects))
-}
-
-fn look_at_paths<'r>(
-    context: &'r Context,
-    paths: &[BString],
-    tip: &Checkpoint,
-    mut side: Side,
-) -> Result<(Seen, NewObjects<'r>)> {
-    let repo = &context.repo;
-    let mut objects = NewObjects::new(repo, Target::Loose);
-    let named = named_paths(repo, tip.tree_id, paths, &limits(context), &mut objects)?;
-    let tree_id = edit_tree(tip.tree_id, &named.edits, &mut objects)?;
-    if side.raw_tree_id.is_some() || named.raw_edits.iter().any(|(_, edit)| edit.is_some()) {
-        let empty = repo.empty_tree_id();
-        let raw_tree_id = edit_tree(side.raw_tree_id.unwrap_or(empty), &named.raw_edits, &mut objects)?;
-        side.raw_tree_id = (raw_tree_id != empty).then_some(raw_tree_id);
-    }
-    let is_named = |path: &BStr| {
-        let covers = |named: &BString| {
-            path.strip_prefix(named.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-        };
-        paths.iter().any(covers)
-    };
-    side.manifest.skipped.retain(|skipped| !is_named(skipped.path.as_bstr()));
-    side.manifest.skipped.extend(named.skipped.iter().cloned());
-    Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
-}
-
-/// Returns true if the worktree holds bytes, or the index content, that the last checkpoint does not.
-fn is_changed(repo: &Repo, shadow: &Shadow, seen: &Seen, options: &Options, objects: &NewObjects<'_>) -> Result<bool> {
-    let last_raw = shadow.tip_side.as_ref().and_then(|side| side.raw_tree_id);
-    if seen.tree_id != shadow.last_tree_id() || seen.side.raw_tree_id != last_raw {
-        return Ok(true);
-    }
-    let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
-    let last_index = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
-    let last_unmerged = shadow.tip_side.as_ref().and_then(|side| side.unmerged_tree_id);
-    if seen.side.index_tree_id == last_index && seen.side.unmerged_tree_id == last_unmerged {
-        return Ok(false);
-    }
-    if options.exact_index || seen.side.unmerged_tree_id.is_some() {
-        return Ok(true);
-    }
-    // Staging what the worktree holds anyway is no reason for a checkpoint; content that only the index has is one.
-    let staged = objects.changes_of_trees(shadow.head_tree_id, index_tree_id)?;
-    for change in staged {
-        let Some(leaf) = change.after else { continue };
-        if repo.find_leaf(seen.tree_id, change.path.as_bstr())?.is_none_or(|held| held.id != leaf.id) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
 fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {
     let id = shadow.tip.as_ref().map(|tip| tip.id);
     if let (true, Some(id)) = (options.verify, id) {
@@ -366,110 +218,6 @@ fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen,
     })
 }
 
-/// Writes objects, then the commit, then moves the refs: a crash leaves the state before, or after.
-fn take(
-    context: &Context,
-    options: &Options,
-    shadow: &Shadow,
-    seen: &Seen,
-    mut objects: NewObjects<'_>,
-    start: Instant,
-) -> Result<Saved> {
-    let repo = &context.repo;
-    let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
-    state::failpoint::hit("save:before-objects");
-    objects.write()?;
-    state::failpoint::hit("save:after-objects");
-    let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
-    let mut commits = NewObjects::new(repo, Target::Loose);
-    let parent_id = match (&shadow.tip, shadow.name.base) {
-        (Some(tip), _) => tip.id,
-        (None, Base::Commit(id)) => id,
-        (None, Base::Unborn) => repo.write_unborn_base(&mut commits)?,
-    };
-    let time = repo.now();
-    let committer = repo.identity();
-    let author = match (options.origin.contributor, &options.origin.agent, &options.origin.session) {
-        (Contributor::Agent, agent, session) => {
-            Identity::of_agent(agent.as_deref().unwrap_or("agent"), session.as_deref())
-        }
-        _ => committer.clone(),
-    };
-    let mut parents = vec![parent_id];
-    if let Some(tree_id) = side_tree_id {
-        let last = shadow.tip.as_ref().and_then(|tip| tip.side_id);
-        let is_same = |id: ObjectId| Ok::<_, Error>(repo.tree_of_commit(id)? == tree_id);
-        let reused = last.map(|id| is_same(id).map(|same| same.then_some(id))).transpose()?.flatten();
-        let side_id = match reused {
-            Some(id) => id,
-            None => {
-                let message = "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
-                let commit = NewCommit {
-                    tree_id,
-                    parents: Vec::new(),
-                    author: author.clone(),
-                    committer: committer.clone(),
-                    time,
-                    message,
-                };
-                repo.write_commit(commit, &mut commits)?
-            }
-        };
-        parents.push(side_id);
-    }
-    let (subject, body) = subject_and_body(options.message.as_deref(), &changes);
-    let message =
-        checkpoint::message(&subject, body, &options.origin, shadow.name.base, shadow.name.worktree.as_bstr());
-    let commit = NewCommit { tree_id: seen.tree_id, parents, author, committer, time, message: &message };
-    let id = repo.write_commit(commit, &mut commits)?;
-    commits.write()?;
-    state::failpoint::hit("save:after-commit");
-    let verified = options.verify || shadow.tip.is_none() || super::verify::wants_verification(context)?;
-    move_refs(repo, shadow, id, verified)?;
-    state::failpoint::hit("save:after-refs");
-    if verified {
-        super::verify::satisfied(context)?;
-    }
-    Ok(Saved {
-        version: 1,
-        id: Some(id),
-        parent: Some(parent_id),
-        tree: seen.tree_id,
-        base: shadow.name.base,
-        r#ref: shadow.name.to_ref(),
-        created: true,
-        contributor: options.origin.contributor,
-        session: options.origin.session.clone(),
-        turn: options.origin.turn,
-        paths: changes.into_iter().map(|change| SavedPath { path: change.path, status: change.status }).collect(),
-        skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
-        verified,
-        reset: false,
-        duration_ms: milliseconds(start.elapsed()),
-    })
-}
-
-/// The shadow is ours alone while the lock is held, so only the verified mark can be moved by others meanwhile.
-fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Result<()> {
-    const ATTEMPTS: u32 = 5;
-    let mut attempt = 0;
-    loop {
-        let mut updates =
-            vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.tip.as_ref().map(|tip| tip.id), new: Some(id) }];
-        if verified {
-            let name = refname::verified_ref(repo.worktree_id());
-            updates.push(RefUpdate { old: repo.find_ref(&name)?, name, new: Some(id) });
-        }
-        attempt += 1;
-        match repo.update_refs(&updates) {
-            Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {
-                std::thread::sleep(Duration::from_millis(10 << attempt));
-            }
-            other => return other,
-        }
-    }
-}
-
 fn tell(context: &Context, saved: &Saved, shadow: &Shadow) {
     let worktree = shadow.name.worktree.to_string();
     if shadow.tip.is_none() {
@@ -489,23 +237,6 @@ fn tell(context: &Context, saved: &Saved, shadow: &Shadow) {
     if !saved.skipped.is_empty() {
         context.emit(&Event::Skip { paths: saved.skipped.len(), to: saved.id.map(|id| id.to_string()) });
     }
-}
-
-fn subject_and_body<'m>(message: Option<&'m str>, changes: &[Change]) -> (String, &'m str) {
-    if let Some((subject, body)) =
-        message.map(|text| text.trim_start().split_once('\n').unwrap_or((text.trim_start(), "")))
-        && !subject.trim().is_empty()
-    {
-        return (subject.trim().to_owned(), body);
-    }
-    let name = |change: &Change| path_text::printable(change.path.as_bstr());
-    let subject = match changes {
-        [] => "no change".to_owned(),
-        [one] => name(one),
-        [one, two] => format!("{} and {}", name(one), name(two)),
-        [one, rest @ ..] => format!("{} and {} more paths", name(one), rest.len()),
-    };
-    (subject, "")
 }
 
 pub(crate) fn milliseconds(duration: Duration) -> u64 {

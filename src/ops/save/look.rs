@@ -1,0 +1,154 @@
+//! What the worktree is now, and whether that differs from the last checkpoint.
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{Options, cache_path};
+use crate::{
+    error::{Error, Kind, Result},
+    git::{
+        Repo,
+        named::named_paths,
+        new_objects::{NewObjects, Target},
+        side::{Side, tree_of_blobs, tree_of_unmerged},
+        snapshot::{edit_tree, full_pass},
+        stat_cache::StatCache,
+        untracked::Limits,
+    },
+    model::{
+        checkpoint::Checkpoint,
+        manifest::Skipped,
+        refname::{Base, ShadowName},
+    },
+    ops::Context,
+};
+
+/// The state of a shadow when a save begins.
+pub(super) struct Shadow {
+    pub(super) name: ShadowName,
+    pub(super) tip: Option<Checkpoint>,
+    pub(super) tip_side: Option<Side>,
+    pub(super) head_tree_id: ObjectId,
+}
+
+impl Shadow {
+    pub(super) fn read(repo: &Repo) -> Result<Self> {
+        let head = repo.head()?.id;
+        let name = ShadowName { base: Base::of_head(head), worktree: repo.worktree_id().to_owned() };
+        let reference = name.to_ref();
+        let tip = match repo.find_ref(&reference)? {
+            Some(id) => Some(repo.checkpoint(id)?.ok_or_else(|| {
+                Error::corrupt(format!("'{reference}' points to '{id}', which is no checkpoint"))
+                    .with_hint("'git checkpoint reset' sets it aside and begins afresh")
+            })?),
+            None => None,
+        };
+        let tip_side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
+        let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+        Ok(Self { name, tip, tip_side, head_tree_id })
+    }
+
+    /// Returns the tree that the next checkpoint is compared with.
+    pub(super) fn last_tree_id(&self) -> ObjectId {
+        self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
+    }
+}
+
+/// What the worktree is now.
+pub(super) struct Seen {
+    pub(super) tree_id: ObjectId,
+    pub(super) side: Side,
+    /// The staged tree.
+    pub(super) index_tree_id: Option<ObjectId>,
+    /// What every path was, and whether that is news; only after a pass over all.
+    pub(super) cache: Option<(StatCache, bool)>,
+    /// Only what this save looked at.
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// Returns the limits that the settings and the disk set.
+pub(crate) fn limits(context: &Context) -> Limits {
+    let save = &context.settings.save;
+    Limits {
+        max_file_size: save.max_file_size,
+        max_untracked_files: save.max_untracked_files,
+        is_disk_low: context.repo.free_space().is_some_and(|free| free < save.min_free_space),
+        exclude: save.exclude.clone(),
+    }
+}
+
+pub(super) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
+    let repo = &context.repo;
+    let limits = limits(context);
+    let cache = StatCache::load(&cache_path(repo)?, repo.object_hash());
+    let (snapshot, mut objects) = match full_pass(repo, &limits, cache.as_ref(), false) {
+        // What the cache relies on may have been pruned.
+        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(repo, &limits, None, false)?,
+        other => other?,
+    };
+    let raw_tree_id = tree_of_blobs(repo, snapshot.raw_paths(), &mut objects)?;
+    let unmerged_tree_id = tree_of_unmerged(repo, &snapshot.manifest, &mut objects)?;
+    let index_tree_id = (snapshot.index_tree_id != shadow.head_tree_id).then_some(snapshot.index_tree_id);
+    let skipped = snapshot.manifest.skipped.clone();
+    let side = Side { index_tree_id, raw_tree_id, unmerged_tree_id, manifest: snapshot.manifest };
+    let cache = Some((snapshot.cache, snapshot.is_cache_new));
+    Ok((Seen { tree_id: snapshot.tree_id, side, index_tree_id: Some(snapshot.index_tree_id), cache, skipped }, objects))
+}
+
+pub(super) fn look_at_paths<'r>(
+    context: &'r Context,
+    paths: &[BString],
+    tip: &Checkpoint,
+    mut side: Side,
+) -> Result<(Seen, NewObjects<'r>)> {
+    let repo = &context.repo;
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let named = named_paths(repo, tip.tree_id, paths, &limits(context), &mut objects)?;
+    let tree_id = edit_tree(tip.tree_id, &named.edits, &mut objects)?;
+    if side.raw_tree_id.is_some() || named.raw_edits.iter().any(|(_, edit)| edit.is_some()) {
+        let empty = repo.empty_tree_id();
+        let raw_tree_id = edit_tree(side.raw_tree_id.unwrap_or(empty), &named.raw_edits, &mut objects)?;
+        side.raw_tree_id = (raw_tree_id != empty).then_some(raw_tree_id);
+    }
+    let is_named = |path: &BStr| {
+        let covers = |named: &BString| {
+            path.strip_prefix(named.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        };
+        paths.iter().any(covers)
+    };
+    side.manifest.skipped.retain(|skipped| !is_named(skipped.path.as_bstr()));
+    side.manifest.skipped.extend(named.skipped.iter().cloned());
+    Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
+}
+
+/// Returns true if the worktree holds bytes, or the index content, that the last checkpoint does not.
+pub(super) fn is_changed(
+    repo: &Repo,
+    shadow: &Shadow,
+    seen: &Seen,
+    options: &Options,
+    objects: &NewObjects<'_>,
+) -> Result<bool> {
+    let last_raw = shadow.tip_side.as_ref().and_then(|side| side.raw_tree_id);
+    if seen.tree_id != shadow.last_tree_id() || seen.side.raw_tree_id != last_raw {
+        return Ok(true);
+    }
+    let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
+    let last_index = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
+    let last_unmerged = shadow.tip_side.as_ref().and_then(|side| side.unmerged_tree_id);
+    if seen.side.index_tree_id == last_index && seen.side.unmerged_tree_id == last_unmerged {
+        return Ok(false);
+    }
+    if options.exact_index || seen.side.unmerged_tree_id.is_some() {
+        return Ok(true);
+    }
+    // Staging what the worktree holds anyway is no reason for a checkpoint; content that only the index has is one.
+    let staged = objects.changes_of_trees(shadow.head_tree_id, index_tree_id)?;
+    for change in staged {
+        let Some(leaf) = change.after else { continue };
+        if repo.find_leaf(seen.tree_id, change.path.as_bstr())?.is_none_or(|held| held.id != leaf.id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,149 @@
+//! Makes the commit and moves the refs.
+
+use std::time::{Duration, Instant};
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::{
+    Options, Saved, SavedPath, SkippedPath,
+    look::{Seen, Shadow},
+    milliseconds,
+};
+use crate::{
+    error::{Kind, Result},
+    git::{
+        Repo,
+        commit::{Identity, NewCommit},
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+        side::write_side_tree,
+    },
+    model::{
+        change::Change,
+        checkpoint,
+        contributor::Contributor,
+        path_text,
+        refname::{self, Base},
+    },
+    ops::{Context, verify},
+    state,
+};
+
+/// Writes objects, then the commit, then moves the refs: a crash leaves the state before, or after.
+pub(super) fn take(
+    context: &Context,
+    options: &Options,
+    shadow: &Shadow,
+    seen: &Seen,
+    mut objects: NewObjects<'_>,
+    start: Instant,
+) -> Result<Saved> {
+    let repo = &context.repo;
+    let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
+    state::failpoint::hit("save:before-objects");
+    objects.write()?;
+    state::failpoint::hit("save:after-objects");
+    let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
+    let mut commits = NewObjects::new(repo, Target::Loose);
+    let parent_id = match (&shadow.tip, shadow.name.base) {
+        (Some(tip), _) => tip.id,
+        (None, Base::Commit(id)) => id,
+        (None, Base::Unborn) => Repo::write_unborn_base(&mut commits)?,
+    };
+    let time = repo.now();
+    let committer = repo.identity();
+    let author = match (options.origin.contributor, &options.origin.agent, &options.origin.session) {
+        (Contributor::Agent, agent, session) => {
+            Identity::of_agent(agent.as_deref().unwrap_or("agent"), session.as_deref())
+        }
+        _ => committer.clone(),
+    };
+    let mut parents = vec![parent_id];
+    if let Some(tree_id) = side_tree_id {
+        let message =
+            "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
+        let (author, committer) = (author.clone(), committer.clone());
+        let commit = NewCommit { tree_id, parents: Vec::new(), author, committer, time, message };
+        parents.push(match last_side_with(repo, shadow, tree_id)? {
+            Some(id) => id,
+            None => Repo::write_commit(&commit, &mut commits)?,
+        });
+    }
+    let (subject, body) = subject_and_body(options.message.as_deref(), &changes);
+    let message =
+        checkpoint::message(&subject, body, &options.origin, shadow.name.base, shadow.name.worktree.as_bstr());
+    let commit = NewCommit { tree_id: seen.tree_id, parents, author, committer, time, message: &message };
+    let id = Repo::write_commit(&commit, &mut commits)?;
+    commits.write()?;
+    state::failpoint::hit("save:after-commit");
+    let verified = options.verify || shadow.tip.is_none() || verify::wants_verification(context)?;
+    move_refs(repo, shadow, id, verified)?;
+    state::failpoint::hit("save:after-refs");
+    if verified {
+        verify::satisfied(context)?;
+    }
+    Ok(Saved {
+        version: 1,
+        id: Some(id),
+        parent: Some(parent_id),
+        tree: seen.tree_id,
+        base: shadow.name.base,
+        r#ref: shadow.name.to_ref(),
+        created: true,
+        contributor: options.origin.contributor,
+        session: options.origin.session.clone(),
+        turn: options.origin.turn,
+        paths: changes.into_iter().map(|change| SavedPath { path: change.path, status: change.status }).collect(),
+        skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
+        verified,
+        reset: false,
+        duration_ms: milliseconds(start.elapsed()),
+    })
+}
+
+/// Returns the side commit of the last checkpoint, if it says the very same.
+fn last_side_with(repo: &Repo, shadow: &Shadow, tree_id: ObjectId) -> Result<Option<ObjectId>> {
+    match shadow.tip.as_ref().and_then(|tip| tip.side_id) {
+        Some(id) if repo.tree_of_commit(id)? == tree_id => Ok(Some(id)),
+        _ => Ok(None),
+    }
+}
+
+/// The shadow is ours alone while the lock is held, so only the verified mark can be moved by others meanwhile.
+fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Result<()> {
+    const ATTEMPTS: u32 = 5;
+    let mut attempt = 0;
+    loop {
+        let mut updates =
+            vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.tip.as_ref().map(|tip| tip.id), new: Some(id) }];
+        if verified {
+            let name = refname::verified_ref(repo.worktree_id());
+            updates.push(RefUpdate { old: repo.find_ref(&name)?, name, new: Some(id) });
+        }
+        attempt += 1;
+        match repo.update_refs(&updates) {
+            Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {
+                std::thread::sleep(Duration::from_millis(10 << attempt));
+            }
+            other => return other,
+        }
+    }
+}
+
+fn subject_and_body<'m>(message: Option<&'m str>, changes: &[Change]) -> (String, &'m str) {
+    if let Some((subject, body)) =
+        message.map(|text| text.trim_start().split_once('\n').unwrap_or((text.trim_start(), "")))
+        && !subject.trim().is_empty()
+    {
+        return (subject.trim().to_owned(), body);
+    }
+    let name = |change: &Change| path_text::printable(change.path.as_bstr());
+    let subject = match changes {
+        [] => "no change".to_owned(),
+        [one] => name(one),
+        [one, two] => format!("{} and {}", name(one), name(two)),
+        [one, rest @ ..] => format!("{} and {} more paths", name(one), rest.len()),
+    };
+    (subject, "")
+}
