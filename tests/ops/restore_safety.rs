@@ -253,7 +253,9 @@ fn special_files_stay_and_are_in_the_way() {
     stage.write("pipe", "one\n");
     let a = stage.save();
     stage.remove("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(stage.world.repo().join("pipe")).status().expect("runs").success());
+    assert!(
+        std::process::Command::new("mkfifo").arg(stage.world.repo().join("pipe")).status().expect("runs").success()
+    );
     let restored = stage.restore(a);
     assert!(restored.written.is_empty() && restored.deleted.is_empty(), "{restored:?}");
     assert_eq!(stage.disk().get(&BString::from("pipe")), Some(&Node::Special));
@@ -435,10 +437,11 @@ fn a_sparse_checkout_is_not_filled() {
     stage.world.git(&["sparse-checkout", "set", "in"]);
     assert!(!stage.exists("out"));
     let context = Context::open(&stage.world.repo()).expect("opens");
-    let restored =
-        restore(&context, &Options { target: a.to_string(), ..Options::default() }).expect("restored");
+    let restored = restore(&context, &Options { target: a.to_string(), ..Options::default() }).expect("restored");
     assert!(restored.written.contains(&"in/f".into()));
-    assert!(restored.kept.iter().any(|left| left.path == "out/f" && left.why.to_string() == "outside the sparse checkout"));
+    assert!(
+        restored.kept.iter().any(|left| left.path == "out/f" && left.why.to_string() == "outside the sparse checkout")
+    );
     assert!(!stage.exists("out/f"), "{restored:?}");
 }
 

@@ -19,7 +19,7 @@ use crate::{
         verdict::{Verdict, Why},
     },
     ops::Context,
-    state::journal::Journal,
+    state::journal::{Journal, Progress},
 };
 
 /// How to undo.
@@ -92,6 +92,10 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
     };
     if options.dry_run {
         return work.preview();
+    }
+    if plan.groups.is_empty() && staging.is_none() && directories.is_empty() && journal.progress == Progress::Done {
+        // Nothing is undone, so this is not what the next undo takes back: `--all` still finds the restore.
+        return Ok(Restored { dry_run: false, ..work.preview()? });
     }
     work.sweep(journal)?;
     let restored = work.execute(&before)?;
