@@ -21,7 +21,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let context = call.context()?;
+        let context = call.writing_context()?;
         let since = self.since.as_deref().map(list::moment_of).transpose()?;
         if !self.follow {
             call.start_pager(&context)?;
@@ -53,7 +53,11 @@ fn line(event: &Value, call: &Call) -> String {
         Ok(moment) if call.out.is_terminal() => date::relative(moment, date::now()),
         _ => time,
     };
-    let fields = event.as_object().into_iter().flatten().filter(|(key, value)| !COMMON.contains(&key.as_str()) && !value.is_null());
+    let fields = event
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, value)| !COMMON.contains(&key.as_str()) && !value.is_null());
     let fields: Vec<String> = fields.map(|(key, value)| format!("{}={}", printable(key), word(value))).collect();
     let name = call.out.paint(phrase::BOLD, &format!("{:<10}", text("event")));
     format!("{time:<14}  {name}  {}  {}", text("worktree"), fields.join(" "))
@@ -62,7 +66,9 @@ fn line(event: &Value, call: &Call) -> String {
 /// Returns `value` as a word: ids abbreviated, text in quotes if it has blanks.
 fn word(value: &Value) -> String {
     match value {
-        Value::String(text) if text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => phrase::short(text),
+        Value::String(text) if text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            phrase::short(text)
+        }
         Value::String(text) if text.contains(' ') => format!("'{}'", printable(text)),
         Value::String(text) => printable(text),
         other => printable(other.to_string()),

@@ -9,17 +9,23 @@ mod config;
 mod date;
 mod diff;
 mod environment;
+mod events;
 mod external;
 mod interrupt;
 mod list;
 mod man;
 mod output;
 mod phrase;
+mod prune;
+mod reset;
+mod restore;
 mod save;
 mod settings;
 mod show;
 mod status;
+mod undo;
 mod usage;
+mod verify;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -85,6 +91,12 @@ enum Command {
     List(list::List),
     Show(show::Show),
     Diff(diff::Diff),
+    Restore(restore::Restore),
+    Undo(undo::Undo),
+    Reset(reset::Reset),
+    Verify(verify::Verify),
+    Events(events::Events),
+    Prune(prune::Prune),
     Config(config::Config),
     Completions(completions::Completions),
     Man(man::Man),
@@ -98,6 +110,12 @@ impl Command {
             Self::List(command) => command.run(call),
             Self::Show(command) => command.run(call),
             Self::Diff(command) => command.run(call),
+            Self::Restore(command) => command.run(call),
+            Self::Undo(command) => command.run(call),
+            Self::Reset(command) => command.run(call),
+            Self::Verify(command) => command.run(call),
+            Self::Events(command) => command.run(call),
+            Self::Prune(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Config(command) => command.run(call),
             Self::Man(command) => command.run(call),

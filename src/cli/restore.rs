@@ -51,6 +51,11 @@ pub(super) struct Format {
     nul: bool,
 }
 
+/// What a restore says it has done.
+const RESTORED: &str = "restored";
+/// What an undo says it has done.
+pub(super) const UNDONE: &str = "brought back";
+
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
@@ -64,7 +69,7 @@ impl Restore {
             force: self.force,
         };
         let restored = restore::restore(&context, &options)?;
-        self.format.print(&restored, "restored", call)
+        self.format.print(&restored, RESTORED, call)
     }
 }
 
@@ -111,27 +116,39 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
             call.out.note(&format!("{word}  {}", printable(path)))?;
         }
     }
+    for skipped in &restored.skipped {
+        call.out
+            .note(&format!("skipped  {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size)))?;
+    }
     for left in &restored.kept {
-        call.out.note(&format!("kept     {} ({})", printable(&left.path), printable(&left.why)))?;
+        call.out.note(&format!("kept     {} ({})", printable(&left.path), left.why))?;
     }
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
-        call.out.line(&format!("{word} {} ({})", printable(&left.path), printable(&left.why)))?;
+        call.out.line(&format!("{word} {} ({})", printable(&left.path), left.why))?;
     }
+    print_sum(restored, verb, call)
+}
+
+/// The last line, and what to type next.
+fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let changed = restored.written.len() + restored.deleted.len();
-    let target = call.out.paint(phrase::ID, &phrase::short(&restored.target));
+    let id = phrase::short(&restored.target);
+    let target = call.out.paint(phrase::ID, &id);
     if changed == 0 && restored.kept.is_empty() && restored.conflicts.is_empty() {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
     if restored.dry_run {
         return Ok(());
     }
-    call.out.note(&format!("{verb} {target} ({})", phrase::count(changed, "path")))?;
+    call.out.note(&format!("{verb} {} from {target}", phrase::count(changed, "path")))?;
     if !restored.kept.is_empty() {
-        call.out.hint("'--all' restores the kept paths too");
+        let command = if verb == UNDONE { "undo --all".into() } else { format!("restore --all {id}") };
+        call.out.hint(&format!("'git checkpoint {command}' takes the kept paths too"));
     }
-    if let Some(id) = &restored.pre_restore {
-        call.out.hint(&format!("'git checkpoint undo' goes back to {}", phrase::short(id)));
+    match &restored.pre_restore {
+        Some(id) if changed > 0 => call.out.hint(&format!("'git checkpoint undo' goes back to {}", phrase::short(id))),
+        _ => {}
     }
     Ok(())
 }

@@ -1,6 +1,10 @@
 //! `git checkpoint undo`: reverses the last restore.
 
-use super::{Exit, call::Call, restore::Format};
+use super::{
+    Exit,
+    call::Call,
+    restore::{Format, UNDONE},
+};
 use crate::{error::Result, ops::restore};
 
 /// Reverse the last restore
@@ -23,6 +27,6 @@ impl Undo {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let restored = restore::undo(&context, &restore::UndoOptions { dry_run: self.dry_run, all: self.all })?;
-        self.format.print(&restored, "went back to", call)
+        self.format.print(&restored, UNDONE, call)
     }
 }

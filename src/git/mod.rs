@@ -5,6 +5,8 @@
 pub(crate) mod beneath;
 mod capture;
 pub(crate) mod chain;
+pub(crate) mod checkout;
+pub(crate) mod checkout_names;
 pub(crate) mod commit;
 pub mod diff;
 pub(crate) mod diff_attributes;
@@ -28,7 +30,7 @@ pub(crate) mod side;
 pub(crate) mod snapshot;
 pub(crate) mod stat_cache;
 pub(crate) mod untracked;
-mod user_index;
+pub(crate) mod user_index;
 mod weight;
 
 use std::path::{Path, PathBuf};

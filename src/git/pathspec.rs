@@ -36,7 +36,10 @@ impl Repo {
                 pattern
                     .normalize(&prefix, &self.root)
                     .context(Kind::User, || format!("pathspec '{text}' is outside the worktree"))?;
-                Ok(pattern.to_bstring())
+                let spec = pattern.to_bstring();
+                // Empty magic, which only a path that begins with a colon needs, would puzzle people in messages.
+                let plain = spec.strip_prefix(b":()").filter(|path| !path.is_empty() && !path.starts_with(b":"));
+                Ok(plain.map_or_else(|| spec.clone(), BString::from))
             })
             .collect()
     }

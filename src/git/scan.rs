@@ -12,7 +12,10 @@ use std::{
 use bstr::{BStr, BString, ByteSlice as _};
 use rustix::fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags};
 
-use super::stat_cache::{Stat, StatCache};
+use super::{
+    checkout_names::is_temporary_name,
+    stat_cache::{Stat, StatCache},
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::change::Mode,
@@ -212,6 +215,9 @@ fn visit(cache: &StatCache, task: Task, found: &mut Scan, new_tasks: &mut Vec<Ta
             if !path.is_empty() {
                 found.git_directories.push(path[..path.len() - 1].into());
             }
+            continue;
+        }
+        if is_temporary_name(name) {
             continue;
         }
         let mut entry = Item { name, kind: item.file_type(), fd: &fd, path: path.as_bstr() };

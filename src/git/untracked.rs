@@ -7,6 +7,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags};
 
 use super::{
     Repo, beneath,
+    checkout_names::is_temporary_name,
     ignore::Excludes,
     scan::{Candidate, Scan, Unknown, mode_of},
     stat_cache::{Stat, StatCache},
@@ -197,6 +198,7 @@ impl Collector<'_, '_> {
             };
             match item.file_name().to_bytes() {
                 b"." | b".." => {}
+                name if is_temporary_name(name) => {}
                 b".git" => {
                     contents.nested.push(path);
                     return Ok(());

@@ -10,6 +10,8 @@ pub mod line_diff;
 pub mod manifest;
 pub mod moment;
 pub mod path_text;
+pub mod plan;
 pub mod refname;
 pub mod selector;
 pub mod trailer;
+pub mod verdict;

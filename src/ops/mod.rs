@@ -6,6 +6,7 @@ pub mod history;
 pub mod lookup;
 pub mod prune;
 pub mod reset;
+pub mod restore;
 pub mod save;
 pub mod status;
 pub mod verify;

@@ -2,6 +2,7 @@
 
 pub mod events;
 pub(crate) mod failpoint;
+pub mod journal;
 pub mod lock;
 
 use std::{

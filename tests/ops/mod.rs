@@ -6,5 +6,7 @@ mod history;
 mod lookup;
 mod prune;
 mod reset;
+mod restore;
+mod restore_safety;
 mod trees;
 mod verify;

@@ -3,6 +3,8 @@
 set -u
 
 clock=$START_SECONDS
+# 'git status' must not refresh the index behind the check's back.
+export GIT_OPTIONAL_LOCKS=0
 
 # run <command>...: shows the command, what it prints, and its exit code if it is not 0.
 run() {

@@ -1,0 +1,83 @@
+//! `git checkpoint prune`: drops shadows of the archive that are old, too many or too large.
+
+use super::{Exit, call::Call, date, phrase};
+use crate::{
+    config::{self, ByteSize},
+    error::{Error, Result},
+    ops::prune::{self, Pruned, Why},
+};
+
+/// Drop shadows in the archive that are old or too many
+///
+/// Live shadows and verified checkpoints are never dropped. Without an option, the settings archive.keep-days,
+/// archive.keep-count and archive.max-size decide.
+#[derive(clap::Args, Debug)]
+pub(super) struct Prune {
+    /// Drop what was set aside longer ago, for example 30d or '2 weeks'
+    #[arg(long, value_name = "span")]
+    older_than: Option<String>,
+    /// Keep at most this many, the newest
+    #[arg(long, value_name = "number")]
+    keep: Option<usize>,
+    /// Drop the oldest until the rest takes at most this much, for example '500 MiB'
+    #[arg(long, value_name = "size")]
+    max_size: Option<String>,
+    /// Say what would be dropped, and drop nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Prune {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let options = prune::Options {
+            older_than: self.older_than.as_deref().map(span_of).transpose()?,
+            keep: self.keep,
+            max_size: self.max_size.as_deref().map(size_of).transpose()?,
+            dry_run: self.dry_run,
+        };
+        let context = call.writing_context()?;
+        let pruned = prune::prune(&context, &options)?;
+        if self.json {
+            call.out.json(&pruned)?;
+        } else {
+            print(&pruned, call)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn span_of(text: &str) -> Result<i64> {
+    let of_setting = || config::parse_duration(text).and_then(|span| i64::try_from(span.as_secs()).ok());
+    date::parse_span(text).or_else(of_setting).ok_or_else(|| {
+        Error::user(format!("'{text}' is not a span of time")).with_hint("for example '30d' or '2 weeks'")
+    })
+}
+
+fn size_of(text: &str) -> Result<u64> {
+    let size: std::result::Result<ByteSize, ()> = text.parse();
+    size.map(ByteSize::bytes)
+        .map_err(|()| Error::user(format!("'{text}' is not a size")).with_hint("for example '500 MiB' or '2g'"))
+}
+
+fn print(pruned: &Pruned, call: &mut Call) -> Result<()> {
+    let verb = if pruned.dry_run { "would drop" } else { "dropped" };
+    for shadow in &pruned.dropped {
+        let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
+        let why = match shadow.why {
+            Why::Age => "too old",
+            Why::Count => "too many",
+            Why::Size => "too large",
+        };
+        let line = format!("{verb} {tip}, set aside {} ({why})", shadow.archived);
+        if pruned.dry_run { call.out.line(&line)? } else { call.out.note(&line)? }
+    }
+    let held = match pruned.bytes {
+        Some(bytes) if bytes > 0 => format!(", which held {}", phrase::size(bytes)),
+        _ => String::new(),
+    };
+    let count = phrase::count(pruned.dropped.len(), "shadow");
+    call.out.note(&format!("{verb} {count}{held}; {} stay in the archive", pruned.kept))
+}

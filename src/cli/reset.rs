@@ -1,0 +1,105 @@
+//! `git checkpoint reset`: sets the shadow aside, lists what was set aside, brings it back.
+
+use super::{Exit, call::Call, date, output::printable, phrase};
+use crate::{
+    error::Result,
+    ops::{
+        Context,
+        reset::{self, Archived, ResetDone},
+    },
+};
+
+/// Set the shadow aside and begin afresh
+///
+/// Moves the checkpoints of this worktree on HEAD to the archive; the next save begins anew at the base. No file is
+/// touched, and nothing is lost.
+#[derive(clap::Args, Debug)]
+pub(super) struct Reset {
+    /// Give up the claim of this session only
+    #[arg(long, value_name = "id", conflicts_with_all = ["list", "restore_archived"])]
+    session: Option<String>,
+    /// Even while a session is active
+    #[arg(long, conflicts_with_all = ["list", "restore_archived"])]
+    force: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long, conflicts_with_all = ["list", "restore_archived"])]
+    dry_run: bool,
+    /// List the shadows in the archive
+    #[arg(long, conflicts_with = "restore_archived")]
+    list: bool,
+    /// Make the archived shadow that holds <id> live again
+    #[arg(long, value_name = "id")]
+    restore_archived: Option<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--list --json` prints.
+#[derive(serde::Serialize)]
+struct Archive {
+    version: u32,
+    archived: Vec<Archived>,
+}
+
+impl Reset {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        if self.list {
+            let context = call.context()?;
+            return self.list(&context, call);
+        }
+        let context = call.writing_context()?;
+        if let Some(id) = &self.restore_archived {
+            let done = reset::restore_archived(&context, id)?;
+            return self.report("brought back", &done, call);
+        }
+        let options = reset::Options { session: self.session.clone(), force: self.force, dry_run: self.dry_run };
+        let done = reset::reset(&context, &options)?;
+        let verb = if done.dry_run { "would set aside" } else { "set aside" };
+        self.report(verb, &done, call)?;
+        if !self.json && !done.dry_run {
+            call.out.hint(&format!(
+                "'git checkpoint reset --restore-archived {}' brings them back",
+                phrase::short(&done.tip)
+            ));
+        }
+        Ok(Exit::Done)
+    }
+
+    fn report(&self, verb: &str, done: &ResetDone, call: &mut Call) -> Result<Exit> {
+        if self.json {
+            call.out.json(done)?;
+        } else {
+            let tip = call.out.paint(phrase::ID, &phrase::short(&done.tip));
+            let count = phrase::count(done.checkpoints, "checkpoint");
+            call.out.note(&format!("{verb} {count}, the latest {tip}"))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn list(&self, context: &Context, call: &mut Call) -> Result<Exit> {
+        let archived = reset::list_archived(context)?;
+        if self.json {
+            call.out.json(&Archive { version: 1, archived })?;
+            return Ok(Exit::Done);
+        }
+        call.start_pager(context)?;
+        let now = date::now();
+        for shadow in archived {
+            let tip = call.out.paint(phrase::ID, &phrase::short(&shadow.tip));
+            let date = if call.out.is_terminal() {
+                format!("{:<14}", date::relative(shadow.seconds, now))
+            } else {
+                shadow.archived
+            };
+            let date = call.out.paint(phrase::DIM, &date);
+            let count = phrase::count(shadow.checkpoints, "checkpoint");
+            call.out.line(&format!(
+                "{tip}  {date}  {}  {count:<14}  {}",
+                printable(&shadow.worktree),
+                printable(&shadow.subject)
+            ))?;
+        }
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,172 @@
+//! Whether a path may be changed by a restore, and why not.
+
+use std::fmt;
+
+use bstr::BString;
+
+use super::{change::Mode, plan::Step};
+
+/// Why a path is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A human changed it after the checkpoint.
+    Human,
+    /// Another session changed it after the checkpoint.
+    Session(String),
+    /// An agent of unknown session changed it after the checkpoint.
+    Agent,
+    /// It changed after the checkpoint, by whom is not known.
+    Unknown,
+    /// It changed after the restore that is being undone.
+    Since,
+    /// The ignore rules of then or now cover it.
+    Ignored,
+    /// It is not in a checkpoint, so it could not be brought back.
+    Skipped,
+    /// Something that is not part of the plan has its place.
+    InTheWay,
+    /// It is not as it was when the restore began.
+    UnderWay,
+    /// It belongs to a repository inside the worktree.
+    InNested,
+    /// It is a submodule or another repository.
+    Nested,
+    /// A directory on the way to it is a symbolic link.
+    BelowLink,
+    /// Its directory is not checked out.
+    Sparse,
+    /// Git does not allow such a path.
+    Invalid,
+    /// The operating system does not let us.
+    Denied,
+    /// Its conversion failed.
+    Unconvertible,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Session(id) => return write!(f, "changed by session '{id}'"),
+            Self::Human => "changed by a human since",
+            Self::Agent => "changed by another agent since",
+            Self::Unknown => "changed since, by whom is not known",
+            Self::Since => "changed since the restore",
+            Self::Ignored => "ignored",
+            Self::Skipped => "skipped",
+            Self::InTheWay => "in the way",
+            Self::UnderWay => "changed under way",
+            Self::InNested => "inside a nested repository",
+            Self::Nested => "a nested repository",
+            Self::BelowLink => "below a symbolic link",
+            Self::Sparse => "outside the sparse checkout",
+            Self::Invalid => "invalid name",
+            Self::Denied => "permission denied",
+            Self::Unconvertible => "its filter failed",
+        })
+    }
+}
+
+/// A path that is left as it is, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The path.
+    pub path: BString,
+    /// Why.
+    pub why: Why,
+}
+
+/// What is known of a path beside its content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// True if git allows no such name.
+    pub is_invalid: bool,
+    /// True if it lies in a repository inside the worktree, of then or now.
+    pub is_in_nested: bool,
+    /// True if the checkpoint of then or now left it out.
+    pub is_skipped: bool,
+    /// True if sparse checkout leaves it out, and it does not exist.
+    pub is_sparse: bool,
+    /// True if the ignore rules of then or now cover it.
+    pub is_ignored: bool,
+    /// Set if somebody else changed it, and nobody asked for it by name.
+    pub foreign: Option<Why>,
+}
+
+/// What becomes of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be taken.
+    Go,
+    /// It is not ours to take.
+    Keep(Why),
+    /// It was to be taken, and cannot be.
+    Refuse(Why),
+}
+
+/// Returns what becomes of `step`, as far as `facts` tell.
+pub fn decide(step: &Step, facts: &Facts) -> Verdict {
+    if facts.is_invalid {
+        return Verdict::Refuse(Why::Invalid);
+    }
+    let is_delete = step.after.is_none();
+    let rules = [
+        (step.modes().any(|mode| mode == Mode::Gitlink), Why::Nested),
+        (facts.is_in_nested, Why::InNested),
+        (facts.is_skipped, Why::Skipped),
+        (facts.is_sparse, Why::Sparse),
+        // A write over an ignored file is refused later, if there is one: its bytes are in no checkpoint.
+        (is_delete && facts.is_ignored, Why::Ignored),
+    ];
+    let rule = rules.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why);
+    rule.or_else(|| facts.foreign.clone()).map_or(Verdict::Go, Verdict::Keep)
+}
+
+#[cfg(test)]
+mod tests {
+    use gix::ObjectId;
+
+    use super::*;
+    use crate::model::{change::Leaf, plan::Content};
+
+    fn content(byte: u8, mode: Mode) -> Content {
+        Content { leaf: Leaf { id: ObjectId::from_bytes_or_panic(&[byte; 20]), mode }, raw: None }
+    }
+
+    fn step(path: &str, before: u8, after: u8) -> Step {
+        let side = |byte| (byte != 0).then(|| content(byte, Mode::File));
+        Step { path: path.into(), before: side(before), after: side(after) }
+    }
+
+    fn moded(path: &str, before: Option<Mode>, after: Option<Mode>) -> Step {
+        let side = |mode: Option<Mode>| mode.map(|mode| content(1, mode));
+        Step { path: path.into(), before: side(before), after: side(after) }
+    }
+
+    const NOTHING: Facts = Facts {
+        is_invalid: false,
+        is_in_nested: false,
+        is_skipped: false,
+        is_sparse: false,
+        is_ignored: false,
+        foreign: None,
+    };
+
+    #[rstest::rstest]
+    #[case::plain_write(step("f", 1, 2), NOTHING, Verdict::Go)]
+    #[case::plain_delete(step("f", 1, 0), NOTHING, Verdict::Go)]
+    #[case::invalid_beats_all(step("f", 1, 2), Facts { is_invalid: true, is_skipped: true, ..NOTHING }, Verdict::Refuse(Why::Invalid))]
+    #[case::ignored_delete(step("f", 1, 0), Facts { is_ignored: true, ..NOTHING }, Verdict::Keep(Why::Ignored))]
+    #[case::ignored_write(step("f", 1, 2), Facts { is_ignored: true, ..NOTHING }, Verdict::Go)]
+    #[case::skipped(step("f", 0, 2), Facts { is_skipped: true, ..NOTHING }, Verdict::Keep(Why::Skipped))]
+    #[case::skipped_delete(step("f", 1, 0), Facts { is_skipped: true, ..NOTHING }, Verdict::Keep(Why::Skipped))]
+    #[case::nested(step("n/f", 1, 0), Facts { is_in_nested: true, ..NOTHING }, Verdict::Keep(Why::InNested))]
+    #[case::gitlink(moded("n", None, Some(Mode::Gitlink)), NOTHING, Verdict::Keep(Why::Nested))]
+    #[case::gitlink_gone(moded("n", Some(Mode::Gitlink), None), NOTHING, Verdict::Keep(Why::Nested))]
+    #[case::gitlink_to_file(moded("n", Some(Mode::Gitlink), Some(Mode::File)), NOTHING, Verdict::Keep(Why::Nested))]
+    #[case::sparse(step("f", 1, 2), Facts { is_sparse: true, ..NOTHING }, Verdict::Keep(Why::Sparse))]
+    #[case::human(step("f", 1, 2), Facts { foreign: Some(Why::Human), ..NOTHING }, Verdict::Keep(Why::Human))]
+    #[case::safety_before_scope(step("f", 1, 0), Facts { is_ignored: true, foreign: Some(Why::Human), ..NOTHING }, Verdict::Keep(Why::Ignored))]
+    fn decides(#[case] step: Step, #[case] facts: Facts, #[case] expected: Verdict) {
+        assert_eq!(decide(&step, &facts), expected);
+    }
+}

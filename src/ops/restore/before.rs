@@ -1,0 +1,166 @@
+//! The state before a restore: locked and saved, or for a dry run only looked at.
+
+use std::collections::BTreeSet;
+
+use bstr::BString;
+use gix::ObjectId;
+
+use super::{scope::RESTORE_TOOL, snapshot::Snapshot};
+use crate::{
+    error::{Error, Kind, Result},
+    git::{Repo, side::tree_of_blobs, snapshot::full_pass, stat_cache::StatCache, user_index::IndexIdentity},
+    model::{
+        checkpoint::Origin,
+        refname::{Base, ShadowName},
+    },
+    ops::{Context, save},
+    state::{
+        self,
+        journal::{Journal, Progress},
+        lock::Lock,
+    },
+};
+
+/// How the state before is to be taken.
+pub(super) struct Request {
+    /// The first line of the checkpoint's message.
+    pub(super) subject: String,
+    /// Take no checkpoint.
+    pub(super) is_dry: bool,
+    /// What is staged must be in it exactly.
+    pub(super) keeps_index: bool,
+    /// Even in a protected directory.
+    pub(super) force: bool,
+    /// Even if an earlier restore was interrupted.
+    pub(super) after_crash: bool,
+}
+
+/// The worktree as it is, with the lock that keeps other operations of ours away.
+pub(super) struct Before {
+    lock: Lock,
+    pub(super) snapshot: Snapshot,
+    /// The checkpoint that holds it; none in a dry run.
+    pub(super) checkpoint_id: Option<ObjectId>,
+    /// What every path was when it was saved.
+    pub(super) cache: Option<StatCache>,
+    /// The paths that differ from the last checkpoint, in a dry run.
+    pub(super) unsaved: BTreeSet<BString>,
+    /// What the last restore has left.
+    pub(super) journal: Option<Journal>,
+    index: IndexIdentity,
+    /// Holds what a dry run has found, and must not write.
+    memory: Option<Repo>,
+}
+
+impl Before {
+    /// Takes the lock and saves everything, unless `request` says otherwise.
+    pub(super) fn take(context: &Context, request: &Request) -> Result<Self> {
+        save::refuse_protected(context, request.force)?;
+        let lock = save::lock(context)?;
+        let journal = Journal::read(context.repo.git_dir())?;
+        if !request.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
+            return Err(Error::refused("an earlier restore was interrupted").with_hint(
+                "'git checkpoint restore --continue' goes on with it, 'git checkpoint undo' takes it back",
+            ));
+        }
+        if request.is_dry {
+            return Self::look(context, lock, journal);
+        }
+        let index = context.repo.user_index_identity();
+        let options = save::Options {
+            message: Some(request.subject.clone()),
+            exact_index: request.keeps_index,
+            must_exist: true,
+            force: request.force,
+            ..save::Options::default()
+        };
+        let taken = save::save_under_lock(context, &options, &lock)?;
+        let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
+        let mut snapshot = Snapshot::read(&context.repo, id)?;
+        // A checkpoint that holds this state already may be older than what has been left out since.
+        snapshot.manifest = taken.side.manifest;
+        let cache = taken.cache;
+        Ok(Self {
+            lock,
+            snapshot,
+            checkpoint_id: Some(id),
+            cache,
+            unsaved: BTreeSet::new(),
+            journal,
+            index,
+            memory: None,
+        })
+    }
+
+    /// Takes the lock and what the interrupted restore has saved.
+    pub(super) fn interrupted(context: &Context) -> Result<Self> {
+        let lock = save::lock(context)?;
+        let journal = Journal::read(context.repo.git_dir())?.filter(|it| it.progress == Progress::Applying);
+        let journal = journal.ok_or_else(|| {
+            Error::user("no restore was interrupted").with_hint("'git checkpoint undo' takes the last one back")
+        })?;
+        let snapshot = Snapshot::read(&context.repo, journal.pre_restore)?;
+        let index = context.repo.user_index_identity();
+        let checkpoint_id = Some(journal.pre_restore);
+        let unsaved = BTreeSet::new();
+        Ok(Self { lock, snapshot, checkpoint_id, cache: None, unsaved, journal: Some(journal), index, memory: None })
+    }
+
+    /// Looks at the worktree without writing anything.
+    fn look(context: &Context, lock: Lock, journal: Option<Journal>) -> Result<Self> {
+        let memory = context.repo.with_object_memory();
+        let head = memory.head()?.id;
+        let name = ShadowName { base: Base::of_head(head), worktree: memory.worktree_id().to_owned() };
+        let last = memory.find_ref(&name.to_ref())?.or(head);
+        let mut snapshot = match last {
+            Some(id) => Snapshot::read(&memory, id)?,
+            None => Snapshot::nothing(&memory),
+        };
+        let index = memory.user_index_identity();
+        let cache_path = state::directory(memory.git_dir()).join("index");
+        let cache = StatCache::load(&cache_path, memory.object_hash());
+        let (now, mut objects) = full_pass(&memory, &save::limits(context), cache.as_ref(), true)?;
+        let raw_tree = tree_of_blobs(&memory, now.raw_paths(), &mut objects)?;
+        drop(objects);
+        let (saved_tree, saved_raw) = (snapshot.tree_id, snapshot.raw_tree(&memory));
+        snapshot.hold(now.tree_id, raw_tree, now.index_tree_id, now.manifest);
+        let changes = memory.diff_trees(saved_tree, snapshot.tree_id)?;
+        let raw_changes = memory.diff_trees(saved_raw, snapshot.raw_tree(&memory))?;
+        let unsaved = changes.into_iter().chain(raw_changes).map(|change| change.path).collect();
+        let (checkpoint_id, cache) = (None, Some(now.cache));
+        Ok(Self { lock, snapshot, checkpoint_id, cache, unsaved, journal, index, memory: Some(memory) })
+    }
+
+    /// Returns the repository in which all objects of this state can be read.
+    pub(super) fn repo<'a>(&'a self, context: &'a Context) -> &'a Repo {
+        self.memory.as_ref().unwrap_or(&context.repo)
+    }
+
+    /// Makes sure that the user's index still is the one that was saved.
+    pub(super) fn check_index(&self, repo: &Repo) -> Result<()> {
+        if repo.user_index_identity() == self.index {
+            Ok(())
+        } else {
+            Err(Error::new(Kind::Race, "the index changed under way"))
+        }
+    }
+
+    /// Takes a checkpoint of what the restore in `journal` has changed, so that later ones know where it comes from.
+    pub(super) fn save_after(&self, context: &Context, journal: &Journal, target: &Snapshot) {
+        if journal.steps.is_empty() {
+            return;
+        }
+        let short = journal.target.to_hex_with_len(10);
+        let origin = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
+        let options = save::Options {
+            message: Some(format!("restore {short}")),
+            origin: Origin { note: None, tool: Some(format!("{RESTORE_TOOL}{}", journal.target)), ..origin },
+            paths: Some(journal.steps.iter().map(|step| step.path.clone()).collect()),
+            ..save::Options::default()
+        };
+        if let Err(error) = save::save_under_lock(context, &options, &self.lock) {
+            // The restore is done; the next save takes it up, only as somebody's change.
+            tracing::warn!(%error, "no checkpoint after the restore");
+        }
+    }
+}

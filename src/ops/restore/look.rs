@@ -1,0 +1,202 @@
+//! What is at the paths of a plan, compared byte for byte with what the plan saw.
+
+use std::collections::BTreeSet;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{ObjectId, objs::Kind as ObjectKind};
+use rustix::fs::{FileType, Stat};
+
+use crate::{
+    error::Result,
+    git::{
+        Repo,
+        checkout::{Checkout, Outcome, Stop},
+        checkout_names::is_valid_path,
+        filter::Filters,
+        new_objects::id_of,
+        stat_cache::{self, StatCache},
+    },
+    model::{
+        change::Mode,
+        plan::{Content, Step, is_below},
+        verdict::Why,
+    },
+};
+
+/// Which side of a step a content belongs to: its conversion follows the attributes of that side's tree.
+#[derive(Clone, Copy)]
+pub(super) enum Side {
+    Before,
+    After,
+}
+
+/// What a step finds at its path.
+pub(super) enum Found {
+    /// What the plan saw.
+    AsBefore(Option<Stat>),
+    /// What the step would make of it.
+    AsAfter,
+}
+
+/// The worktree, and what is needed to compare it with checkpoints.
+pub(super) struct Site<'a> {
+    repo: &'a Repo,
+    pub(super) checkout: Checkout,
+    before: Filters<'a>,
+    after: Filters<'a>,
+    cache: Option<&'a StatCache>,
+    /// Directories without files, of which the checkpoint before the restore knows.
+    empty_directories: BTreeSet<BString>,
+    pub(super) has_links: bool,
+    has_modes: bool,
+}
+
+impl<'a> Site<'a> {
+    /// Returns the worktree on the way from the first tree to the second, in `steps`. `cache` tells what files were when they
+    /// were last captured.
+    pub(super) fn new(
+        repo: &'a Repo,
+        nonce: &str,
+        (before, after): (ObjectId, ObjectId),
+        steps: &[Step],
+        cache: Option<&'a StatCache>,
+        empty_directories: &[BString],
+    ) -> Result<Self> {
+        let paths: Vec<BString> = steps.iter().map(|step| step.path.clone()).collect();
+        Ok(Self {
+            repo,
+            checkout: Checkout::open(repo.worktree_root(), nonce)?,
+            before: Filters::for_tree(repo, before, &paths)?,
+            after: Filters::for_tree(repo, after, &paths)?,
+            cache,
+            empty_directories: empty_directories.iter().cloned().collect(),
+            has_links: repo.config_bool("core.symlinks").unwrap_or(true),
+            has_modes: repo.config_bool("core.fileMode").unwrap_or(true),
+        })
+    }
+
+    /// Returns the directories to remove, deepest first, for the file `path` to have room.
+    ///
+    /// All there is in them must be among `clears`, or known to be empty: else it would be lost.
+    pub(super) fn room(&mut self, path: &BStr, clears: &[Step]) -> Outcome<Vec<BString>> {
+        let (files, directories) = self.checkout.list(path)?;
+        let cleared: BTreeSet<&BString> = clears.iter().map(|step| &step.path).collect();
+        let is_known = |directory: &BString| {
+            let is_inside = |path: &BString| is_below(path.as_bstr(), directory.as_bstr());
+            self.empty_directories.contains(directory)
+                || cleared.iter().any(|path| is_inside(path))
+                || self.empty_directories.iter().any(is_inside)
+        };
+        if files.iter().all(|file| cleared.contains(file)) && directories.iter().all(is_known) {
+            Ok(directories)
+        } else {
+            Err(Stop::Left(Why::InTheWay))
+        }
+    }
+
+    /// Looks whether `step` finds what it expects, or nothing left to do.
+    pub(super) fn look(&mut self, step: &Step, is_swap: bool) -> Outcome<Found> {
+        let path = step.path.as_bstr();
+        let is_link = step.after.is_some_and(|content| content.leaf.mode == Mode::Link);
+        if !is_valid_path(path, is_link) {
+            return Err(Stop::Left(Why::Invalid));
+        }
+        let Some(stat) = self.checkout.stat(path)? else {
+            return match (step.before, step.after) {
+                (None, _) => Ok(Found::AsBefore(None)),
+                (Some(_), None) => Ok(Found::AsAfter),
+                (Some(_), Some(_)) => Err(Stop::Left(Why::UnderWay)),
+            };
+        };
+        if is_dir(&stat) {
+            return match step.after {
+                // The directory that was to follow the file is there already.
+                None if is_swap => Ok(Found::AsAfter),
+                _ => Err(Stop::Left(Why::InTheWay)),
+            };
+        }
+        if let Some(before) = step.before {
+            if self.holds(path, &stat, before, Side::Before)? {
+                return Ok(Found::AsBefore(Some(stat)));
+            }
+        }
+        if let Some(after) = step.after {
+            if self.holds(path, &stat, after, Side::After)? {
+                return Ok(Found::AsAfter);
+            }
+        }
+        Err(Stop::Left(if step.before.is_some() { Why::UnderWay } else { Why::InTheWay }))
+    }
+
+    /// Returns true if the file `path`, of which `stat` tells, is exactly `content`.
+    fn holds(&mut self, path: &BStr, stat: &Stat, content: Content, side: Side) -> Outcome<bool> {
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let is_kind = match content.leaf.mode {
+            Mode::Link if self.has_links => kind == FileType::Symlink,
+            Mode::Link => kind == FileType::RegularFile,
+            Mode::File | Mode::Executable => {
+                let is_executable = stat.st_mode & 0o100 != 0;
+                kind == FileType::RegularFile
+                    && (!self.has_modes || is_executable == (content.leaf.mode == Mode::Executable))
+            }
+            Mode::Gitlink => false,
+        };
+        if !is_kind {
+            return Ok(false);
+        }
+        if let (Side::Before, Some(entry)) = (side, self.cache.and_then(|cache| cache.find(path))) {
+            let is_unchanged = !entry.is_racy && entry.stat == stat_cache::Stat::of(stat);
+            if is_unchanged && entry.id == content.leaf.id && entry.raw_id == content.raw {
+                return Ok(true);
+            }
+        }
+        let bytes = self.checkout.read(path, stat)?;
+        Ok(self.captured(path, &bytes, content.leaf.mode, side)? == (content.leaf.id, content.raw))
+    }
+
+    /// Returns the ids that saving `bytes` as the file `path` would give: of what git stores, and of the exact bytes if
+    /// those would not come back.
+    fn captured(&mut self, path: &BStr, bytes: &[u8], mode: Mode, side: Side) -> Result<(ObjectId, Option<ObjectId>)> {
+        let id_of = |data: &[u8]| id_of(ObjectKind::Blob, data, self.repo.object_hash());
+        if mode == Mode::Link {
+            return Ok((id_of(bytes)?, None));
+        }
+        let filters = match side {
+            Side::Before => &mut self.before,
+            Side::After => &mut self.after,
+        };
+        let (stored, is_raw) = match filters.to_git(path, bytes) {
+            Ok(stored) => {
+                let is_raw = filters.needs_raw(path, bytes, stored.as_deref()).unwrap_or(true);
+                (stored, is_raw)
+            }
+            Err(_) => (None, true),
+        };
+        let id = id_of(stored.as_deref().unwrap_or(bytes))?;
+        Ok((id, if is_raw { Some(id_of(bytes)?) } else { None }))
+    }
+
+    /// Returns the bytes that `content` is in the worktree.
+    pub(super) fn bytes(&mut self, path: &BStr, content: Content, side: Side) -> Outcome<Vec<u8>> {
+        let blob = self.repo.read_blob(content.raw.unwrap_or(content.leaf.id))?;
+        if content.raw.is_some() || content.leaf.mode == Mode::Link {
+            return Ok(blob);
+        }
+        let filters = match side {
+            Side::Before => &mut self.before,
+            Side::After => &mut self.after,
+        };
+        match filters.to_worktree(path, &blob) {
+            Ok(converted) => Ok(converted.unwrap_or(blob)),
+            Err(error) => {
+                tracing::warn!(%error, "not restored");
+                Err(Stop::Left(Why::Unconvertible))
+            }
+        }
+    }
+}
+
+/// Returns true if `stat` is of a directory.
+pub(super) fn is_dir(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}

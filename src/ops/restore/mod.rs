@@ -1,0 +1,345 @@
+//! Puts a checkpoint back, and takes that back.
+//!
+//! Nothing is written before the target is known to be whole and the worktree as it is has its own checkpoint; a
+//! path is changed only if it still is what that checkpoint saw; what is not in it is never deleted or overwritten.
+
+mod apply;
+mod before;
+mod look;
+mod resume;
+mod scope;
+mod snapshot;
+mod staged;
+mod undo;
+
+use std::time::Instant;
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::{Serialize, Serializer, ser::SerializeSeq as _};
+
+use crate::{
+    error::{Error, Result},
+    git::{Repo, stat_cache::StatCache},
+    model::{
+        event::Event,
+        manifest::Skipped,
+        path_text,
+        plan::{self, Plan, Step},
+        verdict::Left,
+    },
+    ops::{Context, lookup},
+    state::{
+        failpoint,
+        journal::{Journal, Progress},
+    },
+};
+use apply::{Applied, Applier};
+use before::Before;
+use look::Site;
+use scope::Scene;
+use snapshot::Snapshot;
+use staged::Staging;
+
+pub use undo::{UndoOptions, undo};
+
+/// What to restore, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What names the checkpoint; see [`lookup::resolve`].
+    pub target: String,
+    /// Limits the restore to these, relative to the worktree's root; what they name is restored whoever changed it.
+    pub pathspecs: Vec<BString>,
+    /// Restores the whole tree, whoever changed a path since.
+    pub all: bool,
+    /// Restores the staged tree too.
+    pub staged: bool,
+    /// Changes nothing, and takes no checkpoint.
+    pub dry_run: bool,
+    /// Goes on with an interrupted restore; the other options but `dry_run` do not matter then.
+    pub resume: bool,
+    /// Works in directories that are refused otherwise.
+    pub force: bool,
+}
+
+/// What was done; serializes as the JSON of `restore --json` and `undo --json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Restored {
+    /// The version of this form.
+    pub version: u32,
+    /// The checkpoint (or base commit) that was put back.
+    #[serde(serialize_with = "serialize_id")]
+    pub target: ObjectId,
+    /// The checkpoint that holds everything as it was before.
+    #[serde(serialize_with = "serialize_optional_id")]
+    pub pre_restore: Option<ObjectId>,
+    /// Paths that were written; of directories without files, with final `/`.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub written: Vec<BString>,
+    /// Paths that were deleted.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub deleted: Vec<BString>,
+    /// Paths left alone because they are not the checkpoint's to change.
+    #[serde(serialize_with = "serialize_left")]
+    pub kept: Vec<Left>,
+    /// Paths left alone because they changed under way or something is in the way.
+    #[serde(serialize_with = "serialize_left")]
+    pub conflicts: Vec<Left>,
+    /// Paths that are in no checkpoint, and were not looked at.
+    #[serde(serialize_with = "serialize_skipped")]
+    pub skipped: Vec<Skipped>,
+    /// True if all this was only looked at.
+    pub dry_run: bool,
+}
+
+/// Puts the checkpoint that `options` name back into the worktree.
+///
+/// # Errors
+/// If it does not exist or is not complete, if the worktree cannot be saved, or if an earlier restore was interrupted: nothing
+/// has changed then. If the operating system fails half-way, the journal tells how to go on or back.
+pub fn restore(context: &Context, options: &Options) -> Result<Restored> {
+    let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
+    report_failure(context, "restore", done)
+}
+
+fn report_failure(context: &Context, operation: &str, done: Result<Restored>) -> Result<Restored> {
+    if let Err(error) = &done {
+        context.emit(&Event::Error { operation: operation.into(), message: error.message().into() });
+    }
+    done
+}
+
+fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
+    let start = Instant::now();
+    let target_id = lookup::resolve(context, &options.target)?;
+    let target = Snapshot::read(&context.repo, target_id)?;
+    let before = Before::take(
+        context,
+        &before::Request {
+            subject: format!("before restore of {}", target_id.to_hex_with_len(10)),
+            is_dry: options.dry_run,
+            keeps_index: options.staged,
+            force: options.force,
+            after_crash: false,
+        },
+    )?;
+    failpoint::hit("restore:after-save");
+    let repo = before.repo(context);
+    let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
+    let steps = snapshot::differences(repo, &before.snapshot, &target)?;
+    let steps = scene.limit(steps, &options.pathspecs)?;
+    let session = target.checkpoint.as_ref().and_then(|checkpoint| checkpoint.origin.session.as_deref());
+    let session = session.filter(|_| !options.all && options.pathspecs.is_empty());
+    let candidates = scene.judge(steps, session)?;
+    let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
+    let directories = scene.directories(&options.pathspecs)?;
+    let staging = if options.staged {
+        Some(Staging::between(repo, &before.snapshot, &target, &options.pathspecs)?)
+    } else {
+        None
+    };
+    let work = Work {
+        context,
+        repo,
+        plan: &plan,
+        directories: &directories,
+        staging: staging.as_ref(),
+        pathspecs: &options.pathspecs,
+        from: &before.snapshot,
+        to: &target,
+        pre_restore: before.checkpoint_id,
+        cache: before.cache.as_ref(),
+        is_resumed: false,
+        start,
+    };
+    if options.dry_run { work.preview() } else { work.execute(&before) }
+}
+
+/// A plan with all that it takes to carry it out.
+struct Work<'a> {
+    context: &'a Context,
+    repo: &'a Repo,
+    plan: &'a Plan,
+    directories: &'a [BString],
+    staging: Option<&'a Staging>,
+    pathspecs: &'a [BString],
+    from: &'a Snapshot,
+    to: &'a Snapshot,
+    pre_restore: Option<ObjectId>,
+    cache: Option<&'a StatCache>,
+    /// True if some steps may have been taken before a crash.
+    is_resumed: bool,
+    start: Instant,
+}
+
+impl<'a> Work<'a> {
+    fn steps(&self) -> Vec<Step> {
+        self.plan.groups.iter().flat_map(plan::Group::steps).cloned().collect()
+    }
+
+    fn applier(&self, nonce: &str, steps: &[Step]) -> Result<Applier<'a>> {
+        let trees = (self.from.tree_id, self.to.tree_id);
+        let empty = &self.from.manifest.empty_directories;
+        let site = Site::new(self.repo, nonce, trees, steps, self.cache, empty)?;
+        Ok(Applier::new(site, steps).resumed(self.is_resumed))
+    }
+
+    /// Removes the temporary files that the restore of `journal` may have left.
+    fn sweep(&self, journal: &Journal) -> Result<()> {
+        if journal.progress == Progress::Applying {
+            self.applier(&journal.nonce, &journal.steps)?.sweep();
+        }
+        Ok(())
+    }
+
+    /// Removes the directories without files that the restore of `journal` has created, if they still are.
+    fn remove_directories(&self, journal: &Journal) -> Result<()> {
+        self.applier(&journal.nonce, &[])?.remove_directories(&journal.directories)
+    }
+
+    /// Looks at everything, changes nothing.
+    fn preview(&self) -> Result<Restored> {
+        let steps = self.steps();
+        let applied = self.applier(&new_nonce(), &steps)?.preview(self.plan, self.directories)?;
+        Ok(self.restored(&applied, true))
+    }
+
+    /// Carries the plan out.
+    fn execute(&self, before: &Before) -> Result<Restored> {
+        snapshot::verify(self.repo, self.to.id, self.plan)?;
+        if let Some(staging) = self.staging {
+            staging.verify(self.repo)?;
+        }
+        let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint from before"))?;
+        let journal = Journal {
+            progress: Progress::Applying,
+            target: self.to.id,
+            pre_restore,
+            nonce: new_nonce(),
+            staged: self.staging.is_some(),
+            pathspecs: self.pathspecs.to_vec(),
+            steps: self.steps(),
+            directories: self.directories.to_vec(),
+        };
+        journal.write(self.repo.git_dir())?;
+        failpoint::hit("restore:after-journal");
+        self.carry_out(journal, before)
+    }
+
+    /// Does what `journal`, which is already written, says.
+    fn carry_out(&self, mut journal: Journal, before: &Before) -> Result<Restored> {
+        self.sweep(&journal)?;
+        let mut applier = self.applier(&journal.nonce, &journal.steps)?;
+        let applied = applier.run(self.plan, self.directories).map_err(half_way)?;
+        if let Some(staging) = self.staging {
+            before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
+            failpoint::hit("restore:after-staged");
+        }
+        journal.progress = Progress::Done;
+        journal.steps.clone_from(&applied.steps);
+        journal.directories.clone_from(&applied.directories);
+        failpoint::hit("restore:before-done");
+        journal.write(self.repo.git_dir()).map_err(half_way)?;
+        failpoint::hit("restore:after-done");
+        before.save_after(self.context, &journal, self.to);
+        failpoint::hit("restore:after-checkpoint");
+        let restored = self.restored(&applied, false);
+        self.context.emit(&Event::Restore {
+            to: restored.target.to_string(),
+            written: restored.written.len(),
+            deleted: restored.deleted.len(),
+            kept: restored.kept.len(),
+            conflicts: restored.conflicts.len(),
+            duration_ms: u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        Ok(restored)
+    }
+
+    fn restored(&self, applied: &Applied, dry_run: bool) -> Restored {
+        let sorted = |mut paths: Vec<BString>| {
+            paths.sort();
+            paths
+        };
+        let all = |planned: &[Left], found: &[Left]| {
+            let mut all = [planned, found].concat();
+            all.sort_by(|a, b| a.path.cmp(&b.path));
+            all
+        };
+        let directories = applied.directories.iter().map(|path| BString::from([path.as_slice(), b"/"].concat()));
+        Restored {
+            version: 1,
+            target: self.to.id,
+            pre_restore: self.pre_restore,
+            written: sorted(applied.written.iter().cloned().chain(directories).collect()),
+            deleted: sorted(applied.deleted.clone()),
+            kept: all(&self.plan.kept, &applied.kept),
+            conflicts: all(&self.plan.conflicts, &applied.conflicts),
+            skipped: self.from.manifest.skipped.clone(),
+            dry_run,
+        }
+    }
+}
+
+fn half_way(error: Error) -> Error {
+    let message = format!("{}; the restore is not complete", error.message());
+    Error::new(error.kind(), message)
+        .with_hint("'git checkpoint restore --continue' goes on with it, 'git checkpoint undo' takes it back")
+        .with_cause(error)
+}
+
+/// Returns 16 hexadecimal digits that no other restore has.
+fn new_nonce() -> String {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    // The standard library seeds this from the operating system's randomness.
+    format!("{:016x}", std::hash::RandomState::new().build_hasher().finish())
+}
+
+fn serialize_id<S: Serializer>(id: &ObjectId, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(id)
+}
+
+fn serialize_optional_id<S: Serializer>(id: &Option<ObjectId>, serializer: S) -> Result<S::Ok, S::Error> {
+    id.map(|id| id.to_string()).serialize(serializer)
+}
+
+/// A path beside what is to be said of it.
+#[derive(Serialize)]
+struct Described<T> {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_raw: Option<String>,
+    #[serde(flatten)]
+    rest: T,
+}
+
+impl<T> Described<T> {
+    fn new(path: &BString, rest: T) -> Self {
+        Self { path: path_text::escape(path.as_bstr()), path_raw: path_text::raw(path.as_bstr()), rest }
+    }
+}
+
+fn serialize_left<S: Serializer>(left: &[Left], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Why {
+        why: String,
+    }
+    let mut list = serializer.serialize_seq(Some(left.len()))?;
+    for left in left {
+        list.serialize_element(&Described::new(&left.path, Why { why: left.why.to_string() }))?;
+    }
+    list.end()
+}
+
+fn serialize_skipped<S: Serializer>(skipped: &[Skipped], serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Rest {
+        reason: crate::model::manifest::Reason,
+        size: u64,
+    }
+    let mut list = serializer.serialize_seq(Some(skipped.len()))?;
+    for skipped in skipped {
+        let rest = Rest { reason: skipped.reason, size: skipped.size };
+        list.serialize_element(&Described::new(&skipped.path, rest))?;
+    }
+    list.end()
+}

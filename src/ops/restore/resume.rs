@@ -1,0 +1,42 @@
+//! Goes on with a restore that a crash has interrupted.
+
+use std::time::Instant;
+
+use super::{Restored, Work, before::Before, snapshot, snapshot::Snapshot, staged::Staging};
+use crate::{
+    error::Result,
+    model::{plan, verdict::Verdict},
+    ops::Context,
+};
+
+/// Takes the steps that are left. What was edited since the crash is a conflict, and stays.
+pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
+    let start = Instant::now();
+    let before = Before::interrupted(context)?;
+    let journal = before.journal.clone().expect("an interrupted restore has one");
+    let repo = &context.repo;
+    let target = Snapshot::read(repo, journal.target)?;
+    let candidates = journal.steps.iter().map(|step| (step.clone(), Verdict::Go)).collect();
+    let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
+    let staging =
+        journal.staged.then(|| Staging::between(repo, &before.snapshot, &target, &journal.pathspecs)).transpose()?;
+    let work = Work {
+        context,
+        repo,
+        plan: &plan,
+        directories: &journal.directories,
+        staging: staging.as_ref(),
+        pathspecs: &journal.pathspecs,
+        from: &before.snapshot,
+        to: &target,
+        pre_restore: before.checkpoint_id,
+        cache: None,
+        is_resumed: true,
+        start,
+    };
+    if dry_run {
+        return work.preview();
+    }
+    snapshot::verify(repo, target.id, &plan)?;
+    work.carry_out(journal.clone(), &before)
+}

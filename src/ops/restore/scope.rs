@@ -1,0 +1,247 @@
+//! Which steps of a restore are its own to take: pathspecs, who changed what, and what must not be touched.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{
+    before::Before,
+    snapshot::{Snapshot, all_paths},
+};
+use crate::{
+    error::{Error, Result},
+    git::{Repo, checkout_names::is_valid_path, ignore::Excludes},
+    model::{
+        change::Mode,
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+        plan::Step,
+        verdict::{Facts, Verdict, Why, decide},
+    },
+    ops::Context,
+};
+
+/// How the tool of a checkpoint begins that holds what a restore has put back; the target follows.
+pub(super) const RESTORE_TOOL: &str = "restore ";
+
+/// The states and files that facts are found in.
+pub(super) struct Scene<'a> {
+    pub(super) context: &'a Context,
+    /// Where all objects of both states can be read.
+    pub(super) repo: &'a Repo,
+    pub(super) pre: &'a Snapshot,
+    pub(super) target: &'a Snapshot,
+    pub(super) before: &'a Before,
+}
+
+impl Scene<'_> {
+    /// Returns those of `steps` that `pathspecs` name.
+    ///
+    /// # Errors
+    /// If one names no file of either state.
+    pub(super) fn limit(&self, steps: Vec<Step>, pathspecs: &[BString]) -> Result<Vec<Step>> {
+        if pathspecs.is_empty() {
+            return Ok(steps);
+        }
+        let mut search = self.repo.pathspec(pathspecs)?;
+        let steps: Vec<Step> = steps.into_iter().filter(|step| search.matches(step.path.as_bstr())).collect();
+        if search.unmatched().next().is_some() {
+            for snapshot in [self.target, self.pre] {
+                for path in all_paths(self.repo, snapshot)? {
+                    search.matches(path.as_bstr());
+                }
+                for path in &snapshot.manifest.empty_directories {
+                    search.matches(path.as_bstr());
+                }
+            }
+        }
+        match search.unmatched().next() {
+            Some(text) => Err(Error::user(format!("pathspec '{text}' did not match any file"))),
+            None => Ok(steps),
+        }
+    }
+
+    /// Returns the directories without files of the target that `pathspecs` name.
+    pub(super) fn directories(&self, pathspecs: &[BString]) -> Result<Vec<BString>> {
+        let known: BTreeSet<&BString> = self.pre.manifest.empty_directories.iter().collect();
+        let mut search = self.repo.pathspec(pathspecs)?;
+        let guarded = self.guarded(&[]);
+        let wanted = self.target.manifest.empty_directories.iter().filter(|path| {
+            !known.contains(path)
+                && is_valid_path(path.as_bstr(), false)
+                && !guarded.iter().any(|guard| is_at_or_below(path.as_bstr(), guard))
+                && search.matches(path.as_bstr())
+        });
+        Ok(wanted.cloned().collect())
+    }
+
+    /// Returns `steps` with what becomes of each. Without `session`, whoever changed a path does not matter.
+    pub(super) fn judge(&self, steps: Vec<Step>, session: Option<&str>) -> Result<Vec<(Step, Verdict)>> {
+        let foreign = session.map(|session| self.foreign(&steps, session)).transpose()?.unwrap_or_default();
+        let ignored = self.ignored(&steps)?;
+        let nested = self.guarded(&steps);
+        let skipped: BTreeSet<BString> = [self.pre, self.target]
+            .iter()
+            .flat_map(|snapshot| snapshot.manifest.skipped.iter().map(|skipped| skipped.path.clone()))
+            .collect();
+        let judged = steps.into_iter().map(|step| {
+            let path = step.path.as_bstr();
+            let is_link = step.after.is_some_and(|after| after.leaf.mode == Mode::Link);
+            let facts = Facts {
+                // What is there under such a name is not ours to remove either.
+                is_invalid: !is_valid_path(path, is_link),
+                is_in_nested: parents(path).any(|parent| nested.contains(parent)),
+                is_skipped: skipped.contains(path) || parents(path).any(|parent| skipped.contains(parent)),
+                is_sparse: self.is_sparse(&step),
+                is_ignored: ignored.contains(path),
+                foreign: foreign.get(&step.path).cloned(),
+            };
+            let verdict = decide(&step, &facts);
+            (step, verdict)
+        });
+        Ok(judged.collect())
+    }
+
+    /// Returns the paths of repositories inside the worktree, of then, now, and in `steps`.
+    fn guarded(&self, steps: &[Step]) -> BTreeSet<BString> {
+        let nested = [self.pre, self.target]
+            .into_iter()
+            .flat_map(|snapshot| snapshot.manifest.nested.iter().map(|nested| nested.path.clone()));
+        let gitlinks = steps
+            .iter()
+            .filter(|step| step.before.iter().chain(&step.after).any(|side| side.leaf.mode == Mode::Gitlink))
+            .map(|step| step.path.clone());
+        nested.chain(gitlinks).collect()
+    }
+
+    /// Returns true if git was told not to have the path of `step` in the worktree, and it is not there.
+    fn is_sparse(&self, step: &Step) -> bool {
+        let entry = self.before.cache.as_ref().and_then(|cache| cache.find(step.path.as_bstr()));
+        entry.is_some_and(|entry| entry.skips_worktree) && !self.is_there(step.path.as_bstr())
+    }
+
+    /// Returns true if there is anything at `path`.
+    pub(super) fn is_there(&self, path: &BStr) -> bool {
+        let inside = gix::path::from_bstr(path).unwrap_or_default();
+        std::fs::symlink_metadata(self.repo.worktree_root().join(inside)).is_ok()
+    }
+
+    /// Returns those paths that `steps` delete although the ignore rules of then or now cover them.
+    fn ignored(&self, steps: &[Step]) -> Result<BTreeSet<BString>> {
+        let deleted: Vec<BString> =
+            steps.iter().filter(|step| step.after.is_none()).map(|step| step.path.clone()).collect();
+        let mut ignored = BTreeSet::new();
+        if deleted.is_empty() {
+            return Ok(ignored);
+        }
+        let extra = &self.context.settings.save.exclude;
+        let mut now = Excludes::for_worktree(self.repo, extra)?;
+        let mut then = Excludes::for_tree(self.repo, self.target.tree_id, &deleted, extra)?;
+        for path in deleted {
+            if now.is_ignored(path.as_bstr(), false)? || then.is_ignored(path.as_bstr(), false)? {
+                ignored.insert(path);
+            }
+        }
+        Ok(ignored)
+    }
+
+    /// Returns why paths of `steps` are not `session`'s to change, by path.
+    fn foreign(&self, steps: &[Step], session: &str) -> Result<HashMap<BString, Why>> {
+        let paths = |of: &Snapshot| Owners::of(self.repo, of.id, steps.iter().map(|step| step.path.clone()).collect());
+        let mut now = paths(self.pre)?;
+        now.extend(self.before.unsaved.iter().map(|path| (path.clone(), Origin::default())));
+        let base = |snapshot: &Snapshot| snapshot.checkpoint.as_ref().map(|checkpoint| checkpoint.base);
+        // Content of a commit is nobody's. On another base, though, that commit may be somebody's later work: only what
+        // the session itself did in its own time counts then.
+        let then = if base(self.pre) == base(self.target) { None } else { Some(paths(self.target)?) };
+        let mut foreign = HashMap::new();
+        for step in steps {
+            let why = match now.get(&step.path) {
+                Some(origin) => why_foreign(origin, session),
+                None => match &then {
+                    None => None,
+                    Some(then) if then.get(&step.path).is_some_and(|origin| is_of(origin, session)) => None,
+                    Some(_) => Some(Why::Unknown),
+                },
+            };
+            foreign.extend(why.map(|why| (step.path.clone(), why)));
+        }
+        Ok(foreign)
+    }
+}
+
+fn is_of(origin: &Origin, session: &str) -> bool {
+    origin.session.as_deref() == Some(session)
+}
+
+fn why_foreign(origin: &Origin, session: &str) -> Option<Why> {
+    match (&origin.session, origin.contributor) {
+        _ if is_of(origin, session) => None,
+        (Some(other), _) => Some(Why::Session(other.clone())),
+        (None, Contributor::Human) => Some(Why::Human),
+        (None, Contributor::Agent) => Some(Why::Agent),
+        (None, Contributor::Unknown) => Some(Why::Unknown),
+    }
+}
+
+/// Finds who made the content that paths have in a checkpoint.
+struct Owners;
+
+impl Owners {
+    /// Returns, by path, where its content in the checkpoint `id` comes from; nothing for content of the base commit.
+    ///
+    /// A checkpoint taken after a restore is looked through: what was put back is still its first maker's.
+    fn of(repo: &Repo, id: ObjectId, paths: BTreeSet<BString>) -> Result<HashMap<BString, Origin>> {
+        let mut owners = HashMap::new();
+        // Later entries are done first; a path may be waiting at one place only.
+        let mut work = BTreeMap::from([(0usize, (id, paths))]);
+        while let Some((depth, (id, mut paths))) = work.pop_last() {
+            if paths.is_empty() || id.is_null() {
+                continue;
+            }
+            let Some(checkpoint) = repo.checkpoint(id)? else { continue };
+            let changed = changed_paths(repo, &checkpoint)?;
+            let mine: BTreeSet<BString> = changed.into_iter().filter_map(|path| paths.take(&path)).collect();
+            if checkpoint.base.commit_id() != Some(checkpoint.parent_id) {
+                work.insert(depth, (checkpoint.parent_id, paths));
+            }
+            match restored(&checkpoint.origin) {
+                Some(target) => drop(work.insert(depth + 1, (target, mine))),
+                None => owners.extend(mine.into_iter().map(|path| (path, checkpoint.origin.clone()))),
+            }
+        }
+        Ok(owners)
+    }
+}
+
+/// Returns the target if `origin` is of a checkpoint taken after a restore.
+fn restored(origin: &Origin) -> Option<ObjectId> {
+    ObjectId::from_hex(origin.tool.as_deref()?.strip_prefix(RESTORE_TOOL)?.as_bytes()).ok()
+}
+
+/// Returns the paths whose bytes `checkpoint` changed.
+fn changed_paths(repo: &Repo, checkpoint: &Checkpoint) -> Result<BTreeSet<BString>> {
+    let parent_tree = repo.tree_of_commit(checkpoint.parent_id)?;
+    let changes = repo.diff_trees(parent_tree, checkpoint.tree_id)?;
+    let mut paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
+    let parent_side = repo.checkpoint(checkpoint.parent_id)?.and_then(|parent| parent.side_id);
+    if checkpoint.side_id != parent_side {
+        let raw = |side: Option<ObjectId>| {
+            let side = side.map(|side| repo.read_side(side)).transpose()?;
+            Ok::<_, Error>(side.and_then(|side| side.raw_tree_id).unwrap_or_else(|| repo.empty_tree_id()))
+        };
+        let changes = repo.diff_trees(raw(parent_side)?, raw(checkpoint.side_id)?)?;
+        paths.extend(changes.into_iter().map(|change| change.path));
+    }
+    Ok(paths)
+}
+
+/// Returns the directories that `path` is in, outermost first.
+fn parents(path: &BStr) -> impl Iterator<Item = &BStr> {
+    path.find_iter("/").map(|at| path[..at].as_bstr())
+}
+
+fn is_at_or_below(path: &BStr, directory: &BString) -> bool {
+    path == directory || crate::model::plan::is_below(path, directory.as_bstr())
+}

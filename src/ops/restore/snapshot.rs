@@ -1,0 +1,124 @@
+//! The two states that a restore lies between, and how they differ byte for byte.
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use crate::{
+    error::{Error, Result},
+    git::Repo,
+    model::{
+        change::{Leaf, Mode},
+        checkpoint::Checkpoint,
+        manifest::Manifest,
+        plan::{Content, Plan, Step},
+    },
+};
+
+/// Everything a checkpoint (or the base commit) says of the worktree.
+pub(super) struct Snapshot {
+    pub(super) id: ObjectId,
+    pub(super) tree_id: ObjectId,
+    /// None for a base commit.
+    pub(super) checkpoint: Option<Checkpoint>,
+    /// The staged tree.
+    pub(super) index_tree: ObjectId,
+    pub(super) manifest: Manifest,
+    raw_tree: Option<ObjectId>,
+}
+
+impl Snapshot {
+    /// Reads the commit `id` with all that stands beside its tree.
+    pub(super) fn read(repo: &Repo, id: ObjectId) -> Result<Self> {
+        let checkpoint = repo.checkpoint(id)?;
+        let tree_id = repo.tree_of_commit(id)?;
+        let side = checkpoint.as_ref().and_then(|checkpoint| checkpoint.side_id);
+        let side = side.map(|side_id| repo.read_side(side_id)).transpose()?;
+        let (staged, raw_tree, manifest) = side
+            .map_or((None, None, Manifest::default()), |side| (side.index_tree_id, side.raw_tree_id, side.manifest));
+        let index_tree = match (staged, &checkpoint) {
+            (Some(tree), _) => tree,
+            (None, Some(checkpoint)) => match checkpoint.base.commit_id() {
+                Some(base) => repo.tree_of_commit(base)?,
+                None => repo.empty_tree_id(),
+            },
+            (None, None) => tree_id,
+        };
+        Ok(Self { id, tree_id, checkpoint, index_tree, manifest, raw_tree })
+    }
+
+    /// Returns the state without any file.
+    pub(super) fn nothing(repo: &Repo) -> Self {
+        let empty = repo.empty_tree_id();
+        let id = ObjectId::null(repo.object_hash());
+        Self { id, tree_id: empty, checkpoint: None, index_tree: empty, manifest: Manifest::default(), raw_tree: None }
+    }
+
+    /// Replaces the content by that of a worktree that has gone on since.
+    pub(super) fn hold(&mut self, tree: ObjectId, raw: Option<ObjectId>, index: ObjectId, manifest: Manifest) {
+        (self.tree_id, self.raw_tree, self.index_tree, self.manifest) = (tree, raw, index, manifest);
+    }
+
+    /// Returns what `path` holds.
+    pub(super) fn content(&self, repo: &Repo, path: &BStr) -> Result<Option<Content>> {
+        let leaf = if self.tree_id == repo.empty_tree_id() { None } else { repo.find_leaf(self.tree_id, path)? };
+        self.with_raw(repo, path, leaf)
+    }
+
+    fn with_raw(&self, repo: &Repo, path: &BStr, leaf: Option<Leaf>) -> Result<Option<Content>> {
+        let Some(leaf) = leaf else { return Ok(None) };
+        let raw = match self.raw_tree {
+            Some(tree) if leaf.mode != Mode::Gitlink => repo.find_leaf(tree, path)?.map(|raw| raw.id),
+            _ => None,
+        };
+        Ok(Some(Content { leaf, raw }))
+    }
+
+    /// Returns the tree of exact bytes; the empty tree if there is none.
+    pub(super) fn raw_tree(&self, repo: &Repo) -> ObjectId {
+        self.raw_tree.unwrap_or_else(|| repo.empty_tree_id())
+    }
+}
+
+/// Returns the steps that lead from `pre` to `target`, by path.
+pub(super) fn differences(repo: &Repo, pre: &Snapshot, target: &Snapshot) -> Result<Vec<Step>> {
+    let mut steps = BTreeMap::new();
+    for change in repo.diff_trees(pre.tree_id, target.tree_id)? {
+        let path = change.path;
+        let before = pre.with_raw(repo, path.as_bstr(), change.before)?;
+        let after = target.with_raw(repo, path.as_bstr(), change.after)?;
+        steps.insert(path.clone(), Step { path, before, after });
+    }
+    // The same for git, and yet other bytes.
+    for change in repo.diff_trees(pre.raw_tree(repo), target.raw_tree(repo))? {
+        if steps.contains_key(&change.path) {
+            continue;
+        }
+        let before = pre.content(repo, change.path.as_bstr())?;
+        let after = target.content(repo, change.path.as_bstr())?;
+        if before != after {
+            steps.insert(change.path.clone(), Step { path: change.path, before, after });
+        }
+    }
+    Ok(steps.into_values().collect())
+}
+
+/// Makes sure that everything `plan` writes is here, before anything is written.
+pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan) -> Result<()> {
+    for step in plan.groups.iter().flat_map(|group| &group.writes) {
+        let Some(content) = step.after else { continue };
+        let id = content.raw.unwrap_or(content.leaf.id);
+        if !repo.has_object(id) {
+            return Err(Error::corrupt(format!("the content '{id}' of '{}' in '{target}' is missing", step.path))
+                .with_hint("in a partial clone, 'git fetch --refetch' brings what is not here; nothing was changed"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the paths of all files in `snapshot`; reads all its trees.
+pub(super) fn all_paths(repo: &Repo, snapshot: &Snapshot) -> Result<Vec<BString>> {
+    let all = repo.diff_trees(repo.empty_tree_id(), snapshot.tree_id)?;
+    Ok(all.into_iter().map(|change| change.path).collect())
+}

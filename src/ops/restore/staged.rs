@@ -1,0 +1,150 @@
+//! Puts back what was staged: the only place that changes the user's index, by git's own commands and lock.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BString, ByteSlice as _};
+
+use super::snapshot::Snapshot;
+use crate::{
+    error::{Error, Kind, Result},
+    git::Repo,
+    model::{change::Leaf, manifest::Unmerged},
+};
+
+/// What the index holds at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Slot {
+    Absent,
+    Staged(Leaf),
+    Unmerged(Vec<Unmerged>),
+    IntentToAdd,
+}
+
+/// The entries of the index that are to change.
+#[derive(Debug, Default)]
+pub(super) struct Staging {
+    slots: BTreeMap<BString, Slot>,
+}
+
+impl Staging {
+    /// Returns what leads from the index of `pre` to that of `target`, in what `pathspecs` name.
+    pub(super) fn between(repo: &Repo, pre: &Snapshot, target: &Snapshot, pathspecs: &[BString]) -> Result<Self> {
+        let changes = repo.diff_trees(pre.index_tree, target.index_tree)?;
+        let mut paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
+        for manifest in [&pre.manifest, &target.manifest] {
+            paths.extend(manifest.unmerged.iter().map(|entry| entry.path.clone()));
+            paths.extend(manifest.intent_to_add.iter().cloned());
+        }
+        let mut search = repo.pathspec(pathspecs)?;
+        let mut slots = BTreeMap::new();
+        for path in paths.into_iter().filter(|path| search.matches(path.as_bstr())) {
+            let wanted = slot(repo, target, &path)?;
+            if slot(repo, pre, &path)? != wanted {
+                slots.insert(path, wanted);
+            }
+        }
+        Ok(Self { slots })
+    }
+
+    /// Returns true if the index already is as it should be.
+    pub(super) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Makes sure that what will be staged is here.
+    pub(super) fn verify(&self, repo: &Repo) -> Result<()> {
+        for (path, slot) in &self.slots {
+            let ids = match slot {
+                Slot::Staged(leaf) if leaf.mode != crate::model::change::Mode::Gitlink => vec![leaf.id],
+                Slot::Unmerged(stages) => stages.iter().map(|stage| stage.id).collect(),
+                _ => Vec::new(),
+            };
+            if let Some(id) = ids.into_iter().find(|id| !repo.has_object(*id)) {
+                return Err(Error::corrupt(format!("the staged content '{id}' of '{path}' is missing")).with_hint(
+                    "in a partial clone, 'git fetch --refetch' brings what is not here; nothing was changed",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the index.
+    ///
+    /// # Errors
+    /// [`Kind::Race`] if git cannot lock or change it.
+    pub(super) fn apply(&self, repo: &Repo) -> Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let failed = |cause: Error| Error::new(Kind::Race, "cannot put the staged tree back").with_cause(cause);
+        let sparse = self.sparse_paths(repo)?;
+        let null = gix::ObjectId::null(repo.object_hash());
+        let mut input = BString::default();
+        let mut line = |mode: u32, id: gix::ObjectId, stage: u8, path: &BString| {
+            input.extend_from_slice(format!("{mode:o} {id} {stage}\t").as_bytes());
+            input.extend_from_slice(path);
+            input.push(0);
+        };
+        // All removals first: a directory may take the place of a file.
+        for path in self.slots.keys() {
+            line(0, null, 0, path);
+        }
+        for (path, slot) in &self.slots {
+            match slot {
+                Slot::Staged(leaf) => line(leaf.mode.bits(), leaf.id, 0, path),
+                Slot::Unmerged(stages) => stages.iter().for_each(|it| line(it.mode, it.id, it.stage, path)),
+                Slot::Absent | Slot::IntentToAdd => {}
+            }
+        }
+        repo.run_git(&["update-index", "-z", "--index-info"], Some(&input)).map_err(failed)?;
+        let list = |paths: &mut dyn Iterator<Item = &BString>| {
+            paths.fold(BString::default(), |mut list, path| {
+                list.extend_from_slice(path);
+                list.push(0);
+                list
+            })
+        };
+        if !sparse.is_empty() {
+            let paths = list(&mut sparse.iter());
+            repo.run_git(&["update-index", "-z", "--skip-worktree", "--stdin"], Some(&paths)).map_err(failed)?;
+        }
+        let is_there = |path: &BString| {
+            let inside = gix::path::from_bstr(path.as_bstr()).unwrap_or_default();
+            std::fs::symlink_metadata(repo.worktree_root().join(inside)).is_ok()
+        };
+        let intended = |(path, slot): (_, &Slot)| (*slot == Slot::IntentToAdd && is_there(path)).then_some(path);
+        let intended = list(&mut self.slots.iter().filter_map(intended));
+        if !intended.is_empty() {
+            let arguments = ["--literal-pathspecs", "add", "-f", "-N", "--pathspec-from-file=-", "--pathspec-file-nul"];
+            repo.run_git(&arguments, Some(&intended)).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the paths that git was told not to have in the worktree: writing their entry anew would forget that.
+    fn sparse_paths(&self, repo: &Repo) -> Result<Vec<BString>> {
+        let Some(index) = repo.user_index()? else { return Ok(Vec::new()) };
+        let is_sparse = |path: &&BString| {
+            let entry = index.entry_by_path(path.as_bstr());
+            entry.is_some_and(|entry| entry.flags.contains(gix::index::entry::Flags::SKIP_WORKTREE))
+        };
+        let staged = self.slots.iter().filter(|(_, slot)| matches!(slot, Slot::Staged(_))).map(|(path, _)| path);
+        Ok(staged.filter(is_sparse).cloned().collect())
+    }
+}
+
+fn slot(repo: &Repo, snapshot: &Snapshot, path: &BString) -> Result<Slot> {
+    let mut stages: Vec<Unmerged> =
+        snapshot.manifest.unmerged.iter().filter(|entry| entry.path == *path).cloned().collect();
+    if !stages.is_empty() {
+        stages.sort();
+        return Ok(Slot::Unmerged(stages));
+    }
+    if snapshot.manifest.intent_to_add.contains(path) {
+        return Ok(Slot::IntentToAdd);
+    }
+    if snapshot.index_tree == repo.empty_tree_id() {
+        return Ok(Slot::Absent);
+    }
+    Ok(repo.find_leaf(snapshot.index_tree, path.as_bstr())?.map_or(Slot::Absent, Slot::Staged))
+}

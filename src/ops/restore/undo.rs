@@ -1,0 +1,136 @@
+//! Takes the last restore back: only the paths that it changed, and only as far as nobody has changed them since.
+
+use std::time::Instant;
+
+use bstr::{BString, ByteSlice as _};
+
+use super::{
+    Restored, Work,
+    before::{Before, Request},
+    report_failure,
+    scope::Scene,
+    snapshot::Snapshot,
+    staged::Staging,
+};
+use crate::{
+    error::{Error, Result},
+    model::{
+        plan::{self, Step, is_below},
+        verdict::{Verdict, Why},
+    },
+    ops::Context,
+    state::journal::{Journal, Progress},
+};
+
+/// How to undo.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UndoOptions {
+    /// Changes nothing, and takes no checkpoint.
+    pub dry_run: bool,
+    /// Also takes back what was edited since the restore.
+    pub all: bool,
+}
+
+/// Brings the paths that the last restore changed back to what they were before it. That is a restore, too: a second undo brings
+/// back what the first has taken.
+///
+/// # Errors
+/// If nothing was restored yet, and as [`restore`](super::restore).
+pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
+    report_failure(context, "undo", undo_last(context, options))
+}
+
+fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
+    let start = Instant::now();
+    if Journal::read(context.repo.git_dir())?.is_none() {
+        return Err(nothing_to_undo());
+    }
+    let before = Before::take(
+        context,
+        &Request {
+            subject: "before undo of a restore".into(),
+            is_dry: options.dry_run,
+            keeps_index: true,
+            force: true,
+            after_crash: true,
+        },
+    )?;
+    let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
+    let repo = before.repo(context);
+    let target = Snapshot::read(repo, journal.pre_restore)?;
+    let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
+    let mut reversal = Reversal::default();
+    for step in &journal.steps {
+        reversal.add(&scene, step, options.all)?;
+    }
+    let mut candidates = scene.judge(reversal.steps, None)?;
+    candidates.extend(reversal.judged);
+    let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
+    let directories: Vec<BString> = scene
+        .directories(&[])?
+        .into_iter()
+        .filter(|directory| {
+            let is_of = |step: &Step| step.path == *directory || is_below(directory.as_bstr(), step.path.as_bstr());
+            journal.steps.iter().any(is_of)
+        })
+        .collect();
+    let staging =
+        journal.staged.then(|| Staging::between(repo, &before.snapshot, &target, &journal.pathspecs)).transpose()?;
+    let work = Work {
+        context,
+        repo,
+        plan: &plan,
+        directories: &directories,
+        staging: staging.as_ref(),
+        pathspecs: &journal.pathspecs,
+        from: &before.snapshot,
+        to: &target,
+        pre_restore: before.checkpoint_id,
+        cache: before.cache.as_ref(),
+        is_resumed: false,
+        start,
+    };
+    if options.dry_run {
+        return work.preview();
+    }
+    if plan.groups.is_empty() && staging.is_none() && directories.is_empty() && journal.progress == Progress::Done {
+        // Nothing is undone, so this is not what the next undo takes back: `--all` still finds the restore.
+        return Ok(Restored { dry_run: false, ..work.preview()? });
+    }
+    work.sweep(journal)?;
+    let restored = work.execute(&before)?;
+    work.remove_directories(journal)?;
+    Ok(restored)
+}
+
+fn nothing_to_undo() -> Error {
+    Error::user("nothing was restored in this worktree yet")
+        .with_hint("'git checkpoint list' shows the checkpoints, 'git checkpoint restore <checkpoint>' puts one back")
+}
+
+/// The steps of a restore, backwards.
+#[derive(Default)]
+struct Reversal {
+    /// Still to be judged.
+    steps: Vec<Step>,
+    judged: Vec<(Step, Verdict)>,
+}
+
+impl Reversal {
+    fn add(&mut self, scene: &Scene<'_>, done: &Step, all: bool) -> Result<()> {
+        let now = scene.pre.content(scene.repo, done.path.as_bstr())?;
+        let step = Step { path: done.path.clone(), before: now, after: done.before };
+        if now.is_none() && done.after.is_some() && scene.is_there(done.path.as_bstr()) {
+            // Written by the restore, and now ignored or skipped, so not in the checkpoint of now. Its bytes are in the one
+            // that was restored, and are compared before it goes.
+            self.judged.push((Step { before: done.after, ..step }, Verdict::Go));
+        } else if now == done.before {
+            // Nobody has changed it, or somebody has changed it back.
+        } else if now == done.after || all {
+            self.steps.push(step);
+        } else {
+            self.judged.push((step, Verdict::Keep(Why::Since)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,256 @@
+//! `restore.json` of a worktree: what the last restore set out to do, written before it begins.
+//!
+//! A crash leaves it as `applying`; `undo` and `restore --continue` read it. Whoever writes it holds the worktree's lock.
+
+use std::path::{Path, PathBuf};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Error, Kind, Result},
+    model::{
+        change::{Leaf, Mode},
+        path_text,
+        plan::{Content, Step},
+    },
+};
+
+/// How far the restore came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Progress {
+    /// It may have changed any of its paths.
+    Applying,
+    /// It has changed exactly the paths that it lists.
+    Done,
+}
+
+/// A restore, done or under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journal {
+    /// How far it came.
+    pub progress: Progress,
+    /// The checkpoint (or base commit) that is put back.
+    pub target: ObjectId,
+    /// The checkpoint that holds everything as it was before.
+    pub pre_restore: ObjectId,
+    /// What tells the names of its temporary files.
+    pub nonce: String,
+    /// True if the staged tree is put back too.
+    pub staged: bool,
+    /// What limits the restore.
+    pub pathspecs: Vec<BString>,
+    /// The paths; the number of a temporary file is the position here, while applying.
+    pub steps: Vec<Step>,
+    /// Directories without files that it creates.
+    pub directories: Vec<BString>,
+}
+
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+struct StoredContent {
+    mode: String,
+    id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    raw: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredPath {
+    path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path_raw: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredStep {
+    #[serde(flatten)]
+    path: StoredPath,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<StoredContent>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<StoredContent>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    version: u32,
+    state: Progress,
+    target: String,
+    pre_restore: String,
+    nonce: String,
+    staged: bool,
+    #[serde(default)]
+    pathspecs: Vec<StoredPath>,
+    entries: Vec<StoredStep>,
+    directories: Vec<StoredPath>,
+}
+
+/// Returns where the journal of the worktree with git directory `git_dir` is.
+pub fn path(git_dir: &Path) -> PathBuf {
+    super::directory(git_dir).join("restore.json")
+}
+
+impl Journal {
+    /// Returns the last journal; none if nothing was ever restored in this worktree.
+    ///
+    /// # Errors
+    /// If it is damaged: what it says cannot be guessed.
+    pub fn read(git_dir: &Path) -> Result<Option<Self>> {
+        let path = path(git_dir);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => {
+                return Err(Error::internal(format!("cannot read '{}'", path.display())).with_cause(cause));
+            }
+        };
+        let damaged = |cause: String| {
+            Error::new(Kind::Corrupt, format!("'{}' is damaged", path.display())).with_cause(cause).with_hint(
+                "no file is lost: 'git checkpoint list' shows the checkpoint from before; move the file away to go on",
+            )
+        };
+        let stored: Stored = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        Self::try_from(stored).map(Some).map_err(damaged)
+    }
+
+    /// Replaces the journal of the worktree with git directory `git_dir` by this one.
+    pub fn write(&self, git_dir: &Path) -> Result<()> {
+        super::ensure_directory(git_dir)?;
+        let text = serde_json::to_vec(&Stored::from(self)).expect("strings, numbers and lists");
+        super::replace_file(&path(git_dir), &text)
+    }
+}
+
+fn store_path(path: &BString) -> StoredPath {
+    StoredPath { path: path_text::escape(path.as_bstr()), path_raw: path_text::raw(path.as_bstr()) }
+}
+
+fn store(content: &Content) -> StoredContent {
+    StoredContent {
+        mode: format!("{:o}", content.leaf.mode.bits()),
+        id: content.leaf.id.to_string(),
+        raw: content.raw.map(|id| id.to_string()),
+    }
+}
+
+impl From<&Journal> for Stored {
+    fn from(journal: &Journal) -> Self {
+        let step = |step: &Step| StoredStep {
+            path: store_path(&step.path),
+            before: step.before.as_ref().map(store),
+            after: step.after.as_ref().map(store),
+        };
+        Self {
+            version: VERSION,
+            state: journal.progress,
+            target: journal.target.to_string(),
+            pre_restore: journal.pre_restore.to_string(),
+            nonce: journal.nonce.clone(),
+            staged: journal.staged,
+            pathspecs: journal.pathspecs.iter().map(store_path).collect(),
+            entries: journal.steps.iter().map(step).collect(),
+            directories: journal.directories.iter().map(store_path).collect(),
+        }
+    }
+}
+
+fn parse_id(text: &str) -> Result<ObjectId, String> {
+    ObjectId::from_hex(text.as_bytes()).map_err(|_| format!("'{text}' is not an object id"))
+}
+
+fn parse_path(path: &StoredPath) -> Result<BString, String> {
+    path_text::unescape(&path.path, path.path_raw.as_deref())
+        .ok_or_else(|| format!("'{}' has a bad path_raw", path.path))
+}
+
+fn parse(content: &StoredContent) -> Result<Content, String> {
+    let mode = u32::from_str_radix(&content.mode, 8).ok().and_then(Mode::from_bits);
+    let mode = mode.ok_or_else(|| format!("'{}' is not a mode", content.mode))?;
+    let raw = content.raw.as_deref().map(parse_id).transpose()?;
+    Ok(Content { leaf: Leaf { id: parse_id(&content.id)?, mode }, raw })
+}
+
+impl TryFrom<Stored> for Journal {
+    type Error = String;
+
+    fn try_from(stored: Stored) -> Result<Self, String> {
+        if stored.version != VERSION {
+            return Err(format!("version {} is not known", stored.version));
+        }
+        if stored.nonce.len() != 16 || !stored.nonce.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(format!("'{}' is not a nonce", stored.nonce.escape_debug()));
+        }
+        let step = |step: &StoredStep| {
+            Ok(Step {
+                path: parse_path(&step.path)?,
+                before: step.before.as_ref().map(parse).transpose()?,
+                after: step.after.as_ref().map(parse).transpose()?,
+            })
+        };
+        Ok(Self {
+            progress: stored.state,
+            target: parse_id(&stored.target)?,
+            pre_restore: parse_id(&stored.pre_restore)?,
+            nonce: stored.nonce,
+            staged: stored.staged,
+            pathspecs: stored.pathspecs.iter().map(parse_path).collect::<Result<_, _>>()?,
+            steps: stored.entries.iter().map(step).collect::<Result<_, String>>()?,
+            directories: stored.directories.iter().map(parse_path).collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn journal() -> Journal {
+        let id = ObjectId::from_hex(b"0123456789012345678901234567890123456789").expect("40 digits");
+        let content = Content { leaf: Leaf { id, mode: Mode::Executable }, raw: Some(id) };
+        Journal {
+            progress: Progress::Applying,
+            target: id,
+            pre_restore: id,
+            nonce: "0123456789abcdef".into(),
+            staged: true,
+            pathspecs: vec!["b*".into()],
+            steps: vec![
+                Step { path: b"a\n\xff".into(), before: Some(content), after: None },
+                Step { path: "b%".into(), before: None, after: Some(Content { raw: None, ..content }) },
+            ],
+            directories: vec!["empty".into()],
+        }
+    }
+
+    #[test]
+    fn a_journal_survives_a_round_trip() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(Journal::read(dir.path()).expect("no error"), None);
+        journal().write(dir.path()).expect("written");
+        assert_eq!(Journal::read(dir.path()).expect("no error"), Some(journal()));
+    }
+
+    #[rstest::rstest]
+    #[case::empty("")]
+    #[case::torn("{\"version\":1,")]
+    #[case::newer(
+        "{\"version\":2,\"state\":\"done\",\"target\":\"\",\"pre_restore\":\"\",\"nonce\":\"\",\"staged\":false,\"entries\":[],\"directories\":[]}"
+    )]
+    fn a_damaged_journal_is_an_error(#[case] text: &str) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        super::super::ensure_directory(dir.path()).expect("made");
+        std::fs::write(path(dir.path()), text).expect("written");
+        assert_eq!(Journal::read(dir.path()).expect_err("damaged").kind(), Kind::Corrupt);
+    }
+
+    #[test]
+    fn a_nonce_cannot_leave_the_directory() {
+        let mut stored = Stored::from(&journal());
+        stored.nonce = "../../../../etc/".into();
+        assert!(Journal::try_from(stored).is_err());
+    }
+}

@@ -1,0 +1,164 @@
+//! A repository to save and restore in, and what is on its disk.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
+    path::Path,
+};
+
+use bstr::{BString, ByteSlice as _};
+use git_checkpoint::{
+    model::checkpoint::Origin,
+    ops::{
+        Context,
+        restore::{Options, Restored, UndoOptions, restore, undo},
+        save::{self, save},
+    },
+};
+use gix::ObjectId;
+
+use super::World;
+
+/// A world with a repository of one commit (the file `f`), and the library opened on it.
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) context: Context,
+}
+
+/// What is at a path of the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Node {
+    Directory,
+    Link(BString),
+    File { bytes: BString, mode: u32 },
+    Special,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// The same, with `prepare` run before the library opens the repository.
+    pub(crate) fn with(prepare: impl FnOnce(&World)) -> Self {
+        let world = World::new();
+        world.repository();
+        prepare(&world);
+        let context = Context::open(&world.repo()).expect("the repository opens");
+        Self { world, context }
+    }
+
+    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        self.world.write(path, content);
+    }
+
+    pub(crate) fn read(&self, path: &str) -> BString {
+        fs::read(self.world.repo().join(path)).unwrap_or_else(|error| panic!("{path}: {error}")).into()
+    }
+
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        fs::symlink_metadata(self.world.repo().join(path)).is_ok()
+    }
+
+    pub(crate) fn remove(&self, path: &str) {
+        let path = self.world.repo().join(path);
+        let is_directory = fs::symlink_metadata(&path).expect("it is there").is_dir();
+        if is_directory { fs::remove_dir_all(path) } else { fs::remove_file(path) }.expect("it can be removed");
+    }
+
+    pub(crate) fn link(&self, path: &str, target: &str) {
+        let path = self.world.repo().join(path);
+        fs::create_dir_all(path.parent().expect("it is in the repository")).expect("directories can be made");
+        std::os::unix::fs::symlink(target, path).expect("links can be made");
+    }
+
+    pub(crate) fn chmod(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.world.repo().join(path), fs::Permissions::from_mode(mode)).expect("it is ours");
+    }
+
+    pub(crate) fn mode(&self, path: &str) -> u32 {
+        fs::symlink_metadata(self.world.repo().join(path)).expect("it is there").permissions().mode() & 0o7777
+    }
+
+    /// Takes a checkpoint as a human.
+    pub(crate) fn save(&self) -> ObjectId {
+        self.save_as(&Origin::default())
+    }
+
+    /// Takes a checkpoint.
+    pub(crate) fn save_as(&self, origin: &Origin) -> ObjectId {
+        let mut options = save::Options::default();
+        (options.origin, options.allow_empty) = (origin.clone(), true);
+        save(&self.context, &options).expect("saved").id.expect("a checkpoint was taken")
+    }
+
+    pub(crate) fn restore(&self, target: ObjectId) -> Restored {
+        self.restore_with(target, Options::default())
+    }
+
+    /// Restores only `paths`.
+    pub(crate) fn restore_paths(&self, target: ObjectId, paths: &[&str]) -> Restored {
+        let pathspecs = paths.iter().map(|path| BString::from(*path)).collect();
+        self.restore_with(target, Options { pathspecs, ..Options::default() })
+    }
+
+    pub(crate) fn restore_with(&self, target: ObjectId, options: Options) -> Restored {
+        restore(&self.context, &Options { target: target.to_string(), ..options }).expect("restored")
+    }
+
+    pub(crate) fn undo(&self) -> Restored {
+        undo(&self.context, &UndoOptions::default()).expect("undone")
+    }
+
+    /// Returns everything on the disk but `.git`.
+    pub(crate) fn disk(&self) -> BTreeMap<BString, Node> {
+        let mut nodes = BTreeMap::new();
+        walk(&self.world.repo(), &BString::default(), &mut nodes);
+        nodes
+    }
+
+    /// Checks that the repository is sound, and returns what must not move: HEAD, branches, stash, index.
+    pub(crate) fn untouchables(&self) -> (String, Vec<u8>) {
+        self.world.git(&["fsck", "--strict", "--no-dangling"]);
+        let refs = self.world.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/stash"]);
+        let head = fs::read_to_string(self.world.repo().join(".git/HEAD")).expect("HEAD is there");
+        (refs + &head, fs::read(self.world.repo().join(".git/index")).unwrap_or_default())
+    }
+}
+
+fn walk(directory: &Path, prefix: &BString, nodes: &mut BTreeMap<BString, Node>) {
+    for entry in fs::read_dir(directory).expect("readable") {
+        let entry = entry.expect("readable");
+        if prefix.is_empty() && entry.file_name() == ".git" {
+            continue;
+        }
+        let mut path = prefix.clone();
+        path.extend_from_slice(entry.file_name().as_bytes());
+        let metadata = fs::symlink_metadata(entry.path()).expect("it is there");
+        let node = if metadata.is_dir() {
+            let mut inner = path.clone();
+            inner.push(b'/');
+            walk(&entry.path(), &inner, nodes);
+            Node::Directory
+        } else if metadata.is_symlink() {
+            Node::Link(fs::read_link(entry.path()).expect("a link").as_os_str().as_bytes().into())
+        } else if metadata.is_file() {
+            let bytes = fs::read(entry.path()).expect("readable").into();
+            Node::File { bytes, mode: metadata.permissions().mode() & 0o7777 }
+        } else {
+            Node::Special
+        };
+        nodes.insert(path, node);
+    }
+}
+
+/// Writes a result as `+written -deleted =kept: why !conflict: why`.
+pub(crate) fn picture(restored: &Restored) -> Vec<String> {
+    let text = |path: &BString| path.to_str_lossy().into_owned();
+    let mut out: Vec<String> = restored.written.iter().map(|path| format!("+{}", text(path))).collect();
+    out.extend(restored.deleted.iter().map(|path| format!("-{}", text(path))));
+    out.extend(restored.kept.iter().map(|left| format!("={}: {}", text(&left.path), left.why)));
+    out.extend(restored.conflicts.iter().map(|left| format!("!{}: {}", text(&left.path), left.why)));
+    out
+}
