@@ -132,6 +132,16 @@ impl<'r> Filters<'r> {
         Ok(converts)
     }
 
+    /// Returns what decides how `path` is converted: equal values mean equal conversions.
+    pub(crate) fn conversion(&mut self, path: &BStr) -> Result<Vec<String>> {
+        let what = || format!("cannot read the attributes of '{path}'");
+        let names = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
+        let mut outcome = self.attributes.selected_attribute_matches(names);
+        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        platform.matching_attributes(&mut outcome);
+        Ok(outcome.iter_selected().map(|found| format!("{:?}", found.assignment.state)).collect())
+    }
+
     /// Returns true for Git LFS: its pointer names the very bytes, so asking the filter to bring them back would
     /// only copy a large file.
     fn is_content_addressed(&mut self, path: &BStr) -> Result<bool> {

@@ -7,6 +7,8 @@ mod lookup;
 mod prune;
 mod reset;
 mod restore;
+mod restore_crash;
 mod restore_safety;
+mod restore_staged;
 mod trees;
 mod verify;

@@ -1,6 +1,10 @@
 //! What a restore must never do: lose, follow, guess.
 
-use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
+use std::{
+    fs,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    path::Path,
+};
 
 use bstr::BString;
 use git_checkpoint::{
@@ -148,7 +152,7 @@ fn skipped_files_are_neither_deleted_nor_overwritten() {
     let mut stage = Stage::new();
     stage.write("small", "one\n");
     let a = stage.save();
-    stage.context.settings.save.max_file_size = "100".parse().expect("a size");
+    stage.context.settings.save.max_file_size = 100;
     stage.write("big", "x".repeat(1000));
     stage.write("small", "x".repeat(2000));
     let b = stage.save();
@@ -157,7 +161,7 @@ fn skipped_files_are_neither_deleted_nor_overwritten() {
     assert!(restored.skipped.iter().any(|skipped| skipped.path == "big"));
     assert_eq!(stage.read("small").len(), 2000, "what no checkpoint holds is not overwritten");
     // Skipped then, captured now: the checkpoint of then does not say that it was absent.
-    stage.context.settings.save.max_file_size = "10M".parse().expect("a size");
+    stage.context.settings.save.max_file_size = 10 << 20;
     assert!(!stage.restore(b).deleted.contains(&"big".into()));
     assert!(stage.exists("big"));
 }
@@ -264,7 +268,6 @@ fn special_files_stay_and_are_in_the_way() {
 #[test]
 fn names_of_any_bytes_and_case_come_back() {
     let stage = Stage::new();
-    use std::os::unix::ffi::OsStrExt as _;
     let odd = std::ffi::OsStr::from_bytes(b"new\nline \xff\xfe");
     fs::write(stage.world.repo().join(odd), "odd\n").expect("written");
     stage.write("emoji 🦀/ñ", "x\n");
@@ -414,6 +417,10 @@ fn attributes_are_those_of_the_restored_tree() {
     let b = stage.save();
     stage.restore(a);
     assert_eq!(stage.read("a.txt"), "a\r\nb\r\n");
+    assert_eq!(stage.read("sub/b.txt"), "unchanged for git\r\n");
+    stage.undo();
+    assert_eq!(stage.read("sub/b.txt"), "unchanged for git\n");
+    stage.undo();
     assert_eq!(stage.read("sub/b.txt"), "unchanged for git\r\n");
     stage.restore(b);
     assert_eq!(stage.read("a.txt"), "changed\n");

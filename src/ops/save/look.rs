@@ -17,7 +17,7 @@ use crate::{
     },
     model::{
         checkpoint::Checkpoint,
-        manifest::Skipped,
+        manifest::{Manifest, Skipped},
         refname::{Base, ShadowName},
     },
     ops::Context,
@@ -134,6 +134,13 @@ pub(super) fn is_changed(
         return Ok(true);
     }
     let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
+    // What the tree cannot say must be known, too, before it is changed.
+    if options.must_exist {
+        let last = shadow.tip_side.as_ref().map(|side| side.manifest.to_toml());
+        if last.unwrap_or_else(|| Manifest::default().to_toml()) != seen.side.manifest.to_toml() {
+            return Ok(true);
+        }
+    }
     let last_index = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
     let last_unmerged = shadow.tip_side.as_ref().and_then(|side| side.unmerged_tree_id);
     if seen.side.index_tree_id == last_index && seen.side.unmerged_tree_id == last_unmerged {
