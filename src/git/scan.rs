@@ -59,6 +59,8 @@ pub(crate) struct Scan {
     pub(crate) git_directories: Vec<BString>,
     /// Directories that cannot be read; what the cache knows below them stays.
     pub(crate) unreadable: Vec<BString>,
+    /// Directories with known files that hold nothing any more.
+    pub(crate) emptied: Vec<BString>,
     /// Known special files (FIFO, socket, device) where a file was.
     pub(crate) special: Vec<BString>,
 }
@@ -71,6 +73,7 @@ impl Scan {
         self.unknown.append(&mut other.unknown);
         self.git_directories.append(&mut other.git_directories);
         self.unreadable.append(&mut other.unreadable);
+        self.emptied.append(&mut other.emptied);
         self.special.append(&mut other.special);
     }
 
@@ -81,6 +84,7 @@ impl Scan {
         self.unknown.sort_by(|a, b| a.path.cmp(&b.path));
         self.git_directories.sort();
         self.unreadable.sort();
+        self.emptied.sort();
         self.special.sort();
     }
 }
@@ -236,12 +240,14 @@ fn read(
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut directory = Dir::new(rustix::fs::openat(parent.fd()?, name, flags, AccessMode::empty())?)?;
     let mut subdirectories = Vec::new();
+    let mut is_empty = true;
     while let Some(item) = directory.read() {
         let item = item?;
         let name = item.file_name().to_bytes().as_bstr();
         if name == "." || name == ".." {
             continue;
         }
+        is_empty = false;
         if name == ".git" {
             found.git_directories.extend(path.strip_suffix(b"/").map(BString::from));
             continue;
@@ -251,6 +257,9 @@ fn read(
         }
         let mut entry = Item { name, kind: item.file_type(), fd: directory.fd()?, path };
         subdirectories.extend(entry.place(cache, children, found));
+    }
+    if is_empty {
+        found.emptied.extend(path.strip_suffix(b"/").map(BString::from));
     }
     Ok((directory, subdirectories))
 }

@@ -67,6 +67,7 @@ pub(crate) fn collect(
     for unknown in &scan.unknown {
         collector.add(unknown)?;
     }
+    collector.found.empty_directories.extend(scan.emptied.iter().cloned());
     collector.review_gitlinks(cache, scan)?;
     collector.review_captured(cache, scan)?;
     for path in &scan.special {
