@@ -21,11 +21,12 @@ use crate::{
         event::Event,
         manifest::Skipped,
         path_text,
+        plan::Step,
         refname::{self, Base},
     },
     state::{self, lock::Lock},
 };
-use look::{Seen, Shadow, is_changed, look_at_all, look_at_paths};
+use look::{Seen, Shadow, is_changed, look_at_all, look_at_known, look_at_paths};
 use take::take;
 
 pub(crate) use look::limits;
@@ -50,6 +51,8 @@ pub struct Options {
     pub(crate) exact_index: bool,
     /// Take one if no checkpoint holds this state yet, be it the base's.
     pub(crate) must_exist: bool,
+    /// Look at nothing: the worktree is the last checkpoint with these steps taken.
+    pub(crate) known: Option<Vec<Step>>,
 }
 
 /// A path that a checkpoint changes.
@@ -166,6 +169,10 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, _lock: &Lock
     let repo = &context.repo;
     let shadow = Shadow::read(repo)?;
     let (seen, objects) = match (&options.paths, &shadow.tip) {
+        (None, Some(tip)) if options.known.is_some() => {
+            let steps = options.known.as_deref().unwrap_or_default();
+            look_at_known(repo, steps, tip, shadow.tip_side.clone().unwrap_or_default())?
+        }
         (Some(paths), Some(tip)) => look_at_paths(context, paths, tip, shadow.tip_side.clone().unwrap_or_default())?,
         _ => look_at_all(context, &shadow)?,
     };

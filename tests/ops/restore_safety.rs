@@ -503,3 +503,58 @@ fn temporary_files_of_a_crash_are_no_files_of_the_user() {
     let tree = stage.world.git(&["ls-tree", "-r", "--name-only", &stage.save().to_string()]);
     assert_eq!(tree.trim(), "f");
 }
+
+#[rstest::rstest]
+#[case::sha256(&["--object-format=sha256"])]
+#[case::reftable(&["--ref-format=reftable"])]
+fn repositories_of_other_formats_restore_too(#[case] format: &[&str]) {
+    let stage = Stage::with(|world| {
+        fs::remove_dir_all(world.repo().join(".git")).expect("removed");
+        world.git(&[&["init", "-q", "-b", "main"], format].concat());
+        world.git(&["add", "-A"]);
+        world.git(&["commit", "-qm", "base"]);
+    });
+    stage.write("f", "one\n");
+    stage.write("mixed", "a\r\nb\n");
+    stage.world.git(&["add", "f"]);
+    let a = stage.save();
+    let at_a = stage.disk();
+    stage.write("f", "two\n");
+    stage.remove("mixed");
+    stage.world.git(&["reset", "-q"]);
+    stage.restore_with(a, Options { staged: true, ..Options::default() });
+    assert_eq!(stage.disk(), at_a);
+    assert_eq!(stage.world.git(&["show", ":f"]), "one\n");
+    stage.undo();
+    assert_eq!((stage.read("f"), stage.exists("mixed")), ("two\n".into(), false));
+    assert_eq!(stage.world.git(&["show", ":f"]), "base\n");
+    stage.untouchables();
+}
+
+#[test]
+fn an_unborn_branch_restores_too() {
+    let stage = Stage::with(|world| {
+        fs::remove_dir_all(world.repo().join(".git")).expect("removed");
+        world.git(&["init", "-q", "-b", "main"]);
+    });
+    stage.write("f", "one\n");
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.write("g", "two\n");
+    assert_eq!(picture(&stage.restore(a)), ["+f", "-g"]);
+    assert_eq!(picture(&stage.undo()), ["+f", "+g"]);
+}
+
+#[test]
+fn file_modes_that_git_does_not_trust_stay() {
+    let stage = Stage::with(|world| {
+        world.git(&["config", "core.fileMode", "false"]);
+    });
+    stage.write("f", "one\n");
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.chmod("f", 0o755);
+    stage.restore(a);
+    assert_eq!(stage.read("f"), "one\n");
+    assert_eq!(picture(&stage.restore(a)), Vec::<String>::new());
+}

@@ -155,7 +155,7 @@ impl Before {
         let options = save::Options {
             message: Some(format!("restore {short}")),
             origin: Origin { note: None, tool: Some(format!("{RESTORE_TOOL}{}", journal.target)), ..origin },
-            paths: Some(journal.steps.iter().map(|step| step.path.clone()).collect()),
+            known: Some(journal.steps.clone()),
             ..save::Options::default()
         };
         if let Err(error) = save::save_under_lock(context, &options, &self.lock) {
