@@ -108,6 +108,8 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
             let is_applying = journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying);
             let at = format!("{failpoint}, resumes: {resumes}");
             let go_on = Options { resume: true, ..Options::default() };
+            let status = git_checkpoint::ops::status::status(&stage.context).expect("looked at");
+            assert_eq!(status.interrupted_restore, Some(target).filter(|_| is_applying), "{at}: status tells");
             match journal {
                 None => {
                     assert_eq!(
