@@ -166,7 +166,10 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, _lock: &Lock
     let repo = &context.repo;
     let shadow = Shadow::read(repo)?;
     let (seen, objects) = match (&options.paths, &shadow.tip) {
-        (Some(paths), Some(tip)) => look_at_paths(context, paths, tip, shadow.tip_side.clone().unwrap_or_default())?,
+        // The root stands for everything.
+        (Some(paths), Some(tip)) if !paths.iter().any(|path| path.is_empty()) => {
+            look_at_paths(context, paths, tip, shadow.tip_side.clone().unwrap_or_default())?
+        }
         _ => look_at_all(context, &shadow)?,
     };
     let is_changed = is_changed(repo, &shadow, &seen, options, &objects)?;
