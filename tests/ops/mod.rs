@@ -10,5 +10,6 @@ mod restore;
 mod restore_crash;
 mod restore_safety;
 mod restore_staged;
+mod save;
 mod trees;
 mod verify;
