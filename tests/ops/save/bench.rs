@@ -31,8 +31,6 @@ pub(super) struct Bench {
     at: String,
     /// What makes the expected tree, run with an index of its own.
     oracle: String,
-    /// Variables for scripts, git and saves.
-    environment: Vec<(String, String)>,
     count: AtomicUsize,
     git_dir: OnceLock<PathBuf>,
 }
@@ -89,14 +87,7 @@ impl Bench {
         let world = World::new();
         std::fs::create_dir(world.root().join("oracle")).expect("a directory can be made");
         let oracle = "git add -A".into();
-        Self {
-            world,
-            at: String::new(),
-            oracle,
-            environment: Vec::new(),
-            count: AtomicUsize::new(0),
-            git_dir: OnceLock::new(),
-        }
+        Self { world, at: String::new(), oracle, count: AtomicUsize::new(0), git_dir: OnceLock::new() }
     }
 
     /// Goes on in the worktree `at`, relative to where scripts run.
@@ -134,7 +125,6 @@ impl Bench {
             .current_dir(directory)
             .env("W", self.world.root())
             .env("GIT_TEMPLATE_DIR", "")
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .envs(environment.iter().copied())
             .args(["-c", &format!("{PRELUDE}{script}")])
             .output()
@@ -190,7 +180,7 @@ impl Bench {
         let answer = self.world.root().join(format!("oracle/answer-{number}"));
         let mut command =
             self.world.command(std::env::current_exe().expect("this program has a path").to_str().expect("in UTF-8"));
-        command.current_dir(self.root()).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.current_dir(self.root());
         order.run(command, &answer).map(Saved)
     }
 
@@ -423,13 +413,12 @@ pub(super) struct Scenario<'s> {
     then: &'s str,
     at: &'s str,
     oracle: &'s str,
-    environment: Vec<(&'s str, &'s str)>,
     has_hints: bool,
 }
 
 impl<'s> Scenario<'s> {
     pub(super) fn new(first: &'s str, then: &'s str) -> Self {
-        Self { first, then, at: "", oracle: "git add -A", environment: Vec::new(), has_hints: true }
+        Self { first, then, at: "", oracle: "git add -A", has_hints: true }
     }
 
     pub(super) fn at(self, at: &'s str) -> Self {
@@ -440,19 +429,13 @@ impl<'s> Scenario<'s> {
         Self { oracle, ..self }
     }
 
-    pub(super) fn environment(mut self, name: &'s str, value: &'s str) -> Self {
-        self.environment.push((name, value));
-        self
-    }
-
     /// Only full passes: the second script changes what no path names (the index, settings, ignore rules).
     pub(super) fn without_hints(self) -> Self {
         Self { has_hints: false, ..self }
     }
 
     fn bench(&self) -> Bench {
-        let mut bench = Bench::empty().at(self.at).oracle(self.oracle);
-        bench.environment = self.environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let bench = Bench::empty().at(self.at).oracle(self.oracle);
         bench.run(self.first);
         bench
     }
