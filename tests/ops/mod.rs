@@ -11,5 +11,6 @@ mod restore_crash;
 mod restore_roundtrip;
 mod restore_safety;
 mod restore_staged;
+mod save;
 mod trees;
 mod verify;

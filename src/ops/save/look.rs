@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Options, cache_path};
+use super::{Demands, cache_path};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -149,7 +149,7 @@ pub(super) fn is_changed(
     repo: &Repo,
     shadow: &Shadow,
     seen: &Seen,
-    options: &Options,
+    demands: &Demands,
     objects: &NewObjects<'_>,
 ) -> Result<bool> {
     let last_raw = shadow.tip_side.as_ref().and_then(|side| side.raw_tree_id);
@@ -158,7 +158,7 @@ pub(super) fn is_changed(
     }
     let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
     // What the tree cannot say must be known, too, before it is changed.
-    if options.must_exist {
+    if demands.must_exist {
         let last = shadow.tip_side.as_ref().map(|side| side.manifest.to_toml());
         if last.unwrap_or_else(|| Manifest::default().to_toml()) != seen.side.manifest.to_toml() {
             return Ok(true);
@@ -169,7 +169,7 @@ pub(super) fn is_changed(
     if seen.side.index_tree_id == last_index && seen.side.unmerged_tree_id == last_unmerged {
         return Ok(false);
     }
-    if options.exact_index || seen.side.unmerged_tree_id.is_some() {
+    if demands.exact_index || seen.side.unmerged_tree_id.is_some() {
         return Ok(true);
     }
     // Staging what the worktree holds anyway is no reason for a checkpoint; content that only the index has is one.
