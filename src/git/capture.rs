@@ -203,7 +203,14 @@ impl<'r> Reader<'r> {
         Ok((bytes, Stat::of(&before), before.st_mode, is_whole))
     }
 
-    fn prepare(&self, data: &[u8], new: &mut Vec<Prepared>) -> Result<ObjectId> {
+    /// Returns the bytes of a file that is still as `stat` says.
+    pub(crate) fn bytes_of(&self, path: &BStr, stat: Stat) -> Option<Vec<u8>> {
+        let (bytes, now, _, is_whole) = self.read_file(path).ok()?;
+        (is_whole && now == stat).then_some(bytes)
+    }
+
+    /// Returns the id of `data` as a blob, which is added to `new` if the repository lacks it.
+    pub(crate) fn prepare(&self, data: &[u8], new: &mut Vec<Prepared>) -> Result<ObjectId> {
         let id = id_of(ObjectKind::Blob, data, self.repo.object_hash())?;
         if !self.repo.freshen(id) {
             new.push(Prepared::new(ObjectKind::Blob, data, id, self.target));

@@ -22,6 +22,7 @@ pub mod objects;
 mod pack;
 pub(crate) mod pathspec;
 pub mod process;
+mod reconvert;
 pub mod refs;
 mod renames;
 mod scan;

@@ -18,6 +18,7 @@ use super::{
     Repo,
     capture::{Captured, Content, capture},
     new_objects::{NewObjects, Target},
+    reconvert::{directories_of_attributes, reconvert},
     scan::{Candidate, scan},
     seed::{Staged, seed},
     stat_cache::{Known, Stat, StatCache},
@@ -88,7 +89,7 @@ pub(crate) fn full_pass<'r>(
     let mut pass = Pass {
         repo,
         cache,
-        earlier: [follows_index.is_none().then_some(before).flatten(), None],
+        earlier: follows_index.is_none().then_some(before).flatten(),
         changes: BTreeMap::new(),
         manifest: Manifest { unmerged: staged.unmerged, intent_to_add: staged.intent_to_add, ..Manifest::default() },
         started,
@@ -108,6 +109,7 @@ pub(crate) fn full_pass<'r>(
     pass.manifest.skipped = untracked.skipped;
     pass.manifest.empty_directories = untracked.empty_directories;
     pass.capture(candidates.collect(), &mut objects)?;
+    pass.reconvert(&mut objects)?;
     pass.gitlinks(&found.gitlinks, untracked.nested, limits, in_memory)?;
     pass.finish(&staged.tree_id, objects, follows_index.is_none())
 }
@@ -122,7 +124,7 @@ struct Pass<'r, 'c> {
     repo: &'r Repo,
     cache: &'c StatCache,
     /// What else is known of versions of files.
-    earlier: [Option<&'c StatCache>; 2],
+    earlier: Option<&'c StatCache>,
     changes: BTreeMap<BString, Option<Known>>,
     manifest: Manifest,
     started: (i64, u32),
@@ -158,10 +160,22 @@ impl<'r> Pass<'r, '_> {
         Ok(())
     }
 
+    /// Where attributes have changed, files that have not may need their bytes kept, or not any more.
+    fn reconvert(&mut self, objects: &mut NewObjects<'r>) -> Result<()> {
+        let directories = directories_of_attributes(self.changes.keys().map(|path| path.as_bstr()));
+        if directories.is_empty() {
+            return Ok(());
+        }
+        let is_settled = |path: &BStr| !self.changes.contains_key(path);
+        let changes = reconvert(self.repo, self.cache, &directories, is_settled, objects)?;
+        self.changes.extend(changes.into_iter().map(|(path, known)| (path, Some(known))));
+        Ok(())
+    }
+
     /// Returns the content of `candidate` if this very version of the file was captured before.
     fn recall(&self, candidate: &Candidate) -> Option<Content> {
         let path = candidate.path.as_bstr();
-        self.earlier.iter().flatten().find_map(|cache| {
+        self.earlier.and_then(|cache| {
             let entry = cache.find(path)?;
             let is_same =
                 !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && entry.mode == candidate.mode;

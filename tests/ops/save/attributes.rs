@@ -286,3 +286,20 @@ fn a_change_of_exact_bytes_alone_is_a_change() {
 fn rules_may_change(#[case] first: &str, #[case] then: &str) {
     Scenario::new(first, then).without_hints().check();
 }
+
+#[test]
+fn attributes_that_change_decide_again_which_bytes_are_kept() {
+    let bench = Bench::new(
+        // Old enough that git, too, takes them as clean without reading.
+        "git init -q .; printf 'a\\r\\n' >crlf; printf 'a\\n' >lf; touch -d '1 hour ago' *; sleep 0.05; git add -A; git commit -qm 1",
+    );
+    let kept = |script: &str| {
+        bench.run(script);
+        let saved = bench.save();
+        let raw = bench.side(saved.id().expect("saved"), "raw");
+        raw.iter().map(|line| line.split(' ').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(kept("echo x >other; sleep 0.05").is_empty());
+    assert_eq!(kept("echo '* text eol=crlf' >.gitattributes"), [".gitattributes", "lf", "other"]);
+    assert!(kept("rm .gitattributes").is_empty());
+}
