@@ -212,7 +212,8 @@ impl<'r> Reader<'r> {
     /// Returns the id of `data` as a blob, which is added to `new` if the repository lacks it.
     pub(crate) fn prepare(&self, data: &[u8], new: &mut Vec<Prepared>) -> Result<ObjectId> {
         let id = id_of(ObjectKind::Blob, data, self.repo.object_hash())?;
-        if !self.repo.freshen(id) {
+        let is_here = if self.target == Target::Memory { self.repo.has_object(id) } else { self.repo.freshen(id) };
+        if !is_here {
             new.push(Prepared::new(ObjectKind::Blob, data, id, self.target));
         }
         Ok(id)
@@ -230,7 +231,14 @@ pub(crate) struct ForThread {
 impl ForThread {
     fn open(self, shared: &gix::ThreadSafeRepository) -> Repo {
         let Self { root, worktree_id, ref_store, honours_environment } = self;
-        Repo { inner: shared.to_thread_local(), root, worktree_id, ref_store, honours_environment }
+        Repo {
+            inner: shared.to_thread_local(),
+            root,
+            worktree_id,
+            ref_store,
+            honours_environment,
+            packs: std::cell::OnceCell::new(),
+        }
     }
 }
 

@@ -18,10 +18,11 @@ use gix::{
 
 use super::{
     Repo,
+    new_objects::id_of,
     pack::{PackWriter, deflate, delta, read_index},
 };
 use crate::{
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     state::{self, lock::Lock},
 };
 
@@ -30,11 +31,21 @@ const LOOSE_LIMIT: usize = 96;
 /// From this many small packs on, they become one.
 const PACK_LIMIT: usize = 8;
 /// A pack of this many bytes is left alone.
-const LARGE_PACK: u64 = 4 << 20;
+const LARGE_PACK: u64 = 2 << 20;
 /// How many objects before are tried as the base of a delta.
 const WINDOW: usize = 12;
+/// How many deltas may stand on each other.
+const DEEPEST: u32 = 50;
 /// Larger objects are stored whole.
 const LARGEST_DELTA: usize = 1 << 20;
+
+/// An object that was just added, as the base of a delta.
+struct Recent {
+    kind: ObjectKind,
+    offset: u64,
+    depth: u32,
+    data: Vec<u8>,
+}
 
 impl Repo {
     /// Notes that we wrote the loose objects `ids`.
@@ -86,12 +97,36 @@ impl Repo {
         let line_length = self.object_hash().len_in_hex() + 1;
         let loose_size = std::fs::metadata(directory.join("loose")).map_or(0, |metadata| metadata.len());
         let is_due = usize::try_from(loose_size).unwrap_or(0) >= LOOSE_LIMIT * line_length
-            || noted(&directory.join("packs")).len() >= PACK_LIMIT;
-        if !is_due || self.common_dir().join("gc.pid").exists() {
+            || self.small_packs(&directory).len() >= PACK_LIMIT;
+        if !is_due || self.is_git_collecting() {
             return Ok(());
         }
         let Some(_lock) = Lock::try_acquire(&directory.join("fold.lock"))? else { return Ok(()) };
         self.fold(&directory)
+    }
+
+    /// Git takes its own mark for left behind after twelve hours.
+    fn is_git_collecting(&self) -> bool {
+        let age = std::fs::metadata(self.common_dir().join("gc.pid")).and_then(|metadata| metadata.modified());
+        age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age.as_secs() < 12 * 3600))
+    }
+
+    /// Returns our packs that are worth merging. Packs that git lists in a multi-pack index are git's to merge.
+    fn small_packs(&self, directory: &Path) -> Vec<PathBuf> {
+        let packs = self.inner.objects.store_ref().path().join("pack");
+        if ["multi-pack-index", "multi-pack-index.d"].iter().any(|name| packs.join(name).exists()) {
+            return Vec::new();
+        }
+        let is_small = |path: &PathBuf| {
+            let is_pinned = ["keep", "promisor"].iter().any(|end| path.with_extension(end).exists());
+            !is_pinned && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < LARGE_PACK)
+        };
+        let mut paths: Vec<_> =
+            noted(&directory.join("packs")).iter().filter_map(|name| self.pack_path(name)).collect();
+        paths.sort();
+        paths.dedup();
+        paths.retain(is_small);
+        paths
     }
 
     fn fold(&self, directory: &Path) -> Result<()> {
@@ -106,82 +141,103 @@ impl Repo {
         let ids = lines.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok());
         let ids: Vec<ObjectId> = ids.filter(|id| seen.insert(*id) && self.loose_path(*id).exists()).collect();
         let mut writer = PackWriter::begin(self.inner.objects.store_ref().path(), self.object_hash())?;
-        let (merged, kept) = self.merge_small_packs(directory, &mut writer)?;
+        let merged = self.merge_small_packs(directory, &mut writer)?;
         let already: HashSet<ObjectId> = writer.ids().collect();
-        self.add_with_deltas(ids.iter().copied().filter(|id| !already.contains(id)), &mut writer)?;
+        let folded = self.add_with_deltas(ids.into_iter().filter(|id| !already.contains(id)), &mut writer)?;
         if writer.len() == 0 {
-            state::replace_file(&directory.join("packs"), kept.join("\n").as_bytes())?;
             return Ok(());
         }
+        let ids: Vec<ObjectId> = writer.ids().collect();
         let new_pack = writer.finish()?;
-        let mut names = kept;
-        names.extend(new_pack.file_stem().and_then(|name| name.to_str()).map(ToOwned::to_owned));
-        state::replace_file(&directory.join("packs"), (names.join("\n") + "\n").as_bytes())?;
-        // Everything is in the new pack by now, durable and visible; readers that had the old files look again.
+        self.note_pack(&new_pack);
+        self.verify_pack(&new_pack, &ids)?;
+        // Everything is in the new pack by now, read back, durable and visible; readers that had the old files look again.
         for path in merged.iter().filter(|path| **path != new_pack) {
             drop(std::fs::remove_file(path.with_extension("idx")));
             drop(std::fs::remove_file(path));
         }
-        for path in ids.iter().map(|id| self.loose_path(*id)) {
+        for path in folded.iter().map(|id| self.loose_path(*id)) {
             drop(std::fs::remove_file(&path));
             // As `git prune-packed` does; a directory that is not empty stays.
             drop(path.parent().map(std::fs::remove_dir));
         }
         drop(std::fs::remove_file(&taken_note));
+        self.forget_gone_packs(directory)
+    }
+
+    /// Reads all `ids` back from the finished pack `path` alone, before any other copy of them goes.
+    fn verify_pack(&self, path: &Path, ids: &[ObjectId]) -> Result<()> {
+        let what = || format!("cannot read back '{}'", path.display());
+        let bundle = gix::odb::pack::Bundle::at(path, self.object_hash()).context(Kind::Corrupt, what)?;
+        let mut inflate = gix::zlib::Inflate::default();
+        let mut buffer = Vec::new();
+        for id in ids {
+            let mut cache = gix::odb::pack::cache::Never;
+            let found = bundle.find(id, &mut buffer, &mut inflate, &mut cache).context(Kind::Corrupt, what)?;
+            let hash = |object: gix::objs::Data<'_>| id_of(object.kind, object.data, self.object_hash());
+            let is_same = found.map(|(object, _)| hash(object)).transpose()? == Some(*id);
+            if !is_same {
+                return Err(Error::corrupt(format!("'{id}' does not come back from '{}'", path.display())));
+            }
+        }
         Ok(())
     }
 
-    /// Copies our small packs into `writer`; returns their paths, and the names of those left alone.
-    fn merge_small_packs(&self, directory: &Path, writer: &mut PackWriter) -> Result<(Vec<PathBuf>, Vec<String>)> {
-        let (mut merged, mut kept) = (Vec::new(), Vec::new());
-        let mut names = noted(&directory.join("packs"));
+    /// Drops the names of packs that are gone from our note, unless another process notes one meanwhile.
+    fn forget_gone_packs(&self, directory: &Path) -> Result<()> {
+        let note = directory.join("packs");
+        let taken = directory.join("packs.folding");
+        std::fs::rename(&note, &taken).context(Kind::Internal, || "cannot rename the note of packs".into())?;
+        let there = |name: &String| self.pack_path(name).is_some_and(|path| path.exists());
+        let mut names: Vec<String> = noted(&taken).into_iter().filter(there).collect();
         names.sort();
         names.dedup();
-        for name in names {
-            let Some(path) = self.pack_path(&name) else { continue };
-            let Ok(size) = std::fs::metadata(&path).map(|metadata| metadata.len()) else { continue };
-            let is_pinned = path.with_extension("keep").exists() || path.with_extension("promisor").exists();
-            let entries =
-                (size < LARGE_PACK && !is_pinned).then(|| read_index(&path, self.object_hash())).transpose()?;
-            match entries {
-                Some(entries) if !writer.has_any(&entries) => {
-                    writer.copy_from(&path, &entries)?;
-                    merged.push(path);
-                }
-                _ => kept.push(name),
-            }
-        }
-        Ok((merged, kept))
+        self.append_note("packs", &names.iter().map(|name| format!("{name}\n")).collect::<String>());
+        drop(std::fs::remove_file(&taken));
+        Ok(())
     }
 
-    /// Adds the loose objects `ids` to `writer`, each as a delta against one of the last of its kind if that is smaller.
-    fn add_with_deltas(&self, ids: impl Iterator<Item = ObjectId>, writer: &mut PackWriter) -> Result<()> {
-        let mut window: Vec<(ObjectKind, u64, Vec<u8>)> = Vec::new();
+    /// Copies our small packs into `writer`, and returns their paths.
+    fn merge_small_packs(&self, directory: &Path, writer: &mut PackWriter) -> Result<Vec<PathBuf>> {
+        let mut merged = Vec::new();
+        for path in self.small_packs(directory) {
+            let entries = read_index(&path, self.object_hash())?;
+            if !writer.has_any(&entries) {
+                writer.copy_from(&path, &entries)?;
+                merged.push(path);
+            }
+        }
+        Ok(merged)
+    }
+
+    /// Adds the loose objects `ids` to `writer`, each as a delta against one of the last of its kind if that is smaller;
+    /// returns those that could be read.
+    fn add_with_deltas(&self, ids: impl Iterator<Item = ObjectId>, writer: &mut PackWriter) -> Result<Vec<ObjectId>> {
+        let mut window: Vec<Recent> = Vec::new();
+        let mut added = Vec::new();
         for id in ids {
             let mut data = Vec::new();
-            let kind = {
-                let found = self.inner.objects.try_find(&id, &mut data);
-                let Some(found) = found.context(Kind::Corrupt, || format!("cannot read '{id}'"))? else { continue };
-                found.kind
-            };
-            let candidates =
-                window.iter().rev().filter(|(other, _, base)| *other == kind && base.len() <= LARGEST_DELTA);
+            let Ok(Some(found)) = self.inner.objects.try_find(&id, &mut data) else { continue };
+            let kind = found.kind;
+            let is_small = data.len() <= LARGEST_DELTA;
+            let candidates = window.iter().rev().filter(|base| base.kind == kind && base.depth < DEEPEST && is_small);
             let best = candidates
                 .take(WINDOW)
-                .filter(|_| data.len() <= LARGEST_DELTA)
-                .map(|(_, offset, base)| (*offset, delta(base, &data)))
-                .min_by_key(|(_, delta)| delta.len())
-                .filter(|(_, delta)| delta.len() < data.len() / 2);
-            let offset = match best {
-                Some((base_offset, delta)) => writer.add_delta(id, base_offset, &delta)?,
-                None => writer.add(id, kind, data.len(), &deflate(&data))?,
+                .filter(|base| base.data.len() <= LARGEST_DELTA)
+                .map(|base| (base.offset, base.depth + 1, delta(&base.data, &data)))
+                .min_by_key(|(_, _, delta)| delta.len())
+                .filter(|(_, _, delta)| delta.len() < data.len() / 2);
+            let (offset, depth) = match best {
+                Some((base_offset, depth, delta)) => (writer.add_delta(id, base_offset, &delta)?, depth),
+                None => (writer.add(id, kind, data.len(), &deflate(&data))?, 0),
             };
-            window.push((kind, offset, data));
+            added.push(id);
+            window.push(Recent { kind, offset, depth, data });
             if window.len() > 4 * WINDOW {
                 window.remove(0);
             }
         }
-        Ok(())
+        Ok(added)
     }
 
     pub(super) fn loose_path(&self, id: ObjectId) -> PathBuf {

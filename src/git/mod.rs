@@ -50,6 +50,8 @@ pub struct Repo {
     ref_store: RefStore,
     /// False if the caller's `GIT_*` variables must not reach the git we run.
     honours_environment: bool,
+    /// The packs that git may collect object by object, as they were when first asked for.
+    packs: std::cell::OnceCell<Vec<gix::odb::pack::index::File>>,
 }
 
 /// What HEAD points to.
@@ -118,14 +120,21 @@ impl Repo {
             // A linked worktree may be called that, too.
             .map_or_else(|| "main".into(), |id| if id == "main" { "worktrees/main".into() } else { id });
         let ref_store = RefStore::of(&inner);
-        Ok(Self { inner, root, worktree_id, ref_store, honours_environment })
+        Ok(Self { inner, root, worktree_id, ref_store, honours_environment, packs: std::cell::OnceCell::new() })
     }
 
     /// Opens the repository whose worktree is `path` itself, for a look at its HEAD.
     fn open_nested(path: PathBuf) -> Option<Self> {
         let inner = gix::open_opts(&path, options(gix::sec::Trust::Full, false)).ok()?;
         let ref_store = RefStore::of(&inner);
-        Some(Self { inner, root: path, worktree_id: "main".into(), ref_store, honours_environment: false })
+        Some(Self {
+            inner,
+            root: path,
+            worktree_id: "main".into(),
+            ref_store,
+            honours_environment: false,
+            packs: std::cell::OnceCell::new(),
+        })
     }
 
     fn is_inside_repository(dir: &Path) -> bool {

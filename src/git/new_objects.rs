@@ -97,6 +97,7 @@ impl<'r> NewObjects<'r> {
         for object in self.waiting.values_mut() {
             object.data = deflate(&object.data);
         }
+        self.waiting_bytes = self.waiting.values().map(|object| object.data.len()).sum();
     }
 
     /// Adds `data` as an object of `kind`, unless the repository has it, and returns its id.
@@ -108,7 +109,8 @@ impl<'r> NewObjects<'r> {
 
     /// Adds `data`, whose id as an object of `kind` is `id`, unless the repository has it.
     pub(crate) fn add_with_id(&mut self, kind: ObjectKind, data: &[u8], id: ObjectId) -> Result<()> {
-        if self.contains(id) || self.repo.freshen(id) {
+        let is_here = |id| if self.target == Target::Memory { self.repo.has_object(id) } else { self.repo.freshen(id) };
+        if self.contains(id) || is_here(id) {
             return Ok(());
         }
         self.add_prepared(Prepared::new(kind, data, id, self.target))
@@ -167,7 +169,6 @@ impl<'r> NewObjects<'r> {
                 if self.order.is_empty() && self.pack.is_none() {
                     return Ok(());
                 }
-                self.waiting_bytes = SPILL_AT + 1;
                 self.spill()?;
                 let mut pack = self.pack.take().expect("spilling begins a pack");
                 for id in &self.order {
@@ -223,22 +224,36 @@ impl Repo {
             worktree_id: self.worktree_id.clone(),
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
+            packs: std::cell::OnceCell::new(),
         }
     }
 
     /// Returns true if the object `id` is here, and makes sure that `git gc` takes it for a new one.
     ///
-    /// An unreferenced object older than two weeks is about to be collected; git touches such a file when it writes
-    /// the same object again, and so must we before we rely on it.
+    /// An unreferenced object older than two weeks is about to be collected. As git does when it writes an object that
+    /// exists, its file is touched before we rely on it; false if that cannot be, so that the object is written again.
     pub(crate) fn freshen(&self, id: ObjectId) -> bool {
         if id.is_empty_blob() || id.is_empty_tree() || !self.inner.objects.exists(&id) {
             return false;
         }
-        let path = self.loose_path(id);
-        let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-        let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
-        // No loose file: it is packed, and packs that hold anything referenced are kept whole by default.
-        let _ = rustix::fs::utimensat(rustix::fs::CWD, &path, &times, rustix::fs::AtFlags::empty());
-        true
+        touch(&self.loose_path(id)) || self.freshen_pack_of(id)
     }
+
+    /// Touches the pack that holds `id`. A cruft pack does not count: its own list says how old each object is.
+    fn freshen_pack_of(&self, id: ObjectId) -> bool {
+        let packs = self.packs.get_or_init(|| {
+            let directory = self.inner.objects.store_ref().path().join("pack");
+            let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path());
+            let indices = files.filter(|path| path.extension().is_some_and(|end| end == "idx"));
+            let indices = indices.filter(|path| !path.with_extension("mtimes").exists());
+            indices.filter_map(|path| gix::odb::pack::index::File::at(&path, self.object_hash()).ok()).collect()
+        });
+        packs.iter().filter(|index| index.lookup(id).is_some()).any(|index| touch(&index.path().with_extension("pack")))
+    }
+}
+
+fn touch(path: &std::path::Path) -> bool {
+    let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+    let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+    rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::empty()).is_ok()
 }

@@ -155,6 +155,7 @@ impl PackWriter {
         // The index last: a pack is looked for only where there is an index.
         file.persist(&path).context(Kind::Internal, what)?;
         index.persist(path.with_extension("idx")).context(Kind::Internal, what)?;
+        File::open(&self.directory).and_then(|directory| directory.sync_all()).context(Kind::Internal, what)?;
         Ok(path)
     }
 }
