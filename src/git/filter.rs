@@ -205,6 +205,33 @@ impl Repo {
         self.config_value("core.autocrlf").is_some_and(|value| !is_off(&value))
     }
 
+    /// Returns a number that changes with the settings and files outside the worktree that convert files.
+    pub(crate) fn conversions(&self) -> Result<u32> {
+        let mut sum = flate2::Crc::new();
+        for key in ["core.autocrlf", "core.eol", "core.attributesFile"] {
+            sum.update(&self.config_value(key).unwrap_or_default());
+            sum.update(b"\0");
+        }
+        for (key, value) in self.config_pairs("filter") {
+            sum.update(key.as_bytes());
+            sum.update(&value);
+            sum.update(b"\0");
+        }
+        for path in self.attribute_files()? {
+            sum.update(&std::fs::read(path).unwrap_or_default());
+            sum.update(b"\0");
+        }
+        Ok(sum.sum())
+    }
+
+    /// Returns the attribute files outside the worktree, whether they exist or not.
+    fn attribute_files(&self) -> Result<Vec<std::path::PathBuf>> {
+        let mut paths =
+            self.inner.attribute_global_paths().context(Kind::User, || "cannot find the global attributes".into())?;
+        paths.push(self.common_dir().join("info/attributes"));
+        Ok(paths)
+    }
+
     /// Returns true if attributes may convert any file, so that bytes in the worktree may differ from
     /// what git stored even where git sees no change. `attribute_files` are the ids of all `.gitattributes` blobs.
     pub(crate) fn may_convert(&self, attribute_files: &[ObjectId]) -> Result<bool> {
@@ -218,10 +245,7 @@ impl Repo {
         for id in attribute_files {
             files.push(self.read_blob(*id)?);
         }
-        let mut paths =
-            self.inner.attribute_global_paths().context(Kind::User, || "cannot find the global attributes".into())?;
-        paths.push(self.common_dir().join("info/attributes"));
-        files.extend(paths.iter().filter_map(|path| std::fs::read(path).ok()));
+        files.extend(self.attribute_files()?.iter().filter_map(|path| std::fs::read(path).ok()));
         Ok(files.iter().any(|file| CONVERTING.iter().any(|word| file.contains_str(word))))
     }
 }

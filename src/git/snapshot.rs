@@ -58,20 +58,33 @@ impl Snapshot {
     }
 }
 
+/// What becomes of the objects that a pass makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// They are collected to be written.
+    ToWrite {
+        /// The time of the file system just before, since 1970.
+        clock: Duration,
+    },
+    /// Only this process sees them, through the repository's object memory.
+    InMemory,
+}
+
 /// A change of the tree: none removes the path.
 pub(crate) type Edit = Option<(ObjectId, Mode)>;
 
 /// Takes a snapshot of the whole worktree; `before` is the cache of the last one.
 ///
-/// `in_memory` keeps new objects in the repository's object memory instead of collecting them to be written.
 pub(crate) fn full_pass<'r>(
     repo: &'r Repo,
     limits: &Limits,
     before: Option<&StatCache>,
-    in_memory: bool,
+    keep: Keep,
 ) -> Result<(Snapshot, NewObjects<'r>)> {
-    let started = started();
-    let before = before.filter(|cache| cache.tree_id.is_some_and(|id| repo.has_object(id)));
+    let in_memory = keep == Keep::InMemory;
+    let started = started(keep);
+    let before = before.filter(|cache| is_whole(repo, cache, in_memory));
+    let conversions = repo.conversions()?;
     let identity = repo.user_index_identity();
     let follows_index = before.filter(|cache| {
         cache.index == identity && cache.index_tree_id.is_some_and(|id| repo.has_object(id)) && identity.mtime < started
@@ -93,6 +106,7 @@ pub(crate) fn full_pass<'r>(
         changes: BTreeMap::new(),
         manifest: Manifest { unmerged: staged.unmerged, intent_to_add: staged.intent_to_add, ..Manifest::default() },
         started,
+        has_new_conversions: before.is_some_and(|cache| cache.conversions != conversions),
     };
     let found = scan(repo.worktree_root(), cache)?;
     let untracked = collect(repo, cache, before, &found, limits)?;
@@ -111,13 +125,29 @@ pub(crate) fn full_pass<'r>(
     pass.capture(candidates.collect(), &mut objects)?;
     pass.reconvert(&mut objects)?;
     pass.gitlinks(&found.gitlinks, untracked.nested, limits, in_memory)?;
-    pass.finish(&staged.tree_id, objects, follows_index.is_none())
+    let is_news = follows_index.is_none() || pass.has_new_conversions;
+    let (mut snapshot, objects) = pass.finish(&staged.tree_id, objects, is_news)?;
+    snapshot.cache.conversions = conversions;
+    Ok((snapshot, objects))
 }
 
-/// The moment before a pass, from which on a file's times do not tell whether it changed again.
-fn started() -> (i64, u32) {
-    let time = (SystemTime::now() - TICK).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+/// Returns the moment before a pass, from which on a file's times do not tell whether it changed again.
+fn started(keep: Keep) -> (i64, u32) {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    // The file system's clock may be a server's, and behind ours.
+    let now = match keep {
+        Keep::ToWrite { clock } => now.min(clock),
+        Keep::InMemory => now,
+    };
+    let time = now.saturating_sub(TICK);
     (i64::try_from(time.as_secs()).unwrap_or(i64::MAX), time.subsec_nanos())
+}
+
+/// Returns true if all that `cache` says was stored is still here; `git gc` may have collected it.
+fn is_whole(repo: &Repo, cache: &StatCache, in_memory: bool) -> bool {
+    let is_here = |id| if in_memory { repo.has_object(id) } else { repo.freshen(id) };
+    let has_tree = cache.tree_id.is_some_and(|id| repo.has_object(id));
+    has_tree && cache.entries().iter().filter_map(|entry| entry.raw_id).all(is_here)
 }
 
 struct Pass<'r, 'c> {
@@ -128,6 +158,8 @@ struct Pass<'r, 'c> {
     changes: BTreeMap<BString, Option<Known>>,
     manifest: Manifest,
     started: (i64, u32),
+    /// True if settings that convert files are not as they were.
+    has_new_conversions: bool,
 }
 
 impl<'r> Pass<'r, '_> {
@@ -162,7 +194,10 @@ impl<'r> Pass<'r, '_> {
 
     /// Where attributes have changed, files that have not may need their bytes kept, or not any more.
     fn reconvert(&mut self, objects: &mut NewObjects<'r>) -> Result<()> {
-        let directories = directories_of_attributes(self.changes.keys().map(|path| path.as_bstr()));
+        let mut directories = directories_of_attributes(self.changes.keys().map(|path| path.as_bstr()));
+        if self.has_new_conversions {
+            directories = vec![BString::default()];
+        }
         if directories.is_empty() {
             return Ok(());
         }
@@ -329,7 +364,7 @@ impl Repo {
         let directory = self.worktree_root().join(gix::path::from_bstr(path).ok()?);
         let nested = Self::open(&directory).ok()?.with_object_memory();
         let head_tree_id = nested.tree_of_commit(nested.head().ok()?.id?).ok()?;
-        let (snapshot, _) = full_pass(&nested, limits, None, true).ok()?;
+        let (snapshot, _) = full_pass(&nested, limits, None, Keep::InMemory).ok()?;
         Some(snapshot.tree_id != head_tree_id || snapshot.index_tree_id != head_tree_id)
     }
 }

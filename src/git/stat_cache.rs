@@ -49,7 +49,9 @@ impl Stat {
 
     /// Returns true if the file may have changed at or after `time` without its times telling.
     pub(crate) fn is_racy(&self, time: (i64, u32)) -> bool {
-        self.mtime >= time || self.ctime >= time
+        // File systems with coarse times: what has no nanoseconds may be up to two seconds younger than it says.
+        let is_coarse = self.mtime.1 == 0 && self.mtime.0 + 2 >= time.0;
+        is_coarse || self.mtime >= time || self.ctime >= time
     }
 }
 
@@ -98,6 +100,10 @@ pub(crate) struct StatCache {
     pub(crate) index: IndexIdentity,
     /// The tree of that index; none if it holds unmerged or intent-to-add entries, so that it must be read again.
     pub(crate) index_tree_id: Option<ObjectId>,
+    /// The checkpoint that holds what was stored; none: HEAD does.
+    pub(crate) anchor: Option<ObjectId>,
+    /// What tells the settings that convert files from others.
+    pub(crate) conversions: u32,
 }
 
 impl StatCache {
@@ -144,7 +150,14 @@ impl StatCache {
         let mut merged = Self {
             paths: Vec::with_capacity(self.paths.len()),
             entries: Vec::with_capacity(self.entries.len() + changes.len()),
-            ..Self { tree_id: self.tree_id, index: self.index, index_tree_id: self.index_tree_id, ..Self::default() }
+            ..Self {
+                tree_id: self.tree_id,
+                index: self.index,
+                index_tree_id: self.index_tree_id,
+                conversions: self.conversions,
+                anchor: self.anchor,
+                ..Self::default()
+            }
         };
         let mut changes = changes.iter().peekable();
         let apply = |merged: &mut Self, (path, known): &(BString, Option<Known>)| {
@@ -175,7 +188,7 @@ impl Entry {
     }
 }
 
-const MAGIC: [u8; 8] = *b"GCPSTAT\x01";
+const MAGIC: [u8; 8] = *b"GCPSTAT\x02";
 const TRACKED: u8 = 1;
 const SKIPS_WORKTREE: u8 = 2;
 const RACY: u8 = 4;
@@ -215,12 +228,14 @@ fn encode(cache: &StatCache, hash: gix::hash::Kind) -> Vec<u8> {
     out.push(u8::try_from(id_length).expect("20 or 32"));
     id(&mut out, cache.tree_id);
     id(&mut out, cache.index_tree_id);
+    id(&mut out, cache.anchor);
     for (seconds, nanoseconds) in [cache.index.mtime, cache.index.ctime] {
         out.extend_from_slice(&seconds.to_le_bytes());
         out.extend_from_slice(&nanoseconds.to_le_bytes());
     }
     out.extend_from_slice(&cache.index.size.to_le_bytes());
     out.extend_from_slice(&cache.index.inode.to_le_bytes());
+    out.extend_from_slice(&cache.conversions.to_le_bytes());
     out.extend_from_slice(&u32::try_from(cache.entries.len()).expect("fewer than 4 billion paths").to_le_bytes());
     for entry in &cache.entries {
         for (seconds, nanoseconds) in [entry.stat.mtime, entry.stat.ctime] {
@@ -294,8 +309,10 @@ fn decode(body: &[u8], hash: gix::hash::Kind) -> Option<StatCache> {
     let known = |id: ObjectId| (!id.is_null()).then_some(id);
     let tree_id = known(reader.id(id_length)?);
     let index_tree_id = known(reader.id(id_length)?);
+    let anchor = known(reader.id(id_length)?);
     let index =
         IndexIdentity { mtime: reader.time()?, ctime: reader.time()?, size: reader.u64()?, inode: reader.u64()? };
+    let conversions = reader.u32()?;
     let count = reader.u32()? as usize;
     let mut entries = Vec::with_capacity(count.min(body.len() / id_length));
     let mut end = 0u32;
@@ -330,6 +347,8 @@ fn decode(body: &[u8], hash: gix::hash::Kind) -> Option<StatCache> {
         tree_id,
         index,
         index_tree_id,
+        anchor,
+        conversions,
     })
 }
 

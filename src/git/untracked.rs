@@ -354,6 +354,11 @@ fn untracked_directory<'p>(cache: &StatCache, path: &'p BStr) -> Option<&'p BStr
     path.find_iter("/").map(|at| path[..at].as_bstr()).find(is_untracked)
 }
 
+/// Returns true if git can store `path`: relative, and no component is empty, `..` or `.git` in any spelling.
+pub(crate) fn is_storable_path(path: &BStr) -> bool {
+    path.split_str("/").all(|name| is_storable(name.as_bstr(), FileType::RegularFile))
+}
+
 /// Returns true if git can store `name` as one component of a path: no `.git` in any spelling.
 pub(crate) fn is_storable(name: &BStr, kind: FileType) -> bool {
     let mode = (kind == FileType::Symlink).then_some(gix::validate::path::component::Mode::Symlink);

@@ -67,8 +67,9 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
     }
     match Timeline::new(repo, &tips)?.nth(n).transpose()? {
         Some((checkpoint, _)) => Ok(checkpoint.id),
-        None if tips.is_empty() => Err(Error::user("this worktree has no checkpoint yet")
-            .with_hint("'git checkpoint save' takes one; 'git checkpoint list --archived' shows those set aside")),
+        None if tips.is_empty() => Err(Error::user("this worktree has no checkpoint yet").with_hint(
+            "'base' names the commit that a clean worktree stands on; 'git checkpoint save' takes a checkpoint",
+        )),
         None => Err(no_match(&format!("@{{{n}}}"))),
     }
 }

@@ -168,12 +168,12 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
     Lock::acquire(&directory.join("lock"), context.settings.lock_timeout)
 }
 
-/// Takes a checkpoint while `_lock` is held.
-pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, _lock: &Lock) -> Result<Taken> {
+/// Takes a checkpoint while `lock` is held.
+pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
     let start = Instant::now();
     let repo = &context.repo;
     let shadow = Shadow::read(repo)?;
-    let (seen, objects) = match (&options.paths, &shadow.tip) {
+    let (mut seen, objects) = match (&options.paths, &shadow.tip) {
         (None, Some(tip)) if demands.known.is_some() => {
             let steps = demands.known.as_deref().unwrap_or_default();
             look_at_known(repo, steps, tip, shadow.tip_side.clone().unwrap_or_default())?
@@ -182,19 +182,20 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
         (Some(paths), Some(tip)) if !paths.iter().any(|path| path.is_empty()) => {
             look_at_paths(context, paths, tip, shadow.tip_side.clone().unwrap_or_default())?
         }
-        _ => look_at_all(context, &shadow)?,
+        _ => look_at_all(context, &shadow, lock)?,
     };
     let is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
     let must_exist = demands.must_exist && shadow.tip.is_none();
     let saved = if is_changed || options.allow_empty || must_exist {
-        let saved = take(context, options, &shadow, &seen, objects, start)?;
+        let saved = take(context, options, demands, &shadow, &seen, objects, start)?;
         tell(context, &saved, &shadow);
         saved
     } else {
         unchanged(context, options, &shadow, &seen, start)?
     };
     repo.fold_if_due();
-    if let Some((cache, true)) = &seen.cache {
+    if let Some((cache, true)) = &mut seen.cache {
+        cache.anchor = saved.id;
         let stored = cache.store(&cache_path(repo)?, repo.object_hash());
         if let Err(error) = stored {
             // The checkpoint is taken; the next pass reads more than it had to.
@@ -211,7 +212,7 @@ pub(crate) fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
 fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {
     let id = shadow.tip.as_ref().map(|tip| tip.id);
     if let (true, Some(id)) = (options.verify, id) {
-        super::verify::mark(context, id)?;
+        super::verify::mark_by_hand(context, id)?;
     }
     let verified_id = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
     Ok(Saved {

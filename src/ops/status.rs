@@ -10,7 +10,11 @@ use super::{
 };
 use crate::{
     error::{Kind, Result},
-    git::{Repo, snapshot::full_pass, stat_cache::StatCache},
+    git::{
+        Repo,
+        snapshot::{Keep, full_pass},
+        stat_cache::StatCache,
+    },
     model::{
         change::Change,
         manifest::Manifest,
@@ -119,9 +123,11 @@ pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
     let path = state::directory(repo.git_dir()).join("index");
     let cache = StatCache::load(&path, repo.object_hash());
     let limits = save::limits(context);
-    let (snapshot, _) = match full_pass(&repo, &limits, cache.as_ref(), true) {
+    let (snapshot, _) = match full_pass(&repo, &limits, cache.as_ref(), Keep::InMemory) {
         // What the cache relies on may have been pruned.
-        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(&repo, &limits, None, true)?,
+        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => {
+            full_pass(&repo, &limits, None, Keep::InMemory)?
+        }
         other => other?,
     };
     Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, repo })

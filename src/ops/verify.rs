@@ -54,7 +54,7 @@ pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let id = lookup::resolve(context, text.unwrap_or("@"))?;
     let mut verified = describe(context, id)?;
     let previous = context.tell_failure("verify", set(context, Some(id)))?;
-    satisfied(context)?;
+    satisfied(context, Some(id))?;
     context.emit(&Event::Verify { id: Some(id.to_string()) });
     verified.previous = previous.filter(|previous| *previous != id);
     Ok(verified)
@@ -82,19 +82,36 @@ pub(crate) fn wants_verification(context: &Context) -> Result<bool> {
     marker.try_exists().context(Kind::Internal, || format!("cannot look for '{}'", marker.display()))
 }
 
-/// Notes that a verified checkpoint was saved.
-pub(crate) fn satisfied(context: &Context) -> Result<()> {
+/// Notes that a verified checkpoint was saved; `by_hand` is its id if the user asked for the mark.
+pub(crate) fn satisfied(context: &Context, by_hand: Option<ObjectId>) -> Result<()> {
+    let what = || "cannot remove the mark of the next verified checkpoint".into();
     match std::fs::remove_file(marker(context)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).context(Kind::Internal, || "cannot remove the mark of the next verified checkpoint".into())
-        }
-        _ => Ok(()),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context(Kind::Internal, what)?,
+        _ => {}
+    }
+    match by_hand {
+        Some(id) => state::replace_file(&hand(context), id.to_string().as_bytes()),
+        None => Ok(()),
     }
 }
 
-/// Makes the checkpoint `id` the verified one.
-pub(crate) fn mark(context: &Context, id: ObjectId) -> Result<()> {
-    set(context, Some(id)).map(drop)
+/// Makes the checkpoint `id` the verified one, as the user wants it.
+pub(crate) fn mark_by_hand(context: &Context, id: ObjectId) -> Result<()> {
+    set(context, Some(id))?;
+    satisfied(context, Some(id))?;
+    context.emit(&Event::Verify { id: Some(id.to_string()) });
+    Ok(())
+}
+
+/// Returns true if the user marked the verified checkpoint; false if it was the first of its shadow, or there is none.
+pub(crate) fn is_marked_by_hand(context: &Context) -> Result<bool> {
+    let Ok(text) = std::fs::read_to_string(hand(context)) else { return Ok(false) };
+    let marked = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
+    Ok(marked.is_some_and(|id| id.to_string() == text.trim()))
+}
+
+fn hand(context: &Context) -> PathBuf {
+    state::directory(context.repo.git_dir()).join("verified-by-hand")
 }
 
 fn marker(context: &Context) -> PathBuf {

@@ -7,7 +7,7 @@ use std::{
     io::{Read as _, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use rustix::{fs::FlockOperation, io::Errno};
@@ -41,6 +41,12 @@ impl Lock {
             std::thread::sleep(pause.min(timeout.saturating_sub(start.elapsed())));
             pause = (pause * 2).min(Duration::from_millis(20));
         }
+    }
+
+    /// Returns the time when the lock was taken, by the clock of its file system, since 1970.
+    pub(crate) fn taken_at(&self) -> Duration {
+        let time = self.file.metadata().and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+        time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
     }
 
     /// Takes the lock on the file `path` if it is free.

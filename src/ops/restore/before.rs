@@ -8,7 +8,13 @@ use gix::ObjectId;
 use super::{scope::RESTORE_TOOL, snapshot::Snapshot};
 use crate::{
     error::{Error, Kind, Result},
-    git::{Repo, side::tree_of_blobs, snapshot::full_pass, stat_cache::StatCache, user_index::IndexIdentity},
+    git::{
+        Repo,
+        side::tree_of_blobs,
+        snapshot::{Keep, full_pass},
+        stat_cache::StatCache,
+        user_index::IndexIdentity,
+    },
     model::{
         checkpoint::Origin,
         refname::{Base, ShadowName},
@@ -115,7 +121,7 @@ impl Before {
         let index = memory.user_index_identity();
         let cache_path = state::directory(memory.git_dir()).join("index");
         let cache = StatCache::load(&cache_path, memory.object_hash());
-        let (now, mut objects) = full_pass(&memory, &save::limits(context), cache.as_ref(), true)?;
+        let (now, mut objects) = full_pass(&memory, &save::limits(context), cache.as_ref(), Keep::InMemory)?;
         let raw_tree = tree_of_blobs(&memory, now.raw_paths(), &mut objects)?;
         drop(objects);
         let (saved_tree, saved_raw) = (snapshot.tree_id, snapshot.raw_tree(&memory));

@@ -11,18 +11,20 @@ use crate::{
         named::named_paths,
         new_objects::{NewObjects, Target},
         side::{Side, tree_of_blobs, tree_of_unmerged},
-        snapshot::{Edit, edit_tree, full_pass},
+        snapshot::{Edit, Keep, edit_tree, full_pass},
         stat_cache::StatCache,
-        untracked::Limits,
+        untracked::{Limits, is_storable_path},
     },
     model::{
         change::Mode,
         checkpoint::Checkpoint,
         manifest::{Manifest, Skipped},
+        path_text,
         plan::Step,
         refname::{Base, ShadowName},
     },
     ops::Context,
+    state::lock::Lock,
 };
 
 /// The state of a shadow when a save begins.
@@ -48,6 +50,23 @@ impl Shadow {
         let tip_side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
         let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
         Ok(Self { name, tip, tip_side, head_tree_id })
+    }
+
+    /// Returns true if what `cache` says was stored is held by a live shadow or HEAD, so that git keeps it.
+    ///
+    /// What only an archived or pruned shadow holds may be collected at any moment.
+    fn holds(&self, repo: &Repo, cache: &StatCache) -> Result<bool> {
+        // Saves of named paths do not touch the cache, so its checkpoint may be some way back.
+        const FAR: usize = 256;
+        let has_raw = cache.entries().iter().any(|entry| entry.raw_id.is_some());
+        if cache.tree_id == Some(self.head_tree_id) && !has_raw {
+            return Ok(true);
+        }
+        let Some(anchor) = cache.anchor.filter(|id| repo.has_object(*id)) else { return Ok(false) };
+        let Some(checkpoint) = repo.checkpoint(anchor)? else { return Ok(false) };
+        let name = ShadowName { base: checkpoint.base, worktree: checkpoint.worktree };
+        let Some(tip) = repo.find_ref(&name.to_ref())? else { return Ok(false) };
+        Ok(repo.chain(tip).take(FAR).flatten().any(|checkpoint| checkpoint.id == anchor))
     }
 
     /// Returns the tree that the next checkpoint is compared with.
@@ -79,13 +98,16 @@ pub(crate) fn limits(context: &Context) -> Limits {
     }
 }
 
-pub(super) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
+pub(super) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &context.repo;
     let limits = limits(context);
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash());
-    let (snapshot, mut objects) = match full_pass(repo, &limits, cache.as_ref(), false) {
+    let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
+    let cache = cache.filter(|_| is_held);
+    let keep = Keep::ToWrite { clock: lock.taken_at() };
+    let (snapshot, mut objects) = match full_pass(repo, &limits, cache.as_ref(), keep) {
         // What the cache relies on may have been pruned.
-        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(repo, &limits, None, false)?,
+        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(repo, &limits, None, keep)?,
         other => other?,
     };
     let raw_tree_id = tree_of_blobs(repo, snapshot.raw_paths(), &mut objects)?;
@@ -104,6 +126,9 @@ pub(super) fn look_at_paths<'r>(
     mut side: Side,
 ) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &context.repo;
+    if let Some(path) = paths.iter().find(|path| !is_storable_path(path.as_bstr())) {
+        return Err(Error::user(format!("invalid path '{}'", path_text::printable(path.as_bstr()))));
+    }
     let mut objects = NewObjects::new(repo, Target::Loose);
     let named = named_paths(repo, tip.tree_id, paths, &limits(context), &mut objects)?;
     let tree_id = edit_tree(tip.tree_id, &named.edits, &mut objects)?;

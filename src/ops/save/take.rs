@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
-    Options, Saved, SavedPath, SkippedPath,
+    Demands, Options, Saved, SavedPath, SkippedPath,
     look::{Seen, Shadow},
     milliseconds,
 };
@@ -34,6 +34,7 @@ use crate::{
 pub(super) fn take(
     context: &Context,
     options: &Options,
+    demands: &Demands,
     shadow: &Shadow,
     seen: &Seen,
     mut objects: NewObjects<'_>,
@@ -81,11 +82,14 @@ pub(super) fn take(
     let id = Repo::write_commit(&commit, &mut commits)?;
     commits.write()?;
     state::failpoint::hit("save:after-commit");
-    let verified = options.verify || shadow.tip.is_none() || verify::wants_verification(context)?;
+    // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
+    let is_first = shadow.tip.is_none() && !demands.must_exist && !verify::is_marked_by_hand(context)?;
+    let verified = options.verify || is_first || verify::wants_verification(context)?;
     move_refs(repo, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
-    if verified {
-        verify::satisfied(context)?;
+    if verified && let Err(error) = verify::satisfied(context, options.verify.then_some(id)) {
+        // The checkpoint is taken and marked; the next one may be marked, too.
+        tracing::warn!(%error, "mark not noted");
     }
     Ok(Saved {
         version: 1,
