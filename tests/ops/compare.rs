@@ -163,11 +163,11 @@ fn pathspecs_of_a_subdirectory_become_those_of_the_root() {
     let root =
         |text: &str| context.repo.root_pathspecs(&[text.into()], "src/a/".into()).map(|specs| specs[0].to_string());
     let absolute = world.repo().join("x/y");
-    assert_eq!(root("f").expect("inside"), ":()src/a/f");
-    assert_eq!(root("../f").expect("inside"), ":()src/f");
+    assert_eq!(root("f").expect("inside"), "src/a/f");
+    assert_eq!(root("../f").expect("inside"), "src/f");
     assert_eq!(root(":/f").expect("inside"), ":(top)f");
     assert_eq!(root(":!*.c").expect("inside"), ":(exclude)src/a/*.c");
-    assert_eq!(root(absolute.to_str().expect("UTF-8")).expect("inside"), ":()x/y");
+    assert_eq!(root(absolute.to_str().expect("UTF-8")).expect("inside"), "x/y");
     assert!(root("../../../f").expect_err("outside").message().contains("outside the worktree"));
 }
 
