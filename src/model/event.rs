@@ -58,6 +58,15 @@ pub enum Event {
         /// How many checkpoints it holds.
         checkpoints: usize,
     },
+    /// A shadow was brought back from the archive.
+    RestoreArchived {
+        /// Where it was.
+        archive: String,
+        /// Its last checkpoint.
+        tip: String,
+        /// How many checkpoints it holds.
+        checkpoints: usize,
+    },
     /// A checkpoint became the verified one, or the mark was taken away.
     Verify {
         /// The checkpoint; none if the mark was taken away.

@@ -7,15 +7,13 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{Context, lookup, save};
+use super::{Context, lookup, status};
 use crate::{
-    error::{Kind, Result},
+    error::Result,
     git::{
         Repo,
         diff_attributes::DiffAttributes,
         line_edits::{self, Algorithm},
-        snapshot::full_pass,
-        stat_cache::StatCache,
     },
     model::{
         change::{Change, Leaf, Mode, Status},
@@ -120,14 +118,16 @@ pub struct FileDiff {
 /// # Errors
 /// If a side cannot be found, a pathspec is malformed, or content is missing (as in partial clones) though needed.
 pub fn diff(context: &Context, options: &Options) -> Result<Comparison> {
-    let repo = &context.repo.with_object_memory();
+    let worktree = options.to.is_none().then(|| status::worktree_tree(context)).transpose()?;
+    // What is new in the worktree is only in the object memory of its own repository.
+    let repo = worktree.as_ref().map_or(&context.repo, |worktree| &worktree.repo);
     let (from, old_tree) = match &options.from {
         Some(text) => named(context, text)?,
         None => default_side(repo)?,
     };
-    let (to, new_tree) = match &options.to {
-        Some(text) => named(context, text)?,
-        None => (Side::Worktree, worktree_tree_id(context, repo)?),
+    let (to, new_tree) = match (&options.to, &worktree) {
+        (Some(text), _) => named(context, text)?,
+        (None, seen) => (Side::Worktree, seen.as_ref().expect("it was looked at").tree_id),
     };
     let mut changes = repo.diff_trees(old_tree, new_tree)?;
     if !options.pathspecs.is_empty() {
@@ -163,18 +163,6 @@ fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
         Base::Commit(id) => Ok((Side::Commit(id), repo.tree_of_commit(id)?)),
         Base::Unborn => Ok((Side::Unborn, repo.empty_tree_id())),
     }
-}
-
-/// Returns the tree of the worktree as it is now; what is new is only in the object memory of `repo`.
-fn worktree_tree_id(context: &Context, repo: &Repo) -> Result<ObjectId> {
-    let limits = save::limits(context);
-    let cache = StatCache::load(&save::cache_path(repo)?, repo.object_hash());
-    let (snapshot, _) = match full_pass(repo, &limits, cache.as_ref(), true) {
-        // What the cache relies on may have been pruned.
-        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(repo, &limits, None, true)?,
-        other => other?,
-    };
-    Ok(snapshot.tree_id)
 }
 
 /// Reads what the options ask for.

@@ -25,7 +25,7 @@ use std::{
 
 use crate::{
     config::Settings,
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     git::Repo,
     model::event::Event,
     state,
@@ -71,6 +71,16 @@ impl Context {
     /// Returns an error if somebody asked to end; for loops that take long, between two steps.
     pub(crate) fn check_interrupt(&self) -> Result<()> {
         if self.interrupt.load(Ordering::Relaxed) { Err(Error::user("interrupted")) } else { Ok(()) }
+    }
+
+    /// Passes `result` on; a failure that is not the request's own fault is told as that of `operation`.
+    pub(crate) fn tell_failure<T>(&self, operation: &str, result: Result<T>) -> Result<T> {
+        if let Err(error) = &result
+            && !matches!(error.kind(), Kind::User | Kind::Refused)
+        {
+            self.emit(&Event::Error { operation: operation.into(), message: error.to_string() });
+        }
+        result
     }
 
     /// Appends `event` to the log and tells the subscribers.

@@ -79,6 +79,10 @@ pub struct Pruned {
 /// # Errors
 /// [`Kind::Race`] if the archive changes all the time meanwhile.
 pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
+    context.tell_failure("prune", try_prune(context, options))
+}
+
+fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {
     const ATTEMPTS: u32 = 3;
     let mut attempt = 0;
     loop {

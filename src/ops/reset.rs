@@ -81,6 +81,10 @@ pub struct Archived {
 /// # Errors
 /// [`Kind::Refused`] if there is none.
 pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
+    context.tell_failure("reset", set_aside(context, options))
+}
+
+fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
     if let Some(session) = &options.session {
         return Err(Error::refused(format!("the session '{session}' has no claim on this shadow"))
@@ -157,6 +161,10 @@ fn short(archive: &str) -> &str {
 /// # Errors
 /// [`Kind::Refused`] if there is a live shadow in its place, or it belongs to another worktree.
 pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
+    context.tell_failure("restore-archived", bring_back(context, text))
+}
+
+fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
     let repo = &context.repo;
     let _lock = save::lock(context)?;
     let tip = find_archived(context, text)?;
@@ -176,6 +184,7 @@ pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
         RefUpdate { name: tip.name.clone(), old: Some(tip.id), new: None },
     ])?;
     let checkpoints = count(repo, tip.id);
+    context.emit(&Event::RestoreArchived { archive: tip.name.clone(), tip: tip.id.to_string(), checkpoints });
     Ok(ResetDone {
         version: 1,
         shadow,

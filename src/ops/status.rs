@@ -9,7 +9,7 @@ use super::{
     save::{SkippedPath, serialize_id},
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::{Repo, snapshot::full_pass, stat_cache::StatCache},
     model::{
         change::Change,
@@ -112,7 +112,12 @@ pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
     let repo = context.repo.with_object_memory();
     let path = state::directory(repo.git_dir()).join("index");
     let cache = StatCache::load(&path, repo.object_hash());
-    let (snapshot, _) = full_pass(&repo, &save::limits(context), cache.as_ref(), true)?;
+    let limits = save::limits(context);
+    let (snapshot, _) = match full_pass(&repo, &limits, cache.as_ref(), true) {
+        // What the cache relies on may have been pruned.
+        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(&repo, &limits, None, true)?,
+        other => other?,
+    };
     Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, repo })
 }
 

@@ -53,7 +53,7 @@ pub struct Unverified {
 pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let id = lookup::resolve(context, text.unwrap_or("@"))?;
     let mut verified = describe(context, id)?;
-    let previous = set(context, Some(id))?;
+    let previous = context.tell_failure("verify", set(context, Some(id)))?;
     satisfied(context)?;
     context.emit(&Event::Verify { id: Some(id.to_string()) });
     verified.previous = previous.filter(|previous| *previous != id);
@@ -71,7 +71,7 @@ pub fn reset(context: &Context) -> Result<Unverified> {
     state::ensure_directory(context.repo.git_dir())?;
     // The note first: after a crash between both, the next checkpoint is verified, as was asked for.
     state::replace_file(&marker(context), b"")?;
-    let previous = set(context, None)?;
+    let previous = context.tell_failure("verify", set(context, None))?;
     context.emit(&Event::Verify { id: None });
     Ok(Unverified { version: 1, previous })
 }

@@ -2,7 +2,7 @@
 
 use git_checkpoint::{
     error::Kind,
-    model::refname,
+    model::{checkpoint::Origin, refname},
     ops::{
         Context,
         history::{self, ListOptions},
@@ -13,8 +13,8 @@ use git_checkpoint::{
 
 use crate::support::World;
 
-fn save(context: &Context, world: &World, content: &str) -> Saved {
-    world.write("f", content);
+fn save(context: &Context, world: &World, text: &str) -> Saved {
+    world.write("f", text);
     save::save(context, &save::Options::default()).expect("it can be saved")
 }
 
@@ -86,7 +86,7 @@ fn a_shadow_of_another_worktree_is_not_brought_back_here() {
     let world = World::new();
     world.repository();
     let mut shadow = world.shadow("linked", 0);
-    let tip = shadow.save("elsewhere", &Default::default());
+    let tip = shadow.save("elsewhere", &Origin::default());
     world.git(&["update-ref", &refname::archive_ref(1, tip), &tip.to_string()]);
     world.git(&["update-ref", "-d", &shadow.name()]);
     let context = Context::open(&world.repo()).expect("a repository");

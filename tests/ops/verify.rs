@@ -8,8 +8,8 @@ use git_checkpoint::ops::{
 
 use crate::support::World;
 
-fn save(context: &Context, world: &World, content: &str) -> Saved {
-    world.write("f", content);
+fn save(context: &Context, world: &World, text: &str) -> Saved {
+    world.write("f", text);
     save::save(context, &save::Options::default()).expect("it can be saved")
 }
 
