@@ -64,6 +64,11 @@ fn print(status: &Status, call: &mut Call) -> Result<()> {
         }
     }
     print_paths("Nested repositories, whose content is not saved:", &status.nested, call)?;
+    if let Some(target) = &status.interrupted_restore {
+        print_heading(&format!("Restoring {} was interrupted.", phrase::short(target)), call)?;
+        call.out.note("  (use \"git checkpoint restore --continue\" to go on)")?;
+        call.out.note("  (use \"git checkpoint undo\" to take it back)")?;
+    }
     if let Some(error) = &status.last_error {
         print_heading("Last error:", call)?;
         let error = call.out.paint(phrase::OLD, &printable(error));

@@ -253,7 +253,6 @@ impl Repo {
     /// Returns what HEAD of the repository in `path` of this worktree points to; none if it is unborn or broken.
     pub(crate) fn nested_head(&self, path: &BStr) -> Result<Option<ObjectId>> {
         let path = self.worktree_root().join(gix::path::from_bstr(path).context(Kind::Internal, || "a path".into())?);
-        let Ok(nested) = gix::open(&path) else { return Ok(None) };
-        Ok(nested.head_id().ok().map(gix::Id::detach))
+        Ok(Self::open_nested(path).and_then(|nested| nested.head().ok()?.id))
     }
 }

@@ -60,8 +60,8 @@ impl Repo {
     pub(crate) fn identity(&self) -> Identity {
         let find = |variable: &str, keys: [&str; 2]| {
             let from_environment = self.honours_environment.then(|| environment::variable(variable)).flatten();
-            let found = from_environment.or_else(|| keys.iter().find_map(|key| self.config_value(key)));
-            found.map(|value| plain(&value)).filter(|value| !value.is_empty())
+            let from_settings = keys.iter().filter_map(|key| self.config_value(key));
+            from_environment.into_iter().chain(from_settings).map(|value| plain(&value)).find(|value| !value.is_empty())
         };
         let name = find("GIT_COMMITTER_NAME", ["committer.name", "user.name"]);
         let email = find("GIT_COMMITTER_EMAIL", ["committer.email", "user.email"]);

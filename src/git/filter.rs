@@ -1,6 +1,6 @@
 //! Conversions between worktree and repository: line endings, `ident`, encodings, filter commands (gitattributes(5)).
 
-use std::cell::OnceCell;
+use std::{cell::OnceCell, ffi::OsString, os::unix::ffi::OsStringExt as _};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
@@ -20,20 +20,23 @@ pub(crate) struct Filters<'r> {
     attributes: Stack,
     /// The user's index, read only if a file with CRLF asks whether it is stored so.
     index: OnceCell<Option<gix::index::File>>,
+    /// The tree whose attributes count; none: the worktree's.
+    tree_id: Option<ObjectId>,
 }
 
 impl<'r> Filters<'r> {
     /// Returns the conversions by the `.gitattributes` of the worktree.
     pub(crate) fn for_worktree(repo: &'r Repo) -> Result<Self> {
-        Self::new(repo, &gix::index::State::new(repo.object_hash()), Source::WorktreeThenIdMapping)
+        Self::new(repo, &gix::index::State::new(repo.object_hash()), Source::WorktreeThenIdMapping, None)
     }
 
     /// Returns the conversions by the `.gitattributes` of the tree `tree_id`, for `paths` only.
     pub(crate) fn for_tree(repo: &'r Repo, tree_id: ObjectId, paths: &[BString]) -> Result<Self> {
-        Self::new(repo, &super::ignore::files_of_tree(repo, tree_id, paths, ".gitattributes")?, Source::IdMapping)
+        let files = super::ignore::files_of_tree(repo, tree_id, paths, ".gitattributes")?;
+        Self::new(repo, &files, Source::IdMapping, Some(tree_id))
     }
 
-    fn new(repo: &'r Repo, files: &gix::index::State, source: Source) -> Result<Self> {
+    fn new(repo: &'r Repo, files: &gix::index::State, source: Source, tree_id: Option<ObjectId>) -> Result<Self> {
         let what = || "cannot read the git attributes".into();
         let attributes = repo.inner.attributes_only(files, source).context(Kind::User, what)?.detach();
         let mut options = gix::filter::Pipeline::options(&repo.inner).context(Kind::User, what)?;
@@ -41,14 +44,43 @@ impl<'r> Filters<'r> {
         options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
         let context = repo.inner.command_context().context(Kind::User, what)?;
         let pipeline = Pipeline::new(context, repo.object_hash(), options);
-        Ok(Self { repo, pipeline, attributes, index: OnceCell::new() })
+        Ok(Self { repo, pipeline, attributes, index: OnceCell::new(), tree_id })
     }
 
     /// Returns `bytes` of the file `path` as git would store them; none if they stay as they are.
     ///
     /// # Errors
-    /// If a filter command fails, whether git calls it required or not.
+    /// If a required filter command fails.
     pub(crate) fn to_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.to_git_by_gix(path, bytes).or_else(|error| self.to_git_by_git(path, bytes).map_err(|_| error))
+    }
+
+    /// Git knows filter servers that gix does not understand, and all encodings of iconv(1).
+    fn to_git_by_git(&self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        let id = self.run_git(&["hash-object", "-w", "--stdin"], path, b"", bytes)?;
+        let id = ObjectId::from_hex(id.trim()).context(Kind::Internal, || "git's id of a blob is none".into())?;
+        let converted = self.repo.read_blob(id)?;
+        Ok((converted != bytes).then_some(converted))
+    }
+
+    fn to_worktree_by_git(&self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
+        let id = self.repo.run_git(&["hash-object", "-w", "--stdin"], Some(blob))?;
+        let converted = self.run_git(&["cat-file", "--filters"], path, id.trim(), b"")?;
+        Ok((converted != blob).then(|| converted.into()))
+    }
+
+    /// Runs git with `arguments`, the option that names `path`, and `last` unless it is empty.
+    fn run_git(&self, arguments: &[&str], path: &BStr, last: &[u8], input: &[u8]) -> Result<BString> {
+        let source = self.tree_id.map(|id| OsString::from(format!("--attr-source={id}")));
+        let mut named = OsString::from("--path=");
+        named.push(path.to_os_str().context(Kind::Internal, || "a path".into())?);
+        let last = (!last.is_empty()).then(|| OsString::from_vec(last.to_vec()));
+        let arguments = arguments.iter().map(OsString::from);
+        let all: Vec<_> = source.into_iter().chain(arguments).chain([named]).chain(last).collect();
+        self.repo.run_git(&all, Some(input))
+    }
+
+    fn to_git_by_gix(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let what = || format!("cannot convert '{path}' for storing");
         let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
         let (repo, index) = (self.repo, &self.index);
@@ -81,7 +113,14 @@ impl<'r> Filters<'r> {
     }
 
     /// Returns the stored `blob` as it belongs into the worktree at `path`; none if it stays as it is.
+    ///
+    /// # Errors
+    /// If a required filter command fails.
     pub(crate) fn to_worktree(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.to_worktree_by_gix(path, blob).or_else(|error| self.to_worktree_by_git(path, blob).map_err(|_| error))
+    }
+
+    fn to_worktree_by_gix(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
         let what = || format!("cannot convert '{path}' for the worktree");
         let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
         let options = convert::to_worktree::Options::default();
@@ -130,6 +169,16 @@ impl<'r> Filters<'r> {
             }
         });
         Ok(converts)
+    }
+
+    /// Returns what decides how `path` is converted: equal values mean equal conversions.
+    pub(crate) fn conversion(&mut self, path: &BStr) -> Result<Vec<String>> {
+        let what = || format!("cannot read the attributes of '{path}'");
+        let names = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
+        let mut outcome = self.attributes.selected_attribute_matches(names);
+        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        platform.matching_attributes(&mut outcome);
+        Ok(outcome.iter_selected().map(|found| format!("{:?}", found.assignment.state)).collect())
     }
 
     /// Returns true for Git LFS: its pointer names the very bytes, so asking the filter to bring them back would

@@ -9,8 +9,10 @@ use gix::{
     worktree::{Stack, stack::state::ignore::Source},
 };
 
+use rustix::io::Errno;
+
 use super::Repo;
-use crate::error::{Context as _, Kind, Result};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// Tells whether an untracked path is ignored.
 pub(crate) struct Excludes<'r> {
@@ -42,10 +44,14 @@ impl<'r> Excludes<'r> {
     /// Returns true if the rules ignore `path`, or a directory it is in.
     pub(crate) fn is_ignored(&mut self, path: &BStr, is_directory: bool) -> Result<bool> {
         let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
-        let platform = self
-            .stack
-            .at_entry(path, Some(mode), &self.repo.inner.objects)
-            .context(Kind::Internal, || format!("cannot tell whether '{path}' is ignored"))?;
+        let platform = match self.stack.at_entry(path, Some(mode), &self.repo.inner.objects) {
+            Ok(platform) => platform,
+            // A directory on the way has become a symbolic link to itself: there is no such file, and no rule to read.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => return Ok(false),
+            Err(cause) => {
+                return Err(Error::internal(format!("cannot tell whether '{path}' is ignored")).with_cause(cause));
+            }
+        };
         Ok(platform.is_excluded())
     }
 }

@@ -66,8 +66,11 @@ impl Repo {
     /// # Errors
     /// If there is none, it is bare, not ours to trust, or uses an extension of git that is not known here.
     pub fn open(dir: &Path) -> Result<Self> {
-        let found =
-            gix::ThreadSafeRepository::discover_opts(dir, gix::discover::upwards::Options::default(), trust_map(&[]));
+        let found = gix::ThreadSafeRepository::discover_opts(
+            dir,
+            gix::discover::upwards::Options::default(),
+            trust_map(&[], false),
+        );
         Self::check(found, dir, false)
     }
 
@@ -80,7 +83,7 @@ impl Repo {
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             dir,
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
-            trust_map(&environment::config_parameters()?),
+            trust_map(&environment::config_parameters()?, true),
         );
         Self::check(found, dir, true)
     }
@@ -111,9 +114,17 @@ impl Repo {
         let worktree_id = inner
             .worktree()
             .and_then(|tree| tree.id().ok().flatten().map(ToOwned::to_owned))
-            .unwrap_or_else(|| "main".into());
+            // A linked worktree may be called that, too.
+            .map_or_else(|| "main".into(), |id| if id == "main" { "worktrees/main".into() } else { id });
         let ref_store = RefStore::of(&inner);
         Ok(Self { inner, root, worktree_id, ref_store, honours_environment })
+    }
+
+    /// Opens the repository whose worktree is `path` itself, for a look at its HEAD.
+    fn open_nested(path: PathBuf) -> Option<Self> {
+        let inner = gix::open_opts(&path, options(gix::sec::Trust::Full, false)).ok()?;
+        let ref_store = RefStore::of(&inner);
+        Some(Self { inner, root: path, worktree_id: "main".into(), ref_store, honours_environment: false })
     }
 
     fn is_inside_repository(dir: &Path) -> bool {
@@ -136,7 +147,7 @@ impl Repo {
         self.inner.common_dir()
     }
 
-    /// Returns `main`, or git's id of this linked worktree.
+    /// Returns `main`, or git's id of this linked worktree (`worktrees/main` if that is `main`).
     pub fn worktree_id(&self) -> &BStr {
         self.worktree_id.as_bstr()
     }
@@ -210,12 +221,21 @@ impl Repo {
 }
 
 /// Nanoseconds are part of a file's identity: with seconds alone, all that is saved within a second is read again.
-fn trust_map(parameters: &[BString]) -> gix::sec::trust::Mapping<gix::open::Options> {
-    use gix::sec::trust::DefaultForLevel as _;
-    let options = |trust| {
-        gix::open::Options::default_for_level(trust)
-            .config_overrides(["gitoxide.core.useNsec=true"])
-            .cli_overrides(parameters.to_vec())
-    };
+/// What replaces an object (git-replace(1)) has another content than its id says: no tree may be built on that.
+fn trust_map(parameters: &[BString], honours_environment: bool) -> gix::sec::trust::Mapping<gix::open::Options> {
+    let options = |trust| options(trust, honours_environment).cli_overrides(parameters.to_vec());
     gix::sec::trust::Mapping { full: options(gix::sec::Trust::Full), reduced: options(gix::sec::Trust::Reduced) }
+}
+
+fn options(trust: gix::sec::Trust, honours_environment: bool) -> gix::open::Options {
+    use gix::sec::trust::DefaultForLevel as _;
+    let mut permissions = gix::open::Permissions::default_for_level(trust);
+    if !honours_environment {
+        permissions.env.git_prefix = gix::sec::Permission::Deny;
+        permissions.env.identity = gix::sec::Permission::Deny;
+        permissions.env.objects = gix::sec::Permission::Deny;
+    }
+    gix::open::Options::default_for_level(trust)
+        .permissions(permissions)
+        .config_overrides(["gitoxide.core.useNsec=true", "core.useReplaceRefs=false"])
 }

@@ -71,19 +71,19 @@ impl Repo {
     ///
     /// # Errors
     /// If git cannot be started or exits with another code than 0; the cause is what it said.
-    pub(crate) fn run_git(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<BString> {
+    pub(crate) fn run_git(&self, arguments: &[impl AsRef<OsStr>], input: Option<&[u8]>) -> Result<BString> {
         let output = self.try_git(arguments, input)?;
         if output.status.success() {
             return Ok(output.stdout.into());
         }
         let said = output.stderr.trim().to_str_lossy().into_owned();
-        Err(Error::internal(format!("'git {}' failed", arguments.join(" "))).with_cause(said))
+        Err(Error::internal(format!("'git {}' failed", joined(arguments))).with_cause(said))
     }
 
     /// Runs git with `arguments` and returns its status and output, whatever the status.
-    pub(crate) fn try_git(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Output> {
+    pub(crate) fn try_git(&self, arguments: &[impl AsRef<OsStr>], input: Option<&[u8]>) -> Result<Output> {
         let mut command = self.git(arguments);
-        let what = || format!("cannot run 'git {}'", arguments.join(" "));
+        let what = || format!("cannot run 'git {}'", joined(arguments));
         let Some(input) = input else { return command.output().context(Kind::Internal, what) };
         let mut child = command.stdin(Stdio::piped()).spawn().context(Kind::Internal, what)?;
         let mut stdin = child.stdin.take().expect("stdin is piped");
@@ -95,4 +95,8 @@ impl Repo {
         })
         .context(Kind::Internal, what)
     }
+}
+
+fn joined(arguments: &[impl AsRef<OsStr>]) -> String {
+    arguments.iter().map(|argument| argument.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

@@ -113,7 +113,11 @@ impl Repo {
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<()> {
         match self.ref_store {
-            RefStore::Files => self.update_refs_in_files(updates),
+            // While others pack refs, or have died doing so, gix changes no ref at all; git only deletes none.
+            RefStore::Files => match self.update_refs_in_files(updates) {
+                Err(_) if self.common_dir().join("packed-refs.lock").exists() => self.update_refs_by_git(updates),
+                done => done,
+            },
             RefStore::Git => self.update_refs_by_git(updates),
         }
     }

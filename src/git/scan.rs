@@ -4,9 +4,12 @@
 //! one `fstatat`. Nothing is read here, and ignore rules are left to `untracked`.
 
 use std::{
-    os::fd::{AsFd as _, OwnedFd},
+    os::fd::BorrowedFd,
     path::Path,
-    sync::{Arc, Condvar, Mutex},
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
@@ -56,6 +59,8 @@ pub(crate) struct Scan {
     pub(crate) git_directories: Vec<BString>,
     /// Directories that cannot be read; what the cache knows below them stays.
     pub(crate) unreadable: Vec<BString>,
+    /// Directories with known files that hold nothing any more.
+    pub(crate) emptied: Vec<BString>,
     /// Known special files (FIFO, socket, device) where a file was.
     pub(crate) special: Vec<BString>,
 }
@@ -68,6 +73,7 @@ impl Scan {
         self.unknown.append(&mut other.unknown);
         self.git_directories.append(&mut other.git_directories);
         self.unreadable.append(&mut other.unreadable);
+        self.emptied.append(&mut other.emptied);
         self.special.append(&mut other.special);
     }
 
@@ -78,23 +84,32 @@ impl Scan {
         self.unknown.sort_by(|a, b| a.path.cmp(&b.path));
         self.git_directories.sort();
         self.unreadable.sort();
+        self.emptied.sort();
         self.special.sort();
     }
 }
 
 /// A directory still to be read.
 struct Task {
-    parent: Arc<OwnedFd>,
+    parent: Arc<Dir>,
     /// Its path with final `/`; empty for the root.
     path: BString,
     /// The known paths below it.
     range: std::ops::Range<usize>,
 }
 
-/// The directories still to be read; threads stop when none is left and nobody can add one.
+/// Directories that a thread gives away to those that have none left.
 struct Queue {
-    state: Mutex<(Vec<Task>, usize)>,
+    state: Mutex<Shared>,
     changed: Condvar,
+    /// How many threads wait; a hint for those that do not hold the lock.
+    idle: AtomicUsize,
+}
+
+struct Shared {
+    tasks: Vec<Task>,
+    /// How many threads may still find more; at none, nothing is left.
+    busy: usize,
 }
 
 /// Compares the worktree at `root` with `cache`.
@@ -103,13 +118,15 @@ struct Queue {
 /// If the root itself cannot be read.
 pub(crate) fn scan(root: &Path, cache: &StatCache) -> Result<Scan> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root_fd = rustix::fs::open(root, flags, AccessMode::empty())
+    let root_dir = rustix::fs::open(root, flags, AccessMode::empty())
+        .and_then(Dir::new)
         .context(Kind::User, || format!("cannot read the worktree '{}'", root.display()))?;
-    let whole = Task { parent: Arc::new(root_fd), path: BString::default(), range: 0..cache.entries().len() };
-    let queue = Queue { state: Mutex::new((vec![whole], 0)), changed: Condvar::new() };
+    let whole = Task { parent: Arc::new(root_dir), path: BString::default(), range: 0..cache.entries().len() };
     // Small worktrees are read before a second thread has started.
     let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(wanted);
+    let shared = Shared { tasks: vec![whole], busy: threads };
+    let queue = Queue { state: Mutex::new(shared), changed: Condvar::new(), idle: AtomicUsize::new(0) };
     let mut total = Scan::default();
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(|| queue.work(cache))).collect();
@@ -127,30 +144,35 @@ pub(crate) fn scan(root: &Path, cache: &StatCache) -> Result<Scan> {
 impl Queue {
     fn work(&self, cache: &StatCache) -> Scan {
         let mut found = Scan::default();
-        let mut new_tasks = Vec::new();
-        loop {
-            let mut state = self.state.lock().expect("no thread panics while holding it");
-            let task = loop {
-                if let Some(task) = state.0.pop() {
-                    break task;
-                }
-                if state.1 == 0 {
-                    self.changed.notify_all();
-                    return found;
-                }
-                state = self.changed.wait(state).expect("no thread panics while holding it");
-            };
-            state.1 += 1;
-            drop(state);
-            visit(cache, task, &mut found, &mut new_tasks);
-            let mut state = self.state.lock().expect("no thread panics while holding it");
-            state.1 -= 1;
-            state.0.append(&mut new_tasks);
-            if state.0.len() > 1 || state.1 == 0 {
+        let mut own = Vec::new();
+        while let Some(task) = own.pop().or_else(|| self.wait()) {
+            visit(cache, task, &mut found, &mut own);
+            if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
+                // The first ones are nearest to the root, so that most is below them.
+                let given: Vec<_> = own.drain(..own.len() / 2).collect();
+                self.state.lock().expect("no thread panics while holding it").tasks.extend(given);
                 self.changed.notify_all();
-            } else {
-                self.changed.notify_one();
             }
+        }
+        found
+    }
+
+    /// Returns a directory that another thread gave away; none once all threads wait for one.
+    fn wait(&self) -> Option<Task> {
+        let mut state = self.state.lock().expect("no thread panics while holding it");
+        state.busy -= 1;
+        self.idle.fetch_add(1, Ordering::Relaxed);
+        loop {
+            if let Some(task) = state.tasks.pop() {
+                state.busy += 1;
+                self.idle.fetch_sub(1, Ordering::Relaxed);
+                return Some(task);
+            }
+            if state.busy == 0 {
+                self.changed.notify_all();
+                return None;
+            }
+            state = self.changed.wait(state).expect("no thread panics while holding it");
         }
     }
 }
@@ -189,50 +211,64 @@ fn known_children<'c>(cache: &'c StatCache, path: &BStr, range: std::ops::Range<
 
 fn visit(cache: &StatCache, task: Task, found: &mut Scan, new_tasks: &mut Vec<Task>) {
     let Task { parent, path, range } = task;
-    let fd = if path.is_empty() {
-        parent
-    } else {
-        let name = path[..path.len() - 1].rsplit_once_str("/").map_or(&path[..path.len() - 1], |(_, name)| name);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match rustix::fs::openat(parent.as_fd(), name, flags, AccessMode::empty()) {
-            Ok(fd) => Arc::new(fd),
-            Err(_) => return found.unreadable.push(path[..path.len() - 1].into()),
-        }
-    };
     let mut children = known_children(cache, path.as_bstr(), range);
-    let Ok(directory) = Dir::read_from(fd.as_fd()) else {
+    let Ok((directory, subdirectories)) = read(cache, &parent, path.as_bstr(), &mut children, found) else {
         return found.unreadable.push(path.trim_end_with(|c| c == '/').into());
     };
-    for item in directory {
-        let Ok(item) = item else {
-            return found.unreadable.push(path.trim_end_with(|c| c == '/').into());
-        };
-        let name = item.file_name().to_bytes().as_bstr();
-        if name == "." || name == ".." {
-            continue;
-        }
-        if name == ".git" {
-            if !path.is_empty() {
-                found.git_directories.push(path[..path.len() - 1].into());
-            }
-            continue;
-        }
-        if is_temporary_name(name) {
-            continue;
-        }
-        let mut entry = Item { name, kind: item.file_type(), fd: &fd, path: path.as_bstr() };
-        entry.place(cache, &mut children, found, new_tasks);
+    let directory = Arc::new(directory);
+    for at in subdirectories {
+        let mut path = path.clone();
+        path.extend_from_slice(children[at].name);
+        path.push(b'/');
+        new_tasks.push(Task { parent: Arc::clone(&directory), path, range: children[at].range.clone() });
     }
     for child in children.iter().filter(|child| !child.is_seen) {
         found.removed.extend(child.range.clone().filter(|at| !cache.entries()[*at].skips_worktree));
     }
 }
 
+/// Compares the names in the directory `path` of `parent` with `children`; returns it, and which of them are directories.
+fn read(
+    cache: &StatCache,
+    parent: &Dir,
+    path: &BStr,
+    children: &mut [Known<'_>],
+    found: &mut Scan,
+) -> rustix::io::Result<(Dir, Vec<usize>)> {
+    let name =
+        path.strip_suffix(b"/").map_or(&b"."[..], |path| path.rsplit_once_str("/").map_or(path, |(_, name)| name));
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut directory = Dir::new(rustix::fs::openat(parent.fd()?, name, flags, AccessMode::empty())?)?;
+    let mut subdirectories = Vec::new();
+    let mut is_empty = true;
+    while let Some(item) = directory.read() {
+        let item = item?;
+        let name = item.file_name().to_bytes().as_bstr();
+        if name == "." || name == ".." {
+            continue;
+        }
+        is_empty = false;
+        if name == ".git" {
+            found.git_directories.extend(path.strip_suffix(b"/").map(BString::from));
+            continue;
+        }
+        if is_temporary_name(name) {
+            continue;
+        }
+        let mut entry = Item { name, kind: item.file_type(), fd: directory.fd()?, path };
+        subdirectories.extend(entry.place(cache, children, found));
+    }
+    if is_empty {
+        found.emptied.extend(path.strip_suffix(b"/").map(BString::from));
+    }
+    Ok((directory, subdirectories))
+}
+
 /// One name read from a directory.
 struct Item<'a> {
     name: &'a BStr,
     kind: FileType,
-    fd: &'a Arc<OwnedFd>,
+    fd: BorrowedFd<'a>,
     /// The directory's path with final `/`.
     path: &'a BStr,
 }
@@ -245,47 +281,57 @@ impl Item<'_> {
         path
     }
 
-    /// Puts this name where it belongs: a clean file nowhere, everything else into `found` or `new_tasks`.
-    fn place(&mut self, cache: &StatCache, children: &mut [Known<'_>], found: &mut Scan, new_tasks: &mut Vec<Task>) {
+    /// Puts this name where it belongs: a clean file nowhere, everything else into `found`. Returns which of `children`
+    /// it is, if that is a directory.
+    fn place(&mut self, cache: &StatCache, children: &mut [Known<'_>], found: &mut Scan) -> Option<usize> {
         let start = children.partition_point(|child| child.name < self.name);
         let end = start + children[start..].iter().take_while(|child| child.name == self.name).count();
         let known = &mut children[start..end];
         if known.is_empty() && self.kind != FileType::Unknown {
-            return found.unknown.push(Unknown { path: self.full_path(), kind: self.kind });
+            found.unknown.push(Unknown { path: self.full_path(), kind: self.kind });
+            return None;
         }
-        let stat = match rustix::fs::statat(self.fd.as_fd(), self.name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
+        if self.kind == FileType::Directory
+            && let Some(at) = known.iter().position(|child| child.is_directory)
+        {
+            known[at].is_seen = true;
+            return Some(start + at);
+        }
+        let stat = match rustix::fs::statat(self.fd, self.name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             // Gone since the directory was read: not seen, so removed.
-            Err(rustix::io::Errno::NOENT) => return,
+            Err(rustix::io::Errno::NOENT) => return None,
             Err(_) => {
                 for child in known {
                     child.is_seen = true;
                 }
-                return found.unreadable.push(self.full_path());
+                found.unreadable.push(self.full_path());
+                return None;
             }
         };
         self.kind = FileType::from_raw_mode(stat.st_mode);
-        let Some(child) = known.iter_mut().find(|child| child.is_directory == (self.kind == FileType::Directory))
-        else {
-            return self.place_swapped(cache, known, found);
+        let Some(at) = known.iter().position(|child| child.is_directory == (self.kind == FileType::Directory)) else {
+            self.place_swapped(cache, known, found);
+            return None;
         };
+        let child = &mut known[at];
         child.is_seen = true;
         if child.is_directory {
-            let mut path = self.full_path();
-            path.push(b'/');
-            return new_tasks.push(Task { parent: Arc::clone(self.fd), path, range: child.range.clone() });
+            return Some(start + at);
         }
         let position = child.range.start;
         let entry = &cache.entries()[position];
         let Some(mode) = mode_of(self.kind, stat.st_mode) else {
             child.is_seen = false;
-            return found.special.push(self.full_path());
+            found.special.push(self.full_path());
+            return None;
         };
         let stat = Stat::of(&stat);
         let is_clean = stat == entry.stat && mode == entry.mode && !entry.is_racy && !entry.id.is_null();
         if !is_clean {
             found.candidates.push(Candidate { path: self.full_path(), position: Some(position), stat, mode });
         }
+        None
     }
 
     /// A directory where the cache knows a file, or the other way round.

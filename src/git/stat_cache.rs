@@ -122,11 +122,6 @@ impl StatCache {
         &self.entries
     }
 
-    /// Returns all entries to change what is known of them.
-    pub(crate) fn entries_mut(&mut self) -> &mut [Entry] {
-        &mut self.entries
-    }
-
     /// Returns the position of `path`, if it is known.
     pub(crate) fn position(&self, path: &BStr) -> Option<usize> {
         self.entries.binary_search_by(|entry| self.path(entry).cmp(path)).ok()

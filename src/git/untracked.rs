@@ -1,6 +1,10 @@
 //! What git does not track: which of it belongs into a checkpoint, by the ignore rules and limits.
 
-use std::{collections::BTreeSet, os::fd::OwnedFd, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::fd::OwnedFd,
+    path::Path,
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use rustix::fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags};
@@ -67,8 +71,10 @@ pub(crate) fn collect(
     for unknown in &scan.unknown {
         collector.add(unknown)?;
     }
+    collector.found.empty_directories.extend(scan.emptied.iter().cloned());
     collector.review_gitlinks(cache, scan)?;
     collector.review_captured(cache, scan)?;
+    collector.limit_growth(cache);
     for path in &scan.special {
         collector.skip(path.clone(), Reason::SpecialFile, 0);
     }
@@ -136,13 +142,58 @@ impl Collector<'_, '_> {
         self.visit(unknown.path.clone(), unknown.kind, &mut contents)?;
         if contents.count > self.limits.max_untracked_files {
             self.skip(unknown.path.clone(), Reason::TooManyFiles, contents.count);
-            return Ok(());
+            return self.keep_captured(unknown.path.as_bstr());
         }
         self.found.candidates.append(&mut contents.candidates);
         self.found.skipped.append(&mut contents.skipped);
         self.found.nested.append(&mut contents.nested);
         self.found.empty_directories.append(&mut contents.empty_directories);
         Ok(())
+    }
+
+    /// What was captured once below `directory` stays, however much is new beside it.
+    fn keep_captured(&mut self, directory: &BStr) -> Result<()> {
+        let Some(before) = self.before else { return Ok(()) };
+        let mut prefix = directory.to_owned();
+        prefix.push(b'/');
+        for entry in &before.entries()[before.below(prefix.as_bstr())] {
+            let path = before.path(entry);
+            let Ok(stat) = self.stat(path) else { continue };
+            let Some(mode) = mode_of(FileType::from_raw_mode(stat.st_mode), stat.st_mode) else { continue };
+            if !entry.is_tracked && !self.excludes.is_ignored(path, false)? {
+                let candidate = Candidate { path: path.to_owned(), position: None, stat: Stat::of(&stat), mode };
+                self.found.candidates.push(candidate);
+            }
+        }
+        Ok(())
+    }
+
+    /// An untracked directory of which some was captured before is known, so its new files were found one by one.
+    fn limit_growth(&mut self, cache: &StatCache) {
+        let mut new: BTreeMap<BString, u64> = BTreeMap::new();
+        for candidate in self.found.candidates.iter().filter(|candidate| self.is_new(candidate.path.as_bstr())) {
+            if let Some(directory) = untracked_directory(cache, candidate.path.as_bstr()) {
+                *new.entry(directory.to_owned()).or_default() += 1;
+            }
+        }
+        new.retain(|_, count| *count > self.limits.max_untracked_files);
+        if new.is_empty() {
+            return;
+        }
+        let mut candidates = std::mem::take(&mut self.found.candidates);
+        candidates.retain(|candidate| {
+            let path = candidate.path.as_bstr();
+            let directory = untracked_directory(cache, path);
+            !(self.is_new(path) && directory.is_some_and(|directory| new.contains_key(directory)))
+        });
+        self.found.candidates = candidates;
+        for (path, count) in new {
+            self.skip(path, Reason::TooManyFiles, count);
+        }
+    }
+
+    fn is_new(&self, path: &BStr) -> bool {
+        self.before.is_none_or(|before| before.find(path).is_none())
     }
 
     fn is_inside_nested(&self, path: &BStr) -> bool {
@@ -171,12 +222,15 @@ impl Collector<'_, '_> {
         let Some(mode) = mode_of(FileType::from_raw_mode(stat.st_mode), stat.st_mode) else {
             return skip(contents, Reason::SpecialFile, 0);
         };
-        let is_new = self.before.is_none_or(|before| before.find(path.as_bstr()).is_none());
-        contents.count += u64::from(is_new);
+        contents.count += u64::from(self.is_new(path.as_bstr()));
         if contents.count > self.limits.max_untracked_files {
             return Ok(());
         }
-        if let Some((reason, size)) = self.refusal(&stat) {
+        let is_held =
+            |before: &StatCache| before.find(path.as_bstr()).is_some_and(|entry| entry.stat == Stat::of(&stat));
+        if let Some((reason, size)) = self.refusal(&stat)
+            && !self.before.is_some_and(is_held)
+        {
             return skip(contents, reason, size);
         }
         contents.candidates.push(Candidate { path, position: None, stat: Stat::of(&stat), mode });
@@ -288,6 +342,16 @@ impl Collector<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Returns the uppermost directory of `path` in which git tracks nothing.
+fn untracked_directory<'p>(cache: &StatCache, path: &'p BStr) -> Option<&'p BStr> {
+    let is_untracked = |directory: &&BStr| {
+        let mut prefix = directory.to_owned().to_owned();
+        prefix.push(b'/');
+        !cache.entries()[cache.below(prefix.as_bstr())].iter().any(|entry| entry.is_tracked)
+    };
+    path.find_iter("/").map(|at| path[..at].as_bstr()).find(is_untracked)
 }
 
 /// Returns true if git can store `name` as one component of a path: no `.git` in any spelling.

@@ -33,6 +33,13 @@ impl Repo {
             .context(Kind::Corrupt, || format!("cannot read the index '{}'", path.display()))
     }
 
+    /// Returns the lock of the user's index, if some git holds it.
+    pub(crate) fn user_index_lock(&self) -> Option<std::path::PathBuf> {
+        let mut lock = self.inner.index_path().into_os_string();
+        lock.push(".lock");
+        Some(lock.into()).filter(|lock: &std::path::PathBuf| lock.exists())
+    }
+
     /// Returns the identity of the user's index file; the default if there is none.
     pub(crate) fn user_index_identity(&self) -> IndexIdentity {
         let Ok(metadata) = std::fs::metadata(self.inner.index_path()) else { return IndexIdentity::default() };

@@ -6,6 +6,8 @@
 pub fn compose(subject: &str, body: &str, trailers: &[(&str, String)]) -> String {
     let mut message = one_line(subject);
     message.push('\n');
+    // Git takes no commit with a NUL in it.
+    let body = body.replace('\0', "");
     let body = body.trim();
     if !body.is_empty() {
         message.push('\n');

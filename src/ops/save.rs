@@ -21,11 +21,12 @@ use crate::{
         event::Event,
         manifest::Skipped,
         path_text,
+        plan::Step,
         refname::{self, Base},
     },
     state::{self, lock::Lock},
 };
-use look::{Seen, Shadow, is_changed, look_at_all, look_at_paths};
+use look::{Seen, Shadow, is_changed, look_at_all, look_at_known, look_at_paths};
 use take::take;
 
 pub(crate) use look::limits;
@@ -46,10 +47,17 @@ pub struct Options {
     pub allow_empty: bool,
     /// Take it even in a protected directory.
     pub force: bool,
+}
+
+/// What other operations ask of a save.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Demands {
     /// Take it if what is staged differs in any way, so that the index can be put back exactly.
     pub(crate) exact_index: bool,
     /// Take one if no checkpoint holds this state yet, be it the base's.
     pub(crate) must_exist: bool,
+    /// Look at nothing: the worktree is the last checkpoint with these steps taken.
+    pub(crate) known: Option<Vec<Step>>,
 }
 
 /// A path that a checkpoint changes.
@@ -143,7 +151,7 @@ pub(crate) struct Taken {
 pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let taken = refuse_protected(context, options.force).and_then(|()| {
         let lock = lock(context)?;
-        save_under_lock(context, options, &lock)
+        save_under_lock(context, options, &Demands::default(), &lock)
     });
     match taken {
         Ok(taken) => Ok(taken.saved),
@@ -161,16 +169,23 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
 }
 
 /// Takes a checkpoint while `_lock` is held.
-pub(crate) fn save_under_lock(context: &Context, options: &Options, _lock: &Lock) -> Result<Taken> {
+pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, _lock: &Lock) -> Result<Taken> {
     let start = Instant::now();
     let repo = &context.repo;
     let shadow = Shadow::read(repo)?;
     let (seen, objects) = match (&options.paths, &shadow.tip) {
-        (Some(paths), Some(tip)) => look_at_paths(context, paths, tip, shadow.tip_side.clone().unwrap_or_default())?,
+        (None, Some(tip)) if demands.known.is_some() => {
+            let steps = demands.known.as_deref().unwrap_or_default();
+            look_at_known(repo, steps, tip, shadow.tip_side.clone().unwrap_or_default())?
+        }
+        // The root stands for everything.
+        (Some(paths), Some(tip)) if !paths.iter().any(|path| path.is_empty()) => {
+            look_at_paths(context, paths, tip, shadow.tip_side.clone().unwrap_or_default())?
+        }
         _ => look_at_all(context, &shadow)?,
     };
-    let is_changed = is_changed(repo, &shadow, &seen, options, &objects)?;
-    let must_exist = options.must_exist && shadow.tip.is_none();
+    let is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
+    let must_exist = demands.must_exist && shadow.tip.is_none();
     let saved = if is_changed || options.allow_empty || must_exist {
         let saved = take(context, options, &shadow, &seen, objects, start)?;
         tell(context, &saved, &shadow);

@@ -17,7 +17,10 @@ use crate::{
         path_text,
         refname::{self, Base, ShadowName},
     },
-    state,
+    state::{
+        self,
+        journal::{Journal, Progress},
+    },
 };
 
 /// The live shadow of a worktree.
@@ -91,6 +94,9 @@ pub struct Status {
     /// Repositories inside the worktree, whose content is not saved.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub nested: Vec<BString>,
+    /// The checkpoint that a restore was putting back when it was interrupted.
+    #[serde(serialize_with = "serialize_id")]
+    pub interrupted_restore: Option<ObjectId>,
     /// The last failed operation, if none has succeeded since.
     pub last_error: Option<String>,
     /// Bytes on disk of objects that saves wrote and git has not repacked yet.
@@ -153,9 +159,17 @@ pub fn status(context: &Context) -> Result<Status> {
         archived: repo.refs_below(refname::ARCHIVE)?.len(),
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
+        interrupted_restore: interrupted_restore(repo),
         last_error: state::events::last_error(repo.common_dir(), &name.worktree.to_string()),
         bytes: repo.bytes_held(),
     })
+}
+
+/// A restore that is at work right now holds the lock; it is not interrupted.
+fn interrupted_restore(repo: &Repo) -> Option<ObjectId> {
+    let journal = Journal::read(repo.git_dir()).ok().flatten().filter(|it| it.progress == Progress::Applying)?;
+    let lock = state::lock::Lock::try_acquire(&state::directory(repo.git_dir()).join("lock"));
+    lock.ok().flatten().map(|_free| journal.target)
 }
 
 fn paths(changes: Vec<Change>) -> Vec<BString> {

@@ -2,7 +2,8 @@
 
 /// Aborts the process if `GIT_CHECKPOINT_FAILPOINT` is `name`, or `name:n` and this is the n-th time.
 #[cfg(feature = "failpoints")]
-pub fn hit(name: &str) {
+#[expect(clippy::disallowed_methods, reason = "a crash test has no other way to reach its victim")]
+pub(crate) fn hit(name: &str) {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static HITS: AtomicUsize = AtomicUsize::new(0);
     let Some(wanted) = std::env::var_os("GIT_CHECKPOINT_FAILPOINT") else { return };
@@ -20,4 +21,4 @@ pub fn hit(name: &str) {
 /// Does nothing: the feature `failpoints` is off.
 #[cfg(not(feature = "failpoints"))]
 #[inline]
-pub fn hit(_name: &str) {}
+pub(crate) fn hit(_name: &str) {}

@@ -165,6 +165,7 @@ fn pathspecs_of_a_subdirectory_become_those_of_the_root() {
     let absolute = world.repo().join("x/y");
     assert_eq!(root("f").expect("inside"), "src/a/f");
     assert_eq!(root("../f").expect("inside"), "src/f");
+    assert_eq!(root("./:f").expect("inside"), "src/a/:f");
     assert_eq!(root(":/f").expect("inside"), ":(top)f");
     assert_eq!(root(":!*.c").expect("inside"), ":(exclude)src/a/*.c");
     assert_eq!(root(absolute.to_str().expect("UTF-8")).expect("inside"), "x/y");

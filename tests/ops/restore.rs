@@ -223,6 +223,21 @@ fn undo_keeps_what_was_edited_since() {
 }
 
 #[test]
+fn what_changed_nothing_is_not_what_undo_takes_back() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.restore(a);
+    assert_eq!(picture(&stage.restore(a)), Vec::<String>::new());
+    stage.write("f", "edited since\n");
+    assert_eq!(picture(&stage.undo()), ["=f: changed since the restore"]);
+    let all = undo(&stage.context, &UndoOptions { all: true, ..UndoOptions::default() }).expect("undone");
+    assert_eq!(picture(&all), ["+f"]);
+    assert_eq!(stage.read("f"), "two\n");
+}
+
+#[test]
 fn nothing_to_undo_is_said() {
     let stage = Stage::new();
     let (kind, message) = kind_of(undo(&stage.context, &UndoOptions::default()));

@@ -1,6 +1,10 @@
 //! What a restore must never do: lose, follow, guess.
 
-use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
+use std::{
+    fs,
+    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    path::Path,
+};
 
 use bstr::BString;
 use git_checkpoint::{
@@ -148,7 +152,7 @@ fn skipped_files_are_neither_deleted_nor_overwritten() {
     let mut stage = Stage::new();
     stage.write("small", "one\n");
     let a = stage.save();
-    stage.context.settings.save.max_file_size = "100".parse().expect("a size");
+    stage.context.settings.save.max_file_size = 100;
     stage.write("big", "x".repeat(1000));
     stage.write("small", "x".repeat(2000));
     let b = stage.save();
@@ -157,7 +161,7 @@ fn skipped_files_are_neither_deleted_nor_overwritten() {
     assert!(restored.skipped.iter().any(|skipped| skipped.path == "big"));
     assert_eq!(stage.read("small").len(), 2000, "what no checkpoint holds is not overwritten");
     // Skipped then, captured now: the checkpoint of then does not say that it was absent.
-    stage.context.settings.save.max_file_size = "10M".parse().expect("a size");
+    stage.context.settings.save.max_file_size = 10 << 20;
     assert!(!stage.restore(b).deleted.contains(&"big".into()));
     assert!(stage.exists("big"));
 }
@@ -264,7 +268,6 @@ fn special_files_stay_and_are_in_the_way() {
 #[test]
 fn names_of_any_bytes_and_case_come_back() {
     let stage = Stage::new();
-    use std::os::unix::ffi::OsStrExt as _;
     let odd = std::ffi::OsStr::from_bytes(b"new\nline \xff\xfe");
     fs::write(stage.world.repo().join(odd), "odd\n").expect("written");
     stage.write("emoji 🦀/ñ", "x\n");
@@ -415,6 +418,10 @@ fn attributes_are_those_of_the_restored_tree() {
     stage.restore(a);
     assert_eq!(stage.read("a.txt"), "a\r\nb\r\n");
     assert_eq!(stage.read("sub/b.txt"), "unchanged for git\r\n");
+    stage.undo();
+    assert_eq!(stage.read("sub/b.txt"), "unchanged for git\n");
+    stage.undo();
+    assert_eq!(stage.read("sub/b.txt"), "unchanged for git\r\n");
     stage.restore(b);
     assert_eq!(stage.read("a.txt"), "changed\n");
     assert_eq!(stage.read("sub/b.txt"), "unchanged for git\n");
@@ -495,4 +502,59 @@ fn temporary_files_of_a_crash_are_no_files_of_the_user() {
     assert_eq!(picture(&restored), Vec::<String>::new());
     let tree = stage.world.git(&["ls-tree", "-r", "--name-only", &stage.save().to_string()]);
     assert_eq!(tree.trim(), "f");
+}
+
+#[rstest::rstest]
+#[case::sha256(&["--object-format=sha256"])]
+#[case::reftable(&["--ref-format=reftable"])]
+fn repositories_of_other_formats_restore_too(#[case] format: &[&str]) {
+    let stage = Stage::with(|world| {
+        fs::remove_dir_all(world.repo().join(".git")).expect("removed");
+        world.git(&[&["init", "-q", "-b", "main"], format].concat());
+        world.git(&["add", "-A"]);
+        world.git(&["commit", "-qm", "base"]);
+    });
+    stage.write("f", "one\n");
+    stage.write("mixed", "a\r\nb\n");
+    stage.world.git(&["add", "f"]);
+    let a = stage.save();
+    let at_a = stage.disk();
+    stage.write("f", "two\n");
+    stage.remove("mixed");
+    stage.world.git(&["reset", "-q"]);
+    stage.restore_with(a, Options { staged: true, ..Options::default() });
+    assert_eq!(stage.disk(), at_a);
+    assert_eq!(stage.world.git(&["show", ":f"]), "one\n");
+    stage.undo();
+    assert_eq!((stage.read("f"), stage.exists("mixed")), ("two\n".into(), false));
+    assert_eq!(stage.world.git(&["show", ":f"]), "base\n");
+    stage.untouchables();
+}
+
+#[test]
+fn an_unborn_branch_restores_too() {
+    let stage = Stage::with(|world| {
+        fs::remove_dir_all(world.repo().join(".git")).expect("removed");
+        world.git(&["init", "-q", "-b", "main"]);
+    });
+    stage.write("f", "one\n");
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.write("g", "two\n");
+    assert_eq!(picture(&stage.restore(a)), ["+f", "-g"]);
+    assert_eq!(picture(&stage.undo()), ["+f", "+g"]);
+}
+
+#[test]
+fn file_modes_that_git_does_not_trust_stay() {
+    let stage = Stage::with(|world| {
+        world.git(&["config", "core.fileMode", "false"]);
+    });
+    stage.write("f", "one\n");
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.chmod("f", 0o755);
+    stage.restore(a);
+    assert_eq!(stage.read("f"), "one\n");
+    assert_eq!(picture(&stage.restore(a)), Vec::<String>::new());
 }

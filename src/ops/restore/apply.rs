@@ -31,6 +31,11 @@ pub(super) struct Applied {
 }
 
 impl Applied {
+    /// Returns true if nothing has changed.
+    pub(super) fn is_idle(&self) -> bool {
+        self.steps.is_empty() && self.directories.is_empty()
+    }
+
     fn leave(&mut self, path: &BStr, why: Why) {
         let left = Left { path: path.to_owned(), why };
         // What turns out to be another repository's is not ours, as if the plan had known.
@@ -127,11 +132,10 @@ impl<'a> Applier<'a> {
         Ok(applied)
     }
 
-    /// Removes `directories` that are empty, deepest first.
-    pub(super) fn remove_directories(&mut self, directories: &[BString]) -> Result<()> {
-        let mut directories: Vec<&BString> = directories.iter().collect();
-        directories.sort_by_key(|path| std::cmp::Reverse(path.len()));
-        for directory in directories {
+    /// Removes those of `directories` that are empty.
+    pub(super) fn remove_directories(&mut self, directories: &BTreeSet<BString>) -> Result<()> {
+        // A directory sorts after those it is in.
+        for directory in directories.iter().rev() {
             if let Err(Stop::Failed(error)) = self.site.checkout.remove_directory(directory.as_bstr()) {
                 return Err(error);
             }

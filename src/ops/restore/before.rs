@@ -67,14 +67,10 @@ impl Before {
             return Self::look(context, lock, journal);
         }
         let index = context.repo.user_index_identity();
-        let options = save::Options {
-            message: Some(request.subject.clone()),
-            exact_index: request.keeps_index,
-            must_exist: true,
-            force: request.force,
-            ..save::Options::default()
-        };
-        let taken = save::save_under_lock(context, &options, &lock)?;
+        let options =
+            save::Options { message: Some(request.subject.clone()), force: request.force, ..save::Options::default() };
+        let demands = save::Demands { exact_index: request.keeps_index, must_exist: true, known: None };
+        let taken = save::save_under_lock(context, &options, &demands, &lock)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
         let mut snapshot = Snapshot::read(&context.repo, id)?;
         // A checkpoint that holds this state already may be older than what has been left out since.
@@ -155,10 +151,10 @@ impl Before {
         let options = save::Options {
             message: Some(format!("restore {short}")),
             origin: Origin { note: None, tool: Some(format!("{RESTORE_TOOL}{}", journal.target)), ..origin },
-            paths: Some(journal.steps.iter().map(|step| step.path.clone()).collect()),
             ..save::Options::default()
         };
-        if let Err(error) = save::save_under_lock(context, &options, &self.lock) {
+        let demands = save::Demands { known: Some(journal.steps.clone()), ..save::Demands::default() };
+        if let Err(error) = save::save_under_lock(context, &options, &demands, &self.lock) {
             // The restore is done; the next save takes it up, only as somebody's change.
             tracing::warn!(%error, "no checkpoint after the restore");
         }

@@ -115,15 +115,15 @@ impl<'a> Site<'a> {
                 _ => Err(Stop::Left(Why::InTheWay)),
             };
         }
-        if let Some(before) = step.before {
-            if self.holds(path, &stat, before, Side::Before)? {
-                return Ok(Found::AsBefore(Some(stat)));
-            }
+        if let Some(before) = step.before
+            && self.holds(path, &stat, before, Side::Before)?
+        {
+            return Ok(Found::AsBefore(Some(stat)));
         }
-        if let Some(after) = step.after {
-            if self.holds(path, &stat, after, Side::After)? {
-                return Ok(Found::AsAfter);
-            }
+        if let Some(after) = step.after
+            && self.holds(path, &stat, after, Side::After)?
+        {
+            return Ok(Found::AsAfter);
         }
         Err(Stop::Left(if step.before.is_some() { Why::UnderWay } else { Why::InTheWay }))
     }

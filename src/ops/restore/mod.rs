@@ -12,7 +12,7 @@ mod snapshot;
 mod staged;
 mod undo;
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -194,7 +194,17 @@ impl<'a> Work<'a> {
 
     /// Removes the directories without files that the restore of `journal` has created, if they still are.
     fn remove_directories(&self, journal: &Journal) -> Result<()> {
-        self.applier(&journal.nonce, &[])?.remove_directories(&journal.directories)
+        let mut directories: BTreeSet<BString> = journal.directories.iter().cloned().collect();
+        if journal.progress == Progress::Applying {
+            // It may have died between making a directory and moving a file into it.
+            for step in journal.steps.iter().filter(|step| step.before.is_none()) {
+                directories.extend(step.path.find_iter("/").map(|at| step.path[..at].into()));
+            }
+        }
+        for known in &self.to.manifest.empty_directories {
+            directories.remove(known);
+        }
+        self.applier(&journal.nonce, &[])?.remove_directories(&directories)
     }
 
     /// Looks at everything, changes nothing.
@@ -239,7 +249,10 @@ impl<'a> Work<'a> {
         journal.steps.clone_from(&applied.steps);
         journal.directories.clone_from(&applied.directories);
         failpoint::hit("restore:before-done");
-        journal.write(self.repo.git_dir()).map_err(half_way)?;
+        // A restore that changed nothing is not what the next undo takes back.
+        let is_idle = applied.is_idle() && self.staging.is_none_or(Staging::is_empty);
+        let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
+        last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
         before.save_after(self.context, &journal, self.to);
         failpoint::hit("restore:after-checkpoint");

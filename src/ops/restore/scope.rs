@@ -118,13 +118,13 @@ impl Scene<'_> {
     /// Returns true if git was told not to have the path of `step` in the worktree, and it is not there.
     fn is_sparse(&self, step: &Step) -> bool {
         let entry = self.before.cache.as_ref().and_then(|cache| cache.find(step.path.as_bstr()));
-        entry.is_some_and(|entry| entry.skips_worktree) && !self.is_there(step.path.as_bstr())
+        entry.is_some_and(|entry| entry.skips_worktree) && !self.has_file(step.path.as_bstr())
     }
 
-    /// Returns true if there is anything at `path`.
-    pub(super) fn is_there(&self, path: &BStr) -> bool {
+    /// Returns true if there is anything but a directory at `path`.
+    pub(super) fn has_file(&self, path: &BStr) -> bool {
         let inside = gix::path::from_bstr(path).unwrap_or_default();
-        std::fs::symlink_metadata(self.repo.worktree_root().join(inside)).is_ok()
+        std::fs::symlink_metadata(self.repo.worktree_root().join(inside)).is_ok_and(|metadata| !metadata.is_dir())
     }
 
     /// Returns those paths that `steps` delete although the ignore rules of then or now cover them.

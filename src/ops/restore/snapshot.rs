@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use crate::{
     error::{Error, Result},
-    git::Repo,
+    git::{Repo, filter::Filters},
     model::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
@@ -101,7 +101,42 @@ pub(super) fn differences(repo: &Repo, pre: &Snapshot, target: &Snapshot) -> Res
             steps.insert(change.path.clone(), Step { path: change.path, before, after });
         }
     }
+    for step in converted(repo, pre, target, &steps)? {
+        steps.insert(step.path.clone(), step);
+    }
     Ok(steps.into_values().collect())
+}
+
+/// Returns steps for files that are the same for git in both states, but which other attributes make other bytes of.
+fn converted(repo: &Repo, pre: &Snapshot, target: &Snapshot, steps: &BTreeMap<BString, Step>) -> Result<Vec<Step>> {
+    let directories: Vec<&[u8]> = steps
+        .keys()
+        .filter_map(|path| path.strip_suffix(b".gitattributes"))
+        .filter(|directory| directory.is_empty() || directory.ends_with(b"/"))
+        .collect();
+    if directories.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_concerned =
+        |path: &BString| !steps.contains_key(path) && directories.iter().any(|directory| path.starts_with(directory));
+    let paths: Vec<BString> = all_paths(repo, target)?.into_iter().filter(is_concerned).collect();
+    let mut before = Filters::for_tree(repo, pre.tree_id, &paths)?;
+    let mut after = Filters::for_tree(repo, target.tree_id, &paths)?;
+    let mut found = Vec::new();
+    for path in paths {
+        if before.conversion(path.as_bstr())? == after.conversion(path.as_bstr())? {
+            continue;
+        }
+        let Some(content) = target.content(repo, path.as_bstr())? else { continue };
+        if content.raw.is_some() || !matches!(content.leaf.mode, Mode::File | Mode::Executable) {
+            continue;
+        }
+        let blob = repo.read_blob(content.leaf.id)?;
+        if before.to_worktree(path.as_bstr(), &blob)? != after.to_worktree(path.as_bstr(), &blob)? {
+            found.push(Step { path, before: Some(content), after: Some(content) });
+        }
+    }
+    Ok(found)
 }
 
 /// Makes sure that everything `plan` writes is here, before anything is written.

@@ -51,8 +51,12 @@ impl Staging {
         self.slots.is_empty()
     }
 
-    /// Makes sure that what will be staged is here.
+    /// Makes sure that what will be staged is here, and that nobody else is at the index.
     pub(super) fn verify(&self, repo: &Repo) -> Result<()> {
+        if let Some(lock) = repo.user_index_lock().filter(|_| !self.is_empty()) {
+            return Err(Error::race(format!("the index is locked: '{}' exists", lock.display()))
+                .with_hint("another git process is at work; if there is none, remove the file"));
+        }
         for (path, slot) in &self.slots {
             let ids = match slot {
                 Slot::Staged(leaf) if leaf.mode != crate::model::change::Mode::Gitlink => vec![leaf.id],

@@ -19,11 +19,11 @@ use crate::{
         verdict::{Verdict, Why},
     },
     ops::Context,
-    state::journal::{Journal, Progress},
+    state::journal::Journal,
 };
 
 /// How to undo.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct UndoOptions {
     /// Changes nothing, and takes no checkpoint.
     pub dry_run: bool,
@@ -93,10 +93,6 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
     if options.dry_run {
         return work.preview();
     }
-    if plan.groups.is_empty() && staging.is_none() && directories.is_empty() && journal.progress == Progress::Done {
-        // Nothing is undone, so this is not what the next undo takes back: `--all` still finds the restore.
-        return Ok(Restored { dry_run: false, ..work.preview()? });
-    }
     work.sweep(journal)?;
     let restored = work.execute(&before)?;
     work.remove_directories(journal)?;
@@ -120,11 +116,11 @@ impl Reversal {
     fn add(&mut self, scene: &Scene<'_>, done: &Step, all: bool) -> Result<()> {
         let now = scene.pre.content(scene.repo, done.path.as_bstr())?;
         let step = Step { path: done.path.clone(), before: now, after: done.before };
-        if now.is_none() && done.after.is_some() && scene.is_there(done.path.as_bstr()) {
+        if now.is_none() && done.after.is_some() && scene.has_file(done.path.as_bstr()) {
             // Written by the restore, and now ignored or skipped, so not in the checkpoint of now. Its bytes are in the one
             // that was restored, and are compared before it goes.
             self.judged.push((Step { before: done.after, ..step }, Verdict::Go));
-        } else if now == done.before {
+        } else if now == done.before && done.before != done.after {
             // Nobody has changed it, or somebody has changed it back.
         } else if now == done.after || all {
             self.steps.push(step);

@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Options, cache_path};
+use super::{Demands, cache_path};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -11,13 +11,15 @@ use crate::{
         named::named_paths,
         new_objects::{NewObjects, Target},
         side::{Side, tree_of_blobs, tree_of_unmerged},
-        snapshot::{edit_tree, full_pass},
+        snapshot::{Edit, edit_tree, full_pass},
         stat_cache::StatCache,
         untracked::Limits,
     },
     model::{
+        change::Mode,
         checkpoint::Checkpoint,
-        manifest::Skipped,
+        manifest::{Manifest, Skipped},
+        plan::Step,
         refname::{Base, ShadowName},
     },
     ops::Context,
@@ -105,11 +107,7 @@ pub(super) fn look_at_paths<'r>(
     let mut objects = NewObjects::new(repo, Target::Loose);
     let named = named_paths(repo, tip.tree_id, paths, &limits(context), &mut objects)?;
     let tree_id = edit_tree(tip.tree_id, &named.edits, &mut objects)?;
-    if side.raw_tree_id.is_some() || named.raw_edits.iter().any(|(_, edit)| edit.is_some()) {
-        let empty = repo.empty_tree_id();
-        let raw_tree_id = edit_tree(side.raw_tree_id.unwrap_or(empty), &named.raw_edits, &mut objects)?;
-        side.raw_tree_id = (raw_tree_id != empty).then_some(raw_tree_id);
-    }
+    edit_raw_tree(repo, &mut side, &named.raw_edits, &mut objects)?;
     let is_named = |path: &BStr| {
         let covers = |named: &BString| {
             path.strip_prefix(named.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
@@ -121,12 +119,37 @@ pub(super) fn look_at_paths<'r>(
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
 }
 
+/// Returns what the worktree is after `steps`, without looking at it.
+pub(super) fn look_at_known<'r>(
+    repo: &'r Repo,
+    steps: &[Step],
+    tip: &Checkpoint,
+    mut side: Side,
+) -> Result<(Seen, NewObjects<'r>)> {
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let edit = |step: &Step| (step.path.clone(), step.after.map(|after| (after.leaf.id, after.leaf.mode)));
+    let tree_id = edit_tree(tip.tree_id, &steps.iter().map(edit).collect::<Vec<_>>(), &mut objects)?;
+    let raw_edit = |step: &Step| (step.path.clone(), step.after.and_then(|after| Some((after.raw?, Mode::File))));
+    let raw_edits: Vec<_> = steps.iter().map(raw_edit).collect();
+    edit_raw_tree(repo, &mut side, &raw_edits, &mut objects)?;
+    Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
+}
+
+fn edit_raw_tree(repo: &Repo, side: &mut Side, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<()> {
+    if side.raw_tree_id.is_some() || edits.iter().any(|(_, edit)| edit.is_some()) {
+        let empty = repo.empty_tree_id();
+        let raw_tree_id = edit_tree(side.raw_tree_id.unwrap_or(empty), edits, objects)?;
+        side.raw_tree_id = (raw_tree_id != empty).then_some(raw_tree_id);
+    }
+    Ok(())
+}
+
 /// Returns true if the worktree holds bytes, or the index content, that the last checkpoint does not.
 pub(super) fn is_changed(
     repo: &Repo,
     shadow: &Shadow,
     seen: &Seen,
-    options: &Options,
+    demands: &Demands,
     objects: &NewObjects<'_>,
 ) -> Result<bool> {
     let last_raw = shadow.tip_side.as_ref().and_then(|side| side.raw_tree_id);
@@ -134,12 +157,19 @@ pub(super) fn is_changed(
         return Ok(true);
     }
     let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
+    // What the tree cannot say must be known, too, before it is changed.
+    if demands.must_exist {
+        let last = shadow.tip_side.as_ref().map(|side| side.manifest.to_toml());
+        if last.unwrap_or_else(|| Manifest::default().to_toml()) != seen.side.manifest.to_toml() {
+            return Ok(true);
+        }
+    }
     let last_index = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
     let last_unmerged = shadow.tip_side.as_ref().and_then(|side| side.unmerged_tree_id);
     if seen.side.index_tree_id == last_index && seen.side.unmerged_tree_id == last_unmerged {
         return Ok(false);
     }
-    if options.exact_index || seen.side.unmerged_tree_id.is_some() {
+    if demands.exact_index || seen.side.unmerged_tree_id.is_some() {
         return Ok(true);
     }
     // Staging what the worktree holds anyway is no reason for a checkpoint; content that only the index has is one.

@@ -41,6 +41,10 @@ pub(super) fn take(
 ) -> Result<Saved> {
     let repo = &context.repo;
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
+    if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
+        // Known to every git without being stored, but git-fsck(1) wants to see what refs lead to.
+        objects.add(gix::objs::Kind::Tree, b"")?;
+    }
     state::failpoint::hit("save:before-objects");
     objects.write()?;
     state::failpoint::hit("save:after-objects");

@@ -1,0 +1,196 @@
+//! A repository whose worktree is brought into the state that a measurement wants, and back.
+
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use crate::Result;
+
+/// The most files that are ever changed at once.
+pub(crate) const MOST: usize = 5000;
+/// Files this much younger than a look at them are read again by the next; nobody edits that fast.
+const REST: Duration = Duration::from_millis(60);
+
+/// What the worktree is before a command is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// As HEAD has it, saved, git's index fresh.
+    Settled,
+    /// So, but this many files have been edited since.
+    Changed(usize),
+    /// One file has been edited, and nothing was ever saved.
+    First,
+}
+
+/// A repository to measure in.
+pub(crate) struct Lab {
+    root: PathBuf,
+    home: PathBuf,
+    binary: PathBuf,
+    /// Files to edit, spread over the worktree. Only names: what this process holds in memory would be counted as the
+    /// peak of the processes it starts.
+    files: Vec<String>,
+    edits: usize,
+    changed: usize,
+}
+
+/// Runs `git` with `arguments` in `root`.
+pub(crate) fn git_in(root: &Path, arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new("git");
+    hermetic(&mut command, root.parent().unwrap_or(root));
+    let status = command.args(arguments).current_dir(root).stdout(Stdio::null()).status()?;
+    // `update-index --refresh` ends with 1 where files differ.
+    if !status.success() && arguments.first() != Some(&"update-index") {
+        return Err(format!("'git {}' has failed", arguments.join(" ")).into());
+    }
+    Ok(())
+}
+
+/// Keeps the settings of whoever runs this out.
+fn hermetic(command: &mut Command, home: &Path) {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    command.env_clear().env("PATH", path).env("HOME", home).env("LC_ALL", "C").env("GIT_CONFIG_NOSYSTEM", "1");
+}
+
+impl Lab {
+    /// Takes over the repository `root`, whose worktree is as HEAD has it.
+    pub(crate) fn new(root: PathBuf, binary: &Path) -> Result<Self> {
+        let home = root.parent().unwrap_or(&root).join("home");
+        fs::create_dir_all(&home)?;
+        let mut lab = Self { root, home, binary: binary.to_owned(), files: Vec::new(), edits: 0, changed: MOST };
+        let list = lab.git_output(&["ls-files"])?;
+        let is_fit = |path: &&str| {
+            let metadata = fs::symlink_metadata(lab.root.join(path));
+            metadata.is_ok_and(|metadata| metadata.is_file() && metadata.len() < 100_000) && !path.starts_with('"')
+        };
+        let fit: Vec<_> = list.lines().filter(is_fit).collect();
+        // A stride with no common divisor: the first few are spread as well as all are.
+        let order = (0..fit.len()).map(|at| fit[at * 7919 % fit.len()]);
+        lab.files = order.take(MOST).map(ToOwned::to_owned).collect();
+        lab.settle()?;
+        Ok(lab)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns how many files may be edited.
+    pub(crate) fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Returns the path of the editable file `at`.
+    pub(crate) fn path(&self, at: usize) -> &str {
+        &self.files[at]
+    }
+
+    /// Returns the command line `line`: `checkpoint` is our program, `sh` and a script the shell.
+    pub(crate) fn command(&self, line: &[&str]) -> Command {
+        let (program, arguments) = line.split_first().expect("a command line has a program");
+        let mut command = if *program == "checkpoint" { Command::new(&self.binary) } else { Command::new(program) };
+        hermetic(&mut command, &self.home);
+        command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
+        command
+    }
+
+    /// Returns what `line` prints.
+    pub(crate) fn output(&self, line: &[&str]) -> Result<String> {
+        let output = self.command(line).output()?;
+        if !output.status.success() {
+            let message = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("'{}' has failed: {message}", line.join(" ")).into());
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Returns what `git` with `arguments` prints.
+    pub(crate) fn git_output(&self, arguments: &[&str]) -> Result<String> {
+        self.output(&[&["git"], arguments].concat())
+    }
+
+    /// Returns the name of the one shadow.
+    pub(crate) fn shadow_ref(&self) -> Result<String> {
+        let refs = self.git_output(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"])?;
+        Ok(refs.lines().next().ok_or("there is no shadow")?.to_owned())
+    }
+
+    /// Edits `count` files, from the file `from` on, to content that was never there before.
+    pub(crate) fn edit(&mut self, from: usize, count: usize) -> Result<()> {
+        for at in from..from + count {
+            self.edits += 1;
+            let path = self.root.join(&self.files[at % self.files.len()]);
+            let mut file = fs::OpenOptions::new().append(true).open(path)?;
+            writeln!(file, "edit {} of process {}", self.edits, std::process::id())?;
+        }
+        self.changed = self.changed.max(from + count);
+        Ok(())
+    }
+
+    /// Brings everything back to [`State::Settled`].
+    pub(crate) fn settle(&mut self) -> Result<()> {
+        if self.changed == 0 {
+            return Ok(());
+        }
+        git_in(&self.root, &["checkout", "-q", "--", "."])?;
+        std::thread::sleep(REST);
+        // An index as young as files in it would have git read those again and again.
+        git_in(&self.root, &["update-index", "--force-write-index"])?;
+        std::thread::sleep(REST);
+        self.output(&["checkpoint", "save"])?;
+        self.changed = 0;
+        Ok(())
+    }
+
+    /// Brings the worktree into `state`.
+    pub(crate) fn enter(&mut self, state: State) -> Result<()> {
+        self.settle()?;
+        match state {
+            State::Settled => return Ok(()),
+            State::Changed(count) => self.edit(0, count)?,
+            State::First => {
+                self.edit(0, 1)?;
+                fs::create_dir_all(self.root.join(".git/checkpoint-bench-aside"))?;
+                for (ours, aside) in self.asides() {
+                    drop(fs::rename(ours, aside));
+                }
+            }
+        }
+        std::thread::sleep(REST);
+        Ok(())
+    }
+
+    /// Undoes what [`enter`](Self::enter) did beside the worktree.
+    pub(crate) fn leave(&self, state: State) {
+        if state == State::First {
+            for (ours, aside) in self.asides() {
+                drop(fs::remove_dir_all(&ours));
+                drop(fs::rename(aside, ours));
+            }
+        }
+    }
+
+    fn asides(&self) -> [(PathBuf, PathBuf); 2] {
+        let directory = self.root.join(".git");
+        let aside = directory.join("checkpoint-bench-aside");
+        ["checkpoint", "refs/checkpoints"].map(|name| (directory.join(name), aside.join(name.replace('/', "-"))))
+    }
+
+    /// Returns how many bytes on disk the repository takes.
+    pub(crate) fn disk_bytes(&self) -> Result<u64> {
+        fn below(directory: &Path) -> Result<u64> {
+            let mut sum = fs::symlink_metadata(directory)?.blocks() * 512;
+            for item in fs::read_dir(directory)? {
+                let item = item?;
+                sum += if item.file_type()?.is_dir() { below(&item.path())? } else { item.metadata()?.blocks() * 512 };
+            }
+            Ok(sum)
+        }
+        below(&self.root.join(".git"))
+    }
+}

@@ -1,0 +1,163 @@
+//! A restore that dies at any step is resumed or taken back, whole.
+//!
+//! The process that dies is this test program again, with one test of it selected.
+
+use std::{os::unix::process::ExitStatusExt as _, process::ExitStatus};
+
+use git_checkpoint::{
+    error::Kind,
+    ops::{
+        Context,
+        restore::{Options, restore, undo},
+    },
+    state::journal::{Journal, Progress},
+};
+use gix::ObjectId;
+
+use crate::support::stage::Stage;
+
+const DIRECTORY: &str = "GIT_CHECKPOINT_TEST_DIRECTORY";
+const TARGET: &str = "GIT_CHECKPOINT_TEST_TARGET";
+
+#[test]
+fn a_victim() {
+    let (Some(directory), Ok(target)) = (std::env::var_os(DIRECTORY), std::env::var(TARGET)) else { return };
+    let context = Context::open(directory.as_ref()).expect("opens");
+    restore(&context, &Options { target, staged: true, ..Options::default() }).expect("restored");
+}
+
+fn die(stage: &Stage, target: ObjectId, failpoint: &str) -> ExitStatus {
+    let program = std::env::current_exe().expect("this program has a path");
+    let mut command = stage.world.command(program.to_str().expect("a plain path"));
+    command
+        .args(["--exact", "ops::restore_crash::a_victim"])
+        .env(DIRECTORY, stage.world.repo())
+        .env(TARGET, target.to_string())
+        .env("GIT_CHECKPOINT_FAILPOINT", failpoint)
+        .output()
+        .expect("it runs")
+        .status
+}
+
+/// Returns a stage with changes of every kind, and what to restore.
+fn scene() -> (Stage, ObjectId) {
+    let stage = Stage::new();
+    for path in ["a", "b", "swap", "gone/x", "gone/y", "mode"] {
+        stage.write(path, format!("{path} then\n"));
+    }
+    stage.write("dir/one", "1\n");
+    stage.write("dir/two", "2\n");
+    stage.link("link", "a");
+    stage.world.git(&["add", "a"]);
+    let target = stage.save();
+    for path in ["a", "b"] {
+        stage.write(path, "now\n");
+    }
+    for path in ["swap", "dir", "gone", "link"] {
+        stage.remove(path);
+    }
+    stage.write("swap/x", "now\n");
+    stage.write("swap/y", "now\n");
+    stage.write("dir", "a file now\n");
+    stage.link("link", "b");
+    stage.write("new", "now\n");
+    stage.chmod("mode", 0o755);
+    stage.world.git(&["add", "b"]);
+    (stage, target)
+}
+
+const FAILPOINTS: [&str; 16] = [
+    "restore:after-save",
+    "restore:after-journal",
+    "restore:after-temporary",
+    "restore:after-temporary:3",
+    "restore:after-write",
+    "restore:after-write:4",
+    "restore:after-delete",
+    "restore:after-delete:2",
+    "restore:after-delete:3",
+    "restore:after-room",
+    "restore:after-steps",
+    "restore:after-staged",
+    "restore:before-done",
+    "restore:after-done",
+    "restore:after-checkpoint",
+    "save:after-objects",
+];
+
+fn staged(stage: &Stage) -> String {
+    stage.world.git(&["ls-files", "--stage"])
+}
+
+#[test]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn every_crash_can_be_taken_back_and_gone_on_with() {
+    for failpoint in FAILPOINTS {
+        for resumes in [false, true] {
+            let (stage, target) = scene();
+            let (disk, index) = (stage.disk(), staged(&stage));
+            let (done, done_index) = {
+                let (other, target) = scene();
+                other.restore_with(target, Options { staged: true, ..Options::default() });
+                (other.disk(), staged(&other))
+            };
+            let status = die(&stage, target, failpoint);
+            assert_eq!(status.signal(), Some(6), "{failpoint} is met");
+            stage.world.git(&["fsck", "--strict", "--no-dangling"]);
+            let journal = Journal::read(&stage.world.repo().join(".git")).expect("never torn");
+            let is_applying = journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying);
+            let at = format!("{failpoint}, resumes: {resumes}");
+            let go_on = Options { resume: true, ..Options::default() };
+            let status = git_checkpoint::ops::status::status(&stage.context).expect("looked at");
+            assert_eq!(status.interrupted_restore, Some(target).filter(|_| is_applying), "{at}: status tells");
+            match journal {
+                None => {
+                    assert_eq!(
+                        (stage.disk(), staged(&stage)),
+                        (disk.clone(), index.clone()),
+                        "{at}: nothing was begun"
+                    );
+                    stage.restore_with(target, Options { staged: true, ..Options::default() });
+                }
+                Some(_) if is_applying => {
+                    let again = Options { target: target.to_string(), ..Options::default() };
+                    let refused = restore(&stage.context, &again).map(drop).expect_err("an unfinished one is first");
+                    assert_eq!(refused.kind(), Kind::Refused, "{at}");
+                    if resumes {
+                        let restored = restore(&stage.context, &go_on).expect("resumed");
+                        assert!(restored.conflicts.is_empty(), "{at}: {restored:?}");
+                    }
+                }
+                Some(_) => assert!(restore(&stage.context, &go_on).is_err(), "{at}: there is nothing to go on with"),
+            }
+            if !is_applying || resumes {
+                assert_eq!((stage.disk(), staged(&stage)), (done, done_index), "{at}: all is restored");
+            }
+            let undone = undo(&stage.context, &git_checkpoint::ops::restore::UndoOptions::default()).expect("undone");
+            assert!(undone.conflicts.is_empty() && undone.kept.is_empty(), "{at}: {undone:?}");
+            assert_eq!(
+                (stage.disk(), staged(&stage)),
+                (disk, index),
+                "{at}: all is as before, no temporary file stays"
+            );
+            stage.world.git(&["fsck", "--strict", "--no-dangling"]);
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn what_was_edited_after_the_crash_stays() {
+    for resumes in [false, true] {
+        let (stage, target) = scene();
+        die(&stage, target, "restore:after-write:2");
+        stage.write("a", "edited after the crash\n");
+        let left = if resumes {
+            restore(&stage.context, &Options { resume: true, ..Options::default() }).expect("resumed").conflicts
+        } else {
+            stage.undo().kept
+        };
+        assert_eq!(left.iter().map(|left| left.path.clone()).collect::<Vec<_>>(), ["a"]);
+        assert_eq!(stage.read("a"), "edited after the crash\n");
+    }
+}

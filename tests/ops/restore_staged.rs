@@ -1,0 +1,155 @@
+//! `restore --staged`: what was staged comes back, by git's own lock, and goes again with an undo.
+
+use git_checkpoint::{
+    error::Kind,
+    ops::restore::{Options, restore},
+};
+use gix::ObjectId;
+
+use crate::support::stage::Stage;
+
+fn staged(stage: &Stage, target: ObjectId) {
+    stage.restore_with(target, Options { staged: true, ..Options::default() });
+}
+
+/// Everything the index says, without what git makes of the worktree.
+fn index(stage: &Stage) -> String {
+    stage.world.git(&["ls-files", "--stage", "-t"]) + &stage.world.git(&["diff", "--cached", "--name-status"])
+}
+
+#[test]
+fn the_staged_tree_comes_back_and_goes_again() {
+    let stage = Stage::new();
+    stage.write("f", "staged\n");
+    stage.write("new", "staged\n");
+    stage.world.git(&["add", "-A"]);
+    stage.write("f", "and more\n");
+    let at_a = index(&stage);
+    let a = stage.save();
+    stage.world.git(&["reset", "-q"]);
+    stage.write("other", "only in the index\n");
+    stage.write("dir/x", "x\n");
+    stage.world.git(&["add", "other", "dir"]);
+    stage.remove("other");
+    let later = index(&stage);
+    stage.restore(a);
+    assert_eq!(index(&stage), later, "without --staged the index stays");
+    staged(&stage, a);
+    assert_eq!(index(&stage), at_a);
+    assert_eq!(stage.read("f"), "and more\n");
+    stage.undo();
+    assert_eq!(index(&stage), later, "what only the index held is back");
+    assert_eq!(stage.world.git(&["show", ":other"]), "only in the index\n");
+    stage.undo();
+    assert_eq!(index(&stage), at_a);
+    stage.untouchables();
+}
+
+#[test]
+fn a_checkpoint_with_nothing_staged_unstages() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    let a = stage.save();
+    let clean = index(&stage);
+    stage.world.git(&["add", "-A"]);
+    staged(&stage, a);
+    assert_eq!(index(&stage), clean);
+}
+
+#[test]
+fn pathspecs_limit_the_index_too() {
+    let stage = Stage::new();
+    stage.write("a", "one\n");
+    stage.write("b", "one\n");
+    stage.world.git(&["add", "-A"]);
+    let a = stage.save();
+    stage.write("a", "two\n");
+    stage.write("b", "two\n");
+    stage.world.git(&["add", "-A"]);
+    stage.restore_with(a, Options { staged: true, pathspecs: vec!["a".into()], ..Options::default() });
+    assert_eq!((stage.world.git(&["show", ":a"]), stage.world.git(&["show", ":b"])), ("one\n".into(), "two\n".into()));
+    stage.undo();
+    assert_eq!(stage.world.git(&["show", ":a"]), "two\n");
+}
+
+#[test]
+fn unmerged_and_intended_entries_come_back() {
+    let stage = Stage::new();
+    stage.world.git(&["checkout", "-qb", "side"]);
+    stage.write("f", "theirs\n");
+    stage.world.git(&["commit", "-qam", "theirs"]);
+    stage.world.git(&["checkout", "-q", "main"]);
+    stage.write("f", "ours\n");
+    stage.world.git(&["commit", "-qam", "ours"]);
+    let merge = stage.world.command("git").args(["merge", "side"]).output().expect("git runs");
+    assert!(!merge.status.success());
+    stage.write("intended", "x\n");
+    stage.world.git(&["add", "-N", "intended"]);
+    let unmerged = stage.world.git(&["ls-files", "-u"]);
+    let conflicted = index(&stage);
+    let a = stage.save();
+    stage.write("f", "resolved\n");
+    stage.world.git(&["add", "f", "intended"]);
+    let resolved = index(&stage);
+    staged(&stage, a);
+    assert_eq!(stage.world.git(&["ls-files", "-u"]), unmerged);
+    assert_eq!(index(&stage), conflicted);
+    assert!(stage.world.git(&["diff", "--cached", "--name-only"]).lines().all(|path| path != "intended"));
+    stage.undo();
+    assert_eq!(index(&stage), resolved);
+}
+
+#[test]
+fn files_and_directories_swap_in_the_index() {
+    let stage = Stage::new();
+    stage.write("d", "a file\n");
+    stage.world.git(&["add", "-A"]);
+    let at_a = index(&stage);
+    let a = stage.save();
+    stage.remove("d");
+    stage.write("d/x", "x\n");
+    stage.world.git(&["add", "-A"]);
+    let at_b = index(&stage);
+    staged(&stage, a);
+    assert_eq!(index(&stage), at_a);
+    stage.undo();
+    assert_eq!(index(&stage), at_b);
+}
+
+#[test]
+fn a_locked_index_stops_before_anything_is_written() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    stage.world.git(&["add", "-A"]);
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.world.git(&["reset", "-q"]);
+    stage.write(".git/index.lock", "");
+    let options = Options { target: a.to_string(), staged: true, ..Options::default() };
+    let error = restore(&stage.context, &options).map(drop).expect_err("locked");
+    assert_eq!(error.kind(), Kind::Race);
+    assert_eq!(stage.read("f"), "two\n");
+    stage.remove(".git/index.lock");
+    restore(&stage.context, &options).expect("restored");
+    assert_eq!(stage.world.git(&["show", ":f"]), "one\n");
+}
+
+#[test]
+fn sparse_entries_stay_sparse() {
+    let stage = Stage::with(|world| {
+        world.write("in/f", "one\n");
+        world.write("out/f", "one\n");
+        world.git(&["add", "-A"]);
+        world.git(&["commit", "-qm", "two directories"]);
+        world.git(&["sparse-checkout", "set", "in"]);
+    });
+    stage.write("in/f", "two\n");
+    stage.world.git(&["add", "in/f"]);
+    let at_a = index(&stage);
+    assert!(at_a.contains("S 100644"), "{at_a}");
+    let a = stage.save();
+    stage.world.git(&["reset", "-q"]);
+    staged(&stage, a);
+    assert_eq!(index(&stage), at_a);
+    assert!(!stage.exists("out"));
+}

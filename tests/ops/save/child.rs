@@ -1,0 +1,155 @@
+//! A save through the library in a process of its own, so that home and environment are those of the test's world.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use bstr::{BString, ByteSlice as _};
+use git_checkpoint::{
+    config::Settings,
+    git::Repo,
+    model::checkpoint::Origin,
+    model::contributor::Contributor,
+    ops::{Context, save},
+};
+use serde_json::{Value, json};
+
+/// A save to be taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Order {
+    pub(super) paths: Option<Vec<BString>>,
+    pub(super) message: Option<String>,
+    pub(super) session: Option<String>,
+    pub(super) verify: bool,
+    pub(super) allow_empty: bool,
+    pub(super) force: bool,
+    /// Honour `GIT_*`, as the command does.
+    pub(super) from_environment: bool,
+    pub(super) max_file_size: Option<u64>,
+    pub(super) max_untracked_files: Option<u64>,
+    pub(super) min_free_space: Option<u64>,
+    /// Milliseconds.
+    pub(super) lock_timeout: Option<u64>,
+    pub(super) exclude: Vec<String>,
+    pub(super) protected_paths: Option<Vec<PathBuf>>,
+    /// How many times, one after the other.
+    pub(super) times: Option<u64>,
+    pub(super) environment: Vec<(String, String)>,
+}
+
+/// Why a save failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) kind: String,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+}
+
+const ORDER: &str = "SAVE_ORDER";
+const ANSWER: &str = "SAVE_ANSWER";
+
+impl Order {
+    /// Lets this program, as `command` runs it, take the checkpoint of its current directory.
+    pub(super) fn run(&self, command: Command, answer: &Path) -> Result<Value, Failure> {
+        let mut command = self.prepared(command, answer);
+        let output = command.output().expect("this program runs");
+        assert!(output.status.success(), "{}{}", output.stdout.as_bstr(), output.stderr.as_bstr());
+        read_answer(answer)
+    }
+
+    /// Returns `command` so that it saves.
+    pub(super) fn prepared(&self, mut command: Command, answer: &Path) -> Command {
+        command
+            .args(["--exact", "ops::save::child::saves_what_it_is_told", "--ignored", "--nocapture", "--quiet"])
+            .env(ORDER, self.to_json().to_string())
+            .env(ANSWER, answer)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    fn to_json(&self) -> Value {
+        let bytes = |path: &BString| json!(path.to_vec());
+        json!({
+            "paths": self.paths.as_ref().map(|paths| paths.iter().map(bytes).collect::<Vec<_>>()),
+            "message": self.message,
+            "session": self.session,
+            "verify": self.verify,
+            "allow_empty": self.allow_empty,
+            "force": self.force,
+            "from_environment": self.from_environment,
+            "max_file_size": self.max_file_size,
+            "max_untracked_files": self.max_untracked_files,
+            "min_free_space": self.min_free_space,
+            "lock_timeout": self.lock_timeout,
+            "exclude": self.exclude,
+            "protected_paths": self.protected_paths,
+            "times": self.times,
+        })
+    }
+}
+
+pub(super) fn read_answer(answer: &Path) -> Result<Value, Failure> {
+    let text = std::fs::read(answer).expect("the child has answered");
+    let answer: Value = serde_json::from_slice(&text).expect("the answer is JSON");
+    let text = |key: &str| answer[key].as_str().map(str::to_owned);
+    match text("kind") {
+        Some(kind) => Err(Failure { kind, message: text("message").unwrap_or_default(), hint: text("hint") }),
+        None => Ok(answer),
+    }
+}
+
+#[test]
+#[ignore = "run by other tests, in a process of its own"]
+fn saves_what_it_is_told() {
+    let (Some(order), Some(answer)) = (std::env::var_os(ORDER), std::env::var_os(ANSWER)) else { return };
+    let order: Value = serde_json::from_str(order.to_str().expect("UTF-8")).expect("an order is JSON");
+    let mut last = json!(null);
+    for _ in 0..order["times"].as_u64().unwrap_or(1) {
+        last = match carry_out(&order) {
+            Ok(saved) => serde_json::to_value(saved).expect("it is data"),
+            Err(error) => {
+                json!({"kind": format!("{:?}", error.kind()), "message": error.to_string(), "hint": error.hint()})
+            }
+        };
+        if last["kind"].is_string() {
+            break;
+        }
+    }
+    std::fs::write(answer, last.to_string()).expect("the answer can be written");
+}
+
+fn carry_out(order: &Value) -> git_checkpoint::error::Result<save::Saved> {
+    let here = std::env::current_dir().expect("there is one");
+    let repo = if order["from_environment"] == true { Repo::open_from_environment(&here)? } else { Repo::open(&here)? };
+    let mut settings = Settings::default();
+    let limit = |key: &str, place: &mut u64| *place = order[key].as_u64().unwrap_or(*place);
+    limit("max_file_size", &mut settings.save.max_file_size);
+    limit("max_untracked_files", &mut settings.save.max_untracked_files);
+    // The disk of the machine that runs the tests says nothing about the code.
+    settings.save.min_free_space = order["min_free_space"].as_u64().unwrap_or(0);
+    if let Some(milliseconds) = order["lock_timeout"].as_u64() {
+        settings.lock_timeout = std::time::Duration::from_millis(milliseconds);
+    }
+    let texts = |key: &str| -> Option<Vec<String>> {
+        Some(order[key].as_array()?.iter().filter_map(|text| text.as_str().map(str::to_owned)).collect())
+    };
+    settings.save.exclude = texts("exclude").unwrap_or_default();
+    if let Some(paths) = texts("protected_paths") {
+        settings.save.protected_paths = paths.into_iter().map(PathBuf::from).collect();
+    }
+    let bytes = |path: &Value| -> BString {
+        let bytes = path.as_array().expect("a path is a list of bytes").iter();
+        bytes.map(|byte| u8::try_from(byte.as_u64().expect("a byte")).expect("a byte")).collect::<Vec<_>>().into()
+    };
+    let session = order["session"].as_str().map(str::to_owned);
+    let contributor = if session.is_some() { Contributor::Agent } else { Contributor::Human };
+    let mut options = save::Options::default();
+    options.message = order["message"].as_str().map(str::to_owned);
+    options.origin = Origin { contributor, session, ..Origin::default() };
+    options.paths = order["paths"].as_array().map(|paths| paths.iter().map(bytes).collect());
+    options.verify = order["verify"] == true;
+    options.allow_empty = order["allow_empty"] == true;
+    options.force = order["force"] == true;
+    save::save(&Context::new(repo, settings), &options)
+}

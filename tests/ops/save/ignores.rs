@@ -1,0 +1,134 @@
+//! What is ignored, and what git tracks all the same.
+
+use super::{
+    bench::{Bench, Scenario},
+    child::Order,
+};
+
+#[rstest::rstest]
+#[case::patterns(
+    "printf '*.o\\n/top\\nbuild/\\n!keep.o\\n' >.gitignore",
+    "touch a.o keep.o top dir/top; mkdir build dir/build; echo x >build/x; echo y >dir/build/y; echo z >z"
+)]
+#[case::nested(
+    "echo '*.log' >.gitignore; echo '!wanted.log' >dir/.gitignore",
+    "touch a.log dir/a.log dir/wanted.log dir/deep/wanted.log"
+)]
+#[case::nothing_below_an_ignored_directory(
+    "printf 'out/\\n!out/keep\\n' >.gitignore",
+    "mkdir out; touch out/keep out/other"
+)]
+#[case::directory_contents("printf 'out/*\\n!out/keep\\n' >.gitignore", "mkdir out; touch out/keep out/other")]
+#[case::stars(
+    "printf 'a/**/z\\n**/any\\ndeep/**\\n' >.gitignore",
+    "mkdir -p a/b/c deep/er; touch a/z a/b/z a/b/c/z any dir/any deep/er/x"
+)]
+#[case::classes(
+    "printf '[abc].txt\\nq?\\n\\\\#hash\\n\\\\!bang\\ntrail\\\\ \\n' >.gitignore",
+    "touch a.txt d.txt qq qqq '#hash' '!bang' 'trail ' trail"
+)]
+#[case::carriage_return("printf 'x.o\\r\\ny.o\\n' >.gitignore", "touch x.o y.o z.o")]
+#[case::byte_order_mark("printf '\\xef\\xbb\\xbfx.o\\n' >.gitignore", "touch x.o y.o")]
+#[case::info_exclude("echo '*.o' >.git/info/exclude", "touch a.o a.c")]
+#[case::info_exclude_and_negation("echo '*.o' >.git/info/exclude; echo '!keep.o' >.gitignore", "touch a.o keep.o")]
+#[case::excludes_file("echo '*.o' >$W/ignore; git config core.excludesFile $W/ignore", "touch a.o a.c")]
+#[case::excludes_file_by_default(
+    "mkdir -p $W/home/.config/git; echo '*.o' >$W/home/.config/git/ignore",
+    "touch a.o a.c"
+)]
+#[case::excludes_file_in_home("echo '*.o' >$W/home/ignore; git config core.excludesFile '~/ignore'", "touch a.o a.c")]
+#[case::ignored_by_itself("echo .gitignore >.gitignore", "touch a")]
+#[case::everything("echo '*' >.gitignore", "touch a; echo x >>file")]
+#[case::everything_but("printf '/*\\n!/src\\n!/.gitignore\\n' >.gitignore", "mkdir src other; touch src/a other/b")]
+#[case::ignore_case("git config core.ignoreCase true; echo '*.O' >.gitignore", "touch a.o b.O")]
+#[case::link_is_no_directory("echo 'build/' >.gitignore", "ln -s dir build")]
+#[case::link_to_ignored_directory("echo 'build/' >.gitignore; mkdir build; echo x >build/x", "ln -s build b")]
+#[case::gitignore_is_a_link("echo '*.o' >rules; ln -s rules .gitignore", "touch a.o")]
+#[case::gitignore_is_a_directory("mkdir .gitignore; echo x >.gitignore/x", "touch a.o")]
+#[case::odd_patterns(r"printf 'caf\xe9\na b\n*\\\n' >.gitignore", r"touch $'caf\xe9' 'a b' 'c\'")]
+#[case::deep_rules(
+    "mkdir -p p/q/r; echo 'x' >p/.gitignore; echo '!x' >p/q/.gitignore; echo '/x' >p/q/r/.gitignore",
+    "touch p/x p/q/x p/q/r/x p/q/r/y"
+)]
+fn rules_are_those_of_git(#[case] rules: &str, #[case] then: &str) {
+    Scenario::new(&format!("base; {rules}"), then).check();
+    Scenario::new(&format!("base; {rules}; {then}"), "echo x >>dir/one").check();
+}
+
+#[rstest::rstest]
+#[case::file(
+    "echo '*.o' >.gitignore; echo 1 >a.o; git add -f a.o .gitignore; git commit -qm x",
+    "echo 2 >a.o; echo 3 >b.o"
+)]
+#[case::directory(
+    "mkdir out; echo 1 >out/a; git add out; git commit -qm x; echo out/ >.gitignore",
+    "echo 2 >out/a; echo 3 >out/b"
+)]
+#[case::deep(
+    "mkdir -p out/in; echo 1 >out/in/a; git add out; git commit -qm x; echo out >.gitignore",
+    "echo 2 >out/in/a; echo 3 >out/in/b; mkdir out/x; echo 4 >out/x/c"
+)]
+#[case::deleted("echo '*.o' >.gitignore; echo 1 >a.o; git add -f a.o; git commit -qm x", "rm a.o")]
+#[case::replaced_by_a_directory(
+    "echo 'a.o' >.gitignore; echo 1 >a.o; git add -f a.o; git commit -qm x",
+    "rm a.o; mkdir a.o; echo x >a.o/x"
+)]
+#[case::staged_only("echo '*.o' >.gitignore; echo 1 >a.o; git add -f a.o", "echo 2 >a.o")]
+fn tracked_files_are_captured_whatever_the_rules(#[case] first: &str, #[case] then: &str) {
+    Scenario::new(&format!("base; {first}"), then).check();
+}
+
+/// Only full passes look at what nobody named.
+#[rstest::rstest]
+#[case::becomes_ignored("echo u >u.o; mkdir d; echo v >d/v.o", "echo '*.o' >.gitignore")]
+#[case::directory_becomes_ignored("mkdir -p d/e; echo u >d/u; echo v >d/e/v", "echo d/ >.gitignore")]
+#[case::no_longer_ignored("echo '*.o' >.gitignore; echo u >u.o", "rm .gitignore")]
+#[case::negated_later("echo '*.o' >.gitignore; echo u >u.o; echo v >v.o", "echo '!v.o' >>.gitignore")]
+#[case::by_info_exclude("echo u >u.o", "echo '*.o' >.git/info/exclude")]
+#[case::by_setting("echo u >u.o; echo '*.o' >$W/ignore", "git config core.excludesFile $W/ignore")]
+#[case::tracked_stays("echo '*.x' >.gitignore", "echo 'file' >>.gitignore; echo x >>file")]
+#[case::becomes_ignored_and_changes("echo u >u.o", "echo '*.o' >.gitignore; echo v >u.o")]
+#[case::added_by_force("echo '*.o' >.gitignore; echo u >u.o", "git add -f u.o")]
+#[case::untracked_again("echo '*.o' >.gitignore; echo u >u.o; git add -f u.o", "git rm -q --cached u.o")]
+fn rules_may_change(#[case] first: &str, #[case] then: &str) {
+    Scenario::new(&format!("base; {first}"), then).without_hints().check();
+}
+
+#[test]
+fn settings_exclude_untracked_files_too() {
+    let bench = Bench::new(
+        "base; echo t >t.tmp; git add t.tmp; git commit -qm t; echo t >>t.tmp; echo u >u.tmp; mkdir d; echo v >d/v.tmp",
+    )
+    .oracle("git add -A . ':!u.tmp' ':!d'");
+    let order = Order { exclude: vec!["*.tmp".into()], ..Order::default() };
+    let saved = bench.save_with(&order);
+    assert_eq!(saved.tree(), bench.expected_tree());
+    assert_eq!(saved.paths(), ["M t.tmp"]);
+    let bench = bench.oracle("git add -A");
+    assert_eq!(bench.save_warm_and_cold().paths(), ["A d/v.tmp", "A u.tmp"], "without the setting");
+    let bench = bench.oracle("git add -A . ':!u.tmp' ':!d'");
+    assert_eq!(bench.save_with(&order).tree(), bench.expected_tree(), "and with it again");
+}
+
+#[test]
+fn a_named_path_that_is_ignored_is_left_out() {
+    let bench = Bench::new("base; echo '*.o' >.gitignore; echo x >>file");
+    bench.save();
+    bench.run("echo u >u.o; mkdir d; echo v >d/v.o; echo w >d/w");
+    let paths = ["u.o", "d/v.o", "d/w", "no/such/path", "dir"];
+    let saved = bench.save_paths(paths.iter().map(|path| (*path).into()).collect());
+    assert_eq!(saved.paths(), ["A d/w"]);
+}
+
+#[test]
+fn a_named_directory_stands_for_what_is_in_it() {
+    let bench = Bench::new("base; echo x >>file; echo '*.o' >.gitignore");
+    bench.save();
+    bench.run("echo x >>dir/one; rm dir/deep/two; mkdir dir/new; echo n >dir/new/n; touch dir/x.o");
+    let saved = bench.save_paths(vec!["dir".into()]);
+    assert_eq!(saved.paths(), ["D dir/deep/two", "A dir/new/n", "M dir/one"]);
+    bench.run("rm -r dir");
+    assert_eq!(bench.save_paths(vec!["dir".into()]).paths(), ["D dir/new/n", "D dir/one"]);
+    bench.run("echo all >all; rm file");
+    assert_eq!(bench.save_paths(vec!["".into()]).paths(), ["A all", "D file"], "the root stands for everything");
+}
