@@ -23,7 +23,9 @@ impl Events {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let since = self.since.as_deref().map(list::moment_of).transpose()?;
-        if !self.follow {
+        if self.follow {
+            call.out.raise_when_closed(call.interrupt.flag());
+        } else {
             call.start_pager(&context)?;
         }
         events::read(&context, since, self.follow, &mut |event| {

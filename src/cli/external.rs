@@ -14,9 +14,15 @@ use crate::error::{Context as _, Kind, Result};
 pub(super) struct Pager(Child);
 
 impl Pager {
-    /// Starts `command` the way git starts a pager: by the shell, with `LESS` and `LV` set if they are not.
-    pub(super) fn start(command: &OsStr) -> io::Result<Self> {
-        let mut child = shell(command);
+    /// Starts `line` the way git starts a pager: by the shell if it is more than a name, with `LESS` and `LV` set if
+    /// they are not.
+    pub(super) fn start(line: &OsStr) -> io::Result<Self> {
+        // The characters of git's prepare_shell_cmd(). Without a shell, a pager that does not exist is noticed here.
+        let is_name = |name: &str| !name.contains(|c| "|&;<>()$`\\\"' \t\n*?[#~=%".contains(c));
+        let mut child = match line.to_str() {
+            Some(name) if is_name(name) => command(name),
+            _ => shell(line),
+        };
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if environment::read(name).is_none() {
                 child.env(name, value);

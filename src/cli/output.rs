@@ -5,6 +5,10 @@
 use std::{
     ffi::OsString,
     io::{self, BufWriter, IsTerminal as _, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anstyle::Style;
@@ -26,7 +30,7 @@ pub(super) struct Output {
     flag: Option<When>,
     is_coloured: bool,
     is_quiet: bool,
-    is_closed: bool,
+    is_closed: Arc<AtomicBool>,
 }
 
 impl Output {
@@ -36,7 +40,7 @@ impl Output {
         let is_terminal = stdout.is_terminal();
         let is_coloured = color.unwrap_or(When::Auto).decide(is_terminal);
         let sink = BufWriter::with_capacity(1 << 16, Box::new(stdout) as Box<dyn Write>);
-        Self { sink, is_terminal, has_pager: false, flag: color, is_coloured, is_quiet, is_closed: false }
+        Self { sink, is_terminal, has_pager: false, flag: color, is_coloured, is_quiet, is_closed: Arc::default() }
     }
 
     /// Takes colours as `repo` and our setting `ui.color` want them; a flag or `NO_COLOR` wins.
@@ -90,7 +94,22 @@ impl Output {
 
     /// Returns true once the reader has closed its end.
     pub(super) fn is_closed(&self) -> bool {
-        self.is_closed
+        self.is_closed.load(Ordering::Relaxed)
+    }
+
+    /// Raises `flag` once the reader has closed its end, even if nothing is printed.
+    pub(super) fn raise_when_closed(&self, flag: Arc<AtomicBool>) {
+        use rustix::event::{PollFd, PollFlags, poll};
+        let is_closed = self.is_closed.clone();
+        std::thread::spawn(move || {
+            let stdout = io::stdout();
+            // An error or hang-up is told whether it is asked for or not, and nothing else is asked for.
+            let mut ends = [PollFd::new(&stdout, PollFlags::empty())];
+            if poll(&mut ends, None).is_ok() {
+                is_closed.store(true, Ordering::Relaxed);
+                flag.store(true, Ordering::Relaxed);
+            }
+        });
     }
 
     /// Prints `bytes` as they are.
@@ -150,7 +169,9 @@ impl Output {
 
     fn check(&mut self, written: io::Result<()>) -> Result<()> {
         written.map_err(|cause| {
-            self.is_closed |= cause.kind() == io::ErrorKind::BrokenPipe;
+            if cause.kind() == io::ErrorKind::BrokenPipe {
+                self.is_closed.store(true, Ordering::Relaxed);
+            }
             Error::user("cannot write to standard output").with_cause(cause)
         })
     }

@@ -75,7 +75,7 @@ impl Row {
 }
 
 impl Layout {
-    /// Divides the columns between names and graph as show_stats() in git's diff.c does.
+    /// Divides the columns between names and graph as `show_stats()` in git's diff.c does.
     fn of(rows: &[Row], width: usize) -> Self {
         let most = rows.iter().map(|row| row.added + row.deleted).max().unwrap_or(0);
         let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
