@@ -121,11 +121,11 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
             .note(&format!("skipped  {}", phrase::skipped(&skipped.path, skipped.reason.as_str(), skipped.size)))?;
     }
     for left in &restored.kept {
-        call.out.note(&format!("kept     {} ({})", printable(&left.path), left.why))?;
+        call.out.note(&format!("kept     {} ({})", printable(&left.path), printable(left.why.to_string())))?;
     }
     for left in &restored.conflicts {
         let word = call.out.paint(phrase::OLD, "conflict");
-        call.out.line(&format!("{word} {} ({})", printable(&left.path), left.why))?;
+        call.out.line(&format!("{word} {} ({})", printable(&left.path), printable(left.why.to_string())))?;
     }
     print_sum(restored, verb, call)
 }

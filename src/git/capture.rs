@@ -156,17 +156,7 @@ impl<'r> Reader<'r> {
         };
         let mode = if bits & 0o100 != 0 { Mode::Executable } else { Mode::File };
         let mut new = Vec::new();
-        // A filter that fails must not cost the file: its exact bytes are kept, and so marked.
-        let (stored, is_raw) = match self.filters.to_git(path, &bytes) {
-            Ok(stored) => {
-                let is_raw = self.filters.needs_raw(path, &bytes, stored.as_deref()).unwrap_or(true);
-                (stored, is_raw)
-            }
-            Err(error) => {
-                tracing::warn!(%error, "stored without conversion");
-                (None, true)
-            }
-        };
+        let (stored, is_raw) = self.filters.store(path, &bytes);
         let id = self.prepare(stored.as_deref().unwrap_or(&bytes), &mut new)?;
         let raw_id = if is_raw { Some(self.prepare(&bytes, &mut new)?) } else { None };
         Ok((Captured::Content(Content { id, raw_id, stat, mode, is_torn }), new))

@@ -8,11 +8,14 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat},
+    fs::{AtFlags, FileType, Mode, OFlags, Stat},
     io::Errno,
 };
 
-use super::checkout_names;
+use super::{
+    checked_rename::{is_same, remove, rename_new, replace},
+    checkout_names,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::verdict::Why,
@@ -182,9 +185,7 @@ impl Checkout {
                 Errno::EXIST => Stop::Left(Why::UnderWay),
                 _ => stop(e, what),
             }),
-            (Some(expected), Some(found)) if is_same(expected, &found) => {
-                rustix::fs::renameat(parent, temporary.as_str(), parent, name.as_bytes()).map_err(|e| stop(e, what))
-            }
+            (Some(expected), Some(found)) if is_same(expected, &found) => replace(parent, &temporary, name, expected),
             _ => Err(Stop::Left(Why::UnderWay)),
         }
     }
@@ -211,14 +212,12 @@ impl Checkout {
         rustix::fs::fchmod(&fd, with_executable(opened.st_mode, is_executable)).map_err(|e| stop(e, what))
     }
 
-    /// Deletes the file or symbolic link `path`, if that still is what `existing` says.
-    pub(crate) fn delete(&mut self, path: &BStr, existing: &Stat) -> Outcome<()> {
-        let what = || format!("cannot delete '{path}'");
+    /// Deletes the file or symbolic link `path`, if that still is what `existing` says. `number` is that of its temporary file.
+    pub(crate) fn delete(&mut self, path: &BStr, existing: &Stat, number: usize) -> Outcome<()> {
+        let temporary = self.temporary_name(number);
         let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
         match stat_at(parent, name)? {
-            Some(found) if is_same(existing, &found) => {
-                rustix::fs::unlinkat(parent, name.as_bytes(), AtFlags::empty()).map_err(|e| stop(e, what))
-            }
+            Some(found) if is_same(existing, &found) => remove(parent, &temporary, name, existing),
             _ => Err(Stop::Left(Why::UnderWay)),
         }
     }
@@ -273,16 +272,6 @@ impl Checkout {
     }
 }
 
-/// Returns true if `a` and `b` are the same file with, as far as can be told, the same content.
-pub(crate) fn is_same(a: &Stat, b: &Stat) -> bool {
-    a.st_dev == b.st_dev
-        && a.st_ino == b.st_ino
-        && a.st_mode == b.st_mode
-        && a.st_size == b.st_size
-        && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
-        && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
-}
-
 /// Opens the directory `name` in `above`, which must not be a symbolic link nor the root of a repository.
 fn open_directory(above: BorrowedFd<'_>, name: &BStr, creates: bool) -> Outcome<Option<OwnedFd>> {
     let what = || format!("cannot open the directory '{name}'");
@@ -315,22 +304,11 @@ fn open_directory(above: BorrowedFd<'_>, name: &BStr, creates: bool) -> Outcome<
     }
 }
 
-fn stat_at(parent: BorrowedFd<'_>, name: &BStr) -> Outcome<Option<Stat>> {
+pub(super) fn stat_at(parent: BorrowedFd<'_>, name: &BStr) -> Outcome<Option<Stat>> {
     match rustix::fs::statat(parent, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(errno) => Err(stop(errno, || format!("cannot read '{name}'"))),
-    }
-}
-
-/// Renames so that nothing is replaced, where the file system can.
-fn rename_new(parent: BorrowedFd<'_>, temporary: &str, name: &BStr) -> rustix::io::Result<()> {
-    match rustix::fs::renameat_with(parent, temporary, parent, name.as_bytes(), RenameFlags::NOREPLACE) {
-        // The caller has looked a moment ago; this is as close as such a file system allows.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            rustix::fs::renameat(parent, temporary, parent, name.as_bytes())
-        }
-        other => other,
     }
 }
 
@@ -354,7 +332,7 @@ fn with_executable(mode: u32, is_executable: bool) -> Mode {
 }
 
 /// Tells apart what concerns one path from what will hit the next one too.
-fn stop(errno: Errno, what: impl FnOnce() -> String) -> Stop {
+pub(super) fn stop(errno: Errno, what: impl FnOnce() -> String) -> Stop {
     match errno {
         Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::TXTBSY | Errno::BUSY => Stop::Left(Why::Denied),
         Errno::NAMETOOLONG | Errno::ILSEQ | Errno::INVAL => Stop::Left(Why::Invalid),

@@ -19,6 +19,16 @@ pub(crate) fn is_valid_path(path: &BStr, is_link: bool) -> bool {
         && names.all(|name| is_valid(name, None))
 }
 
+/// Returns true if git has no index without `path`: relative, and no `.git`, `.`, `..`, empty name or NUL in it.
+///
+/// What other file systems take for `.git` is allowed; see [`is_valid_path`] for what may be written.
+pub(crate) fn is_git_path(path: &BStr) -> bool {
+    let options =
+        gix::validate::path::component::Options { protect_windows: false, protect_hfs: false, protect_ntfs: false };
+    let is_valid = |name: &[u8]| gix::validate::path::component(name.as_bstr(), None, options).is_ok();
+    path.find_byte(0).is_none() && path.split(|byte| *byte == b'/').all(is_valid)
+}
+
 const TEMPORARY_PREFIX: &[u8] = b".git-checkpoint-";
 const TEMPORARY_SUFFIX: &[u8] = b".tmp";
 const NONCE_LENGTH: usize = 16;
@@ -75,6 +85,18 @@ mod tests {
     #[case::nul("a\0b")]
     fn refused_paths(#[case] path: &str) {
         assert!(!is_valid_path(path.into(), false));
+    }
+
+    #[rstest::rstest]
+    #[case::plain("a/b", true)]
+    #[case::other_file_systems("git~1/.git ", true)]
+    #[case::nul("a\0b", false)]
+    #[case::parent("a/../b", false)]
+    #[case::absolute("/a", false)]
+    #[case::git("a/.GIT/config", false)]
+    #[case::final_slash("a/", false)]
+    fn paths_of_an_index(#[case] path: &str, #[case] expected: bool) {
+        assert_eq!(is_git_path(path.into()), expected);
     }
 
     #[test]

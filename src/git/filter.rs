@@ -47,6 +47,23 @@ impl<'r> Filters<'r> {
         Ok(Self { repo, pipeline, attributes, index: OnceCell::new(), tree_id })
     }
 
+    /// Returns what a save stores of `bytes` of the file `path` (none: the bytes themselves), and whether the exact bytes are
+    /// to be kept beside it.
+    ///
+    /// A filter that fails must not cost the file: its exact bytes are kept, and so marked.
+    pub(crate) fn store(&mut self, path: &BStr, bytes: &[u8]) -> (Option<Vec<u8>>, bool) {
+        match self.to_git(path, bytes) {
+            Ok(stored) => {
+                let is_raw = self.needs_raw(path, bytes, stored.as_deref()).unwrap_or(true);
+                (stored, is_raw)
+            }
+            Err(error) => {
+                tracing::warn!(%error, "stored without conversion");
+                (None, true)
+            }
+        }
+    }
+
     /// Returns `bytes` of the file `path` as git would store them; none if they stay as they are.
     ///
     /// # Errors

@@ -5,11 +5,13 @@
 pub(crate) mod beneath;
 mod capture;
 pub(crate) mod chain;
+mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod commit;
 pub mod diff;
 pub(crate) mod diff_attributes;
+mod durable;
 mod environment;
 pub(crate) mod filter;
 mod fold;

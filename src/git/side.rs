@@ -14,13 +14,14 @@ use gix::{
 
 use super::{
     Repo,
+    checkout_names::is_git_path,
     index_tree::write_tree,
     new_objects::NewObjects,
     snapshot::{Edit, edit_tree},
 };
 use crate::{
     error::{Error, Result},
-    model::{change::Mode, manifest::Manifest},
+    model::{change::Mode, manifest::Manifest, path_text},
 };
 
 /// What a side commit says.
@@ -52,7 +53,10 @@ impl Repo {
                 let text = self.read_blob(blob_id)?;
                 let damaged =
                     |cause: String| Error::corrupt(format!("the manifest of '{id}' is damaged")).with_cause(cause);
-                Manifest::from_toml(text.to_str().map_err(|cause| damaged(cause.to_string()))?).map_err(damaged)?
+                let text = text.to_str().map_err(|cause| damaged(cause.to_string()))?;
+                let manifest = Manifest::from_toml(text).map_err(damaged)?;
+                check(&manifest).map_err(damaged)?;
+                manifest
             }
             None => Manifest::default(),
         };
@@ -62,6 +66,19 @@ impl Repo {
             unmerged_tree_id: find("unmerged")?,
             manifest,
         })
+    }
+}
+
+/// Makes sure that `manifest`, which may come from elsewhere, has only what an index can hold: git's rules for names, its modes.
+fn check(manifest: &Manifest) -> std::result::Result<(), String> {
+    let special = manifest.unmerged.iter().map(|entry| &entry.path).chain(&manifest.intent_to_add);
+    let directories = manifest.nested.iter().map(|nested| &nested.path).chain(&manifest.empty_directories);
+    if let Some(path) = special.chain(directories).find(|path| !is_git_path(path.as_bstr())) {
+        return Err(format!("'{}' is not a path of a repository", path_text::printable(path.as_bstr())));
+    }
+    match manifest.unmerged.iter().find(|entry| Mode::from_bits(entry.mode).is_none()) {
+        Some(entry) => Err(format!("{:o} is not a mode", entry.mode)),
+        None => Ok(()),
     }
 }
 

@@ -141,6 +141,15 @@ pub fn is_below(path: &BStr, directory: &BStr) -> bool {
     path.strip_prefix(directory.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
+/// Returns true if `a` and `b` differ, but only in case.
+pub fn is_same_name(a: &BString, b: &BString) -> bool {
+    a != b && fold(a) == fold(b)
+}
+
+fn fold(path: &BString) -> String {
+    path.to_str_lossy().to_lowercase()
+}
+
 /// Takes the steps in which a file becomes a directory, or the reverse, out of `steps`.
 fn swaps(steps: &mut BTreeMap<BString, Step>) -> Vec<Group> {
     let mut groups: BTreeMap<BString, Group> = BTreeMap::new();
@@ -172,7 +181,6 @@ fn swaps(steps: &mut BTreeMap<BString, Step>) -> Vec<Group> {
 
 /// Takes the steps that rename a file to the same name in another case out of `steps`.
 fn case_renames(steps: &mut BTreeMap<BString, Step>) -> Vec<Group> {
-    let fold = |path: &BString| path.to_str_lossy().to_lowercase();
     let deleted: HashMap<String, BString> =
         steps.values().filter(|step| step.after.is_none()).map(|step| (fold(&step.path), step.path.clone())).collect();
     let pairs: Vec<(BString, BString)> = steps

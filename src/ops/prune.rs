@@ -14,6 +14,7 @@ use crate::{
     error::{Kind, Result},
     git::{Repo, refs::RefUpdate},
     model::{event::Event, moment, refname},
+    state::journal,
 };
 
 const DAY: i64 = 24 * 60 * 60;
@@ -209,13 +210,15 @@ impl Plan {
     }
 }
 
-/// Returns the tips of shadows that hold what is the verified checkpoint of some worktree.
+/// Returns the tips of shadows that hold what is the verified checkpoint of some worktree, or what its last restore needs to be
+/// taken back.
 fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashSet<ObjectId>> {
-    let verified: HashSet<ObjectId> = repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| id).collect();
+    let mut needed: HashSet<ObjectId> = repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| id).collect();
+    needed.extend(journal::roots(repo.common_dir()));
     let mut protected = HashSet::new();
-    // Verified checkpoints are few, and mostly in live shadows: look from them, not along every chain of the archive.
+    // Such checkpoints are few, and mostly in live shadows: look from them, not along every chain of the archive.
     let mut bases = HashSet::new();
-    for id in &verified {
+    for id in &needed {
         bases.extend(repo.find_checkpoint(*id)?.map(|checkpoint| (checkpoint.base, checkpoint.worktree)));
     }
     for tip in tips {
@@ -224,7 +227,7 @@ fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashSet<ObjectId>> {
             continue;
         }
         for checkpoint in repo.chain(tip.id) {
-            if verified.contains(&checkpoint?.id) {
+            if needed.contains(&checkpoint?.id) {
                 protected.insert(tip.id);
                 break;
             }

@@ -94,6 +94,19 @@ pub fn path(git_dir: &Path) -> PathBuf {
     super::directory(git_dir).join("restore.json")
 }
 
+/// Returns the checkpoints that `undo` or `restore --continue` need, in any worktree of the repository with `common_dir`.
+pub fn roots(common_dir: &Path) -> Vec<ObjectId> {
+    let linked = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
+    let journals = linked.map(|entry| entry.path()).chain([common_dir.to_owned()]).filter_map(|git_dir| {
+        // Of a damaged one nothing can be known; `undo` says so.
+        Journal::read(&git_dir).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what it needs may be pruned");
+            None
+        })
+    });
+    journals.flat_map(|journal| [journal.target, journal.pre_restore]).collect()
+}
+
 impl Journal {
     /// Returns the last journal; none if nothing was ever restored in this worktree.
     ///
@@ -121,7 +134,13 @@ impl Journal {
     pub fn write(&self, git_dir: &Path) -> Result<()> {
         super::ensure_directory(git_dir)?;
         let text = serde_json::to_vec(&Stored::from(self)).expect("strings, numbers and lists");
-        super::replace_file(&path(git_dir), &text)
+        let replace = match self.progress {
+            // Nothing of the worktree may be overwritten before it is known what.
+            Progress::Applying => super::replace_file_durably,
+            // A hint only: if it is lost, the restore counts as interrupted, and going on with it finds nothing to do.
+            Progress::Done => super::replace_file,
+        };
+        replace(&path(git_dir), &text)
     }
 }
 

@@ -27,10 +27,25 @@ pub fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
 
 /// Replaces the file `path` by `content` so that readers see the old or the new content, never a part.
 pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
+    replace(path, content, false)
+}
+
+/// The same, and when it returns, the new content outlives a power loss.
+pub fn replace_file_durably(path: &Path, content: &[u8]) -> Result<()> {
+    replace(path, content, true)
+}
+
+fn replace(path: &Path, content: &[u8], is_durable: bool) -> Result<()> {
     let what = || format!("cannot write '{}'", path.display());
     let directory = path.parent().expect("our files are in a directory");
     let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory).context(Kind::Internal, what)?;
     file.write_all(content).context(Kind::Internal, what)?;
+    if is_durable {
+        file.as_file().sync_all().context(Kind::Internal, what)?;
+    }
     file.persist(path).context(Kind::Internal, what)?;
+    if is_durable {
+        std::fs::File::open(directory).and_then(|directory| directory.sync_all()).context(Kind::Internal, what)?;
+    }
     Ok(())
 }

@@ -8,6 +8,7 @@ mod prune;
 mod reset;
 mod restore;
 mod restore_crash;
+mod restore_findings;
 mod restore_roundtrip;
 mod restore_safety;
 mod restore_staged;

@@ -66,8 +66,9 @@ fn scene() -> (Stage, ObjectId) {
     (stage, target)
 }
 
-const FAILPOINTS: [&str; 16] = [
+const FAILPOINTS: [&str; 17] = [
     "restore:after-save",
+    "restore:after-sync",
     "restore:after-journal",
     "restore:after-temporary",
     "restore:after-temporary:3",

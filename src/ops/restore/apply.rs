@@ -11,7 +11,7 @@ use crate::{
     git::checkout::{Outcome, Put, Stop},
     model::{
         change::Mode,
-        plan::{Group, Plan, Step, is_below},
+        plan::{self, Content, Group, Plan, Step, is_below},
         verdict::{Left, Why},
     },
     state::failpoint,
@@ -187,15 +187,24 @@ impl<'a> Applier<'a> {
         let mut ready = Ready::default();
         let is_swap = !group.writes.is_empty();
         for step in &group.clears {
-            match self.site.look(step, is_swap).map_err(|stop| (step.path.clone(), stop))? {
+            let found = self.site.look(step, is_swap);
+            if matches!(found, Err(Stop::Left(Why::UnderWay))) && self.is_renamed(step, group) {
+                ready.done.push(step);
+                continue;
+            }
+            match found.map_err(|stop| (step.path.clone(), stop))? {
                 Found::AsBefore(Some(stat)) => ready.clears.push((step, stat)),
                 Found::AsBefore(None) | Found::AsAfter => ready.done.push(step),
             }
         }
         for step in &group.writes {
             let at = |stop| (step.path.clone(), stop);
-            // Nothing can be seen below a file that is still to be cleared away, nor through a symbolic link.
-            if ready.clears.iter().any(|(clear, _)| is_below(step.path.as_bstr(), clear.path.as_bstr())) {
+            // Nothing can be seen below a file that is still to be cleared away, nor through a symbolic link; and where case
+            // does not matter, what is seen is that file.
+            let hides = |clear: &Step| {
+                is_below(step.path.as_bstr(), clear.path.as_bstr()) || plan::is_same_name(&step.path, &clear.path)
+            };
+            if ready.clears.iter().any(|(clear, _)| hides(clear)) {
                 ready.writes.push((step, None));
                 continue;
             }
@@ -214,24 +223,102 @@ impl<'a> Applier<'a> {
         Ok(ready)
     }
 
+    /// Returns true if `clear` has become a write of `group` already: the same name in another case, for the file system.
+    fn is_renamed(&mut self, clear: &Step, group: &Group) -> bool {
+        let twin = group.writes.iter().find(|write| plan::is_same_name(&write.path, &clear.path));
+        twin.is_some_and(|twin| matches!(self.site.look(twin, false), Ok(Found::AsAfter)))
+    }
+
     fn act(&mut self, ready: &Ready<'_>, applied: &mut Applied) -> Result<()> {
         if let (false, Some((step, _))) = (ready.room.is_empty(), ready.writes.first()) {
             return self.replace_directory(ready, step, applied);
         }
+        let mut taken = Vec::new();
         for (step, stat) in &ready.clears {
-            let done = self.site.checkout.delete(step.path.as_bstr(), stat);
-            if !note(done, step, applied)? {
-                ready.writes.iter().for_each(|(write, _)| applied.leave(write.path.as_bstr(), Why::InTheWay));
-                return Ok(());
+            match self.delete(step, stat) {
+                Ok(()) => taken.push((*step, *stat)),
+                Err(stop) => return self.give_up(ready, taken, (step, stop), applied),
             }
-            failpoint::hit("restore:after-delete");
         }
         for (step, stat) in &ready.writes {
-            let done = self.write(step, stat.as_ref());
-            note(done, step, applied)?;
+            match self.write(step, stat.as_ref()) {
+                Ok(()) if ready.clears.is_empty() => applied.take(step),
+                Ok(()) => match self.site.checkout.stat(step.path.as_bstr()) {
+                    Ok(Some(stat)) => taken.push((*step, stat)),
+                    _ => applied.take(step),
+                },
+                Err(stop) => return self.give_up(ready, taken, (step, stop), applied),
+            }
             failpoint::hit("restore:after-write");
         }
+        taken.iter().for_each(|(step, _)| applied.take(step));
         Ok(())
+    }
+
+    fn delete(&mut self, step: &Step, stat: &Stat) -> Outcome<()> {
+        let number = self.number(step.path.as_bstr());
+        self.site.checkout.delete(step.path.as_bstr(), stat, number)?;
+        failpoint::hit("restore:after-delete");
+        Ok(())
+    }
+
+    /// Takes back what was `taken` of a group of which one step could not be taken.
+    fn give_up(
+        &mut self,
+        ready: &Ready<'_>,
+        mut taken: Vec<(&Step, Stat)>,
+        (failed, stop): (&Step, Stop),
+        applied: &mut Applied,
+    ) -> Result<()> {
+        let why = match stop {
+            Stop::Left(why) => why,
+            Stop::Failed(error) => return Err(error),
+        };
+        while let Some((step, stat)) = taken.pop() {
+            match self.take_back(step, &stat) {
+                Ok(()) => {}
+                // It counts as taken, so that an undo brings it back.
+                Err(Stop::Left(_)) => applied.take(step),
+                Err(Stop::Failed(error)) => return Err(error),
+            }
+        }
+        let steps = ready.clears.iter().map(|(step, _)| *step).chain(ready.writes.iter().map(|(step, _)| *step));
+        for step in steps {
+            if !applied.steps.contains(step) {
+                let why = if step.path == failed.path { why.clone() } else { Why::InTheWay };
+                applied.leave(step.path.as_bstr(), why);
+            }
+        }
+        for directory in ready.room.iter().rev() {
+            if let Err(Stop::Failed(error)) = self.site.checkout.make_directory(directory.as_bstr()) {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reverses `step` of a group; `stat` is of the file that was deleted, or that was written.
+    fn take_back(&mut self, step: &Step, stat: &Stat) -> Outcome<()> {
+        let path = step.path.as_bstr();
+        let number = self.number(path);
+        let Some(before) = step.before else {
+            self.site.checkout.delete(path, stat, number)?;
+            // Only what the group itself has made can be empty here: a file was in its place.
+            let mut directories: Vec<&BStr> = path.find_iter("/").map(|at| path[..at].as_bstr()).collect();
+            while let Some(directory) = directories.pop() {
+                if !self.site.checkout.remove_directory(directory)? {
+                    break;
+                }
+            }
+            return Ok(());
+        };
+        if step.after.is_some() {
+            // It replaced a file that was there before, and needs no room.
+            return Err(Stop::Left(Why::InTheWay));
+        }
+        let bytes = self.site.bytes(path, before, Side::Before)?;
+        self.put(path, before, &bytes, Some(stat))?;
+        self.site.checkout.commit(path, None, number)
     }
 
     /// Puts the file of `step` in the place of a directory.
@@ -243,26 +330,28 @@ impl<'a> Applier<'a> {
             note(Err(stop), step, applied)?;
             return Ok(());
         }
+        let mut taken = Vec::new();
         for (clear, stat) in &ready.clears {
-            let done = self.site.checkout.delete(clear.path.as_bstr(), stat);
-            if !note(done, clear, applied)? {
+            if let Err(stop) = self.delete(clear, stat) {
                 self.site.checkout.remove_temporary(path, number);
-                applied.leave(path, Why::InTheWay);
-                return Ok(());
+                return self.give_up(ready, taken, (clear, stop), applied);
             }
-            failpoint::hit("restore:after-delete");
+            taken.push((*clear, *stat));
         }
         for directory in &ready.room {
             let removed = self.site.checkout.remove_directory(directory.as_bstr());
             if !matches!(removed, Ok(true)) {
                 self.site.checkout.remove_temporary(path, number);
-                note(removed.and(Err(Stop::Left(Why::InTheWay))), step, applied)?;
-                return Ok(());
+                let stop = removed.err().unwrap_or(Stop::Left(Why::InTheWay));
+                return self.give_up(ready, taken, (step, stop), applied);
             }
         }
         failpoint::hit("restore:after-room");
-        let done = self.site.checkout.commit(path, None, number);
-        note(done, step, applied)?;
+        if let Err(stop) = self.site.checkout.commit(path, None, number) {
+            return self.give_up(ready, taken, (step, stop), applied);
+        }
+        taken.iter().for_each(|(clear, _)| applied.take(clear));
+        applied.take(step);
         failpoint::hit("restore:after-write");
         Ok(())
     }
@@ -286,14 +375,19 @@ impl<'a> Applier<'a> {
         let path = step.path.as_bstr();
         let content = step.after.ok_or_else(|| Error::internal(format!("a deletion of '{path}' is no write")))?;
         let bytes = self.site.bytes(path, content, Side::After)?;
-        let put = match content.leaf.mode {
-            Mode::Link if self.site.has_links => Put::Link(&bytes),
-            mode => Put::File(&bytes, mode == Mode::Executable),
-        };
-        let number = self.number(path);
-        self.site.checkout.prepare(path, &put, existing, number)?;
+        self.put(path, content, &bytes, existing)?;
         failpoint::hit("restore:after-temporary");
         Ok(())
+    }
+
+    /// Writes `bytes`, which are `content` in the worktree, to the temporary file of `path`.
+    fn put(&mut self, path: &BStr, content: Content, bytes: &[u8], existing: Option<&Stat>) -> Outcome<()> {
+        let put = match content.leaf.mode {
+            Mode::Link if self.site.has_links => Put::Link(bytes),
+            mode => Put::File(bytes, mode == Mode::Executable),
+        };
+        let number = self.number(path);
+        self.site.checkout.prepare(path, &put, existing, number)
     }
 }
 

@@ -14,7 +14,6 @@ use crate::{
         checkout_names::is_valid_path,
         filter::Filters,
         new_objects::id_of,
-        stat_cache::{self, StatCache},
     },
     model::{
         change::Mode,
@@ -44,7 +43,6 @@ pub(super) struct Site<'a> {
     pub(super) checkout: Checkout,
     before: Filters<'a>,
     after: Filters<'a>,
-    cache: Option<&'a StatCache>,
     /// Directories without files, of which the checkpoint before the restore knows.
     empty_directories: BTreeSet<BString>,
     pub(super) has_links: bool,
@@ -52,14 +50,12 @@ pub(super) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Returns the worktree on the way from the first tree to the second, in `steps`. `cache` tells what files were when they
-    /// were last captured.
+    /// Returns the worktree on the way from the first tree to the second, in `steps`.
     pub(super) fn new(
         repo: &'a Repo,
         nonce: &str,
         (before, after): (ObjectId, ObjectId),
         steps: &[Step],
-        cache: Option<&'a StatCache>,
         empty_directories: &[BString],
     ) -> Result<Self> {
         let paths: Vec<BString> = steps.iter().map(|step| step.path.clone()).collect();
@@ -68,7 +64,6 @@ impl<'a> Site<'a> {
             checkout: Checkout::open(repo.worktree_root(), nonce)?,
             before: Filters::for_tree(repo, before, &paths)?,
             after: Filters::for_tree(repo, after, &paths)?,
-            cache,
             empty_directories: empty_directories.iter().cloned().collect(),
             has_links: repo.config_bool("core.symlinks").unwrap_or(true),
             has_modes: repo.config_bool("core.fileMode").unwrap_or(true),
@@ -144,12 +139,7 @@ impl<'a> Site<'a> {
         if !is_kind {
             return Ok(false);
         }
-        if let (Side::Before, Some(entry)) = (side, self.cache.and_then(|cache| cache.find(path))) {
-            let is_unchanged = !entry.is_racy && entry.stat == stat_cache::Stat::of(stat);
-            if is_unchanged && entry.id == content.leaf.id && entry.raw_id == content.raw {
-                return Ok(true);
-            }
-        }
+        // Times do not tell: where they are coarse, a file edited at once after the save has the same.
         let bytes = self.checkout.read(path, stat)?;
         Ok(self.captured(path, &bytes, content.leaf.mode, side)? == (content.leaf.id, content.raw))
     }
@@ -165,13 +155,7 @@ impl<'a> Site<'a> {
             Side::Before => &mut self.before,
             Side::After => &mut self.after,
         };
-        let (stored, is_raw) = match filters.to_git(path, bytes) {
-            Ok(stored) => {
-                let is_raw = filters.needs_raw(path, bytes, stored.as_deref()).unwrap_or(true);
-                (stored, is_raw)
-            }
-            Err(_) => (None, true),
-        };
+        let (stored, is_raw) = filters.store(path, bytes);
         let id = id_of(stored.as_deref().unwrap_or(bytes))?;
         Ok((id, if is_raw { Some(id_of(bytes)?) } else { None }))
     }

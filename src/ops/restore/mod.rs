@@ -20,7 +20,7 @@ use serde::{Serialize, Serializer, ser::SerializeSeq as _};
 
 use crate::{
     error::{Error, Result},
-    git::{Repo, stat_cache::StatCache},
+    git::Repo,
     model::{
         event::Event,
         manifest::Skipped,
@@ -148,7 +148,6 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
-        cache: before.cache.as_ref(),
         is_resumed: false,
         start,
     };
@@ -166,7 +165,6 @@ struct Work<'a> {
     from: &'a Snapshot,
     to: &'a Snapshot,
     pre_restore: Option<ObjectId>,
-    cache: Option<&'a StatCache>,
     /// True if some steps may have been taken before a crash.
     is_resumed: bool,
     start: Instant,
@@ -180,7 +178,7 @@ impl<'a> Work<'a> {
     fn applier(&self, nonce: &str, steps: &[Step]) -> Result<Applier<'a>> {
         let trees = (self.from.tree_id, self.to.tree_id);
         let empty = &self.from.manifest.empty_directories;
-        let site = Site::new(self.repo, nonce, trees, steps, self.cache, empty)?;
+        let site = Site::new(self.repo, nonce, trees, steps, empty)?;
         Ok(Applier::new(site, steps).resumed(self.is_resumed))
     }
 
@@ -231,6 +229,8 @@ impl<'a> Work<'a> {
             steps: self.steps(),
             directories: self.directories.to_vec(),
         };
+        self.repo.make_durable()?;
+        failpoint::hit("restore:after-sync");
         journal.write(self.repo.git_dir())?;
         failpoint::hit("restore:after-journal");
         self.carry_out(journal, before)

@@ -30,7 +30,6 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
-        cache: None,
         is_resumed: true,
         start,
     };

@@ -200,13 +200,16 @@ impl Owners {
             if paths.is_empty() || id.is_null() {
                 continue;
             }
+            // A commit that is no checkpoint is a base: nobody's.
             let Some(checkpoint) = repo.checkpoint(id)? else { continue };
             let changed = changed_paths(repo, &checkpoint)?;
             let mine: BTreeSet<BString> = changed.into_iter().filter_map(|path| paths.take(&path)).collect();
             if checkpoint.base.commit_id() != Some(checkpoint.parent_id) {
                 work.insert(depth, (checkpoint.parent_id, paths));
             }
-            match restored(&checkpoint.origin) {
+            // What was restored may have been pruned since; the checkpoint after it has the origin of its session.
+            let target = restored(&checkpoint.origin).filter(|target| repo.is_commit(*target).unwrap_or(false));
+            match target {
                 Some(target) => drop(work.insert(depth + 1, (target, mine))),
                 None => owners.extend(mine.into_iter().map(|path| (path, checkpoint.origin.clone()))),
             }

@@ -86,7 +86,6 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
-        cache: before.cache.as_ref(),
         is_resumed: false,
         start,
     };

@@ -1,0 +1,35 @@
+//! Lets what was written to the repository outlive a power loss.
+
+use super::Repo;
+use crate::error::{Context as _, Kind, Result};
+
+impl Repo {
+    /// Makes all objects and refs durable, whoever wrote them and however long ago.
+    ///
+    /// A checkpoint may stand on objects that an earlier save, or git itself, has just written, so syncing only the new ones
+    /// would not do. With `core.fsync = none` nothing is done, as in git.
+    pub(crate) fn make_durable(&self) -> Result<()> {
+        if self.config_value("core.fsync").is_some_and(|value| value == "none") {
+            return Ok(());
+        }
+        sync(self.common_dir()).context(Kind::Internal, || "cannot make the checkpoint durable".into())
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn sync(directory: &std::path::Path) -> std::io::Result<()> {
+    let directory = std::fs::File::open(directory)?;
+    match rustix::fs::syncfs(&directory) {
+        // Some sandboxes lack it.
+        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => rustix::fs::sync(),
+        other => other?,
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "it is fallible elsewhere")]
+fn sync(_directory: &std::path::Path) -> std::io::Result<()> {
+    rustix::fs::sync();
+    Ok(())
+}

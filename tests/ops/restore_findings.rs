@@ -1,0 +1,166 @@
+//! Restores in unusual company: forged data, failing filters, pruned history, names that differ only in case.
+
+use std::fs;
+
+use git_checkpoint::{
+    error::Kind,
+    model::{checkpoint::Origin, event::Event},
+    ops::{
+        Context, Subscriber, prune, reset,
+        restore::{Options, UndoOptions, restore, undo},
+    },
+};
+use gix::ObjectId;
+
+use crate::support::stage::{Stage, picture};
+
+/// Does something just after each checkpoint.
+struct Meddler(Box<dyn Fn() + Send + Sync>);
+
+impl Subscriber for Meddler {
+    fn event(&self, event: &Event) {
+        if matches!(event, Event::Checkpoint { .. }) {
+            (self.0)();
+        }
+    }
+}
+
+fn session(id: &str) -> Origin {
+    Origin { session: Some(id.into()), ..Origin::default() }
+}
+
+fn reopened(stage: &Stage) -> Context {
+    Context::open(&stage.world.repo()).expect("opens")
+}
+
+/// Sets all checkpoints aside.
+fn set_aside(stage: &Stage) {
+    reset::reset(&reopened(stage), &reset::Options { force: true, ..reset::Options::default() }).expect("set aside");
+}
+
+/// Drops everything from the archive that may go, and lets git collect it.
+fn prune_all(stage: &Stage) {
+    prune::prune(&reopened(stage), &prune::Options { keep: Some(0), ..prune::Options::default() }).expect("pruned");
+    stage.world.git(&["gc", "-q", "--prune=now"]);
+}
+
+fn to(target: ObjectId) -> Options {
+    Options { target: target.to_string(), ..Options::default() }
+}
+
+#[test]
+fn a_pruned_target_of_an_earlier_restore_is_no_obstacle() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    let pruned = stage.save_as(&session("s"));
+    set_aside(&stage);
+    stage.write("f", "two\n");
+    stage.save_as(&session("s"));
+    stage.restore(pruned);
+    stage.write("g", "one\n");
+    let kept = stage.save_as(&session("s"));
+    stage.write("g", "two\n");
+    stage.save_as(&session("s"));
+    stage.restore(kept);
+    prune_all(&stage);
+    let found = stage.world.command("git").args(["cat-file", "-e", &pruned.to_string()]).output().expect("git runs");
+    assert!(!found.status.success(), "it is gone");
+    stage.write("f", "three\n");
+    stage.save_as(&session("s"));
+    let restored = restore(&reopened(&stage), &to(kept)).expect("restored");
+    assert_eq!(picture(&restored), ["+f"]);
+}
+
+#[test]
+fn what_undo_needs_is_not_pruned() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.restore(a);
+    set_aside(&stage);
+    prune_all(&stage);
+    undo(&reopened(&stage), &UndoOptions::default()).expect("undone");
+    assert_eq!(stage.read("f"), "two\n");
+}
+
+#[test]
+fn a_swap_that_fails_half_way_brings_back_what_made_room() {
+    let stage = Stage::new();
+    stage.write(".gitattributes", "d/x filter=broken\n");
+    stage.write("d/a", "then\n");
+    stage.write("d/x", "then\n");
+    let a = stage.save();
+    stage.remove("d");
+    stage.write("d", "a file now\n");
+    stage.chmod("d", 0o640);
+    for (key, value) in [("clean", "cat"), ("smudge", "false"), ("required", "true")] {
+        stage.world.git(&["config", &format!("filter.broken.{key}"), value]);
+    }
+    let before = stage.disk();
+    let restored = restore(&reopened(&stage), &to(a)).expect("restored");
+    assert_eq!(picture(&restored), ["!d: in the way", "!d/a: in the way", "!d/x: its filter failed"]);
+    assert_eq!(stage.disk(), before);
+}
+
+/// Where case does not matter, the new name seems to be there already; a hard link stands for such a file system.
+#[test]
+fn a_name_in_another_case_still_is_to_be_written() {
+    let stage = Stage::with(|world| drop(world.git(&["config", "core.ignoreCase", "true"])));
+    stage.write("readme", "one\n");
+    let a = stage.save();
+    stage.remove("readme");
+    stage.write("README", "one\n");
+    let root = stage.world.repo();
+    let mut context = reopened(&stage);
+    context.subscribe(Box::new(Meddler(Box::new(move || {
+        drop(fs::hard_link(root.join("README"), root.join("readme")));
+    }))));
+    let restored = restore(&context, &to(a)).expect("restored");
+    assert_eq!(picture(&restored), ["!README: in the way", "!readme: changed under way"]);
+    assert_eq!(stage.read("README"), "one\n");
+}
+
+#[rstest::rstest]
+#[case::nul("[[unmerged]]\npath = \"a\\u0000b\"\nstage = 1\nmode = \"100644\"\n")]
+#[case::parent("[[unmerged]]\npath = \"../x\"\nstage = 1\nmode = \"100644\"\n")]
+#[case::git("[[unmerged]]\npath = \".git/config\"\nstage = 1\nmode = \"100644\"\n")]
+#[case::mode("[[unmerged]]\npath = \"x\"\nstage = 1\nmode = \"40000\"\n")]
+fn forged_manifests_are_refused(#[case] text: &str) {
+    let stage = Stage::new();
+    let seed = stage.save().to_string();
+    let git = |arguments: &[&str]| stage.world.git(arguments).trim().to_owned();
+    let blob = git(&["rev-parse", "HEAD:f"]);
+    stage.write(".git/forged", format!("version = 1\n{text}id = \"{blob}\"\n"));
+    let manifest = git(&["hash-object", "-w", "--", ".git/forged"]);
+    let side_tree = {
+        let mut command = stage.world.command("git");
+        command.env("GIT_INDEX_FILE", ".git/index-of-side");
+        let info = format!("100644,{manifest},manifest.toml");
+        assert!(command.args(["update-index", "--add", "--cacheinfo", &info]).output().expect("runs").status.success());
+        let mut command = stage.world.command("git");
+        let output = command.env("GIT_INDEX_FILE", ".git/index-of-side").arg("write-tree").output().expect("runs");
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    let side = git(&["commit-tree", &side_tree, "-m", "side"]);
+    let message = git(&["log", "-1", "--format=%B", &seed]);
+    let forged = git(&["commit-tree", &format!("{seed}^{{tree}}"), "-p", &seed, "-p", &side, "-m", &message]);
+    stage.write("f", "now\n");
+    let staged = Options { target: forged, staged: true, ..Options::default() };
+    let error = restore(&stage.context, &staged).map(drop).expect_err("forged");
+    assert_eq!(error.kind(), Kind::Corrupt, "{error}");
+    assert_eq!(stage.read("f"), "now\n");
+}
+
+#[test]
+fn a_foreign_session_prints_no_control_characters() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    let a = stage.save_as(&session("s"));
+    stage.write("f", "two\n");
+    stage.save_as(&session("evil\u{1b}[31m"));
+    let output = stage.world.checkpoint(&["restore", &a.to_string()]);
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(text.contains("evil"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+}
