@@ -18,8 +18,9 @@ use gix::{
 
 use super::{
     Repo,
+    deflate::deflate,
     new_objects::id_of,
-    pack::{PackWriter, deflate, delta, read_index},
+    pack::{PackWriter, delta, read_index},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -229,7 +230,7 @@ impl Repo {
                 .filter(|(_, _, delta)| delta.len() < data.len() / 2);
             let (offset, depth) = match best {
                 Some((base_offset, depth, delta)) => (writer.add_delta(id, base_offset, &delta)?, depth),
-                None => (writer.add(id, kind, data.len(), &deflate(&data))?, 0),
+                None => (writer.add(id, kind, data.len(), &deflate(&[&data]))?, 0),
             };
             added.push(id);
             window.push(Recent { kind, offset, depth, data });

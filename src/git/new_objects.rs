@@ -7,11 +7,8 @@ use gix::{
     objs::{Data, Exists as _, Find, Kind as ObjectKind, Write as _},
 };
 
-use super::{
-    Repo,
-    pack::{PackWriter, deflate},
-};
-use crate::error::{Context as _, Error, Kind, Result};
+use super::{Repo, deflate::deflate, loose, pack::PackWriter};
+use crate::error::{Context as _, Kind, Result};
 
 /// From this many objects on, one pack is written instead of a file for each.
 const PACK_FROM: usize = 64;
@@ -49,7 +46,7 @@ pub(crate) struct Prepared {
 impl Prepared {
     /// Hashes `data`, and deflates it if `target` wants that. Costs time, needs no repository: fit for threads.
     pub(crate) fn new(kind: ObjectKind, data: &[u8], id: ObjectId, target: Target) -> Self {
-        let stored = if target == Target::Pack { deflate(data) } else { data.to_vec() };
+        let stored = if target == Target::Pack { deflate(&[data]) } else { data.to_vec() };
         Self { id, kind, size: data.len(), data: stored }
     }
 }
@@ -95,7 +92,7 @@ impl<'r> NewObjects<'r> {
     pub(crate) fn switch_to_pack(&mut self) {
         self.target = Target::Pack;
         for object in self.waiting.values_mut() {
-            object.data = deflate(&object.data);
+            object.data = deflate(&[&object.data]);
         }
         self.waiting_bytes = self.waiting.values().map(|object| object.data.len()).sum();
     }
@@ -183,18 +180,9 @@ impl<'r> NewObjects<'r> {
     }
 
     fn write_loose(self) -> Result<()> {
-        let directory = self.repo.inner.objects.store_ref().path().to_owned();
-        let store = gix::odb::loose::Store::at(directory, self.repo.object_hash());
         for id in &self.order {
             let object = &self.waiting[id];
-            // Once more if another process has just removed the emptied directory that it goes to.
-            let stored_id = store
-                .write_buf(object.kind, &object.data)
-                .or_else(|_| store.write_buf(object.kind, &object.data))
-                .context(Kind::Internal, || format!("cannot write the {} '{id}'", object.kind))?;
-            if stored_id != *id {
-                return Err(Error::internal(format!("the {} '{id}' was stored as '{stored_id}'", object.kind)));
-            }
+            loose::write(self.repo.inner.objects.store_ref().path(), *id, object.kind, &object.data)?;
         }
         self.repo.note_loose(&self.order);
         Ok(())

@@ -13,9 +13,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flate2::{Compression, Crc, write::ZlibEncoder};
+use flate2::Crc;
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
+use super::deflate::deflate;
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Where an object is in a pack.
@@ -36,15 +37,6 @@ pub(super) struct PackWriter {
 }
 
 const HEADER_LENGTH: u64 = 12;
-/// Fast rather than small: git recompresses when it repacks, and a save is waited for.
-pub(super) const LEVEL: Compression = Compression::fast();
-
-/// Returns `data` as a zlib stream.
-pub(super) fn deflate(data: &[u8]) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::with_capacity(data.len() / 2 + 64), LEVEL);
-    encoder.write_all(data).and_then(|()| encoder.finish()).expect("writing to memory does not fail")
-}
-
 impl PackWriter {
     /// Begins a pack in the object directory `objects`.
     pub(super) fn begin(objects: &Path, hash: gix::hash::Kind) -> Result<Self> {
@@ -80,7 +72,7 @@ impl PackWriter {
     pub(super) fn add_delta(&mut self, id: ObjectId, base_offset: u64, delta: &[u8]) -> Result<u64> {
         let mut header = entry_header(6, delta.len());
         header.extend_from_slice(&offset_varint(self.offset - base_offset));
-        self.add_entry(id, &header, &deflate(delta))
+        self.add_entry(id, &header, &deflate(&[delta]))
     }
 
     /// Returns the ids added so far.

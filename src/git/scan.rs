@@ -4,7 +4,7 @@
 //! one `fstatat`. Nothing is read here, and ignore rules are left to `untracked`.
 
 use std::{
-    os::fd::BorrowedFd,
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
     path::Path,
     sync::{
         Arc, Condvar, Mutex,
@@ -13,10 +13,11 @@ use std::{
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
-use rustix::fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode as AccessMode, OFlags};
 
 use super::{
     checkout_names::is_temporary_name,
+    read_directory::{self, Buffer},
     stat_cache::{Stat, StatCache},
 };
 use crate::{
@@ -91,7 +92,7 @@ impl Scan {
 
 /// A directory still to be read.
 struct Task {
-    parent: Arc<Dir>,
+    parent: Arc<OwnedFd>,
     /// Its path with final `/`; empty for the root.
     path: BString,
     /// The known paths below it.
@@ -118,10 +119,9 @@ struct Shared {
 /// If the root itself cannot be read.
 pub(crate) fn scan(root: &Path, cache: &StatCache) -> Result<Scan> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let root_dir = rustix::fs::open(root, flags, AccessMode::empty())
-        .and_then(Dir::new)
+    let root_fd = rustix::fs::open(root, flags, AccessMode::empty())
         .context(Kind::User, || format!("cannot read the worktree '{}'", root.display()))?;
-    let whole = Task { parent: Arc::new(root_dir), path: BString::default(), range: 0..cache.entries().len() };
+    let whole = Task { parent: Arc::new(root_fd), path: BString::default(), range: 0..cache.entries().len() };
     // Small worktrees are read before a second thread has started.
     let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(wanted);
@@ -145,8 +145,9 @@ impl Queue {
     fn work(&self, cache: &StatCache) -> Scan {
         let mut found = Scan::default();
         let mut own = Vec::new();
+        let mut buffer = Buffer::default();
         while let Some(task) = own.pop().or_else(|| self.wait()) {
-            visit(cache, task, &mut found, &mut own);
+            visit(cache, task, &mut buffer, &mut found, &mut own);
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
                 // The first ones are nearest to the root, so that most is below them.
                 let given: Vec<_> = own.drain(..own.len() / 2).collect();
@@ -209,13 +210,33 @@ fn known_children<'c>(cache: &'c StatCache, path: &BStr, range: std::ops::Range<
     children
 }
 
-fn visit(cache: &StatCache, task: Task, found: &mut Scan, new_tasks: &mut Vec<Task>) {
+fn visit(cache: &StatCache, task: Task, buffer: &mut Buffer, found: &mut Scan, new_tasks: &mut Vec<Task>) {
     let Task { parent, path, range } = task;
     let mut children = known_children(cache, path.as_bstr(), range);
-    let Ok((directory, subdirectories)) = read(cache, &parent, path.as_bstr(), &mut children, found) else {
+    let mut subdirectories = Vec::new();
+    let mut is_empty = true;
+    let name =
+        path.strip_suffix(b"/").map_or(&b"."[..], |path| path.rsplit_once_str("/").map_or(path, |(_, name)| name));
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let read = rustix::fs::openat(&parent, name, flags, AccessMode::empty()).and_then(|directory| {
+        let place = |name: &BStr, kind| {
+            is_empty = false;
+            if name == ".git" {
+                found.git_directories.extend(path.strip_suffix(b"/").map(BString::from));
+            } else if !is_temporary_name(name) {
+                let mut item = Item { name, kind, fd: directory.as_fd(), path: path.as_bstr() };
+                subdirectories.extend(item.place(cache, &mut children, found));
+            }
+        };
+        read_directory::read(directory.as_fd(), buffer, place)?;
+        Ok(Arc::new(directory))
+    });
+    let Ok(directory) = read else {
         return found.unreadable.push(path.trim_end_with(|c| c == '/').into());
     };
-    let directory = Arc::new(directory);
+    if is_empty {
+        found.emptied.extend(path.strip_suffix(b"/").map(BString::from));
+    }
     for at in subdirectories {
         let mut path = path.clone();
         path.extend_from_slice(children[at].name);
@@ -225,43 +246,6 @@ fn visit(cache: &StatCache, task: Task, found: &mut Scan, new_tasks: &mut Vec<Ta
     for child in children.iter().filter(|child| !child.is_seen) {
         found.removed.extend(child.range.clone().filter(|at| !cache.entries()[*at].skips_worktree));
     }
-}
-
-/// Compares the names in the directory `path` of `parent` with `children`; returns it, and which of them are directories.
-fn read(
-    cache: &StatCache,
-    parent: &Dir,
-    path: &BStr,
-    children: &mut [Known<'_>],
-    found: &mut Scan,
-) -> rustix::io::Result<(Dir, Vec<usize>)> {
-    let name =
-        path.strip_suffix(b"/").map_or(&b"."[..], |path| path.rsplit_once_str("/").map_or(path, |(_, name)| name));
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut directory = Dir::new(rustix::fs::openat(parent.fd()?, name, flags, AccessMode::empty())?)?;
-    let mut subdirectories = Vec::new();
-    let mut is_empty = true;
-    while let Some(item) = directory.read() {
-        let item = item?;
-        let name = item.file_name().to_bytes().as_bstr();
-        if name == "." || name == ".." {
-            continue;
-        }
-        is_empty = false;
-        if name == ".git" {
-            found.git_directories.extend(path.strip_suffix(b"/").map(BString::from));
-            continue;
-        }
-        if is_temporary_name(name) {
-            continue;
-        }
-        let mut entry = Item { name, kind: item.file_type(), fd: directory.fd()?, path };
-        subdirectories.extend(entry.place(cache, children, found));
-    }
-    if is_empty {
-        found.emptied.extend(path.strip_suffix(b"/").map(BString::from));
-    }
-    Ok((directory, subdirectories))
 }
 
 /// One name read from a directory.

@@ -54,7 +54,7 @@ impl Snapshot {
     /// Returns the paths whose exact bytes are kept beside the tree.
     pub(crate) fn raw_paths(&self) -> Vec<(BString, ObjectId)> {
         let entries = self.cache.entries().iter();
-        entries.filter_map(|entry| Some((self.cache.path(entry).to_owned(), entry.raw_id?))).collect()
+        entries.filter_map(|entry| entry.raw_id.map(|id| (self.cache.path(entry).to_owned(), id))).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 //! up, the user's index they follow, the bytes kept beside. Little-endian: header, fixed-size records, raw ids, paths,
 //! and a CRC-32 of all that; a file that is torn or of another version is as good as none.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -92,8 +92,9 @@ pub(crate) struct Known {
 /// All captured paths of a worktree, sorted by their bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatCache {
-    paths: Vec<u8>,
-    entries: Vec<Entry>,
+    /// Shared, as a pass that finds nothing hands on what it was given.
+    paths: Arc<Vec<u8>>,
+    entries: Arc<Vec<Entry>>,
     /// The tree that all entries with an id make up; none: not known.
     pub(crate) tree_id: Option<ObjectId>,
     /// The user's index that the flags come from.
@@ -112,10 +113,20 @@ impl StatCache {
         debug_assert!(self.entries.last().is_none_or(|last| self.path(last) < path), "paths come in order");
         let offset = |length: usize| u32::try_from(length).expect("paths take less than 4 GiB");
         let start = offset(self.paths.len());
-        self.paths.extend_from_slice(path);
+        Arc::make_mut(&mut self.paths).extend_from_slice(path);
         let Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy } = known;
         let end = offset(self.paths.len());
-        self.entries.push(Entry { start, end, stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy });
+        Arc::make_mut(&mut self.entries).push(Entry {
+            start,
+            end,
+            stat,
+            id,
+            raw_id,
+            mode,
+            is_tracked,
+            skips_worktree,
+            is_racy,
+        });
     }
 
     /// Returns the path of `entry`, which must be of this cache.
@@ -148,8 +159,8 @@ impl StatCache {
     /// Returns this cache with `changes` (sorted by path) applied: none removes the path.
     pub(crate) fn merged(&self, changes: &[(BString, Option<Known>)]) -> Self {
         let mut merged = Self {
-            paths: Vec::with_capacity(self.paths.len()),
-            entries: Vec::with_capacity(self.entries.len() + changes.len()),
+            paths: Arc::new(Vec::with_capacity(self.paths.len())),
+            entries: Arc::new(Vec::with_capacity(self.entries.len() + changes.len())),
             ..Self {
                 tree_id: self.tree_id,
                 index: self.index,
@@ -165,7 +176,7 @@ impl StatCache {
                 merged.push(path.as_bstr(), *known);
             }
         };
-        for entry in &self.entries {
+        for entry in self.entries.iter() {
             let path = self.path(entry);
             while let Some(change) = changes.next_if(|(changed, _)| changed.as_bstr() < path) {
                 apply(&mut merged, change);
@@ -237,7 +248,7 @@ fn encode(cache: &StatCache, hash: gix::hash::Kind) -> Vec<u8> {
     out.extend_from_slice(&cache.index.inode.to_le_bytes());
     out.extend_from_slice(&cache.conversions.to_le_bytes());
     out.extend_from_slice(&u32::try_from(cache.entries.len()).expect("fewer than 4 billion paths").to_le_bytes());
-    for entry in &cache.entries {
+    for entry in cache.entries.iter() {
         for (seconds, nanoseconds) in [entry.stat.mtime, entry.stat.ctime] {
             out.extend_from_slice(&seconds.to_le_bytes());
             out.extend_from_slice(&nanoseconds.to_le_bytes());
@@ -342,8 +353,8 @@ fn decode(body: &[u8], hash: gix::hash::Kind) -> Option<StatCache> {
         entries[position].raw_id = Some(reader.id(id_length)?);
     }
     (reader.0.len() == end as usize).then(|| StatCache {
-        paths: reader.0.to_vec(),
-        entries,
+        paths: Arc::new(reader.0.to_vec()),
+        entries: Arc::new(entries),
         tree_id,
         index,
         index_tree_id,

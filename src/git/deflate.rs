@@ -1,0 +1,62 @@
+//! Zlib streams as git stores objects.
+
+use std::cell::RefCell;
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+
+/// Fast rather than small: git recompresses when it repacks, and a save is waited for.
+const LEVEL: Compression = Compression::fast();
+
+thread_local! {
+    /// To begin a compressor costs more than to compress a small object.
+    static COMPRESS: RefCell<Compress> = RefCell::new(Compress::new(LEVEL, true));
+}
+
+/// Returns `parts`, one after the other, as one zlib stream.
+pub(super) fn deflate(parts: &[&[u8]]) -> Vec<u8> {
+    COMPRESS.with_borrow_mut(|compress| {
+        compress.reset();
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        let mut out = Vec::with_capacity(length / 2 + 64);
+        for part in parts {
+            push(compress, part, FlushCompress::None, &mut out);
+        }
+        push(compress, &[], FlushCompress::Finish, &mut out);
+        out
+    })
+}
+
+fn push(compress: &mut Compress, data: &[u8], flush: FlushCompress, out: &mut Vec<u8>) {
+    let start = compress.total_in();
+    loop {
+        let taken = usize::try_from(compress.total_in() - start).expect("no more than was given");
+        if flush == FlushCompress::None && taken == data.len() {
+            return;
+        }
+        if out.capacity() == out.len() {
+            out.reserve(data.len() / 2 + 64);
+        }
+        let status = compress.compress_vec(&data[taken..], out, flush).expect("compressing memory does not fail");
+        if status == Status::StreamEnd {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    #[test]
+    fn streams_come_back_as_they_were_one_after_the_other() {
+        let noise: Vec<u8> = (0..300_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let long = [7; 100_000];
+        let cases: [&[&[u8]]; 6] = [&[], &[b"a"], &[&noise], &[b"blob 7\0", b"a\n"], &[b"head", &long, &noise], &[b""]];
+        for parts in cases {
+            let stream = super::deflate(parts);
+            let mut back = Vec::new();
+            flate2::read::ZlibDecoder::new(stream.as_slice()).read_to_end(&mut back).expect("a whole stream");
+            assert!(back == parts.concat(), "{} parts", parts.len());
+        }
+    }
+}
