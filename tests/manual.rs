@@ -65,6 +65,87 @@ fn every_page_is_compiled_in() {
 }
 
 #[test]
+fn every_field_of_the_json_is_in_the_manual() {
+    let world = World::new();
+    world.git(&["init", "-q", "."]);
+    let write = |name: &str, text: &[u8]| fs::write(world.repo().join(name), text).expect("a file can be written");
+    write("a", b"1\n");
+    write(".git/config", b"[core]\n\trepositoryformatversion = 0\n[checkpoint \"save\"]\n\tmax-file-size = 9\n");
+    world.checkpoint(&["save", "--session", "s"]);
+    write("a", b"2\n");
+    write("large", b"more than nine bytes\n");
+    fs::create_dir(world.repo().join("empty")).expect("a directory can be made");
+    let commands = [
+        "save",
+        "status",
+        "list",
+        "show",
+        "diff --content @{1}",
+        "restore --dry-run @{1}",
+        "restore @{1}",
+        "undo",
+        "verify",
+        "reset",
+        "reset --list",
+        "prune --keep 0 --dry-run",
+    ];
+    let page = page("git-checkpoint.1");
+    let mut missing = BTreeSet::new();
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').chain(["--json"]).collect();
+        let output = world.checkpoint(&words);
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        for line in output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            let value = serde_json::from_slice(line).expect("it is JSON");
+            let mut fields = BTreeSet::new();
+            collect_fields(&value, &mut fields);
+            assert!(!fields.is_empty(), "{command} has fields");
+            let is_missing =
+                |field: &String| !page.contains(&format!("\"{field}\"")) && !page.contains(&format!("\\fI{field}\\fR"));
+            missing.extend(fields.into_iter().filter(is_missing).map(|field| format!("{command}: {field}")));
+        }
+    }
+    assert!(missing.is_empty(), "not in git-checkpoint.1: {missing:?}");
+}
+
+fn collect_fields(value: &serde_json::Value, fields: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(map) => {
+            fields.extend(map.keys().cloned());
+            map.values().for_each(|value| collect_fields(value, fields));
+        }
+        serde_json::Value::Array(items) => items.iter().for_each(|value| collect_fields(value, fields)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_workflow_is_run_by_a_scenario() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios/workflows");
+    let mut transcripts = String::new();
+    for entry in fs::read_dir(folder).expect("the folder is readable") {
+        let path = entry.expect("the folder is readable").path();
+        if path.extension().is_some_and(|extension| extension == "out") {
+            transcripts.push_str(&fs::read_to_string(path).expect("transcripts are UTF-8"));
+        }
+    }
+    let page = page("gitcheckpoint-workflows.7");
+    let mut lines = page.lines().peekable();
+    let mut commands = Vec::new();
+    while let Some(line) = lines.next() {
+        let Some(command) = line.strip_prefix("$ ") else { continue };
+        let mut command = command.to_owned();
+        while let Some(more) = lines.next_if(|line| line.starts_with("      ")) {
+            command = format!("{} {}", command.trim_end_matches("\\e").trim_end(), more.trim_start());
+        }
+        commands.push(command);
+    }
+    assert!(commands.len() > 10, "the page has commands");
+    commands.retain(|command| !transcripts.lines().any(|line| line.strip_prefix("$ ") == Some(command)));
+    assert!(commands.is_empty(), "no scenario runs: {commands:#?}");
+}
+
+#[test]
 fn mandoc_finds_nothing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
     let output = Command::new("mandoc").arg("-Tlint").args(page_names()).current_dir(folder).output();

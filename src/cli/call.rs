@@ -7,7 +7,7 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Globals, environment, interrupt::Interrupt, output::Output, settings};
+use super::{Globals, environment, interrupt::Interrupt, output::Output, progress::Progress, settings};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::Repo,
@@ -50,6 +50,11 @@ impl Call {
         self.interrupt.listen()?;
         context.interrupt_by(self.interrupt.flag());
         Ok(context)
+    }
+
+    /// Shows on the terminal that `what` is being done, if it takes long, until the result is dropped.
+    pub(super) fn progress(&self, what: &'static str) -> Progress {
+        Progress::start(what, self.globals.quiet)
     }
 
     /// Sends the rest of the output through a pager, if people read it.

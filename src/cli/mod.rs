@@ -16,6 +16,7 @@ mod list;
 mod man;
 mod output;
 mod phrase;
+mod progress;
 mod prune;
 mod reset;
 mod restore;
@@ -170,7 +171,10 @@ fn run(cli: Cli) -> Exit {
     }
     match outcome {
         Ok(exit) => exit,
-        Err(_) if call.interrupt.is_raised() => Exit::Interrupted,
+        Err(error) if call.interrupt.is_raised() => {
+            call.out.error("fatal", &error);
+            Exit::Interrupted
+        }
         Err(error) if error.kind() == Kind::Refused => {
             call.out.error("error", &error);
             Exit::No

@@ -205,8 +205,13 @@ impl Output {
     /// Writes `text` to standard error; there is nobody to tell if that fails.
     pub(super) fn stderr(&mut self, text: &str) {
         drop(self.flush());
-        drop(io::stderr().write_all(text.as_bytes()));
+        stderr(text);
     }
+}
+
+/// Writes `text` to standard error as it is.
+pub(super) fn stderr(text: &str) {
+    drop(io::stderr().write_all(text.as_bytes()));
 }
 
 impl From<crate::config::Color> for When {

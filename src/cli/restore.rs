@@ -68,7 +68,9 @@ impl Restore {
             resume: self.resume,
             force: self.force,
         };
+        let progress = call.progress("restoring");
         let restored = restore::restore(&context, &options)?;
+        drop(progress);
         self.format.print(&restored, RESTORED, call)
     }
 }

@@ -69,9 +69,10 @@ impl Save {
             verify: self.verify,
             allow_empty: self.allow_empty,
             force: self.force,
-            ..save::Options::default()
         };
+        let progress = call.progress("saving");
         let saved = save::save(&context, &options)?;
+        drop(progress);
         if self.json {
             call.out.json(&saved)?;
         } else {

@@ -26,7 +26,9 @@ pub(super) struct StatusCommand {
 impl StatusCommand {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
+        let progress = call.progress("looking at the worktree");
         let status = status::status(&context)?;
+        drop(progress);
         if self.json {
             call.out.json(&status)?;
         } else {

@@ -26,7 +26,9 @@ pub(super) struct Undo {
 impl Undo {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
+        let progress = call.progress("undoing");
         let restored = restore::undo(&context, &restore::UndoOptions { dry_run: self.dry_run, all: self.all })?;
+        drop(progress);
         self.format.print(&restored, UNDONE, call)
     }
 }

@@ -63,6 +63,7 @@ pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewOb
     if candidates.len() < PARALLEL_FROM {
         let mut reader = Reader::new(repo, target)?;
         for (at, candidate) in candidates.iter().enumerate() {
+            repo.check_interrupt()?;
             let (captured, prepared) = reader.read(candidate)?;
             prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
             results[at] = Some(captured);
@@ -84,6 +85,7 @@ pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewOb
             }
             drop(sender);
             for message in receiver {
+                repo.check_interrupt()?;
                 let (at, captured, prepared) = message?;
                 prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
                 results[at] = Some(captured);
@@ -228,6 +230,8 @@ impl ForThread {
             ref_store,
             honours_environment,
             packs: std::cell::OnceCell::new(),
+            // The thread that takes what is read looks at the flag.
+            interrupt: std::sync::Arc::default(),
         }
     }
 }

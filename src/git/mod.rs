@@ -39,7 +39,13 @@ pub(crate) mod untracked;
 pub(crate) mod user_index;
 mod weight;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
@@ -57,6 +63,8 @@ pub struct Repo {
     honours_environment: bool,
     /// The packs that git may collect object by object, as they were when first asked for.
     packs: std::cell::OnceCell<Vec<gix::odb::pack::index::File>>,
+    /// Raised when somebody wants the work under way to end.
+    interrupt: Arc<AtomicBool>,
 }
 
 /// What HEAD points to.
@@ -125,7 +133,15 @@ impl Repo {
             // A linked worktree may be called that, too.
             .map_or_else(|| "main".into(), |id| if id == "main" { "worktrees/main".into() } else { id });
         let ref_store = RefStore::of(&inner);
-        Ok(Self { inner, root, worktree_id, ref_store, honours_environment, packs: std::cell::OnceCell::new() })
+        Ok(Self {
+            inner,
+            root,
+            worktree_id,
+            ref_store,
+            honours_environment,
+            packs: std::cell::OnceCell::new(),
+            interrupt: Arc::default(),
+        })
     }
 
     /// Opens the repository whose worktree is `path` itself, for a look at its HEAD.
@@ -139,7 +155,18 @@ impl Repo {
             ref_store,
             honours_environment: false,
             packs: std::cell::OnceCell::new(),
+            interrupt: Arc::default(),
         })
+    }
+
+    /// Lets long work end, with an error, once `flag` is raised.
+    pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupt = flag;
+    }
+
+    /// Returns an error if somebody asked to end; for loops that take long, between two steps.
+    pub(crate) fn check_interrupt(&self) -> Result<()> {
+        if self.interrupt.load(Ordering::Relaxed) { Err(Error::user("interrupted")) } else { Ok(()) }
     }
 
     fn is_inside_repository(dir: &Path) -> bool {

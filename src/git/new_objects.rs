@@ -213,6 +213,7 @@ impl Repo {
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
             packs: std::cell::OnceCell::new(),
+            interrupt: self.interrupt.clone(),
         }
     }
 

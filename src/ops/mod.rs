@@ -17,15 +17,12 @@ mod timeline;
 
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use crate::{
     config::Settings,
-    error::{Error, Kind, Result},
+    error::{Kind, Result},
     git::Repo,
     model::event::Event,
     state,
@@ -38,7 +35,6 @@ pub struct Context {
     /// The settings.
     pub settings: Settings,
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
-    interrupt: Arc<AtomicBool>,
 }
 
 /// Is told of every operation; for editors and orchestrators that embed this crate.
@@ -55,7 +51,7 @@ impl Context {
 
     /// Returns the context of `repo` with `settings`.
     pub fn new(repo: Repo, settings: Settings) -> Self {
-        Self { repo, settings, subscribers: Vec::new(), interrupt: Arc::default() }
+        Self { repo, settings, subscribers: Vec::new() }
     }
 
     /// Lets `subscriber` know of every operation from now on.
@@ -65,12 +61,12 @@ impl Context {
 
     /// Lets long work end, with an error, once `flag` is raised; what it had begun stays resumable.
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
-        self.interrupt = flag;
+        self.repo.interrupt_by(flag);
     }
 
     /// Returns an error if somebody asked to end; for loops that take long, between two steps.
     pub(crate) fn check_interrupt(&self) -> Result<()> {
-        if self.interrupt.load(Ordering::Relaxed) { Err(Error::user("interrupted")) } else { Ok(()) }
+        self.repo.check_interrupt()
     }
 
     /// Passes `result` on; a failure that is not the request's own fault is told as that of `operation`.

@@ -3,6 +3,7 @@
 mod compare;
 mod events;
 mod history;
+mod interrupt;
 mod lookup;
 mod prune;
 mod reset;

@@ -105,7 +105,9 @@ impl Diff {
             call.out.json(&compare::diff(&context, &options)?)?;
             return Ok(Exit::Done);
         }
+        let progress = call.progress("comparing");
         let comparison = compare::diff(&context, &shape.needs(options))?;
+        drop(progress);
         call.start_pager(&context)?;
         print(&comparison, shape, self.nul, &context, call)?;
         Ok(Exit::Done)

@@ -50,6 +50,11 @@ pub(super) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
+    /// Returns an error if somebody asked to end.
+    pub(super) fn check_interrupt(&self) -> Result<()> {
+        self.repo.check_interrupt()
+    }
+
     /// Returns the worktree on the way from the first tree to the second, in `steps`.
     pub(super) fn new(
         repo: &'a Repo,

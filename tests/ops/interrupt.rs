@@ -1,0 +1,26 @@
+//! Work that somebody asked to end leaves nothing behind that the next command stumbles over.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use git_checkpoint::ops::{Context, save};
+
+use crate::support::World;
+
+#[test]
+fn a_save_ends_and_the_next_one_works() {
+    let world = World::new();
+    world.repository();
+    world.write("new", "content\n");
+    let flag = Arc::new(AtomicBool::new(true));
+    let mut context = Context::open(&world.repo()).expect("a repository");
+    context.interrupt_by(flag.clone());
+    let error = save::save(&context, &save::Options::default()).expect_err("somebody asked to end");
+    assert_eq!(error.message(), "interrupted");
+    assert_eq!(world.git(&["for-each-ref", "refs/checkpoints"]), "");
+    flag.store(false, Ordering::Relaxed);
+    let saved = save::save(&context, &save::Options::default()).expect("nothing is locked");
+    assert!(saved.created);
+}
