@@ -57,7 +57,12 @@ pub struct Repo {
     honours_environment: bool,
     /// The packs that git may collect object by object, as they were when first asked for.
     packs: std::cell::OnceCell<Vec<gix::odb::pack::index::File>>,
+    /// Raised once somebody asks to end.
+    interrupt: Interrupt,
 }
+
+/// The flag that a caller raises to end long work.
+type Interrupt = std::sync::Arc<std::sync::atomic::AtomicBool>;
 
 /// What HEAD points to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,7 +130,15 @@ impl Repo {
             // A linked worktree may be called that, too.
             .map_or_else(|| "main".into(), |id| if id == "main" { "worktrees/main".into() } else { id });
         let ref_store = RefStore::of(&inner);
-        Ok(Self { inner, root, worktree_id, ref_store, honours_environment, packs: std::cell::OnceCell::new() })
+        Ok(Self {
+            inner,
+            root,
+            worktree_id,
+            ref_store,
+            honours_environment,
+            interrupt: Interrupt::default(),
+            packs: std::cell::OnceCell::new(),
+        })
     }
 
     /// Opens the repository whose worktree is `path` itself, for a look at its HEAD.
@@ -138,8 +151,22 @@ impl Repo {
             worktree_id: "main".into(),
             ref_store,
             honours_environment: false,
+            interrupt: Interrupt::default(),
             packs: std::cell::OnceCell::new(),
         })
+    }
+
+    /// Lets long work end with an error once `flag` is raised.
+    pub(crate) fn interrupt_by(&mut self, flag: Interrupt) {
+        self.interrupt = flag;
+    }
+
+    /// Returns an error if somebody asked to end; for loops that take long, between two steps.
+    pub(crate) fn check_interrupt(&self) -> Result<()> {
+        match self.interrupt.load(std::sync::atomic::Ordering::Relaxed) {
+            true => Err(Error::user("interrupted")),
+            false => Ok(()),
+        }
     }
 
     fn is_inside_repository(dir: &Path) -> bool {

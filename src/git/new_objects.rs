@@ -212,6 +212,7 @@ impl Repo {
             worktree_id: self.worktree_id.clone(),
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
+            interrupt: self.interrupt.clone(),
             packs: std::cell::OnceCell::new(),
         }
     }

@@ -17,19 +17,10 @@ mod timeline;
 
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
 };
 
-use crate::{
-    config::Settings,
-    error::{Error, Kind, Result},
-    git::Repo,
-    model::event::Event,
-    state,
-};
+use crate::{config::Settings, error::Result, git::Repo, model::event::Event, state};
 
 /// A repository with the settings that hold in it: what every operation works on.
 pub struct Context {
@@ -38,7 +29,6 @@ pub struct Context {
     /// The settings.
     pub settings: Settings,
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
-    interrupt: Arc<AtomicBool>,
 }
 
 /// Is told of every operation; for editors and orchestrators that embed this crate.
@@ -55,7 +45,7 @@ impl Context {
 
     /// Returns the context of `repo` with `settings`.
     pub fn new(repo: Repo, settings: Settings) -> Self {
-        Self { repo, settings, subscribers: Vec::new(), interrupt: Arc::default() }
+        Self { repo, settings, subscribers: Vec::new() }
     }
 
     /// Lets `subscriber` know of every operation from now on.
@@ -65,20 +55,22 @@ impl Context {
 
     /// Lets long work end, with an error, once `flag` is raised; what it had begun stays resumable.
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
-        self.interrupt = flag;
+        self.repo.interrupt_by(flag);
     }
 
     /// Returns an error if somebody asked to end; for loops that take long, between two steps.
     pub(crate) fn check_interrupt(&self) -> Result<()> {
-        if self.interrupt.load(Ordering::Relaxed) { Err(Error::user("interrupted")) } else { Ok(()) }
+        self.repo.check_interrupt()
     }
 
-    /// Passes `result` on; a failure that is not the request's own fault is told as that of `operation`.
+    /// Passes `result` on; a failure is told as that of `operation`.
     pub(crate) fn tell_failure<T>(&self, operation: &str, result: Result<T>) -> Result<T> {
-        if let Err(error) = &result
-            && !matches!(error.kind(), Kind::User | Kind::Refused)
-        {
-            self.emit(&Event::Error { operation: operation.into(), message: error.to_string() });
+        if let Err(error) = &result {
+            self.emit(&Event::Error {
+                operation: operation.into(),
+                kind: error.kind().as_str().into(),
+                message: error.to_string(),
+            });
         }
         result
     }

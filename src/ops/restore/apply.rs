@@ -115,6 +115,7 @@ impl<'a> Applier<'a> {
         let mut applied = Applied::default();
         let keep: BTreeSet<&BString> = directories.iter().collect();
         for group in &plan.groups {
+            self.site.repo.check_interrupt()?;
             if let Some(ready) = self.check(group, &mut applied)? {
                 self.act(&ready, &mut applied)?;
             }
