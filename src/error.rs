@@ -25,6 +25,20 @@ pub enum Kind {
     Internal,
 }
 
+impl Kind {
+    /// Returns the kind as events name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Refused => "refused",
+            Self::Config => "config",
+            Self::Race => "race",
+            Self::Corrupt => "corrupt",
+            Self::Internal => "internal",
+        }
+    }
+}
+
 /// An error with its kind, one line of message, an optional next step and an optional cause.
 #[derive(Debug)]
 pub struct Error {

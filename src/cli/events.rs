@@ -28,7 +28,7 @@ impl Events {
         } else {
             call.start_pager(&context)?;
         }
-        events::read(&context, since, self.follow, &mut |event| {
+        let read = events::read(&context, since, self.follow, &mut |event| {
             if self.json {
                 call.out.json(event)?;
             } else {
@@ -38,9 +38,10 @@ impl Events {
             if self.follow {
                 call.out.flush()?;
             }
-            Ok(!call.interrupt.is_raised())
-        })?;
-        Ok(Exit::Done)
+            Ok(!call.interrupt.is_raised() && !call.out.is_closed())
+        });
+        // A reader that has seen enough raises the flag of the interrupt too.
+        if call.out.is_closed() { Ok(Exit::Done) } else { read.map(|()| Exit::Done) }
     }
 }
 

@@ -38,9 +38,6 @@ pub(super) struct List {
     /// Only those whose message matches
     #[arg(long, value_name = "regex")]
     grep: Option<String>,
-    /// Only the one of this name
-    #[arg(long, value_name = "name")]
-    tag: Option<String>,
     /// Those in the archive instead of the live ones
     #[arg(long)]
     archived: bool,
@@ -80,7 +77,7 @@ impl List {
                 let line = line(&entry, now, call);
                 call.out.line(&line)?;
             }
-            Ok(!call.interrupt.is_raised())
+            Ok(!call.interrupt.is_raised() && !call.out.is_closed())
         })?;
         Ok(if found == 0 && is_filtered { Exit::No } else { Exit::Done })
     }
@@ -94,12 +91,12 @@ impl List {
             since: self.since.as_deref().map(moment_of).transpose()?,
             until: self.until.as_deref().map(moment_of).transpose()?,
             grep: self.grep,
-            tag: self.tag,
             archived: self.archived,
             all_worktrees: self.all_worktrees,
             all: self.all,
             limit: self.max_count,
             with_paths: self.json,
+            ..ListOptions::default()
         })
     }
 }

@@ -68,7 +68,7 @@ struct Globals {
     /// Do not pipe the output into a pager
     #[arg(long, global = true)]
     no_pager: bool,
-    /// Print errors only
+    /// Print errors and results, but no warnings, hints or summaries
     #[arg(short, long, global = true)]
     quiet: bool,
     /// Say on standard error what is being done; twice for more
@@ -165,14 +165,13 @@ fn run(cli: Cli) -> Exit {
     let mut call = Call::new(cli.globals);
     let outcome = call.enter_directory().and_then(|()| cli.command.run(&mut call));
     let outcome = call.out.finish(outcome);
-    if call.out.is_closed() {
-        // The reader has what it wanted (`git checkpoint list | head`).
-        return Exit::Done;
-    }
     match outcome {
         Ok(exit) => exit,
         Err(error) if call.interrupt.is_raised() => {
-            call.out.error("fatal", &error);
+            // Without a hint, nothing is left to do: whoever sent the signal knows the rest.
+            if error.hint().is_some() {
+                call.out.error("fatal", &error);
+            }
             Exit::Interrupted
         }
         Err(error) if error.kind() == Kind::Refused => {

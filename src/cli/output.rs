@@ -113,7 +113,12 @@ impl Output {
     }
 
     /// Prints `bytes` as they are.
+    ///
+    /// A reader that has seen enough (`git checkpoint list | head`) does not change how the command ends.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.is_closed() {
+            return Ok(());
+        }
         let written = self.sink.write_all(bytes);
         self.check(written)
     }
@@ -154,6 +159,9 @@ impl Output {
 
     /// Hands on to the reader what is buffered.
     pub(super) fn flush(&mut self) -> Result<()> {
+        if self.is_closed() {
+            return Ok(());
+        }
         let flushed = self.sink.flush();
         self.check(flushed)
     }
@@ -168,12 +176,13 @@ impl Output {
     }
 
     fn check(&mut self, written: io::Result<()>) -> Result<()> {
-        written.map_err(|cause| {
-            if cause.kind() == io::ErrorKind::BrokenPipe {
+        match written {
+            Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
                 self.is_closed.store(true, Ordering::Relaxed);
+                Ok(())
             }
-            Error::user("cannot write to standard output").with_cause(cause)
-        })
+            other => other.context(Kind::User, || "cannot write to standard output".into()),
+        }
     }
 
     /// Says on standard error that something is not as it should be.

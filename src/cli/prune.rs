@@ -37,6 +37,7 @@ impl Prune {
             keep: self.keep,
             max_size: self.max_size.as_deref().map(size_of).transpose()?,
             dry_run: self.dry_run,
+            now: None,
         };
         let context = call.writing_context()?;
         let pruned = prune::prune(&context, &options)?;

@@ -32,11 +32,11 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
 fn print(error: &clap::Error, out: &mut Output) -> Exit {
     let result = out.text(&error.render().to_string());
     match out.finish(result) {
-        Err(error) if !out.is_closed() => {
+        Err(error) => {
             out.error("fatal", &error);
             Exit::Fatal
         }
-        _ => Exit::Done,
+        Ok(()) => Exit::Done,
     }
 }
 

@@ -32,7 +32,7 @@ impl Verify {
             return match verify::show(&context)? {
                 Some(verified) => self.print(&verified, "", call),
                 None if self.json => {
-                    call.out.json(&serde_json::Value::Null)?;
+                    call.out.json(&serde_json::json!({ "version": 1, "id": null }))?;
                     Ok(Exit::No)
                 }
                 None => Ok(Exit::No),

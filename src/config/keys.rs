@@ -28,19 +28,24 @@ pub(super) enum Kind {
 }
 
 /// What the project's file may do: anyone who can commit writes it, so it must not run commands, weaken
-/// redaction, add or enable a push target, or change which directories are protected.
+/// redaction, add or enable a push target, change which directories are protected, leave files out of checkpoints
+/// or make `prune` drop any.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Trust {
     /// Set it.
     Free,
     /// Move it towards the first of these, from what the layers below say.
     Stricter(&'static [&'static str]),
+    /// Raise the limit, from what the layers below say; 0 is no limit.
+    Higher,
+    /// Lower the threshold, from what the layers below say.
+    Lower,
     /// Nothing.
     Never,
 }
 
 use Kind::{Bool, Choice, Count, Duration, List, Size, Text};
-use Trust::{Free, Never, Stricter};
+use Trust::{Free, Higher, Lower, Never, Stricter};
 
 /// Every known key, in the order of `config/default.toml`.
 pub const KEYS: &[Key] = &[
@@ -52,14 +57,14 @@ pub const KEYS: &[Key] = &[
     key("stale-after", Duration, Free),
     key("lock-timeout", Duration, Free),
     key("jj", Choice(&["detect", "manage", "off"]), Stricter(&["off", "detect", "manage"])),
-    key("save.max-file-size", Size, Free),
-    key("save.max-untracked-files", Count, Free),
-    key("save.min-free-space", Size, Free),
-    key("save.exclude", List, Free),
+    key("save.max-file-size", Size, Higher),
+    key("save.max-untracked-files", Count, Higher),
+    key("save.min-free-space", Size, Lower),
+    key("save.exclude", List, Never),
     key("save.protected-paths", List, Never),
-    key("archive.keep-days", Count, Free),
-    key("archive.keep-count", Count, Free),
-    key("archive.max-size", Size, Free),
+    key("archive.keep-days", Count, Never),
+    key("archive.keep-count", Count, Never),
+    key("archive.max-size", Size, Never),
     key("transcript.store", Choice(&["full", "prompts", "none"]), Stricter(&["none", "prompts", "full"])),
     key("transcript.redact", Bool, Stricter(&["true", "false"])),
     key("transcript.max-size", Size, Free),
@@ -133,9 +138,12 @@ impl Key {
     /// Returns whether the project's file may set `value` where the layers below say `below`.
     pub(super) fn is_allowed_in_project(&self, value: &Value, below: &Value) -> bool {
         let rank = |order: &[&str], value: &Value| order.iter().position(|name| *name == value.to_string());
+        let limit = |value: &Value| value.as_number().map(|number| if number == 0 { u64::MAX } else { number });
         match self.trust {
             Free => true,
             Never => false,
+            Higher => limit(value) >= limit(below),
+            Lower => value.as_number() <= below.as_number(),
             Stricter(order) => rank(order, value).is_some_and(|new| rank(order, below).is_some_and(|old| new <= old)),
         }
     }
@@ -144,7 +152,7 @@ impl Key {
     /// loosest value, which would never have an effect there that it may have.
     pub(super) fn is_worth_setting_in_project(&self, value: &Value) -> bool {
         match self.trust {
-            Free => true,
+            Free | Higher | Lower => true,
             Never => false,
             Stricter(order) => order.last().is_some_and(|loosest| *loosest != value.to_string()),
         }

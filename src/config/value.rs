@@ -55,6 +55,17 @@ pub(super) fn shorten(text: &str) -> String {
     }
 }
 
+impl Value {
+    /// Returns the count or bytes that the value says; none if it is of another type.
+    pub(super) fn as_number(&self) -> Option<u64> {
+        match self {
+            Self::Integer(number) => u64::try_from(*number).ok(),
+            Self::Text(text) => text.parse().ok().map(ByteSize::bytes),
+            Self::Bool(_) | Self::List(_) => None,
+        }
+    }
+}
+
 impl Kind {
     /// Returns what values look like, for messages and documentation.
     pub(super) fn expected(self) -> String {

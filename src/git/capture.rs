@@ -134,7 +134,11 @@ impl<'r> Reader<'r> {
     }
 
     /// Returns what became of `candidate`, and the objects that the repository lacks.
+    ///
+    /// # Errors
+    /// If the operating system fails, or somebody asked to end.
     pub(crate) fn read(&mut self, candidate: &Candidate) -> Result<(Captured, Vec<Prepared>)> {
+        self.repo.check_interrupt()?;
         let path = candidate.path.as_bstr();
         if candidate.mode == Mode::Link {
             return self.read_link(candidate);
@@ -218,20 +222,20 @@ pub(crate) struct ForThread {
     worktree_id: bstr::BString,
     ref_store: super::refs::RefStore,
     honours_environment: bool,
+    interrupt: std::sync::Arc<std::sync::atomic::AtomicBool>,
 }
 
 impl ForThread {
     fn open(self, shared: &gix::ThreadSafeRepository) -> Repo {
-        let Self { root, worktree_id, ref_store, honours_environment } = self;
+        let Self { root, worktree_id, ref_store, honours_environment, interrupt } = self;
         Repo {
             inner: shared.to_thread_local(),
             root,
             worktree_id,
             ref_store,
             honours_environment,
+            interrupt,
             packs: std::cell::OnceCell::new(),
-            // The thread that takes what is read looks at the flag.
-            interrupt: std::sync::Arc::default(),
         }
     }
 }
@@ -243,6 +247,7 @@ impl Repo {
             worktree_id: self.worktree_id.clone(),
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
+            interrupt: self.interrupt.clone(),
         }
     }
 

@@ -212,8 +212,8 @@ impl Repo {
             worktree_id: self.worktree_id.clone(),
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
-            packs: std::cell::OnceCell::new(),
             interrupt: self.interrupt.clone(),
+            packs: std::cell::OnceCell::new(),
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn editor() -> Result<OsString> {
 impl Repo {
     /// Returns a git command on this repository and worktree, run at the worktree's root.
     ///
-    /// It never fetches, never asks, speaks English, and takes no optional locks.
+    /// It never fetches, never asks, speaks English, takes no optional locks, and runs no hook of the user's.
     pub(crate) fn git(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
         let mut command = Command::new("git");
@@ -53,6 +53,7 @@ impl Repo {
             }
         }
         command
+            .args(["-c", "core.hooksPath=/dev/null"])
             .args(arguments)
             .current_dir(self.worktree_root())
             .env("GIT_DIR", self.git_dir())

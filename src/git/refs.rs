@@ -133,7 +133,12 @@ impl Repo {
         let names = || updates.iter().map(|update| format!("'{}'", update.name)).collect::<Vec<_>>().join(", ");
         match self.inner.edit_references_as(edits, Some(identity)) {
             Ok(_) => Ok(()),
-            Err(cause) => Err(Error::race(format!("cannot update {}", names())).with_cause(cause)),
+            Err(cause) => {
+                // Somebody else's lock, or another value than expected; a full disk is no race.
+                let is_race = cause.is_conflict() || cause.is_retryable() || cause.is_not_found();
+                let kind = if is_race { Kind::Race } else { Kind::Internal };
+                Err(Error::new(kind, format!("cannot update {}", names())).with_cause(cause))
+            }
         }
     }
 
@@ -148,10 +153,29 @@ impl Repo {
             }
         }
         input.push_str("prepare\ncommit\n");
-        self.run_git(&["update-ref", "--stdin", "--no-deref"], Some(input.as_bytes()))
-            .map(drop)
-            .map_err(|cause| Error::race("cannot update the refs of checkpoints").with_cause(cause))
+        let output = self.try_git(&["update-ref", "--stdin", "--no-deref"], Some(input.as_bytes()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = output.stderr.trim().to_str_lossy().into_owned();
+        let kind = if is_race(&said) { Kind::Race } else { Kind::Internal };
+        Err(Error::new(kind, "cannot update the refs of checkpoints").with_cause(said))
     }
+}
+
+/// Returns true if git-update-ref(1), which only has one exit code for all failures, `said` that a ref is locked or not as
+/// expected (refs.c, refs/files-backend.c, reftable/error.c).
+fn is_race(said: &str) -> bool {
+    const SAYINGS: [&str; 7] = [
+        "but expected",
+        "reference already exists",
+        "unable to resolve reference",
+        "reference is missing",
+        "File exists",
+        "data is locked",
+        "data concurrently modified",
+    ];
+    SAYINGS.iter().any(|saying| said.contains(saying))
 }
 
 fn edit(update: &RefUpdate) -> Result<RefEdit> {
@@ -171,4 +195,74 @@ fn edit(update: &RefUpdate) -> Result<RefEdit> {
         },
     };
     Ok(RefEdit { change, name, deref: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
+
+    use super::*;
+
+    fn repository(extra: &[&str]) -> (tempfile::TempDir, Repo) {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        #[expect(clippy::disallowed_methods, reason = "the test makes its repository with git")]
+        let status = Command::new("git").args(["init", "-q"]).args(extra).arg(directory.path()).status();
+        assert!(status.expect("git runs").success());
+        let repo = Repo::open(directory.path()).expect("a repository");
+        (directory, repo)
+    }
+
+    fn update(name: &str, old: Option<ObjectId>, new: ObjectId) -> [RefUpdate; 1] {
+        [RefUpdate { name: name.into(), old, new: Some(new) }]
+    }
+
+    #[rstest::rstest]
+    #[case::files(&[])]
+    #[case::reftable(&["--ref-format=reftable"])]
+    fn what_others_changed_is_a_race(#[case] format: &[&str]) {
+        let (_directory, repo) = repository(format);
+        // The object must exist for git.
+        let mut objects = crate::git::new_objects::NewObjects::new(&repo, crate::git::new_objects::Target::Loose);
+        let id = objects.add(gix::objs::Kind::Blob, b"a").expect("it can be written");
+        let other = objects.add(gix::objs::Kind::Blob, b"b").expect("it can be written");
+        objects.write().expect("they can be written");
+        let name = "refs/checkpoints/tags/a";
+        repo.update_refs(&update(name, None, id)).expect("it is new");
+        for update in [update(name, None, other), update(name, Some(other), other), update("refs/x/y", Some(id), other)]
+        {
+            let error = repo.update_refs(&update).expect_err("it is not as expected");
+            assert_eq!(error.kind(), Kind::Race, "{:?}", error.causes());
+        }
+        let error = repo.update_refs(&update("refs/checkpoints/a..b", None, id)).expect_err("no ref name");
+        assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_written_is_no_race() {
+        let (directory, repo) = repository(&[]);
+        let folder = directory.path().join(".git/refs/checkpoints");
+        fs::create_dir(&folder).expect("it can be made");
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("it is ours");
+        let id = repo.empty_tree_id();
+        if fs::write(folder.join("probe"), "").is_ok() {
+            // Root may write anywhere: a file in the place of a directory is as bad.
+            fs::remove_file(folder.join("probe")).expect("it is ours");
+            fs::write(folder.join("shadow"), "").expect("it can be written");
+        }
+        let error = repo.update_refs(&update("refs/checkpoints/shadow/a", None, id)).expect_err("no place");
+        assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
+    }
+
+    #[test]
+    fn no_hook_runs() {
+        let (directory, repo) = repository(&["--ref-format=reftable"]);
+        let hook = directory.path().join(".git/hooks/reference-transaction");
+        fs::create_dir_all(hook.parent().expect("it has one")).expect("it can be made");
+        fs::write(&hook, "#!/bin/sh\necho ran >\"$GIT_DIR/ran\"\n").expect("it can be written");
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o700)).expect("it is ours");
+        let id = repo.empty_tree_id();
+        repo.run_git(&["hash-object", "-t", "tree", "-w", "--stdin"], Some(b"")).expect("it can be written");
+        repo.update_refs(&update("refs/checkpoints/tags/a", None, id)).expect("it is new");
+        assert!(!directory.path().join(".git/ran").exists());
+    }
 }

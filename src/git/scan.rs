@@ -5,10 +5,9 @@
 
 use std::{
     os::fd::{AsFd as _, BorrowedFd, OwnedFd},
-    path::Path,
     sync::{
         Arc, Condvar, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -16,6 +15,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use rustix::fs::{AtFlags, FileType, Mode as AccessMode, OFlags};
 
 use super::{
+    Repo,
     checkout_names::is_temporary_name,
     read_directory::{self, Buffer},
     stat_cache::{Stat, StatCache},
@@ -100,11 +100,13 @@ struct Task {
 }
 
 /// Directories that a thread gives away to those that have none left.
-struct Queue {
+struct Queue<'r> {
     state: Mutex<Shared>,
     changed: Condvar,
     /// How many threads wait; a hint for those that do not hold the lock.
     idle: AtomicUsize,
+    /// Once raised, the rest is left unread.
+    interrupt: &'r AtomicBool,
 }
 
 struct Shared {
@@ -113,11 +115,12 @@ struct Shared {
     busy: usize,
 }
 
-/// Compares the worktree at `root` with `cache`.
+/// Compares the worktree of `repo` with `cache`.
 ///
 /// # Errors
-/// If the root itself cannot be read.
-pub(crate) fn scan(root: &Path, cache: &StatCache) -> Result<Scan> {
+/// If the root itself cannot be read, or somebody asked to end.
+pub(crate) fn scan(repo: &Repo, cache: &StatCache) -> Result<Scan> {
+    let root = repo.worktree_root();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root_fd = rustix::fs::open(root, flags, AccessMode::empty())
         .context(Kind::User, || format!("cannot read the worktree '{}'", root.display()))?;
@@ -126,7 +129,8 @@ pub(crate) fn scan(root: &Path, cache: &StatCache) -> Result<Scan> {
     let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(wanted);
     let shared = Shared { tasks: vec![whole], busy: threads };
-    let queue = Queue { state: Mutex::new(shared), changed: Condvar::new(), idle: AtomicUsize::new(0) };
+    let (changed, idle, interrupt) = (Condvar::new(), AtomicUsize::new(0), repo.interrupt.as_ref());
+    let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt };
     let mut total = Scan::default();
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(|| queue.work(cache))).collect();
@@ -137,16 +141,21 @@ pub(crate) fn scan(root: &Path, cache: &StatCache) -> Result<Scan> {
         }
         Ok(())
     })?;
+    repo.check_interrupt()?;
     total.sort();
     Ok(total)
 }
 
-impl Queue {
+impl Queue<'_> {
     fn work(&self, cache: &StatCache) -> Scan {
         let mut found = Scan::default();
         let mut own = Vec::new();
         let mut buffer = Buffer::default();
         while let Some(task) = own.pop().or_else(|| self.wait()) {
+            if self.interrupt.load(Ordering::Relaxed) {
+                own.clear();
+                continue;
+            }
             visit(cache, task, &mut buffer, &mut found, &mut own);
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
                 // The first ones are nearest to the root, so that most is below them.

@@ -108,8 +108,7 @@ pub(crate) fn full_pass<'r>(
         started,
         has_new_conversions: before.is_some_and(|cache| cache.conversions != conversions),
     };
-    let found = scan(repo.worktree_root(), cache)?;
-    repo.check_interrupt()?;
+    let found = scan(repo, cache)?;
     let untracked = collect(repo, cache, before, &found, limits)?;
     repo.check_interrupt()?;
     for position in found.removed.iter().chain(&untracked.dropped) {

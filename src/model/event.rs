@@ -88,6 +88,8 @@ pub enum Event {
     Error {
         /// Which.
         operation: String,
+        /// Who has to act: `user` and `refused` are answers to a request, everything else is trouble.
+        kind: String,
         /// Why.
         message: String,
     },

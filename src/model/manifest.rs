@@ -1,10 +1,10 @@
 //! `manifest.toml` of a checkpoint's side commit: what the tree cannot say.
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::path_text;
+use super::path_text::StoredPath;
 
 /// Why a path of the worktree is not in the checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -116,27 +116,6 @@ impl Manifest {
 }
 
 const VERSION: u32 = 1;
-
-/// A path as it stands in TOML: escaped, and in base64 if it is not UTF-8.
-#[derive(Serialize, Deserialize)]
-struct StoredPath {
-    path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    path_raw: Option<String>,
-}
-
-impl From<&BString> for StoredPath {
-    fn from(path: &BString) -> Self {
-        Self { path: path_text::escape(path.as_bstr()), path_raw: path_text::raw(path.as_bstr()) }
-    }
-}
-
-impl StoredPath {
-    fn decode(&self) -> Result<BString, String> {
-        path_text::unescape(&self.path, self.path_raw.as_deref())
-            .ok_or_else(|| format!("'{}' has a bad path_raw", self.path))
-    }
-}
 
 #[derive(Serialize, Deserialize)]
 struct StoredSkipped {

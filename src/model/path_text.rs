@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use bstr::{BStr, BString, ByteSlice as _};
-use serde::{Serialize, Serializer, ser::SerializeSeq as _};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeSeq as _};
 
 /// Returns `path` as UTF-8: bytes that are none become `%XX`, and so does a `%` in such a path.
 pub fn escape(path: &BStr) -> String {
@@ -34,14 +34,30 @@ pub fn unescape(path: &str, raw: Option<&str>) -> Option<BString> {
     }
 }
 
+/// A path as it stands in our own files: escaped, and in base64 if it is not UTF-8.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct StoredPath {
+    path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    path_raw: Option<String>,
+}
+
+impl From<&BString> for StoredPath {
+    fn from(path: &BString) -> Self {
+        Self { path: escape(path.as_bstr()), path_raw: raw(path.as_bstr()) }
+    }
+}
+
+impl StoredPath {
+    /// Returns the path, or what is wrong with it.
+    pub(crate) fn decode(&self) -> Result<BString, String> {
+        unescape(&self.path, self.path_raw.as_deref()).ok_or_else(|| format!("'{}' has a bad path_raw", self.path))
+    }
+}
+
 /// Serializes a path through [`escape`].
 pub fn serialize<S: Serializer>(path: &BString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&escape(path.as_bstr()))
-}
-
-/// Serializes an optional path through [`escape`].
-pub fn serialize_option<S: Serializer>(path: &Option<BString>, serializer: S) -> Result<S::Ok, S::Error> {
-    path.as_ref().map(|path| escape(path.as_bstr())).serialize(serializer)
 }
 
 /// Serializes a list of paths through [`escape`].

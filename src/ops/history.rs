@@ -12,7 +12,7 @@ use super::{
     timeline::{self, Timeline, Tip},
 };
 use crate::{
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     git::{Repo, pathspec::Pathspec},
     model::{change::Change, checkpoint::Checkpoint, moment, path_text, refname},
 };
@@ -119,10 +119,7 @@ fn tips(repo: &Repo, options: &ListOptions) -> Result<Vec<Tip>> {
 }
 
 fn tagged(repo: &Repo, tag: &str) -> Result<ObjectId> {
-    repo.find_ref(&refname::tag_ref(tag))?.ok_or_else(|| {
-        crate::error::Error::user(format!("no checkpoint is tagged '{tag}'"))
-            .with_hint("'git checkpoint tag --list' shows the tags")
-    })
+    repo.find_ref(&refname::tag_ref(tag))?.ok_or_else(|| Error::user(format!("no checkpoint is tagged '{tag}'")))
 }
 
 fn is_same_turn(a: &Checkpoint, b: &Checkpoint) -> bool {

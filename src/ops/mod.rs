@@ -20,13 +20,7 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use crate::{
-    config::Settings,
-    error::{Kind, Result},
-    git::Repo,
-    model::event::Event,
-    state,
-};
+use crate::{config::Settings, error::Result, git::Repo, model::event::Event, state};
 
 /// A repository with the settings that hold in it: what every operation works on.
 pub struct Context {
@@ -69,12 +63,14 @@ impl Context {
         self.repo.check_interrupt()
     }
 
-    /// Passes `result` on; a failure that is not the request's own fault is told as that of `operation`.
+    /// Passes `result` on; a failure is told as that of `operation`.
     pub(crate) fn tell_failure<T>(&self, operation: &str, result: Result<T>) -> Result<T> {
-        if let Err(error) = &result
-            && !matches!(error.kind(), Kind::User | Kind::Refused)
-        {
-            self.emit(&Event::Error { operation: operation.into(), message: error.to_string() });
+        if let Err(error) = &result {
+            self.emit(&Event::Error {
+                operation: operation.into(),
+                kind: error.kind().as_str().into(),
+                message: error.to_string(),
+            });
         }
         result
     }

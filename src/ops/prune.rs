@@ -19,7 +19,7 @@ use crate::{
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// What to keep; where nothing is said, the settings in `[archive]` decide.
+/// What to keep; if no limit is given, the settings in `[archive]` decide.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Drop what was set aside longer ago than this, in seconds.
@@ -30,6 +30,8 @@ pub struct Options {
     pub max_size: Option<u64>,
     /// Only say what would happen.
     pub dry_run: bool,
+    /// The moment that ages count from, in Unix seconds; none: the clock's.
+    pub now: Option<i64>,
 }
 
 /// Why a shadow is dropped.
@@ -73,7 +75,7 @@ pub struct Pruned {
     pub dry_run: bool,
 }
 
-/// Drops what the options, or else the settings, no longer keep, oldest first.
+/// Drops what the options, or without any the settings, no longer keep, oldest first.
 ///
 /// Live shadows are not looked at; a shadow that holds a verified checkpoint stays until a newer one is verified.
 ///
@@ -117,13 +119,17 @@ struct Limits {
 
 impl Limits {
     fn new(context: &Context, options: &Options) -> Self {
+        let &Options { older_than, keep, max_size, .. } = options;
+        if older_than.is_some() || keep.is_some() || max_size.is_some() {
+            return Self { older_than, keep, max_size };
+        }
         let archive = &context.settings.archive;
         let days = |days: u64| i64::try_from(days).unwrap_or(i64::MAX).saturating_mul(DAY);
         let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         Self {
-            older_than: options.older_than.or(archive.keep_days.map(days)),
-            keep: options.keep.or(archive.keep_count.map(count)),
-            max_size: options.max_size.or(archive.max_size),
+            older_than: archive.keep_days.map(days),
+            keep: archive.keep_count.map(count),
+            max_size: archive.max_size,
         }
     }
 }
@@ -141,7 +147,9 @@ impl Plan {
         let protected = protected(repo, &tips)?;
         let mut plan = Self { kept: tips, dropped: Vec::new() };
         if let Some(age) = limits.older_than {
-            let oldest = repo.now().seconds.saturating_sub(age);
+            // Not git's GIT_COMMITTER_DATE: the age is that of the archive, not of what is in it.
+            let now = options.now.unwrap_or_else(|| jiff::Timestamp::now().as_second());
+            let oldest = now.saturating_sub(age);
             let is_old = |tip: &Tip| refname::archived_at(&tip.name).is_some_and(|seconds| seconds < oldest);
             plan.drop_where(Why::Age, |tip| is_old(tip) && !protected.contains(&tip.id));
         }

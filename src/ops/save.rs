@@ -153,13 +153,7 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
         let lock = lock(context)?;
         save_under_lock(context, options, &Demands::default(), &lock)
     });
-    match taken {
-        Ok(taken) => Ok(taken.saved),
-        Err(error) => {
-            context.emit(&Event::Error { operation: "save".into(), message: error.to_string() });
-            Err(error)
-        }
-    }
+    context.tell_failure("save", taken).map(|taken| taken.saved)
 }
 
 /// Takes the lock of this worktree's checkpoints.

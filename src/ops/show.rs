@@ -1,12 +1,11 @@
 //! Shows one checkpoint with all that is known of it.
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 use super::{Context, history, lookup, timeline};
 use crate::{
-    error::{Error, Result},
-    git::Repo,
+    error::Result,
     model::{
         change::Change,
         checkpoint::Checkpoint,
@@ -42,24 +41,11 @@ pub fn show(context: &Context, text: &str) -> Result<Shown> {
     let repo = &context.repo;
     let checkpoint = lookup::checkpoint(context, lookup::resolve(context, text)?)?;
     let changes = repo.detect_renames(history::changes(repo, &checkpoint)?)?;
-    let (manifest, has_staged_tree) = read_side(repo, &checkpoint)?;
+    let side = checkpoint.side_id.map(|id| repo.read_side(id)).transpose()?.unwrap_or_default();
     let (tags, verified) = history::Marks::read(repo)?.of(checkpoint.id);
     let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
+    let (manifest, has_staged_tree) = (side.manifest, side.index_tree_id.is_some());
     Ok(Shown { checkpoint, changes, manifest, has_staged_tree, tags, verified, archived })
-}
-
-fn read_side(repo: &Repo, checkpoint: &Checkpoint) -> Result<(Manifest, bool)> {
-    let Some(side_id) = checkpoint.side_id else { return Ok((Manifest::default(), false)) };
-    let tree_id = repo.tree_of_commit(side_id)?;
-    let has_staged_tree = repo.find_entry(tree_id, BStr::new("index"))?.is_some();
-    let Some(leaf) = repo.find_leaf(tree_id, BStr::new("manifest.toml"))? else {
-        return Ok((Manifest::default(), has_staged_tree));
-    };
-    let text = String::from_utf8_lossy(&repo.read_blob(leaf.id)?).into_owned();
-    let manifest = Manifest::from_toml(&text).map_err(|cause| {
-        Error::corrupt(format!("the manifest of the checkpoint '{}' is malformed", checkpoint.id)).with_cause(cause)
-    })?;
-    Ok((manifest, has_staged_tree))
 }
 
 impl Serialize for Shown {

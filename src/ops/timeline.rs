@@ -6,7 +6,7 @@ use bstr::BStr;
 use gix::ObjectId;
 
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{Repo, chain::Chain},
     model::{
         checkpoint::Checkpoint,
@@ -58,6 +58,8 @@ pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<
 /// The checkpoints of several chains: newest first by time, and never before those that follow them in their chain.
 pub(crate) struct Timeline<'r> {
     heads: BinaryHeap<Head<'r>>,
+    /// Why a chain ended early; told after the checkpoint before the gap.
+    failure: Option<Error>,
 }
 
 struct Head<'r> {
@@ -78,7 +80,7 @@ impl<'r> Timeline<'r> {
                 heads.push(Head { checkpoint, archived: tip.archived, order, chain });
             }
         }
-        Ok(Self { heads })
+        Ok(Self { heads, failure: None })
     }
 }
 
@@ -87,17 +89,21 @@ impl Iterator for Timeline<'_> {
     type Item = Result<(Checkpoint, bool)>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.failure.take() {
+            return Some(Err(error));
+        }
         let mut head = self.heads.pop()?;
         let archived = head.archived;
         match head.chain.next() {
             Some(Ok(next)) => {
                 let checkpoint = std::mem::replace(&mut head.checkpoint, next);
                 self.heads.push(head);
-                Some(Ok((checkpoint, archived)))
+                return Some(Ok((checkpoint, archived)));
             }
-            Some(Err(error)) => Some(Err(error)),
-            None => Some(Ok((head.checkpoint, archived))),
+            Some(Err(error)) => self.failure = Some(error),
+            None => {}
         }
+        Some(Ok((head.checkpoint, archived)))
     }
 }
 

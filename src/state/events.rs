@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::lock::Lock;
 use crate::{
     error::{Context as _, Kind, Result},
     model::event::Event,
@@ -42,14 +43,24 @@ pub fn append(common_dir: &Path, worktree: &str, event: &Event) -> Result<()> {
     text.push('\n');
     let mut file = File::options().append(true).create(true).open(&path).context(Kind::Internal, what)?;
     if file.metadata().context(Kind::Internal, what)?.len() > ROTATE_AT {
-        // Two processes may both rotate; the second moves a young log, which loses no line of the last megabytes.
-        std::fs::rename(&path, rotated_path(common_dir)).context(Kind::Internal, what)?;
+        rotate(common_dir).context(Kind::Internal, what)?;
         file = File::options().append(true).create(true).open(&path).context(Kind::Internal, what)?;
     }
     file.write_all(text.as_bytes()).context(Kind::Internal, what)
 }
 
-/// Returns the message of the last failed operation of `worktree`, if no checkpoint or restore followed it.
+/// Moves the log away, unless another process does or has done so: a young log must not replace the long one.
+fn rotate(common_dir: &Path) -> std::io::Result<()> {
+    let path = path(common_dir);
+    let lock = Lock::try_acquire(&super::directory(common_dir).join("events.lock")).map_err(std::io::Error::other)?;
+    if lock.is_some() && std::fs::metadata(&path).is_ok_and(|metadata| metadata.len() > ROTATE_AT) {
+        std::fs::rename(&path, rotated_path(common_dir))?;
+    }
+    Ok(())
+}
+
+/// Returns the message of the last failed operation of `worktree`, if no checkpoint or restore followed it. A request that
+/// could not be met, or was refused, is no failure.
 ///
 /// Only the end of the log is looked at: an error further back than that is no news.
 pub fn last_error(common_dir: &Path, worktree: &str) -> Option<String> {
@@ -63,6 +74,7 @@ pub fn last_error(common_dir: &Path, worktree: &str) -> Option<String> {
     let events = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
     let last =
         events.filter(|event| event["worktree"] == worktree).find_map(|event| match event["event"].as_str()? {
+            "error" if matches!(event["kind"].as_str(), Some("user" | "refused")) => None,
             "error" => Some(event["message"].as_str().map(ToOwned::to_owned)),
             "checkpoint" | "restore" => Some(None),
             _ => None,
@@ -156,6 +168,40 @@ mod tests {
             })
             .expect("the log can be read");
         lines
+    }
+
+    #[test]
+    fn requests_that_cannot_be_met_are_no_trouble() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let tell = |kind: &str| {
+            let event = Event::Error { operation: "save".into(), kind: kind.into(), message: kind.into() };
+            append(dir.path(), "main", &event).expect("the log can be written");
+        };
+        tell("user");
+        assert_eq!(last_error(dir.path(), "main"), None);
+        tell("internal");
+        tell("user");
+        tell("refused");
+        assert_eq!(last_error(dir.path(), "main").as_deref(), Some("internal"));
+    }
+
+    #[test]
+    fn many_writers_rotate_once() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        super::super::ensure_directory(dir.path()).expect("directories can be made");
+        let line = format!("{}\n", "x".repeat(1023));
+        let lines = usize::try_from(ROTATE_AT / 1024).expect("few") + 1;
+        std::fs::write(path(dir.path()), line.repeat(lines)).expect("files can be written");
+        let event = Event::Prune { dropped: 1 };
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| append(dir.path(), "main", &event).expect("the log can be written"));
+            }
+        });
+        let rotated = std::fs::read_to_string(rotated_path(dir.path())).expect("it was rotated");
+        let current = std::fs::read_to_string(path(dir.path())).expect("it is begun anew");
+        assert!(rotated.starts_with('x'), "the long log was replaced");
+        assert_eq!(rotated.lines().count() + current.lines().count(), lines + 8);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ use crate::{
     error::{Error, Kind, Result},
     model::{
         change::{Leaf, Mode},
-        path_text,
+        path_text::StoredPath,
         plan::{Content, Step},
     },
 };
@@ -56,13 +56,6 @@ struct StoredContent {
     id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     raw: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredPath {
-    path: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    path_raw: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -144,10 +137,6 @@ impl Journal {
     }
 }
 
-fn store_path(path: &BString) -> StoredPath {
-    StoredPath { path: path_text::escape(path.as_bstr()), path_raw: path_text::raw(path.as_bstr()) }
-}
-
 fn store(content: &Content) -> StoredContent {
     StoredContent {
         mode: format!("{:o}", content.leaf.mode.bits()),
@@ -159,7 +148,7 @@ fn store(content: &Content) -> StoredContent {
 impl From<&Journal> for Stored {
     fn from(journal: &Journal) -> Self {
         let step = |step: &Step| StoredStep {
-            path: store_path(&step.path),
+            path: (&step.path).into(),
             before: step.before.as_ref().map(store),
             after: step.after.as_ref().map(store),
         };
@@ -170,20 +159,15 @@ impl From<&Journal> for Stored {
             pre_restore: journal.pre_restore.to_string(),
             nonce: journal.nonce.clone(),
             staged: journal.staged,
-            pathspecs: journal.pathspecs.iter().map(store_path).collect(),
+            pathspecs: journal.pathspecs.iter().map(Into::into).collect(),
             entries: journal.steps.iter().map(step).collect(),
-            directories: journal.directories.iter().map(store_path).collect(),
+            directories: journal.directories.iter().map(Into::into).collect(),
         }
     }
 }
 
 fn parse_id(text: &str) -> Result<ObjectId, String> {
     ObjectId::from_hex(text.as_bytes()).map_err(|_| format!("'{text}' is not an object id"))
-}
-
-fn parse_path(path: &StoredPath) -> Result<BString, String> {
-    path_text::unescape(&path.path, path.path_raw.as_deref())
-        .ok_or_else(|| format!("'{}' has a bad path_raw", path.path))
 }
 
 fn parse(content: &StoredContent) -> Result<Content, String> {
@@ -205,7 +189,7 @@ impl TryFrom<Stored> for Journal {
         }
         let step = |step: &StoredStep| {
             Ok(Step {
-                path: parse_path(&step.path)?,
+                path: step.path.decode()?,
                 before: step.before.as_ref().map(parse).transpose()?,
                 after: step.after.as_ref().map(parse).transpose()?,
             })
@@ -216,9 +200,9 @@ impl TryFrom<Stored> for Journal {
             pre_restore: parse_id(&stored.pre_restore)?,
             nonce: stored.nonce,
             staged: stored.staged,
-            pathspecs: stored.pathspecs.iter().map(parse_path).collect::<Result<_, _>>()?,
+            pathspecs: stored.pathspecs.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             steps: stored.entries.iter().map(step).collect::<Result<_, String>>()?,
-            directories: stored.directories.iter().map(parse_path).collect::<Result<_, _>>()?,
+            directories: stored.directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
         })
     }
 }

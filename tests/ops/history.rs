@@ -109,6 +109,24 @@ fn the_callback_ends_the_walk() {
 }
 
 #[test]
+fn a_checkpoint_before_a_gap_is_listed_before_the_error() {
+    let world = world();
+    let all = ListOptions { all: true, ..Default::default() };
+    let ids: Vec<_> = list(&world, &all).iter().map(|entry| entry.checkpoint.id.to_string()).collect();
+    // b1 has a child, and another shadow goes on after it.
+    let lost = &ids[2];
+    std::fs::remove_file(world.repo().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).expect("loose");
+    let context = Context::open(&world.repo()).expect("a repository");
+    let mut seen = Vec::new();
+    let result = history::list(&context, &all, &mut |entry| {
+        seen.push(entry.checkpoint.subject);
+        Ok(true)
+    });
+    assert!(result.is_err());
+    assert_eq!(seen, ["b2"]);
+}
+
+#[test]
 fn the_line_of_json_has_every_field() {
     let world = world();
     let entries = list(&world, &ListOptions { with_paths: true, session: Some("s1".into()), ..Default::default() });

@@ -12,7 +12,7 @@ use git_checkpoint::{
 };
 use gix::ObjectId;
 
-use crate::support::World;
+use crate::support::{START, World};
 
 const DAY: i64 = 86_400;
 
@@ -80,6 +80,10 @@ fn age_count_and_bytes_can_be_given() {
     let (world, tips) = world();
     let all = Options { older_than: Some(i64::MAX), ..Options::default() };
     assert_eq!(prune(&world, &all).dropped, []);
+    let ample = Options { keep: Some(100), ..Options::default() };
+    assert_eq!(prune(&world, &ample).dropped, [], "the settings count only without a limit");
+    let earlier = Options { now: Some(START), older_than: Some(0), ..Options::default() };
+    assert_eq!(prune(&world, &earlier).dropped, [], "nothing was set aside by then");
     let by_count = prune(&world, &Options { keep: Some(3), ..all.clone() });
     assert_eq!(reasons(&by_count), [(tips[0], Why::Count), (tips[1], Why::Count)]);
     let by_size = prune(&world, &Options { max_size: Some(150_000), ..all.clone() });
@@ -91,11 +95,23 @@ fn age_count_and_bytes_can_be_given() {
 }
 
 #[test]
+fn what_a_script_with_an_old_date_sets_aside_is_not_old() {
+    let world = World::new();
+    world.repository();
+    world.write("f", "1\n");
+    for arguments in [&["save"][..], &["verify", "--reset"], &["reset"], &["prune"]] {
+        // As in a rebase, the date of commits is long past.
+        assert!(world.checkpoint(arguments).status.success(), "{arguments:?}");
+    }
+    assert_eq!(archived(&world), 1);
+}
+
+#[test]
 fn a_verified_checkpoint_keeps_its_shadow_until_a_newer_one_is_verified() {
     let (world, tips) = world();
     let first = world.git(&["rev-parse", &format!("{}^", tips[0])]).trim().to_owned();
     world.git(&["update-ref", &verified_ref("main".into()), &first]);
-    let options = Options { keep: Some(0), older_than: Some(0), max_size: Some(0), dry_run: false };
+    let options = Options { keep: Some(0), older_than: Some(0), max_size: Some(0), ..Options::default() };
     let pruned = prune(&world, &options);
     assert_eq!((pruned.dropped.len(), pruned.kept), (4, 1));
     world.git(&["update-ref", &verified_ref("main".into()), &tips[4].to_string()]);

@@ -1,9 +1,13 @@
 //! The verified checkpoint.
 
-use git_checkpoint::ops::{
-    Context, lookup,
-    save::{self, Saved},
-    verify,
+use git_checkpoint::{
+    error::Kind,
+    ops::{
+        Context, lookup,
+        save::{self, Saved},
+        verify,
+    },
+    state::lock::Lock,
 };
 
 use crate::support::World;
@@ -63,6 +67,21 @@ fn only_checkpoints_can_be_verified() {
     let error = verify::verify(&context, Some("base")).expect_err("a commit");
     assert!(error.message().ends_with("is not a checkpoint"), "{error}");
     assert_eq!(shown(&context), None);
+}
+
+#[test]
+fn a_mark_is_not_taken_away_while_a_save_is_at_work() {
+    let world = World::new();
+    world.repository();
+    let mut context = Context::open(&world.repo()).expect("a repository");
+    save(&context, &world, "1");
+    context.settings.lock_timeout = std::time::Duration::ZERO;
+    let lock = Lock::try_acquire(&world.repo().join(".git/checkpoint/lock")).expect("it can be locked");
+    for error in [verify::reset(&context).err(), verify::verify(&context, None).err()] {
+        assert_eq!(error.map(|error| error.kind()), Some(Kind::Race));
+    }
+    drop(lock);
+    verify::reset(&context).expect("the lock is free");
 }
 
 #[test]

@@ -261,6 +261,13 @@ fn git_lists(#[case] text: &str, #[case] expected: &[&str]) {
 #[case::dir("worktree.dir = '/etc'")]
 #[case::jj("jj = 'manage'")]
 #[case::bad_type("transcript.redact = 'no'")]
+#[case::keep_days("archive.keep-days = 1")]
+#[case::keep_count("archive.keep-count = 1")]
+#[case::archive_size("archive.max-size = 1")]
+#[case::exclude("save.exclude = ['*']")]
+#[case::max_file_size("save.max-file-size = 1")]
+#[case::max_untracked_files("save.max-untracked-files = 4999")]
+#[case::min_free_space("save.min-free-space = '1 TiB'")]
 fn the_project_may_not_loosen(#[case] text: &str) {
     let bench = Bench::with(Layer::Project, text);
     assert_eq!(bench.load().settings, Bench::new().load().settings);
@@ -281,6 +288,20 @@ fn the_project_may_tighten_and_trusted_layers_may_loosen_again() {
     bench.put(Layer::Project, "transcript.store = 'full'");
     bench.put(Layer::Local, "");
     assert_eq!(bench.load().settings.transcript.store, Store::Prompts, "the user's choice stands");
+}
+
+#[test]
+fn the_project_may_save_more() {
+    let mut bench = Bench::with(
+        Layer::Project,
+        "[save]\nmax-file-size = '20 MiB'\nmax-untracked-files = 0\nmin-free-space = '100 MiB'",
+    );
+    let save = bench.load().settings.save;
+    assert_eq!((save.max_file_size, save.max_untracked_files, save.min_free_space), (20 << 20, u64::MAX, 100 << 20));
+    bench.put(Layer::User, "[save]\nmax-file-size = 0\nmin-free-space = 0");
+    let save = bench.load().settings.save;
+    assert_eq!((save.max_file_size, save.min_free_space), (u64::MAX, 0), "the user saves more still");
+    assert_eq!(bench.warnings().len(), 2);
 }
 
 #[rstest]

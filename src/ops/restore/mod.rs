@@ -99,14 +99,7 @@ pub struct Restored {
 /// has changed then. If the operating system fails half-way, the journal tells how to go on or back.
 pub fn restore(context: &Context, options: &Options) -> Result<Restored> {
     let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
-    report_failure(context, "restore", done)
-}
-
-fn report_failure(context: &Context, operation: &str, done: Result<Restored>) -> Result<Restored> {
-    if let Err(error) = &done {
-        context.emit(&Event::Error { operation: operation.into(), message: error.message().into() });
-    }
-    done
+    context.tell_failure("restore", done)
 }
 
 fn restore_target(context: &Context, options: &Options) -> Result<Restored> {

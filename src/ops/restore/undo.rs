@@ -7,7 +7,6 @@ use bstr::{BString, ByteSlice as _};
 use super::{
     Restored, Work,
     before::{Before, Request},
-    report_failure,
     scope::Scene,
     snapshot::Snapshot,
     staged::Staging,
@@ -37,7 +36,7 @@ pub struct UndoOptions {
 /// # Errors
 /// If nothing was restored yet, and as [`restore`](super::restore).
 pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    report_failure(context, "undo", undo_last(context, options))
+    context.tell_failure("undo", undo_last(context, options))
 }
 
 fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {

@@ -82,6 +82,7 @@ pub(super) fn take(
     let id = Repo::write_commit(&commit, &mut commits)?;
     commits.write()?;
     state::failpoint::hit("save:after-commit");
+    repo.check_interrupt()?;
     // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
     let is_first = shadow.tip.is_none() && !demands.must_exist && !verify::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verify::wants_verification(context)?;

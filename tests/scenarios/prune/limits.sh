@@ -1,13 +1,24 @@
 repository
+# What was set aside last gets another time.
+aged() {
+	git for-each-ref --sort=-refname --count=1 --format='%(refname) %(objectname)' refs/checkpoints/archive/ |
+		while read -r ref id; do
+			git update-ref "refs/checkpoints/archive/$1-${ref##*-}" "$id"
+			git update-ref -d "$ref"
+		done
+}
 for n in 1 2 3; do
 	printf '%s\n' "$n" >file
 	tick
 	git checkpoint save -q -m "number $n"
 	git checkpoint verify --reset -q
 	git checkpoint reset -q
+	aged "$clock"
 done
 run git checkpoint reset --list
-run git checkpoint prune
+note 'what the settings say counts only without an option'
+run git checkpoint prune --keep 3
+run git -c checkpoint.archive.keep-days=0 checkpoint prune
 run git checkpoint prune --keep 2 --dry-run
 run git checkpoint prune --keep 2
 run git checkpoint prune --older-than 30s --json --dry-run

@@ -9,7 +9,7 @@ run git checkpoint reset --dry-run
 run git checkpoint reset
 run git checkpoint list
 run git checkpoint list --archived
-run git checkpoint reset --list
+sh_run 'git checkpoint reset --list | sed "s/  [^ ]*T[^ ]*  /  TIME  /"'
 run git checkpoint status
 note 'a checkpoint in the archive restores like any other'
 id=$(git checkpoint list --archived --json --grep first | sed 's/.*"id":"\([0-9a-f]*\)".*/\1/')

@@ -1,0 +1,89 @@
+//! A signal ends long work in order: exit code 130, and nothing that the next command does not mend or name.
+
+use std::{
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+    thread::sleep,
+    time::{Duration, Instant},
+};
+
+use crate::support::World;
+
+const FILES: usize = 40;
+
+/// A world whose files pass a slow filter in the direction `way` once the file `slow` of the world exists.
+fn world(way: &str) -> World {
+    let world = World::new();
+    world.repository();
+    let root = world.root();
+    let root = root.to_str().expect("temporary paths are plain");
+    let filter = format!("if test -e {root}/slow; then echo >{root}/started; sleep 0.3; fi; cat");
+    world.git(&["config", &format!("filter.slow.{way}"), &filter]);
+    world.write(".gitattributes", "*.slow filter=slow\n");
+    write(&world, "one\n");
+    world
+}
+
+fn write(world: &World, text: &str) {
+    for n in 0..FILES {
+        world.write(&format!("{n}.slow"), text);
+    }
+}
+
+/// Starts a command, and sends it SIGINT as soon as the filter has begun.
+fn interrupted(world: &World, arguments: &[&str]) -> Output {
+    std::fs::write(world.root().join("slow"), "").expect("files can be written");
+    let child = world
+        .command(env!("CARGO_BIN_EXE_git-checkpoint"))
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    wait_for(&world.root().join("started"));
+    signal(&child);
+    let output = child.wait_with_output().expect("it ends");
+    std::fs::remove_file(world.root().join("slow")).expect("it is there");
+    output
+}
+
+fn wait_for(path: &Path) {
+    let start = Instant::now();
+    while !path.exists() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the filter never ran");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn signal(child: &Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+#[test]
+fn a_save_ends_without_a_trace() {
+    let world = world("clean");
+    let output = interrupted(&world, &["save"]);
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(world.git(&["for-each-ref", "refs/checkpoints/"]), "");
+    assert_eq!(world.git(&["fsck", "--strict", "--no-dangling"]), "");
+    assert!(world.checkpoint(&["save"]).status.success(), "nothing stays locked");
+}
+
+#[test]
+fn a_restore_stops_and_says_how_to_go_on_or_back() {
+    let world = world("smudge");
+    assert!(world.checkpoint(&["save"]).status.success());
+    write(&world, "two\n");
+    let output = interrupted(&world, &["restore", "@"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("restore --continue") && said.contains("undo"), "{said}");
+    let status = world.checkpoint(&["status", "--json"]);
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("JSON");
+    assert!(status["interrupted_restore"].is_string(), "{status}");
+    assert_eq!(status["last_error"], serde_json::Value::Null, "who interrupts knows");
+    assert!(world.checkpoint(&["undo"]).status.success());
+    let text = |n: usize| std::fs::read_to_string(world.repo().join(format!("{n}.slow"))).expect("it is there");
+    assert!((0..FILES).all(|n| text(n) == "two\n"));
+}
