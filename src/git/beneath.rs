@@ -4,27 +4,67 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use bstr::{BStr, ByteSlice as _};
 use rustix::{
-    fs::{Mode, OFlags, ResolveFlags},
+    fs::{Mode, OFlags},
     io::Errno,
 };
+
+/// What an error says of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// There is nothing.
+    Gone,
+    /// There may be something, but it is not for us to see.
+    Unreadable,
+    /// It is not about this path.
+    Other,
+}
+
+impl Trouble {
+    /// Returns what `errno` says of the path it is about.
+    pub(crate) fn of(errno: Errno) -> Self {
+        match errno {
+            // A symbolic link where a directory was: what is behind it is not of this worktree.
+            Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Self::Gone,
+            Errno::ACCESS | Errno::PERM | Errno::IO => Self::Unreadable,
+            _ => Self::Other,
+        }
+    }
+}
 
 /// Opens `path` below the directory `root` with `flags`; no component of it may be a symbolic link.
 ///
 /// # Errors
-/// `ELOOP` if one is, `ENOENT` and others as open(2).
+/// `ELOOP` or `ENOTDIR` if one is, `ENOENT` and others as open(2).
 pub(crate) fn open(root: impl AsFd, path: &BStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(root.as_fd(), path.as_bytes(), flags, Mode::empty(), resolve) {
-        // Kernels before 5.6 and some sandboxes lack it: one component at a time does the same.
+    match open_at_once(&root, path, flags) {
+        // Kernels before 5.6, some sandboxes and other systems lack it: one component at a time does the same.
         Err(Errno::NOSYS | Errno::PERM) => open_stepwise(root, path, flags),
         other => other,
     }
 }
 
+#[cfg(target_os = "linux")]
+fn open_at_once(root: impl AsFd, path: &BStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(root, path.as_bytes(), flags, Mode::empty(), resolve)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_at_once(_: impl AsFd, _: &BStr, _: OFlags) -> rustix::io::Result<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
+/// What a directory on the way is opened for: to go through it, which needs no permission to read it.
+#[cfg(target_os = "linux")]
+const PASS: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+const PASS: OFlags = OFlags::RDONLY;
+
 fn open_stepwise(root: impl AsFd, path: &BStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let (parents, name) = path.rsplit_once_str("/").unwrap_or((b"", path));
-    let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = PASS | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut current: Option<OwnedFd> = None;
     for component in parents.split_str("/").filter(|component| !component.is_empty()) {
         if component == b".." {
@@ -34,4 +74,35 @@ fn open_stepwise(root: impl AsFd, path: &BStr, flags: OFlags) -> rustix::io::Res
         current = Some(rustix::fs::openat(fd, component, directory, Mode::empty())?);
     }
     rustix::fs::openat(current.as_ref().map_or(root.as_fd(), AsFd::as_fd), name, flags, Mode::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_open_the_same_and_follow_no_link() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir_all(dir.path().join("a/b")).expect("made");
+        std::fs::write(dir.path().join("a/b/f"), "x").expect("written");
+        std::os::unix::fs::symlink("a", dir.path().join("link")).expect("linked");
+        std::os::unix::fs::symlink("f", dir.path().join("a/b/link")).expect("linked");
+        let root = std::fs::File::open(dir.path()).expect("a directory");
+        for (path, is_open) in [("a/b/f", true), ("link/b/f", false), ("a/b/link", false), ("a/none", false)] {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            assert_eq!(open(&root, path.into(), flags).is_ok(), is_open, "{path}");
+            assert_eq!(open_stepwise(&root, path.into(), flags).is_ok(), is_open, "{path}, stepwise");
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::nothing_there(Errno::NOENT, Trouble::Gone)]
+    #[case::below_a_file(Errno::NOTDIR, Trouble::Gone)]
+    #[case::denied(Errno::ACCESS, Trouble::Unreadable)]
+    #[case::broken_disk(Errno::IO, Trouble::Unreadable)]
+    #[case::too_many_open_files(Errno::MFILE, Trouble::Other)]
+    #[case::no_memory(Errno::NOMEM, Trouble::Other)]
+    fn errors_tell_gone_from_unreadable(#[case] errno: Errno, #[case] expected: Trouble) {
+        assert_eq!(Trouble::of(errno), expected);
+    }
 }

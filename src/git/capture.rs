@@ -10,7 +10,10 @@ use std::{
 
 use bstr::{BStr, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
-use rustix::{fs::OFlags, io::Errno};
+use rustix::{
+    fs::{OFlags, RawMode},
+    io::Errno,
+};
 
 use super::{
     Repo, beneath,
@@ -21,7 +24,7 @@ use super::{
     untracked::open_root,
 };
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Error, Result},
     model::change::Mode,
 };
 
@@ -183,7 +186,7 @@ impl<'r> Reader<'r> {
     }
 
     /// Returns bytes, stat and mode bits of a file, and whether it stood still meanwhile.
-    fn read_file(&self, path: &BStr) -> rustix::io::Result<(Vec<u8>, Stat, u32, bool)> {
+    fn read_file(&self, path: &BStr) -> rustix::io::Result<(Vec<u8>, Stat, RawMode, bool)> {
         // Without NONBLOCK, a FIFO that takes the file's place would be waited for.
         let fd = beneath::open(&self.root, path, OFlags::RDONLY | OFlags::NONBLOCK)?;
         let before = rustix::fs::fstat(&fd)?;
@@ -249,24 +252,5 @@ impl Repo {
             honours_environment: self.honours_environment,
             interrupt: self.interrupt.clone(),
         }
-    }
-
-    /// Returns the mode to store for a file that is `mode` on disk and was `before`, as the file system's limits want.
-    pub(crate) fn stored_mode(&self, mode: Mode, before: Option<Mode>) -> Mode {
-        let is_file = |mode| matches!(mode, Mode::File | Mode::Executable);
-        match before {
-            Some(Mode::Link) if is_file(mode) && self.config_bool("core.symlinks") == Some(false) => Mode::Link,
-            _ if mode == before.unwrap_or(Mode::File) || !is_file(mode) => mode,
-            before if self.config_bool("core.fileMode") == Some(false) => {
-                before.filter(|before| is_file(*before)).unwrap_or(Mode::File)
-            }
-            _ => mode,
-        }
-    }
-
-    /// Returns what HEAD of the repository in `path` of this worktree points to; none if it is unborn or broken.
-    pub(crate) fn nested_head(&self, path: &BStr) -> Result<Option<ObjectId>> {
-        let path = self.worktree_root().join(gix::path::from_bstr(path).context(Kind::Internal, || "a path".into())?);
-        Ok(Self::open_nested(path).and_then(|nested| nested.head().ok()?.id))
     }
 }

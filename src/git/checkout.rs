@@ -8,7 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, Stat},
+    fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat},
     io::Errno,
 };
 
@@ -322,7 +322,7 @@ fn write_all(fd: OwnedFd, bytes: &[u8], mode: Option<Mode>) -> rustix::io::Resul
 }
 
 /// Returns the permissions of `mode` with the executable bits as git sets them: for all who may read.
-fn with_executable(mode: u32, is_executable: bool) -> Mode {
+fn with_executable(mode: RawMode, is_executable: bool) -> Mode {
     let permissions = mode & 0o7777;
     Mode::from_raw_mode(match (is_executable, permissions & 0o100 != 0) {
         (true, false) => permissions | 0o100 | ((permissions & 0o444) >> 2),

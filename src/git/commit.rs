@@ -44,8 +44,15 @@ impl Identity {
 
     /// Returns the identity of an agent in a session.
     pub(crate) fn of_agent(agent: &str, session: Option<&str>) -> Self {
-        let email = format!("{}@agent.invalid", session.unwrap_or("session"));
-        Self { name: plain(agent.as_bytes()), email: plain(email.as_bytes()) }
+        let email = format!(
+            "{}@agent.invalid",
+            session.map(|id| plain(id.as_bytes())).filter(|id| !id.is_empty()).unwrap_or("session".into())
+        );
+        let mut name = plain(agent.as_bytes());
+        if name.is_empty() {
+            name = "agent".into();
+        }
+        Self { name, email: email.into() }
     }
 }
 
@@ -114,5 +121,25 @@ impl Repo {
             message: "no commit yet\n\nThe base of checkpoints that were taken before the first commit.\n",
         };
         Self::write_commit(&commit, objects)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::plain("claude-code", Some("7f3a"), "claude-code <7f3a@agent.invalid>")]
+    #[case::no_session("claude-code", None, "claude-code <session@agent.invalid>")]
+    #[case::empty("", Some(""), "agent <session@agent.invalid>")]
+    #[case::brackets("<>", Some("< >"), "agent <session@agent.invalid>")]
+    #[case::forged("a <b@c> 1 +0000\ncommitter x", Some("s>"), "a b@c 1 +0000committer x <s@agent.invalid>")]
+    fn identities_of_agents_are_well_formed(
+        #[case] agent: &str,
+        #[case] session: Option<&str>,
+        #[case] expected: &str,
+    ) {
+        let Identity { name, email } = Identity::of_agent(agent, session);
+        assert_eq!(format!("{name} <{email}>"), expected);
     }
 }

@@ -32,6 +32,15 @@ pub(super) fn refuse_unknown_extensions(repo: &gix::Repository) -> Result<()> {
                 return Err(Error::user(format!("unknown repository extension found: '{name}'"))
                     .with_hint("a newer git-checkpoint may know it"));
             }
+            let known: &[&str] = match name.as_str() {
+                "objectformat" => &["sha1", "sha256"],
+                "refstorage" => &["files", "reftable"],
+                _ => continue,
+            };
+            for value in section.values(&name).iter().filter(|value| known.iter().all(|known| *value != known)) {
+                return Err(Error::user(format!("invalid value for 'extensions.{name}': '{value}'"))
+                    .with_hint("a newer git-checkpoint may know it"));
+            }
         }
     }
     Ok(())

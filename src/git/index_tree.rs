@@ -15,7 +15,12 @@ use gix::{
 };
 
 use super::new_objects::NewObjects;
-use crate::error::{Context as _, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::change::Mode,
+};
+
+const DIRECTORY: u32 = 0o40_000;
 
 /// Returns the tree of `index` without its unmerged and intent-to-add entries, adding missing trees to `objects`.
 ///
@@ -52,14 +57,14 @@ fn build(
             let child =
                 cached.and_then(|cached| cached.children.iter().find(|child| child.name.as_slice() == name.as_bytes()));
             if let Some(id) = build(index, at..at + length, prefix + slash + 1, child, objects)? {
-                entries.push(tree_entry(0o40_000, name, id));
+                entries.push(tree_entry(DIRECTORY, name, id)?);
             }
             at += length;
             continue;
         }
         let is_in_tree = entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD);
         if is_in_tree && !entry.flags.contains(Flags::REMOVE) {
-            entries.push(tree_entry(entry.mode.bits(), rest.trim_end_with(|c| c == '/').as_bstr(), entry.id));
+            entries.push(tree_entry(entry.mode.bits(), rest.trim_end_with(|c| c == '/').as_bstr(), entry.id)?);
         }
         at += 1;
     }
@@ -70,8 +75,11 @@ fn build(
     write_tree(&Tree { entries }, objects).map(Some)
 }
 
-fn tree_entry(mode: u32, name: &BStr, oid: ObjectId) -> Entry {
-    Entry { mode: EntryMode::try_from(mode).expect("an index holds modes of trees"), filename: name.to_owned(), oid }
+fn tree_entry(mode: u32, name: &BStr, oid: ObjectId) -> Result<Entry> {
+    let damaged = || Error::corrupt(format!("the index holds '{name}' with the mode {mode:o}, which no tree can have"));
+    let known = (mode == DIRECTORY || Mode::from_bits(mode).is_some()).then_some(mode);
+    let mode = known.and_then(|mode| EntryMode::try_from(mode).ok()).ok_or_else(damaged)?;
+    Ok(Entry { mode, filename: name.to_owned(), oid })
 }
 
 /// Adds `tree` to `objects` and returns its id.

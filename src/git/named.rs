@@ -1,7 +1,7 @@
 //! Captures just the paths that are named: the cost does not depend on the size of the worktree.
 //!
-//! Everything else stays as the last checkpoint has it; neither the stat cache nor the user's index is read, unless an
-//! ignore rule asks whether git tracks a path all the same.
+//! Everything else stays as the last checkpoint has it. The stat cache is not read, and the user's index only for what is
+//! below a directory, or if an ignore rule or a limit asks whether git tracks a path all the same.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -11,19 +11,22 @@ use rustix::fs::{AtFlags, FileType};
 
 use super::{
     Repo,
+    beneath::Trouble,
     capture::{Captured, capture},
     ignore::Excludes,
+    modes::mode_of,
     new_objects::{NewObjects, Target},
-    scan::{Candidate, mode_of},
+    scan::Candidate,
     snapshot::Edit,
     stat_cache::Stat,
     untracked::{Limits, collect_named, open_root},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     model::{
         change::Mode,
         manifest::{Reason, Skipped},
+        path_text,
     },
 };
 
@@ -38,26 +41,37 @@ pub(crate) struct Named {
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// Returns what `paths` are now, beside the tree `base`; new blobs are added to `objects`.
+/// What is known of the worktree so far.
+#[derive(Debug)]
+pub(crate) struct Before<'b> {
+    /// The tree of the last checkpoint, or of HEAD.
+    pub(crate) tree_id: ObjectId,
+    /// The tree of HEAD.
+    pub(crate) head_tree_id: ObjectId,
+    /// What the last checkpoint has left out.
+    pub(crate) skipped: &'b [Skipped],
+}
+
+/// Refuses `paths` that are nowhere, as `git add` does: a misspelt path must not look saved.
+pub(crate) fn refuse_unknown(repo: &Repo, before: &Before<'_>, paths: &[BString], limits: &Limits) -> Result<()> {
+    let mut finder = Finder::new(repo, before.tree_id, limits)?;
+    paths.iter().try_for_each(|path| finder.refuse_unknown(path.as_bstr(), before))
+}
+
+/// Returns what `paths` are now, beside the tree `before`; new blobs are added to `objects`.
 pub(crate) fn named_paths(
     repo: &Repo,
-    base: ObjectId,
+    before: &Before<'_>,
     paths: &[BString],
     limits: &Limits,
     objects: &mut NewObjects<'_>,
 ) -> Result<Named> {
-    let mut finder = Finder {
-        repo,
-        base,
-        limits,
-        root: open_root(repo.worktree_root())?,
-        excludes: Excludes::for_worktree(repo, &limits.exclude)?,
-        index: OnceCell::new(),
-        candidates: Vec::new(),
-        named: Named::default(),
-    };
+    let base = before.tree_id;
+    let modes = repo.modes();
+    let mut finder = Finder::new(repo, base, limits)?;
     for path in paths.iter().collect::<BTreeSet<_>>() {
-        finder.add(path.as_bstr())?;
+        finder.refuse_unknown(path.as_bstr(), before)?;
+        finder.add(path.as_bstr(), false)?;
     }
     let Finder { mut candidates, mut named, .. } = finder;
     candidates.sort_by(|a, b| a.path.cmp(&b.path));
@@ -70,7 +84,7 @@ pub(crate) fn named_paths(
         match captured {
             Captured::Content(content) => {
                 let before = repo.find_leaf(base, path.as_bstr())?;
-                let mode = repo.stored_mode(content.mode, before.map(|leaf| leaf.mode));
+                let mode = modes.stored(content.mode, before.map(|leaf| leaf.mode));
                 named.raw_edits.push((path.clone(), content.raw_id.map(|id| (id, Mode::File))));
                 named.edits.push((path, Some((content.id, mode))));
             }
@@ -97,20 +111,59 @@ struct Finder<'r, 'l> {
     named: Named,
 }
 
-impl Finder<'_, '_> {
-    fn add(&mut self, path: &BStr) -> Result<()> {
+impl<'r, 'l> Finder<'r, 'l> {
+    fn new(repo: &'r Repo, base: ObjectId, limits: &'l Limits) -> Result<Self> {
+        Ok(Self {
+            repo,
+            base,
+            limits,
+            root: open_root(repo.worktree_root())?,
+            excludes: Excludes::for_worktree(repo, &limits.exclude)?,
+            index: OnceCell::new(),
+            candidates: Vec::new(),
+            named: Named::default(),
+        })
+    }
+
+    fn refuse_unknown(&mut self, path: &BStr, before: &Before<'_>) -> Result<()> {
+        let is_left_out = |skipped: &Skipped| {
+            path.strip_prefix(skipped.path.as_slice()).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        let is_known = path.is_empty()
+            || !matches!(self.stat(path).map_err(Trouble::of), Err(Trouble::Gone))
+            || self.repo.find_entry(before.tree_id, path)?.is_some()
+            || self.repo.find_entry(before.head_tree_id, path)?.is_some()
+            || before.skipped.iter().any(is_left_out)
+            || self.user_index().is_some_and(|index| index.entry_by_path(path).is_some())
+            || !self.tracked_below(path).is_empty()
+            // What is ignored or another repository's is not looked at, be it there or not.
+            || self.is_inside_nested(path)?
+            || self.excludes.is_ignored(path, false)?;
+        if is_known {
+            return Ok(());
+        }
+        Err(Error::user(format!("pathspec '{}' did not match any files", path_text::printable(path))))
+    }
+
+    fn add(&mut self, path: &BStr, is_known: bool) -> Result<()> {
         if self.is_inside_nested(path)? {
             return Ok(());
         }
         let before = self.repo.find_entry(self.base, path)?;
-        let Ok(stat) = self.stat(path) else {
-            return self.remove(path, before);
+        let stat = match self.stat(path) {
+            Ok(stat) => stat,
+            Err(errno) if Trouble::of(errno) == Trouble::Gone => return self.remove(path, before),
+            // Unreadable is not deleted.
+            Err(_) => {
+                self.named.skipped.push(Skipped { path: path.to_owned(), reason: Reason::Unreadable, size: 0 });
+                return Ok(());
+            }
         };
         let kind = FileType::from_raw_mode(stat.st_mode);
-        let is_known = before.is_some() || self.is_tracked(path, kind)?;
         if kind == FileType::Directory {
             return self.add_directory(path, before);
         }
+        let is_known = is_known || before.is_some() || self.is_tracked(path, &stat)?;
         if let Some((mode, _)) = before
             && mode == DIRECTORY
         {
@@ -121,7 +174,7 @@ impl Finder<'_, '_> {
             return self.remove(path, before);
         };
         if !is_known {
-            let found = collect_named(self.repo, path, kind, self.limits)?;
+            let found = collect_named(self.repo, path, kind, &BTreeSet::new(), self.limits)?;
             self.named.skipped.extend(found.skipped);
             self.candidates.extend(found.candidates);
             return Ok(());
@@ -142,10 +195,12 @@ impl Finder<'_, '_> {
             Some((mode, _)) if mode != DIRECTORY => self.named.edits.push((path.to_owned(), None)),
             _ => {}
         }
-        for leaf in self.repo.leaves_below(self.base, path)? {
-            self.add(leaf.as_bstr())?;
+        let mut known: BTreeSet<_> = self.repo.leaves_below(self.base, path)?.into_iter().collect();
+        known.extend(self.tracked_below(path));
+        for leaf in &known {
+            self.add(leaf.as_bstr(), true)?;
         }
-        let found = collect_named(self.repo, path, FileType::Directory, self.limits)?;
+        let found = collect_named(self.repo, path, FileType::Directory, &known, self.limits)?;
         self.named.skipped.extend(found.skipped);
         self.candidates.extend(found.candidates);
         for nested in found.nested {
@@ -199,12 +254,22 @@ impl Finder<'_, '_> {
         self.index.get_or_init(|| self.repo.user_index().ok().flatten()).as_ref()
     }
 
-    /// Asked of the user's index only if it matters: if the rules ignore the path.
-    fn is_tracked(&mut self, path: &BStr, kind: FileType) -> Result<bool> {
-        if kind == FileType::Directory || !self.excludes.is_ignored(path, false)? {
+    /// Asked of the user's index only if it matters: if the rules ignore the path or a limit refuses it.
+    fn is_tracked(&mut self, path: &BStr, stat: &rustix::fs::Stat) -> Result<bool> {
+        let is_refused = self.limits.refusal(stat).is_some() || self.limits.max_untracked_files == 0;
+        if !is_refused && !self.excludes.is_ignored(path, false)? {
             return Ok(false);
         }
         Ok(self.user_index().is_some_and(|index| index.entry_by_path(path).is_some()))
+    }
+
+    /// Returns the paths that the user's index has below `directory`.
+    fn tracked_below(&self, directory: &BStr) -> Vec<BString> {
+        let Some(index) = self.user_index() else { return Vec::new() };
+        let prefix = bstr::join("/", [directory.as_bytes(), b""]);
+        let entries = index.prefixed_entries(prefix.as_bstr()).unwrap_or_default().iter();
+        let files = entries.filter(|entry| entry.mode != gix::index::entry::Mode::DIR);
+        files.map(|entry| entry.path(index).to_owned()).collect()
     }
 
     fn is_left_out_by_sparse_checkout(&self, path: &BStr) -> bool {
@@ -213,6 +278,24 @@ impl Finder<'_, '_> {
                 .user_index()
                 .and_then(|index| index.entry_by_path(path))
                 .is_some_and(|entry| entry.flags.contains(Flags::SKIP_WORKTREE))
+    }
+}
+
+impl Repo {
+    /// Returns true if what an earlier checkpoint has left out is still there and not in the tree `tree_id` by now.
+    pub(crate) fn is_still_left_out(&self, skipped: &Skipped, tree_id: ObjectId) -> Result<bool> {
+        let path = gix::path::from_bstr(skipped.path.as_bstr()).unwrap_or_default();
+        let stat = match rustix::fs::lstat(&self.worktree_root().join(path)) {
+            Ok(stat) => stat,
+            Err(errno) => return Ok(Trouble::of(errno) != Trouble::Gone),
+        };
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        Ok(match skipped.reason {
+            Reason::TooLarge | Reason::LowDiskSpace => self.find_leaf(tree_id, skipped.path.as_bstr())?.is_none(),
+            Reason::TooManyFiles => kind == FileType::Directory,
+            Reason::SpecialFile => kind != FileType::Directory && mode_of(kind, stat.st_mode).is_none(),
+            Reason::Unreadable | Reason::InvalidName | Reason::SkipWorktree => true,
+        })
     }
 }
 

@@ -80,6 +80,10 @@ impl Repo {
 
     /// Returns mode bits and id of what the tree `tree_id` holds at `path`, a directory included.
     pub(crate) fn find_entry(&self, tree_id: ObjectId, path: &BStr) -> Result<Option<(u32, ObjectId)>> {
+        if tree_id.is_empty_tree() {
+            // Known without being stored.
+            return Ok(None);
+        }
         let mut buffer = Vec::new();
         let mut current = tree_id;
         let mut components = path.split_str("/").peekable();

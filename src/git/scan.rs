@@ -12,11 +12,16 @@ use std::{
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
-use rustix::fs::{AtFlags, FileType, Mode as AccessMode, OFlags};
+use rustix::{
+    fs::{AtFlags, FileType, Mode as AccessMode, OFlags},
+    io::Errno,
+};
 
 use super::{
     Repo,
+    beneath::Trouble,
     checkout_names::is_temporary_name,
+    modes::{Modes, mode_of},
     read_directory::{self, Buffer},
     stat_cache::{Stat, StatCache},
 };
@@ -64,6 +69,8 @@ pub(crate) struct Scan {
     pub(crate) emptied: Vec<BString>,
     /// Known special files (FIFO, socket, device) where a file was.
     pub(crate) special: Vec<BString>,
+    /// What went wrong that is not about one path: nothing that was found can be relied on.
+    failure: Option<(BString, Errno)>,
 }
 
 impl Scan {
@@ -76,6 +83,11 @@ impl Scan {
         self.unreadable.append(&mut other.unreadable);
         self.emptied.append(&mut other.emptied);
         self.special.append(&mut other.special);
+        self.failure = self.failure.take().or(other.failure);
+    }
+
+    fn remove(&mut self, cache: &StatCache, child: &Known<'_>) {
+        self.removed.extend(child.range.clone().filter(|at| !cache.entries()[*at].skips_worktree));
     }
 
     fn sort(&mut self) {
@@ -107,6 +119,7 @@ struct Queue<'r> {
     idle: AtomicUsize,
     /// Once raised, the rest is left unread.
     interrupt: &'r AtomicBool,
+    modes: Modes,
 }
 
 struct Shared {
@@ -118,8 +131,8 @@ struct Shared {
 /// Compares the worktree of `repo` with `cache`.
 ///
 /// # Errors
-/// If the root itself cannot be read, or somebody asked to end.
-pub(crate) fn scan(repo: &Repo, cache: &StatCache) -> Result<Scan> {
+/// If the root itself cannot be read, something fails that is not about one path, or somebody asked to end.
+pub(crate) fn scan(repo: &Repo, cache: &StatCache, modes: Modes) -> Result<Scan> {
     let root = repo.worktree_root();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root_fd = rustix::fs::open(root, flags, AccessMode::empty())
@@ -130,7 +143,7 @@ pub(crate) fn scan(repo: &Repo, cache: &StatCache) -> Result<Scan> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(wanted);
     let shared = Shared { tasks: vec![whole], busy: threads };
     let (changed, idle, interrupt) = (Condvar::new(), AtomicUsize::new(0), repo.interrupt.as_ref());
-    let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt };
+    let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt, modes };
     let mut total = Scan::default();
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(|| queue.work(cache))).collect();
@@ -142,6 +155,9 @@ pub(crate) fn scan(repo: &Repo, cache: &StatCache) -> Result<Scan> {
         Ok(())
     })?;
     repo.check_interrupt()?;
+    if let Some((path, cause)) = total.failure {
+        return Err(Error::internal(format!("cannot read '{path}'")).with_cause(cause));
+    }
     total.sort();
     Ok(total)
 }
@@ -156,7 +172,7 @@ impl Queue<'_> {
                 own.clear();
                 continue;
             }
-            visit(cache, task, &mut buffer, &mut found, &mut own);
+            visit(cache, self.modes, task, &mut buffer, &mut found, &mut own);
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
                 // The first ones are nearest to the root, so that most is below them.
                 let given: Vec<_> = own.drain(..own.len() / 2).collect();
@@ -219,7 +235,14 @@ fn known_children<'c>(cache: &'c StatCache, path: &BStr, range: std::ops::Range<
     children
 }
 
-fn visit(cache: &StatCache, task: Task, buffer: &mut Buffer, found: &mut Scan, new_tasks: &mut Vec<Task>) {
+fn visit(
+    cache: &StatCache,
+    modes: Modes,
+    task: Task,
+    buffer: &mut Buffer,
+    found: &mut Scan,
+    new_tasks: &mut Vec<Task>,
+) {
     let Task { parent, path, range } = task;
     let mut children = known_children(cache, path.as_bstr(), range);
     let mut subdirectories = Vec::new();
@@ -233,15 +256,23 @@ fn visit(cache: &StatCache, task: Task, buffer: &mut Buffer, found: &mut Scan, n
             if name == ".git" {
                 found.git_directories.extend(path.strip_suffix(b"/").map(BString::from));
             } else if !is_temporary_name(name) {
-                let mut item = Item { name, kind, fd: directory.as_fd(), path: path.as_bstr() };
+                let mut item = Item { name, kind, fd: directory.as_fd(), path: path.as_bstr(), modes };
                 subdirectories.extend(item.place(cache, &mut children, found));
             }
         };
         read_directory::read(directory.as_fd(), buffer, place)?;
         Ok(Arc::new(directory))
     });
-    let Ok(directory) = read else {
-        return found.unreadable.push(path.trim_end_with(|c| c == '/').into());
+    let directory = match read {
+        Ok(directory) => directory,
+        Err(errno) => {
+            let path = path.trim_end_with(|c| c == '/').into();
+            return match Trouble::of(errno) {
+                Trouble::Gone => children.iter().for_each(|child| found.remove(cache, child)),
+                Trouble::Unreadable => found.unreadable.push(path),
+                Trouble::Other => found.failure = Some((path, errno)),
+            };
+        }
     };
     if is_empty {
         found.emptied.extend(path.strip_suffix(b"/").map(BString::from));
@@ -253,7 +284,7 @@ fn visit(cache: &StatCache, task: Task, buffer: &mut Buffer, found: &mut Scan, n
         new_tasks.push(Task { parent: Arc::clone(&directory), path, range: children[at].range.clone() });
     }
     for child in children.iter().filter(|child| !child.is_seen) {
-        found.removed.extend(child.range.clone().filter(|at| !cache.entries()[*at].skips_worktree));
+        found.remove(cache, child);
     }
 }
 
@@ -264,6 +295,7 @@ struct Item<'a> {
     fd: BorrowedFd<'a>,
     /// The directory's path with final `/`.
     path: &'a BStr,
+    modes: Modes,
 }
 
 impl Item<'_> {
@@ -292,13 +324,16 @@ impl Item<'_> {
         }
         let stat = match rustix::fs::statat(self.fd, self.name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
-            // Gone since the directory was read: not seen, so removed.
-            Err(rustix::io::Errno::NOENT) => return None,
-            Err(_) => {
-                for child in known {
-                    child.is_seen = true;
+            Err(errno) => {
+                match Trouble::of(errno) {
+                    // Gone since the directory was read: not seen, so removed.
+                    Trouble::Gone => {}
+                    Trouble::Unreadable => {
+                        known.iter_mut().for_each(|child| child.is_seen = true);
+                        found.unreadable.push(self.full_path());
+                    }
+                    Trouble::Other => found.failure = Some((self.full_path(), errno)),
                 }
-                found.unreadable.push(self.full_path());
                 return None;
             }
         };
@@ -320,7 +355,8 @@ impl Item<'_> {
             return None;
         };
         let stat = Stat::of(&stat);
-        let is_clean = stat == entry.stat && mode == entry.mode && !entry.is_racy && !entry.id.is_null();
+        let is_same = stat == entry.stat && self.modes.stored(mode, Some(entry.mode)) == entry.mode;
+        let is_clean = is_same && !entry.is_racy && !entry.id.is_null();
         if !is_clean {
             found.candidates.push(Candidate { path: self.full_path(), position: Some(position), stat, mode });
         }
@@ -338,15 +374,5 @@ impl Item<'_> {
             return found.gitlinks.push(gitlink.range.start);
         }
         found.unknown.push(Unknown { path: self.full_path(), kind: self.kind });
-    }
-}
-
-/// Returns what a file of the type `kind` is to git; none for a directory or special file.
-pub(crate) fn mode_of(kind: FileType, bits: u32) -> Option<Mode> {
-    match kind {
-        FileType::RegularFile if bits & 0o100 != 0 => Some(Mode::Executable),
-        FileType::RegularFile => Some(Mode::File),
-        FileType::Symlink => Some(Mode::Link),
-        _ => None,
     }
 }

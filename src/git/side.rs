@@ -88,11 +88,15 @@ pub(crate) fn tree_of_blobs(
     paths: Vec<(BString, ObjectId)>,
     objects: &mut NewObjects<'_>,
 ) -> Result<Option<ObjectId>> {
-    if paths.is_empty() {
+    let edits: Vec<(BString, Edit)> = paths.into_iter().map(|(path, id)| (path, Some((id, Mode::File)))).collect();
+    tree_of_edits(repo, &edits, objects)
+}
+
+fn tree_of_edits(repo: &Repo, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<Option<ObjectId>> {
+    if edits.is_empty() {
         return Ok(None);
     }
-    let edits: Vec<(BString, Edit)> = paths.into_iter().map(|(path, id)| (path, Some((id, Mode::File)))).collect();
-    edit_tree(repo.empty_tree_id(), &edits, objects).map(Some)
+    edit_tree(repo.empty_tree_id(), edits, objects).map(Some)
 }
 
 /// Returns the tree of the unmerged stages in `manifest`, added to `objects`; none if there are none.
@@ -101,13 +105,15 @@ pub(crate) fn tree_of_unmerged(
     manifest: &Manifest,
     objects: &mut NewObjects<'_>,
 ) -> Result<Option<ObjectId>> {
-    let mut paths = Vec::new();
+    let mut edits: Vec<(BString, Edit)> = Vec::new();
     for entry in &manifest.unmerged {
         let mut path = BString::from(format!("{}/", entry.stage));
         path.extend_from_slice(&entry.path);
-        paths.push((path, entry.id));
+        // The commits of a submodule are elsewhere: only as such may a tree name them.
+        let mode = if entry.is_commit() { Mode::Gitlink } else { Mode::File };
+        edits.push((path, Some((entry.id, mode))));
     }
-    tree_of_blobs(repo, paths, objects)
+    tree_of_edits(repo, &edits, objects)
 }
 
 /// Returns the tree of a side commit that says `side`, added to `objects`; none if there is nothing to say.

@@ -17,6 +17,7 @@ use gix::{
 use super::{
     Repo,
     capture::{Captured, Content, capture},
+    modes::Modes,
     new_objects::{NewObjects, Target},
     reconvert::{directories_of_attributes, reconvert},
     scan::{Candidate, scan},
@@ -82,7 +83,7 @@ pub(crate) fn full_pass<'r>(
     keep: Keep,
 ) -> Result<(Snapshot, NewObjects<'r>)> {
     let in_memory = keep == Keep::InMemory;
-    let started = started(keep);
+    let (started, modes) = (started(keep), repo.modes());
     let before = before.filter(|cache| is_whole(repo, cache, in_memory));
     let conversions = repo.conversions()?;
     let identity = repo.user_index_identity();
@@ -107,8 +108,9 @@ pub(crate) fn full_pass<'r>(
         manifest: Manifest { unmerged: staged.unmerged, intent_to_add: staged.intent_to_add, ..Manifest::default() },
         started,
         has_new_conversions: before.is_some_and(|cache| cache.conversions != conversions),
+        modes,
     };
-    let found = scan(repo, cache)?;
+    let found = scan(repo, cache, modes)?;
     let untracked = collect(repo, cache, before, &found, limits)?;
     repo.check_interrupt()?;
     for position in found.removed.iter().chain(&untracked.dropped) {
@@ -116,16 +118,18 @@ pub(crate) fn full_pass<'r>(
         pass.changes.insert(path, None);
     }
     let respects_skip = repo.config_bool("core.sparseCheckout") != Some(true);
-    let is_skipped = |at: Option<usize>| {
-        at.is_some_and(|at| untracked.dropped.contains(&at) || (respects_skip && cache.entries()[at].skips_worktree))
+    let is_dropped = |candidate: &Candidate| candidate.position.is_some_and(|at| untracked.dropped.contains(&at));
+    let is_hidden = |candidate: &Candidate| {
+        respects_skip && candidate.position.is_some_and(|at| cache.entries()[at].skips_worktree)
     };
-    let candidates =
-        found.candidates.into_iter().chain(untracked.candidates).filter(|candidate| !is_skipped(candidate.position));
+    let candidates = found.candidates.into_iter().filter(|candidate| !is_dropped(candidate));
+    let (hidden, candidates): (Vec<_>, Vec<_>) = candidates.chain(untracked.candidates).partition(is_hidden);
     pass.manifest.skipped = untracked.skipped;
+    pass.hide(hidden);
     pass.manifest.empty_directories = untracked.empty_directories;
-    pass.capture(candidates.collect(), &mut objects)?;
+    pass.capture(candidates, &mut objects)?;
     pass.reconvert(&mut objects)?;
-    pass.gitlinks(&found.gitlinks, untracked.nested, limits, in_memory)?;
+    pass.gitlinks(&found.gitlinks, untracked.nested, limits)?;
     let is_news = follows_index.is_none() || pass.has_new_conversions;
     let (mut snapshot, objects) = pass.finish(&staged.tree_id, objects, is_news)?;
     snapshot.cache.conversions = conversions;
@@ -161,9 +165,22 @@ struct Pass<'r, 'c> {
     started: (i64, u32),
     /// True if settings that convert files are not as they were.
     has_new_conversions: bool,
+    modes: Modes,
 }
 
 impl<'r> Pass<'r, '_> {
+    /// What the user hides from git is not saved, as `git add` does not take it, but an edit should not be a secret.
+    fn hide(&mut self, candidates: Vec<Candidate>) {
+        for candidate in candidates {
+            let Some(entry) = candidate.position.map(|at| &self.cache.entries()[at]) else { continue };
+            let is_same_mode = self.modes.stored(candidate.mode, Some(entry.mode)) == entry.mode;
+            if candidate.stat != entry.stat || !is_same_mode {
+                let size = u64::from(candidate.stat.size);
+                self.manifest.skipped.push(Skipped { path: candidate.path, reason: Reason::SkipWorktree, size });
+            }
+        }
+    }
+
     fn capture(&mut self, candidates: Vec<Candidate>, objects: &mut NewObjects<'r>) -> Result<()> {
         let (mut unread, mut found) = (Vec::new(), Vec::new());
         for candidate in candidates {
@@ -213,8 +230,8 @@ impl<'r> Pass<'r, '_> {
         let path = candidate.path.as_bstr();
         self.earlier.and_then(|cache| {
             let entry = cache.find(path)?;
-            let is_same =
-                !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && entry.mode == candidate.mode;
+            let is_same_mode = self.modes.stored(candidate.mode, Some(entry.mode)) == entry.mode;
+            let is_same = !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && is_same_mode;
             let Known { id, raw_id, stat, mode, .. } = entry.known();
             is_same.then_some(Content { id, raw_id, stat, mode, is_torn: false })
         })
@@ -222,7 +239,7 @@ impl<'r> Pass<'r, '_> {
 
     fn note(&mut self, candidate: &Candidate, content: &Content) {
         let before = candidate.position.map(|at| &self.cache.entries()[at]);
-        let mode = self.repo.stored_mode(content.mode, before.map(|entry| entry.mode));
+        let mode = self.modes.stored(content.mode, before.map(|entry| entry.mode));
         let known = Known {
             stat: content.stat,
             id: content.id,
@@ -236,11 +253,11 @@ impl<'r> Pass<'r, '_> {
     }
 
     /// Submodules and nested repositories: their HEAD, nothing of their content.
-    fn gitlinks(&mut self, known: &[usize], nested: Vec<BString>, limits: &Limits, in_memory: bool) -> Result<()> {
+    fn gitlinks(&mut self, known: &[usize], nested: Vec<BString>, limits: &Limits) -> Result<()> {
         for &position in known {
             let entry = &self.cache.entries()[position];
             let path = self.cache.path(entry);
-            if !entry.is_tracked || (entry.skips_worktree && !in_memory) {
+            if !entry.is_tracked || entry.skips_worktree {
                 continue;
             }
             // A submodule that is not checked out keeps the commit that is recorded.
@@ -356,16 +373,4 @@ pub(crate) fn edit_tree(base: ObjectId, edits: &[(BString, Edit)], objects: &mut
 
 fn components(path: &BString) -> impl Iterator<Item = &BStr> {
     path.split_str("/").map(bstr::ByteSlice::as_bstr)
-}
-
-impl Repo {
-    /// Returns true if the repository in `path` of this worktree has changes that are not committed; none if that
-    /// cannot be told.
-    fn nested_is_dirty(&self, path: &BStr, limits: &Limits) -> Option<bool> {
-        let directory = self.worktree_root().join(gix::path::from_bstr(path).ok()?);
-        let nested = Self::open(&directory).ok()?.with_object_memory();
-        let head_tree_id = nested.tree_of_commit(nested.head().ok()?.id?).ok()?;
-        let (snapshot, _) = full_pass(&nested, limits, None, Keep::InMemory).ok()?;
-        Some(snapshot.tree_id != head_tree_id || snapshot.index_tree_id != head_tree_id)
-    }
 }

@@ -7,17 +7,22 @@ use std::{
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
-use rustix::fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags};
+use rustix::{
+    fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags},
+    io::Errno,
+};
 
 use super::{
-    Repo, beneath,
+    Repo,
+    beneath::{self, Trouble},
     checkout_names::is_temporary_name,
     ignore::Excludes,
-    scan::{Candidate, Scan, Unknown, mode_of},
+    modes::mode_of,
+    scan::{Candidate, Scan, Unknown},
     stat_cache::{Stat, StatCache},
 };
 use crate::{
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     model::{
         change::Mode,
         manifest::{Reason, Skipped},
@@ -35,6 +40,17 @@ pub(crate) struct Limits {
     pub(crate) is_disk_low: bool,
     /// Further ignore patterns.
     pub(crate) exclude: Vec<String>,
+}
+
+impl Limits {
+    /// Returns why an untracked file with `stat` is left out, and its size.
+    pub(crate) fn refusal(&self, stat: &rustix::fs::Stat) -> Option<(Reason, u64)> {
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if size > self.max_file_size {
+            return Some((Reason::TooLarge, size));
+        }
+        (self.is_disk_low && size > 0).then_some((Reason::LowDiskSpace, size))
+    }
 }
 
 /// What is untracked and not ignored.
@@ -64,7 +80,8 @@ pub(crate) fn collect(
 ) -> Result<Untracked> {
     let root = open_root(repo.worktree_root())?;
     let excludes = Excludes::for_worktree(repo, &limits.exclude)?;
-    let mut collector = Collector { root, excludes, limits, before, found: Untracked::default() };
+    let known = &BTreeSet::new();
+    let mut collector = Collector { root, excludes, limits, before, known, found: Untracked::default() };
     for directory in &scan.git_directories {
         collector.nested_among_known(cache, directory.as_bstr());
     }
@@ -84,12 +101,18 @@ pub(crate) fn collect(
     Ok(collector.found)
 }
 
-/// Sorts the file or directory `path` of type `kind`, which the caller knows to be untracked.
-pub(crate) fn collect_named(repo: &Repo, path: &BStr, kind: FileType, limits: &Limits) -> Result<Untracked> {
+/// Sorts what is in the file or directory `path` of type `kind` and not among `known`, which is untracked.
+pub(crate) fn collect_named(
+    repo: &Repo,
+    path: &BStr,
+    kind: FileType,
+    known: &BTreeSet<BString>,
+    limits: &Limits,
+) -> Result<Untracked> {
     let root = open_root(repo.worktree_root())?;
     let excludes = Excludes::for_worktree(repo, &limits.exclude)?;
-    let mut collector = Collector { root, excludes, limits, before: None, found: Untracked::default() };
-    collector.add(&Unknown { path: path.to_owned(), kind })?;
+    let mut collector = Collector { root, excludes, limits, before: None, known, found: Untracked::default() };
+    collector.enter(path.to_owned(), kind)?;
     Ok(collector.found)
 }
 
@@ -115,7 +138,21 @@ struct Collector<'r, 'l> {
     excludes: Excludes<'r>,
     limits: &'l Limits,
     before: Option<&'l StatCache>,
+    /// Paths that are not to be collected.
+    known: &'l BTreeSet<BString>,
     found: Untracked,
+}
+
+/// What a directory holds.
+enum Listing {
+    /// Names and types, sorted.
+    Items(Vec<(BString, FileType)>),
+    /// A repository.
+    Nested,
+    /// It is gone by now.
+    Gone,
+    /// It cannot be read.
+    Unreadable,
 }
 
 impl Collector<'_, '_> {
@@ -131,6 +168,24 @@ impl Collector<'_, '_> {
         if cache.entries()[range.clone()].iter().all(|entry| !entry.is_tracked) {
             self.found.dropped.extend(range);
             self.found.nested.push(directory.to_owned());
+        }
+    }
+
+    /// As a pass over all does: the limit on new files is for directories without known ones.
+    fn enter(&mut self, path: BString, kind: FileType) -> Result<()> {
+        let mut prefix = path.clone();
+        prefix.push(b'/');
+        let is_below = |known: &BString| known.starts_with(&prefix);
+        if kind != FileType::Directory || !self.known.range(prefix.clone()..).next().is_some_and(is_below) {
+            return self.add(&Unknown { path, kind });
+        }
+        match self.list(path.as_bstr(), false)? {
+            Listing::Items(items) => items.into_iter().try_for_each(|(child, kind)| self.enter(child, kind)),
+            Listing::Unreadable => {
+                self.skip(path, Reason::Unreadable, 0);
+                Ok(())
+            }
+            Listing::Nested | Listing::Gone => Ok(()),
         }
     }
 
@@ -204,7 +259,8 @@ impl Collector<'_, '_> {
     }
 
     fn visit(&mut self, path: BString, kind: FileType, contents: &mut Contents) -> Result<()> {
-        if self.excludes.is_ignored(path.as_bstr(), kind == FileType::Directory)? {
+        let is_known = kind != FileType::Directory && self.known.contains(&path);
+        if is_known || self.excludes.is_ignored(path.as_bstr(), kind == FileType::Directory)? {
             return Ok(());
         }
         let skip = |contents: &mut Contents, reason, size| {
@@ -218,7 +274,14 @@ impl Collector<'_, '_> {
         if kind == FileType::Directory {
             return self.visit_directory(path, contents);
         }
-        let Ok(stat) = self.stat(path.as_bstr()) else { return Ok(()) };
+        let stat = match self.stat(path.as_bstr()) {
+            Ok(stat) => stat,
+            Err(errno) => match Trouble::of(errno) {
+                Trouble::Gone => return Ok(()),
+                Trouble::Unreadable => return skip(contents, Reason::Unreadable, 0),
+                Trouble::Other => return Err(failed(path.as_bstr(), errno)),
+            },
+        };
         let Some(mode) = mode_of(FileType::from_raw_mode(stat.st_mode), stat.st_mode) else {
             return skip(contents, Reason::SpecialFile, 0);
         };
@@ -228,7 +291,7 @@ impl Collector<'_, '_> {
         }
         let is_held =
             |before: &StatCache| before.find(path.as_bstr()).is_some_and(|entry| entry.stat == Stat::of(&stat));
-        if let Some((reason, size)) = self.refusal(&stat)
+        if let Some((reason, size)) = self.limits.refusal(&stat)
             && !self.before.is_some_and(is_held)
         {
             return skip(contents, reason, size);
@@ -238,43 +301,23 @@ impl Collector<'_, '_> {
     }
 
     fn visit_directory(&mut self, path: BString, contents: &mut Contents) -> Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-        let opened = beneath::open(&self.root, path.as_bstr(), flags).and_then(Dir::new);
-        let Ok(directory) = opened else {
-            contents.skipped.push(Skipped { path, reason: Reason::Unreadable, size: 0 });
-            return Ok(());
-        };
-        let mut items = Vec::new();
-        for item in directory {
-            let Ok(item) = item else {
+        let items = match self.list(path.as_bstr(), true)? {
+            Listing::Items(items) => items,
+            Listing::Nested => {
+                contents.nested.push(path);
+                return Ok(());
+            }
+            Listing::Gone => return Ok(()),
+            Listing::Unreadable => {
                 contents.skipped.push(Skipped { path, reason: Reason::Unreadable, size: 0 });
                 return Ok(());
-            };
-            match item.file_name().to_bytes() {
-                b"." | b".." => {}
-                name if is_temporary_name(name) => {}
-                b".git" => {
-                    contents.nested.push(path);
-                    return Ok(());
-                }
-                name => items.push((BString::from(name), item.file_type())),
             }
-        }
+        };
         if items.is_empty() {
             contents.empty_directories.push(path);
             return Ok(());
         }
-        items.sort_by(|(a, _), (b, _)| a.cmp(b));
-        for (name, kind) in items {
-            let mut child = path.clone();
-            child.push(b'/');
-            child.extend_from_slice(&name);
-            let kind = match kind {
-                FileType::Unknown => {
-                    self.stat(child.as_bstr()).map_or(kind, |stat| FileType::from_raw_mode(stat.st_mode))
-                }
-                known => known,
-            };
+        for (child, kind) in items {
             self.visit(child, kind, contents)?;
             if contents.count > self.limits.max_untracked_files {
                 break;
@@ -283,17 +326,41 @@ impl Collector<'_, '_> {
         Ok(())
     }
 
-    fn stat(&self, path: &BStr) -> rustix::io::Result<rustix::fs::Stat> {
-        rustix::fs::statat(&self.root, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)
+    /// Returns what is right in the directory `path`; a `.git` makes it a boundary if `has_boundary` says so.
+    fn list(&self, path: &BStr, has_boundary: bool) -> Result<Listing> {
+        match self.items(path, has_boundary) {
+            Ok(Some(items)) => Ok(Listing::Items(items)),
+            Ok(None) => Ok(Listing::Nested),
+            Err(errno) => match Trouble::of(errno) {
+                Trouble::Gone => Ok(Listing::Gone),
+                Trouble::Unreadable => Ok(Listing::Unreadable),
+                Trouble::Other => Err(failed(path, errno)),
+            },
+        }
     }
 
-    /// Returns why an untracked file with `stat` is left out.
-    fn refusal(&self, stat: &rustix::fs::Stat) -> Option<(Reason, u64)> {
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
-        if size > self.limits.max_file_size {
-            return Some((Reason::TooLarge, size));
+    /// Returns paths and types of what is in the directory `path`, sorted; none at a boundary.
+    fn items(&self, path: &BStr, has_boundary: bool) -> rustix::io::Result<Option<Vec<(BString, FileType)>>> {
+        let mut items: Vec<(BString, FileType)> = Vec::new();
+        for item in Dir::new(beneath::open(&self.root, path, OFlags::RDONLY | OFlags::DIRECTORY)?)? {
+            let item = item?;
+            let name = item.file_name().to_bytes();
+            if name == b".git" && has_boundary {
+                return Ok(None);
+            }
+            if !matches!(name, b"." | b".." | b".git") && !is_temporary_name(name) {
+                items.push((bstr::join("/", [path.as_bytes(), name]).into(), item.file_type()));
+            }
         }
-        (self.limits.is_disk_low && size > 0).then_some((Reason::LowDiskSpace, size))
+        items.sort_by(|(a, _), (b, _)| a.cmp(b));
+        for (child, kind) in items.iter_mut().filter(|(_, kind)| *kind == FileType::Unknown) {
+            *kind = self.stat(child.as_bstr()).map_or(*kind, |stat| FileType::from_raw_mode(stat.st_mode));
+        }
+        Ok(Some(items))
+    }
+
+    fn stat(&self, path: &BStr) -> rustix::io::Result<rustix::fs::Stat> {
+        rustix::fs::statat(&self.root, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// Nested repositories that were captured as such may be plain directories by now.
@@ -333,7 +400,7 @@ impl Collector<'_, '_> {
             }
             if candidates.contains_key(&position)
                 && let Ok(stat) = self.stat(path)
-                && let Some((reason, size)) = self.refusal(&stat)
+                && let Some((reason, size)) = self.limits.refusal(&stat)
             {
                 let path = path.to_owned();
                 self.found.dropped.insert(position);
@@ -342,6 +409,10 @@ impl Collector<'_, '_> {
         }
         Ok(())
     }
+}
+
+fn failed(path: &BStr, errno: Errno) -> Error {
+    Error::internal(format!("cannot read '{path}'")).with_cause(errno)
 }
 
 /// Returns the uppermost directory of `path` in which git tracks nothing.

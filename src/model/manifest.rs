@@ -22,6 +22,8 @@ pub enum Reason {
     Unreadable,
     /// Git cannot store this name (`.git` in some spelling).
     InvalidName,
+    /// An edit of a file that `git update-index --skip-worktree` hides from git.
+    SkipWorktree,
 }
 
 impl Reason {
@@ -34,6 +36,7 @@ impl Reason {
             Self::SpecialFile => "special file",
             Self::Unreadable => "unreadable",
             Self::InvalidName => "invalid name",
+            Self::SkipWorktree => "skip-worktree",
         }
     }
 }
@@ -69,8 +72,15 @@ pub struct Unmerged {
     pub stage: u8,
     /// Git's octal mode.
     pub mode: u32,
-    /// The blob.
+    /// The blob; of a submodule, the commit.
     pub id: ObjectId,
+}
+
+impl Unmerged {
+    /// Returns true if it is a submodule's, whose commits are in no repository of ours.
+    pub fn is_commit(&self) -> bool {
+        self.mode == 0o160_000
+    }
 }
 
 /// What a checkpoint knows beside its tree.

@@ -26,7 +26,7 @@ use crate::{
     },
     state::{self, lock::Lock},
 };
-use look::{Seen, Shadow, is_changed, look_at_all, look_at_known, look_at_paths};
+use look::{Seen, Shadow, is_changed, look_at_all, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
 pub(crate) use look::limits;
@@ -173,13 +173,16 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
             look_at_known(repo, steps, tip, shadow.tip_side.clone().unwrap_or_default())?
         }
         // The root stands for everything.
-        (Some(paths), Some(tip)) if !paths.iter().any(|path| path.is_empty()) => {
-            look_at_paths(context, paths, tip, shadow.tip_side.clone().unwrap_or_default())?
+        (Some(paths), Some(_)) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
+        (Some(paths), _) => {
+            refuse_unknown_paths(context, paths, &shadow)?;
+            look_at_all(context, &shadow, lock)?
         }
         _ => look_at_all(context, &shadow, lock)?,
     };
     let is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
-    let must_exist = demands.must_exist && shadow.tip.is_none();
+    // The base itself cannot be marked.
+    let must_exist = (demands.must_exist || options.verify) && shadow.tip.is_none();
     let saved = if is_changed || options.allow_empty || must_exist {
         let saved = take(context, options, demands, &shadow, &seen, objects, start)?;
         tell(context, &saved, &shadow);

@@ -100,6 +100,26 @@ fn unmerged_and_intended_entries_come_back() {
 }
 
 #[test]
+fn unmerged_submodules_come_back() {
+    let stage = Stage::new();
+    stage.write("f", "more\n");
+    let ids: Vec<String> = (1..=3).map(|number| format!("{number:040}")).collect();
+    let mut input = String::new();
+    for (id, stage) in ids.iter().zip(1..) {
+        input += &format!("160000 {id} {stage}\tsub\n");
+    }
+    std::fs::write(stage.world.root().join("input"), input).expect("it can be written");
+    let read = "git update-index --index-info <../input";
+    assert!(stage.world.command("sh").args(["-c", read]).status().expect("sh runs").success());
+    let unmerged = stage.world.git(&["ls-files", "-u"]);
+    assert_eq!(unmerged.lines().count(), 3);
+    let a = stage.save();
+    stage.world.git(&["rm", "-q", "--cached", "sub"]);
+    staged(&stage, a);
+    assert_eq!(stage.world.git(&["ls-files", "-u"]), unmerged);
+}
+
+#[test]
 fn files_and_directories_swap_in_the_index() {
     let stage = Stage::new();
     stage.write("d", "a file\n");

@@ -8,6 +8,7 @@ mod ignores;
 mod index;
 mod limits;
 mod modes;
+mod named;
 mod nested;
 mod random;
 mod repositories;

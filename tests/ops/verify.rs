@@ -59,6 +59,21 @@ fn marking_by_hand_is_as_good_as_the_next_save() {
 }
 
 #[test]
+fn a_save_that_verifies_needs_no_change() {
+    let world = World::new();
+    world.repository();
+    let context = Context::open(&world.repo()).expect("a repository");
+    let verifying = save::Options { verify: true, ..save::Options::default() };
+    let first = save::save(&context, &verifying).expect("it can be saved");
+    assert!(first.created && first.verified, "{first:?}");
+    assert_eq!(shown(&context), first.id);
+    verify::reset(&context).expect("it can be taken away");
+    let again = save::save(&context, &verifying).expect("it can be saved");
+    assert!(!again.created && again.verified && again.id == first.id, "{again:?}");
+    assert!(!save(&context, &world, "2").verified, "the note is gone");
+}
+
+#[test]
 fn only_checkpoints_can_be_verified() {
     let world = World::new();
     world.repository();

@@ -60,7 +60,9 @@ impl Staging {
         for (path, slot) in &self.slots {
             let ids = match slot {
                 Slot::Staged(leaf) if leaf.mode != crate::model::change::Mode::Gitlink => vec![leaf.id],
-                Slot::Unmerged(stages) => stages.iter().map(|stage| stage.id).collect(),
+                Slot::Unmerged(stages) => {
+                    stages.iter().filter(|stage| !stage.is_commit()).map(|stage| stage.id).collect()
+                }
                 _ => Vec::new(),
             };
             if let Some(id) = ids.into_iter().find(|id| !repo.has_object(*id)) {

@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
-        named::named_paths,
+        named::{Before, named_paths, refuse_unknown},
         new_objects::{NewObjects, Target},
         side::{Side, tree_of_blobs, tree_of_unmerged},
         snapshot::{Edit, Keep, edit_tree, full_pass},
@@ -73,6 +73,12 @@ impl Shadow {
     pub(super) fn last_tree_id(&self) -> ObjectId {
         self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
     }
+
+    /// Returns what is known of the worktree.
+    fn before(&self) -> Before<'_> {
+        let skipped = self.tip_side.as_ref().map(|side| side.manifest.skipped.as_slice()).unwrap_or_default();
+        Before { tree_id: self.last_tree_id(), head_tree_id: self.head_tree_id, skipped }
+    }
 }
 
 /// What the worktree is now.
@@ -119,19 +125,24 @@ pub(super) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     Ok((Seen { tree_id: snapshot.tree_id, side, index_tree_id: Some(snapshot.index_tree_id), cache, skipped }, objects))
 }
 
+/// Refuses paths that are nowhere.
+pub(super) fn refuse_unknown_paths(context: &Context, paths: &[BString], shadow: &Shadow) -> Result<()> {
+    refuse_unknown(&context.repo, &shadow.before(), paths, &limits(context))
+}
+
 pub(super) fn look_at_paths<'r>(
     context: &'r Context,
     paths: &[BString],
-    tip: &Checkpoint,
-    mut side: Side,
+    shadow: &Shadow,
 ) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &context.repo;
     if let Some(path) = paths.iter().find(|path| !is_storable_path(path.as_bstr())) {
         return Err(Error::user(format!("invalid path '{}'", path_text::printable(path.as_bstr()))));
     }
+    let mut side = shadow.tip_side.clone().unwrap_or_default();
     let mut objects = NewObjects::new(repo, Target::Loose);
-    let named = named_paths(repo, tip.tree_id, paths, &limits(context), &mut objects)?;
-    let tree_id = edit_tree(tip.tree_id, &named.edits, &mut objects)?;
+    let named = named_paths(repo, &shadow.before(), paths, &limits(context), &mut objects)?;
+    let tree_id = edit_tree(shadow.last_tree_id(), &named.edits, &mut objects)?;
     edit_raw_tree(repo, &mut side, &named.raw_edits, &mut objects)?;
     let is_named = |path: &BStr| {
         let covers = |named: &BString| {
@@ -139,7 +150,11 @@ pub(super) fn look_at_paths<'r>(
         };
         paths.iter().any(covers)
     };
-    side.manifest.skipped.retain(|skipped| !is_named(skipped.path.as_bstr()));
+    for skipped in std::mem::take(&mut side.manifest.skipped) {
+        if !is_named(skipped.path.as_bstr()) && repo.is_still_left_out(&skipped, shadow.last_tree_id())? {
+            side.manifest.skipped.push(skipped);
+        }
+    }
     side.manifest.skipped.extend(named.skipped.iter().cloned());
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
 }

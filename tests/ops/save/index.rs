@@ -1,6 +1,9 @@
 //! What the user's index may hold or look like: conflicts, flags, formats.
 
-use super::bench::{Bench, Scenario};
+use super::{
+    bench::{Bench, Scenario},
+    child::Order,
+};
 
 /// Two branches that disagree about everything.
 const DISAGREE: &str = r"
@@ -76,6 +79,28 @@ fn unmerged_stages_are_kept() {
     assert!(bench.save_warm_and_cold().is_created(), "fewer conflicts are a change");
 }
 
+/// The commits of a submodule are in no repository of ours.
+#[test]
+fn unmerged_submodules_stay_commits() {
+    let bench = Bench::new(
+        "git init -q -b main ../lib; git -C ../lib commit -q --allow-empty -m 1
+        base; git -c protocol.file.allow=always submodule --quiet add ../lib sub; commit sub
+        git checkout -qb side; git -C sub commit -q --allow-empty -m theirs; commit theirs
+        git checkout -q main; git -C sub checkout -q --detach HEAD~; git -C sub commit -q --allow-empty -m ours; commit ours
+        git merge -q side >/dev/null 2>&1 || true",
+    );
+    assert_eq!(bench.git(&["ls-files", "-u", "--format=%(objectmode)"]), "160000\n160000\n160000");
+    let saved = bench.save_warm_and_cold();
+    let id = saved.id().expect("a checkpoint");
+    bench.git(&["cat-file", "-e", &format!("{id}^2")]);
+    bench.git(&["gc", "-q", "--prune=now"]);
+    assert_eq!(
+        bench.git(&["ls-tree", "-r", "--format=%(objecttype)", &format!("{id}^2:unmerged")]),
+        "commit\ncommit\ncommit"
+    );
+    bench.check_repository();
+}
+
 #[rstest::rstest]
 #[case::assume_unchanged("base; git update-index --assume-unchanged file dir/one", "echo x >>file; rm dir/one")]
 #[case::assumed_from_the_start("base; git update-index --assume-unchanged file; echo x >>file", "echo y >>file")]
@@ -94,6 +119,34 @@ fn assume_unchanged_is_ignored(#[case] first: &str, #[case] then: &str) {
 )]
 fn skip_worktree_by_hand(#[case] first: &str, #[case] then: &str) {
     Scenario::new(first, then).without_hints().check();
+}
+
+#[test]
+fn edits_of_files_marked_skip_worktree_are_listed() {
+    let bench = Bench::new("base; git update-index --skip-worktree file dir/one dir/deep/two; rm dir/one; echo u >u");
+    assert!(bench.save_warm_and_cold().skipped().is_empty());
+    bench.run("echo x >>file");
+    let saved = bench.save_warm_and_cold();
+    assert!(!saved.is_created());
+    assert_eq!(saved.skipped(), ["file: skip-worktree"]);
+    bench.run("git update-index --no-skip-worktree file");
+    let saved = bench.save_warm_and_cold();
+    assert_eq!((saved.paths(), saved.skipped()), (vec!["M file".to_owned()], Vec::new()));
+}
+
+#[test]
+fn modes_that_are_no_tree_s_are_an_error() {
+    // Without a checksum, anybody may write anything.
+    let bench = Bench::new("base; git config index.skipHash true; echo s >s; git add s");
+    let path = bench.git_dir().join("index");
+    let mut bytes = std::fs::read(&path).expect("an index");
+    // The first entry's mode: after the header of 12 bytes and six fields of 4.
+    bytes[12 + 24..][..4].copy_from_slice(&0o170_644_u32.to_be_bytes());
+    let tree = bytes.windows(4).position(|four| four == b"TREE").expect("a cached tree");
+    bytes[tree..][..4].copy_from_slice(b"XXXX");
+    std::fs::write(&path, bytes).expect("it can be written");
+    let failure = bench.attempt(&Order::default()).expect_err("no tree can hold that");
+    assert_eq!(failure.kind, "Corrupt", "{failure:?}");
 }
 
 #[rstest::rstest]

@@ -142,6 +142,16 @@ fn links_to_protected_directories_do_not_help() {
     "",
     "unknown repository extension"
 )]
+#[case::unknown_ref_storage(
+    "base; git config core.repositoryFormatVersion 1; git config extensions.refStorage cloud",
+    "",
+    "invalid value for 'extensions.refstorage': 'cloud'"
+)]
+#[case::unknown_object_format(
+    "base; git config core.repositoryFormatVersion 1; git config extensions.objectFormat md5",
+    "",
+    ""
+)]
 #[case::unknown_format("base; git config core.repositoryFormatVersion 99", "", "")]
 #[case::broken_config("base; echo '[[[' >.git/config", "", "cannot open")]
 #[case::broken_index("base; echo garbage >.git/index", "", "cannot read the index")]

@@ -1,6 +1,9 @@
 //! Kinds of files and what becomes of them: modes, links, swaps of files and directories, odd names.
 
-use super::bench::{Bench, Scenario};
+use super::{
+    bench::{Bench, Scenario},
+    child::Order,
+};
 
 #[rstest::rstest]
 #[case::nothing("base", "true")]
@@ -154,4 +157,18 @@ fn empty_directories_are_in_the_manifest() {
     let manifest = bench.manifest(saved.id().expect("a checkpoint"));
     assert!(manifest.contains("\"void/inner\"") && manifest.contains("\"dir/void\""), "{manifest}");
     assert!(!manifest.contains("ignored"), "{manifest}");
+}
+
+#[test]
+fn files_that_all_look_executable_are_not_read_each_time() {
+    let bench = Bench::new(
+        "base; git config core.fileMode false; git config filter.count.clean \"echo run >>$W/oracle/way; cat\"; \
+        echo '* filter=count' >.gitattributes; find . -name .git -prune -o -type f -exec chmod +x {} +; sleep 0.1",
+    );
+    bench.save_with(&Order::default());
+    bench.run("rm -f $W/oracle/way; sleep 0.1");
+    bench.save_with(&Order::default());
+    bench.run("rm -f $W/oracle/way");
+    bench.save_with(&Order::default());
+    bench.run("test ! -e $W/oracle/way");
 }

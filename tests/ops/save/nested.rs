@@ -77,6 +77,13 @@ fn nested_repositories_are_boundaries(#[case] first: &str, #[case] then: &str, #
 #[case::edited("nest n; echo x >>n/inner", "dirty = true")]
 #[case::staged("nest n; echo x >>n/inner; git -C n add inner", "dirty = true")]
 #[case::untracked("nest n; echo x >n/new", "dirty = true")]
+#[case::removed("nest n; rm n/inner", "dirty = true")]
+#[case::executable("nest n; chmod +x n/inner", "dirty = true")]
+#[case::intended("nest n; echo x >n/new; git -C n add -N new", "dirty = true")]
+#[case::removed_from_the_index("nest n; git -C n rm -q --cached inner", "dirty = true")]
+#[case::no_cached_tree("nest n; git -C n read-tree --empty; git -C n add inner", "dirty = false")]
+#[case::empty_directory("nest n; mkdir n/empty", "dirty = false")]
+#[case::deep("nest n; mkdir -p n/a/b; echo x >n/a/b/new", "dirty = true")]
 #[case::ignored_inside("nest n; echo x >n/new; mkdir n/.git/info; echo new >n/.git/info/exclude", "dirty = false")]
 fn the_manifest_tells_head_and_dirt(#[case] script: &str, #[case] expected: &str) {
     let bench = Bench::new(&format!("{NESTED}{script}"));
@@ -84,6 +91,31 @@ fn the_manifest_tells_head_and_dirt(#[case] script: &str, #[case] expected: &str
     let manifest = bench.manifest(saved.id().expect("a checkpoint"));
     let head = bench.git(&["-C", "n", "rev-parse", "HEAD"]);
     assert!(manifest.contains(&head) && manifest.contains(expected), "{manifest}");
+}
+
+/// An untracked repository may say what is to be run: looking whether it is dirty must not.
+#[test]
+fn nothing_that_a_nested_repository_configures_is_run() {
+    let filters = "git -C n config filter.evil.clean \"touch $W/oracle/ran; cat\"; git -C n config filter.evil.smudge cat; \
+        git -C n config core.fsmonitor \"touch $W/oracle/ran; false\"; echo '* filter=evil' >n/.gitattributes";
+    let bench = Bench::new(&format!("{NESTED}nest n; nest n/m; echo x >>n/inner; {filters}"));
+    let saved = bench.save_warm_and_cold();
+    assert!(bench.manifest(saved.id().expect("a checkpoint")).contains("dirty = true"));
+    bench.run("test ! -e $W/oracle/ran");
+}
+
+#[rstest::rstest]
+#[case::sha256_in_sha1("sha1", "sha256")]
+#[case::sha1_in_sha256("sha256", "sha1")]
+fn a_repository_of_another_hash_is_only_listed(#[case] outer: &str, #[case] inner: &str) {
+    let nest = format!("git init -q --object-format={inner} n; git -C n commit -q --allow-empty -m 1");
+    let bench = Bench::new(&format!("base --object-format={outer}; echo u >u; {nest}")).oracle("git add -A . ':!n'");
+    let saved = bench.save_warm_and_cold();
+    assert_eq!(saved.paths(), ["A u"]);
+    let manifest = bench.manifest(saved.id().expect("a checkpoint"));
+    assert!(manifest.contains("path = \"n\"") && !manifest.contains("head = "), "{manifest}");
+    bench.run("echo x >>file");
+    bench.save_paths(vec!["file".into(), "n".into()]);
 }
 
 #[rstest::rstest]
