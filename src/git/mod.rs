@@ -33,7 +33,7 @@ mod reconvert;
 pub mod refs;
 mod renames;
 mod scan;
-mod seed;
+pub(crate) mod seed;
 pub(crate) mod side;
 pub(crate) mod snapshot;
 pub(crate) mod stat_cache;

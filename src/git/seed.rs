@@ -99,6 +99,18 @@ pub(crate) fn seed(
     Ok((cache, staged))
 }
 
+/// Returns what is staged now, without a look at the worktree.
+pub(crate) fn staged(repo: &Repo, objects: &mut NewObjects<'_>) -> Result<Staged> {
+    let mut staged = Staged { tree_id: Some(repo.empty_tree_id()), ..Staged::default() };
+    if let Some(index) = repo.user_index()? {
+        staged.tree_id = Some(tree_of_index(&index, objects)?);
+        for entry in index.entries() {
+            note_special(entry, entry.path(&index), &mut staged);
+        }
+    }
+    Ok(staged)
+}
+
 fn is_same_version(earlier: &Entry, known: &Known) -> bool {
     !earlier.is_racy && earlier.stat == known.stat && earlier.id == known.id && earlier.mode == known.mode
 }

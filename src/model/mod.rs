@@ -13,5 +13,6 @@ pub mod path_text;
 pub mod plan;
 pub mod refname;
 pub mod selector;
+pub mod slot;
 pub mod trailer;
 pub mod verdict;

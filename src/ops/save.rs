@@ -26,7 +26,9 @@ use crate::{
     },
     state::{self, lock::Lock},
 };
-use look::{Seen, Shadow, is_changed, look_at_all, look_at_known, look_at_paths, refuse_unknown_paths};
+use look::{
+    Seen, Shadow, is_changed, look_at_all, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths,
+};
 use take::take;
 
 pub(crate) use look::limits;
@@ -58,6 +60,8 @@ pub(crate) struct Demands {
     pub(crate) must_exist: bool,
     /// Look at nothing: the worktree is the last checkpoint with these steps taken.
     pub(crate) known: Option<Vec<Step>>,
+    /// Look at the index all the same.
+    pub(crate) looks_at_index: bool,
 }
 
 /// A path that a checkpoint changes.
@@ -170,7 +174,11 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     let (mut seen, objects) = match (&options.paths, &shadow.tip) {
         (None, Some(tip)) if demands.known.is_some() => {
             let steps = demands.known.as_deref().unwrap_or_default();
-            look_at_known(repo, steps, tip, shadow.tip_side.clone().unwrap_or_default())?
+            let (mut seen, mut objects) = look_at_known(repo, steps, tip, shadow.tip_side.clone().unwrap_or_default())?;
+            if demands.looks_at_index {
+                look_at_index(repo, &shadow, &mut seen, &mut objects)?;
+            }
+            (seen, objects)
         }
         // The root stands for everything.
         (Some(paths), Some(_)) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,

@@ -12,8 +12,10 @@ use crate::{
     error::{Error, Kind, Result},
     model::{
         change::{Leaf, Mode},
+        manifest::Unmerged,
         path_text::StoredPath,
         plan::{Content, Step},
+        slot::{Slot, SlotChange},
     },
 };
 
@@ -38,14 +40,12 @@ pub struct Journal {
     pub pre_restore: ObjectId,
     /// What tells the names of its temporary files.
     pub nonce: String,
-    /// True if the staged tree is put back too.
-    pub staged: bool,
-    /// What limits the restore.
-    pub pathspecs: Vec<BString>,
     /// The paths; the number of a temporary file is the position here, while applying.
     pub steps: Vec<Step>,
     /// Directories without files that it creates.
     pub directories: Vec<BString>,
+    /// The entries of the index.
+    pub index: Vec<SlotChange>,
 }
 
 const VERSION: u32 = 1;
@@ -69,17 +69,40 @@ struct StoredStep {
 }
 
 #[derive(Serialize, Deserialize)]
+struct StoredStage {
+    stage: u8,
+    mode: String,
+    id: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum StoredSlot {
+    Absent,
+    Staged(StoredContent),
+    Unmerged(Vec<StoredStage>),
+    IntentToAdd,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredSlotChange {
+    #[serde(flatten)]
+    path: StoredPath,
+    before: StoredSlot,
+    after: StoredSlot,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
     state: Progress,
     target: String,
     pre_restore: String,
     nonce: String,
-    staged: bool,
-    #[serde(default)]
-    pathspecs: Vec<StoredPath>,
     entries: Vec<StoredStep>,
     directories: Vec<StoredPath>,
+    #[serde(default)]
+    index: Vec<StoredSlotChange>,
 }
 
 /// Returns where the journal of the worktree with git directory `git_dir` is.
@@ -145,6 +168,29 @@ fn store(content: &Content) -> StoredContent {
     }
 }
 
+fn store_slot(slot: &Slot) -> StoredSlot {
+    let stage = |it: &Unmerged| StoredStage { stage: it.stage, mode: format!("{:o}", it.mode), id: it.id.to_string() };
+    match slot {
+        Slot::Absent => StoredSlot::Absent,
+        Slot::Staged(leaf) => StoredSlot::Staged(store(&Content { leaf: *leaf, raw: None })),
+        Slot::Unmerged(stages) => StoredSlot::Unmerged(stages.iter().map(stage).collect()),
+        Slot::IntentToAdd => StoredSlot::IntentToAdd,
+    }
+}
+
+fn parse_slot(path: &BString, slot: &StoredSlot) -> Result<Slot, String> {
+    let stage = |it: &StoredStage| {
+        let mode = u32::from_str_radix(&it.mode, 8).map_err(|_| format!("'{}' is not a mode", it.mode))?;
+        Ok(Unmerged { path: path.clone(), stage: it.stage, mode, id: parse_id(&it.id)? })
+    };
+    Ok(match slot {
+        StoredSlot::Absent => Slot::Absent,
+        StoredSlot::Staged(content) => Slot::Staged(parse(content)?.leaf),
+        StoredSlot::Unmerged(stages) => Slot::Unmerged(stages.iter().map(stage).collect::<Result<_, String>>()?),
+        StoredSlot::IntentToAdd => Slot::IntentToAdd,
+    })
+}
+
 impl From<&Journal> for Stored {
     fn from(journal: &Journal) -> Self {
         let step = |step: &Step| StoredStep {
@@ -152,16 +198,20 @@ impl From<&Journal> for Stored {
             before: step.before.as_ref().map(store),
             after: step.after.as_ref().map(store),
         };
+        let slot = |change: &SlotChange| StoredSlotChange {
+            path: (&change.path).into(),
+            before: store_slot(&change.before),
+            after: store_slot(&change.after),
+        };
         Self {
             version: VERSION,
             state: journal.progress,
             target: journal.target.to_string(),
             pre_restore: journal.pre_restore.to_string(),
             nonce: journal.nonce.clone(),
-            staged: journal.staged,
-            pathspecs: journal.pathspecs.iter().map(Into::into).collect(),
             entries: journal.steps.iter().map(step).collect(),
             directories: journal.directories.iter().map(Into::into).collect(),
+            index: journal.index.iter().map(slot).collect(),
         }
     }
 }
@@ -194,15 +244,19 @@ impl TryFrom<Stored> for Journal {
                 after: step.after.as_ref().map(parse).transpose()?,
             })
         };
+        let slot = |stored: &StoredSlotChange| {
+            let path = stored.path.decode()?;
+            let (before, after) = (parse_slot(&path, &stored.before)?, parse_slot(&path, &stored.after)?);
+            Ok(SlotChange { path, before, after })
+        };
         Ok(Self {
             progress: stored.state,
             target: parse_id(&stored.target)?,
             pre_restore: parse_id(&stored.pre_restore)?,
             nonce: stored.nonce,
-            staged: stored.staged,
-            pathspecs: stored.pathspecs.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             steps: stored.entries.iter().map(step).collect::<Result<_, String>>()?,
             directories: stored.directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
+            index: stored.index.iter().map(slot).collect::<Result<_, String>>()?,
         })
     }
 }
@@ -219,13 +273,19 @@ mod tests {
             target: id,
             pre_restore: id,
             nonce: "0123456789abcdef".into(),
-            staged: true,
-            pathspecs: vec!["b*".into()],
             steps: vec![
                 Step { path: b"a\n\xff".into(), before: Some(content), after: None },
                 Step { path: "b%".into(), before: None, after: Some(Content { raw: None, ..content }) },
             ],
             directories: vec!["empty".into()],
+            index: vec![
+                SlotChange { path: "s".into(), before: Slot::Absent, after: Slot::Staged(content.leaf) },
+                SlotChange {
+                    path: "u".into(),
+                    before: Slot::IntentToAdd,
+                    after: Slot::Unmerged(vec![Unmerged { path: "u".into(), stage: 2, mode: 0o100_644, id }]),
+                },
+            ],
         }
     }
 
@@ -241,7 +301,7 @@ mod tests {
     #[case::empty("")]
     #[case::torn("{\"version\":1,")]
     #[case::newer(
-        "{\"version\":2,\"state\":\"done\",\"target\":\"\",\"pre_restore\":\"\",\"nonce\":\"\",\"staged\":false,\"entries\":[],\"directories\":[]}"
+        "{\"version\":2,\"state\":\"done\",\"target\":\"\",\"pre_restore\":\"\",\"nonce\":\"\",\"entries\":[],\"directories\":[]}"
     )]
     fn a_damaged_journal_is_an_error(#[case] text: &str) {
         let dir = tempfile::tempdir().expect("a temporary directory");

@@ -162,3 +162,29 @@ fn what_was_edited_after_the_crash_stays() {
         assert_eq!(stage.read("a"), "edited after the crash\n");
     }
 }
+
+#[test]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn what_was_staged_after_the_crash_stays() {
+    for resumes in [false, true] {
+        let (stage, target) = scene();
+        die(&stage, target, "restore:after-write:2");
+        stage.write(".git/precious", "staged after the crash\n");
+        let blob = stage.world.git(&["hash-object", "-w", ".git/precious"]);
+        for path in ["b", "other"] {
+            stage.world.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{},{path}", blob.trim())]);
+        }
+        let left = if resumes {
+            let restored = restore(&stage.context, &Options { resume: true, ..Options::default() }).expect("resumed");
+            let tip = git_checkpoint::ops::lookup::resolve(&stage.context, "@{0}").expect("found");
+            assert_eq!(stage.world.git(&["rev-parse", &format!("{tip}^2:index/b")]), blob);
+            restored.conflicts
+        } else {
+            stage.undo().kept
+        };
+        assert_eq!(left.iter().map(|left| left.path.clone()).collect::<Vec<_>>(), ["b"]);
+        for path in [":b", ":other"] {
+            assert_eq!(stage.world.git(&["show", path]), "staged after the crash\n");
+        }
+    }
+}

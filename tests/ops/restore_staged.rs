@@ -6,7 +6,7 @@ use git_checkpoint::{
 };
 use gix::ObjectId;
 
-use crate::support::stage::Stage;
+use crate::support::stage::{Stage, picture};
 
 fn staged(stage: &Stage, target: ObjectId) {
     stage.restore_with(target, Options { staged: true, ..Options::default() });
@@ -172,4 +172,37 @@ fn sparse_entries_stay_sparse() {
     staged(&stage, a);
     assert_eq!(index(&stage), at_a);
     assert!(!stage.exists("out"));
+}
+
+#[test]
+fn undo_leaves_what_was_staged_since() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    stage.write("g", "one\n");
+    stage.world.git(&["add", "-A"]);
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.write("g", "two\n");
+    stage.world.git(&["add", "-A"]);
+    staged(&stage, a);
+    stage.write("later", "later\n");
+    stage.write("g", "three\n");
+    stage.world.git(&["add", "later", "g"]);
+    let undone = stage.undo();
+    let show = |path: &str| stage.world.git(&["show", &format!(":{path}")]);
+    assert_eq!((show("f"), show("g"), show("later")), ("two\n".into(), "three\n".into(), "later\n".into()));
+    assert_eq!(picture(&undone), ["+f", "=g: changed since the restore"]);
+}
+
+#[test]
+fn the_checkpoint_after_a_restore_has_the_new_staged_tree() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    stage.world.git(&["add", "-A"]);
+    let a = stage.save();
+    stage.write("f", "two\n");
+    stage.world.git(&["add", "-A"]);
+    staged(&stage, a);
+    let tip = git_checkpoint::ops::lookup::resolve(&stage.context, "@{0}").expect("found");
+    assert_eq!(stage.world.git(&["rev-parse", &format!("{tip}^2:index")]), stage.world.git(&["write-tree"]));
 }

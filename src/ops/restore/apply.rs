@@ -36,13 +36,13 @@ impl Applied {
         self.steps.is_empty() && self.directories.is_empty()
     }
 
-    fn leave(&mut self, path: &BStr, why: Why) {
+    pub(super) fn leave(&mut self, path: &BStr, why: Why) {
         let left = Left { path: path.to_owned(), why };
         // What turns out to be another repository's is not ours, as if the plan had known.
         if left.why == Why::InNested { self.kept.push(left) } else { self.conflicts.push(left) }
     }
 
-    fn take(&mut self, step: &Step) {
+    pub(super) fn take(&mut self, step: &Step) {
         let list = if step.after.is_some() { &mut self.written } else { &mut self.deleted };
         list.push(step.path.clone());
         self.steps.push(step.clone());
@@ -51,18 +51,18 @@ impl Applied {
 
 /// A group that may be taken; steps that have nothing left to do are not in it.
 #[derive(Default)]
-struct Ready<'p> {
-    clears: Vec<(&'p Step, Stat)>,
-    writes: Vec<(&'p Step, Option<Stat>)>,
+pub(super) struct Ready<'p> {
+    pub(super) clears: Vec<(&'p Step, Stat)>,
+    pub(super) writes: Vec<(&'p Step, Option<Stat>)>,
     /// Directories in the place of the first write, deepest first, to be removed once they are empty.
-    room: Vec<BString>,
+    pub(super) room: Vec<BString>,
     /// Steps that found nothing left to do.
     done: Vec<&'p Step>,
 }
 
 /// Carries out what a plan says.
 pub(super) struct Applier<'a> {
-    site: Site<'a>,
+    pub(super) site: Site<'a>,
     /// The number of each path's temporary file.
     numbers: HashMap<BString, usize>,
     is_resumed: bool,
@@ -263,65 +263,6 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Takes back what was `taken` of a group of which one step could not be taken.
-    fn give_up(
-        &mut self,
-        ready: &Ready<'_>,
-        mut taken: Vec<(&Step, Stat)>,
-        (failed, stop): (&Step, Stop),
-        applied: &mut Applied,
-    ) -> Result<()> {
-        let why = match stop {
-            Stop::Left(why) => why,
-            Stop::Failed(error) => return Err(error),
-        };
-        while let Some((step, stat)) = taken.pop() {
-            match self.take_back(step, &stat) {
-                Ok(()) => {}
-                // It counts as taken, so that an undo brings it back.
-                Err(Stop::Left(_)) => applied.take(step),
-                Err(Stop::Failed(error)) => return Err(error),
-            }
-        }
-        let steps = ready.clears.iter().map(|(step, _)| *step).chain(ready.writes.iter().map(|(step, _)| *step));
-        for step in steps {
-            if !applied.steps.contains(step) {
-                let why = if step.path == failed.path { why.clone() } else { Why::InTheWay };
-                applied.leave(step.path.as_bstr(), why);
-            }
-        }
-        for directory in ready.room.iter().rev() {
-            if let Err(Stop::Failed(error)) = self.site.checkout.make_directory(directory.as_bstr()) {
-                return Err(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// Reverses `step` of a group; `stat` is of the file that was deleted, or that was written.
-    fn take_back(&mut self, step: &Step, stat: &Stat) -> Outcome<()> {
-        let path = step.path.as_bstr();
-        let number = self.number(path);
-        let Some(before) = step.before else {
-            self.site.checkout.delete(path, stat, number)?;
-            // Only what the group itself has made can be empty here: a file was in its place.
-            let mut directories: Vec<&BStr> = path.find_iter("/").map(|at| path[..at].as_bstr()).collect();
-            while let Some(directory) = directories.pop() {
-                if !self.site.checkout.remove_directory(directory)? {
-                    break;
-                }
-            }
-            return Ok(());
-        };
-        if step.after.is_some() {
-            // It replaced a file that was there before, and needs no room.
-            return Err(Stop::Left(Why::InTheWay));
-        }
-        let bytes = self.site.bytes(path, before, Side::Before)?;
-        self.put(path, before, &bytes, Some(stat))?;
-        self.site.checkout.commit(path, None, number)
-    }
-
     /// Puts the file of `step` in the place of a directory.
     fn replace_directory(&mut self, ready: &Ready<'_>, step: &Step, applied: &mut Applied) -> Result<()> {
         let path = step.path.as_bstr();
@@ -357,7 +298,7 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    fn number(&self, path: &BStr) -> usize {
+    pub(super) fn number(&self, path: &BStr) -> usize {
         self.numbers.get(&path.to_owned()).copied().expect("all steps of the plan are numbered")
     }
 
@@ -382,7 +323,7 @@ impl<'a> Applier<'a> {
     }
 
     /// Writes `bytes`, which are `content` in the worktree, to the temporary file of `path`.
-    fn put(&mut self, path: &BStr, content: Content, bytes: &[u8], existing: Option<&Stat>) -> Outcome<()> {
+    pub(super) fn put(&mut self, path: &BStr, content: Content, bytes: &[u8], existing: Option<&Stat>) -> Outcome<()> {
         let put = match content.leaf.mode {
             Mode::Link if self.site.has_links => Put::Link(bytes),
             mode => Put::File(bytes, mode == Mode::Executable),

@@ -75,7 +75,7 @@ impl Before {
         let index = context.repo.user_index_identity();
         let options =
             save::Options { message: Some(request.subject.clone()), force: request.force, ..save::Options::default() };
-        let demands = save::Demands { exact_index: request.keeps_index, must_exist: true, known: None };
+        let demands = save::Demands { exact_index: request.keeps_index, must_exist: true, ..save::Demands::default() };
         let taken = save::save_under_lock(context, &options, &demands, &lock)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
         let mut snapshot = Snapshot::read(&context.repo, id)?;
@@ -106,6 +106,18 @@ impl Before {
         let checkpoint_id = Some(journal.pre_restore);
         let unsaved = BTreeSet::new();
         Ok(Self { lock, snapshot, checkpoint_id, cache: None, unsaved, journal: Some(journal), index, memory: None })
+    }
+
+    /// Saves what is staged now, and returns that state: since a crash, somebody may have staged what is in no checkpoint.
+    pub(super) fn save_index(&self, context: &Context) -> Result<Snapshot> {
+        let message = Some("before going on with a restore".into());
+        let options = save::Options { message, force: true, ..save::Options::default() };
+        let known = Some(Vec::new());
+        let demands = save::Demands { exact_index: true, must_exist: true, known, looks_at_index: true };
+        let taken = save::save_under_lock(context, &options, &demands, &self.lock)?;
+        let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
+        context.repo.make_durable()?;
+        Snapshot::read(&context.repo, id)
     }
 
     /// Looks at the worktree without writing anything.
@@ -159,7 +171,11 @@ impl Before {
             origin: Origin { note: None, tool: Some(format!("{RESTORE_TOOL}{}", journal.target)), ..origin },
             ..save::Options::default()
         };
-        let demands = save::Demands { known: Some(journal.steps.clone()), ..save::Demands::default() };
+        let demands = save::Demands {
+            known: Some(journal.steps.clone()),
+            looks_at_index: !journal.index.is_empty(),
+            ..save::Demands::default()
+        };
         if let Err(error) = save::save_under_lock(context, &options, &demands, &self.lock) {
             // The restore is done; the next save takes it up, only as somebody's change.
             tracing::warn!(%error, "no checkpoint after the restore");

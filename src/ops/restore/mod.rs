@@ -5,6 +5,7 @@
 
 mod apply;
 mod before;
+mod give_up;
 mod look;
 mod resume;
 mod scope;
@@ -26,7 +27,7 @@ use crate::{
         manifest::Skipped,
         path_text,
         plan::{self, Plan, Step},
-        verdict::Left,
+        verdict::{Left, Why},
     },
     ops::{Context, lookup},
     state::{
@@ -137,7 +138,6 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
         plan: &plan,
         directories: &directories,
         staging: staging.as_ref(),
-        pathspecs: &options.pathspecs,
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
@@ -154,7 +154,6 @@ struct Work<'a> {
     plan: &'a Plan,
     directories: &'a [BString],
     staging: Option<&'a Staging>,
-    pathspecs: &'a [BString],
     from: &'a Snapshot,
     to: &'a Snapshot,
     pre_restore: Option<ObjectId>,
@@ -217,10 +216,9 @@ impl<'a> Work<'a> {
             target: self.to.id,
             pre_restore,
             nonce: new_nonce(),
-            staged: self.staging.is_some(),
-            pathspecs: self.pathspecs.to_vec(),
             steps: self.steps(),
             directories: self.directories.to_vec(),
+            index: self.staging.map(|staging| staging.changes.clone()).unwrap_or_default(),
         };
         self.repo.make_durable()?;
         failpoint::hit("restore:after-sync");
@@ -241,6 +239,7 @@ impl<'a> Work<'a> {
         journal.progress = Progress::Done;
         journal.steps.clone_from(&applied.steps);
         journal.directories.clone_from(&applied.directories);
+        journal.index = self.staging.map(|staging| staging.changes.clone()).unwrap_or_default();
         failpoint::hit("restore:before-done");
         // A restore that changed nothing is not what the next undo takes back.
         let is_idle = applied.is_idle() && self.staging.is_none_or(Staging::is_empty);
@@ -266,9 +265,12 @@ impl<'a> Work<'a> {
             paths.sort();
             paths
         };
-        let all = |planned: &[Left], found: &[Left]| {
-            let mut all = [planned, found].concat();
+        let staged = self.staging.map(|staging| staging.left.as_slice()).unwrap_or_default();
+        let all = |planned: &[Left], found: &[Left], is_conflict: bool| {
+            let staged = staged.iter().filter(|left| (left.why == Why::UnderWay) == is_conflict);
+            let mut all: Vec<Left> = planned.iter().chain(found).chain(staged).cloned().collect();
             all.sort_by(|a, b| a.path.cmp(&b.path));
+            all.dedup();
             all
         };
         let directories = applied.directories.iter().map(|path| BString::from([path.as_slice(), b"/"].concat()));
@@ -278,8 +280,8 @@ impl<'a> Work<'a> {
             pre_restore: self.pre_restore,
             written: sorted(applied.written.iter().cloned().chain(directories).collect()),
             deleted: sorted(applied.deleted.clone()),
-            kept: all(&self.plan.kept, &applied.kept),
-            conflicts: all(&self.plan.conflicts, &applied.conflicts),
+            kept: all(&self.plan.kept, &applied.kept, false),
+            conflicts: all(&self.plan.conflicts, &applied.conflicts, true),
             skipped: self.from.manifest.skipped.clone(),
             dry_run,
         }

@@ -18,15 +18,17 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     let target = Snapshot::read(repo, journal.target)?;
     let candidates = journal.steps.iter().map(|step| (step.clone(), Verdict::Go)).collect();
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
-    let staging =
-        journal.staged.then(|| Staging::between(repo, &before.snapshot, &target, &journal.pathspecs)).transpose()?;
+    let staging = if dry_run || journal.index.is_empty() {
+        Staging::default()
+    } else {
+        Staging::resumed(repo, &journal.index, &before.save_index(context)?)?
+    };
     let work = Work {
         context,
         repo,
         plan: &plan,
         directories: &journal.directories,
-        staging: staging.as_ref(),
-        pathspecs: &journal.pathspecs,
+        staging: Some(&staging),
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
@@ -37,5 +39,6 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         return work.preview();
     }
     snapshot::verify(repo, target.id, &plan)?;
+    staging.verify(repo)?;
     work.carry_out(journal.clone(), &before)
 }

@@ -7,23 +7,24 @@ use bstr::{BString, ByteSlice as _};
 use super::snapshot::Snapshot;
 use crate::{
     error::{Error, Kind, Result},
-    git::Repo,
-    model::{change::Leaf, manifest::Unmerged},
+    git::{Repo, checkout_names::is_git_path},
+    model::{
+        manifest::Unmerged,
+        path_text,
+        slot::{Found, Slot, SlotChange},
+        verdict::{Left, Why},
+    },
 };
-
-/// What the index holds at a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Slot {
-    Absent,
-    Staged(Leaf),
-    Unmerged(Vec<Unmerged>),
-    IntentToAdd,
-}
 
 /// The entries of the index that are to change.
 #[derive(Debug, Default)]
 pub(super) struct Staging {
+    /// What is still to be put there.
     slots: BTreeMap<BString, Slot>,
+    /// All that the restore changes, or has changed before it was interrupted.
+    pub(super) changes: Vec<SlotChange>,
+    /// What somebody else has staged since.
+    pub(super) left: Vec<Left>,
 }
 
 impl Staging {
@@ -36,14 +37,46 @@ impl Staging {
             paths.extend(manifest.intent_to_add.iter().cloned());
         }
         let mut search = repo.pathspec(pathspecs)?;
-        let mut slots = BTreeMap::new();
+        let mut staging = Self::default();
         for path in paths.into_iter().filter(|path| search.matches(path.as_bstr())) {
-            let wanted = slot(repo, target, &path)?;
-            if slot(repo, pre, &path)? != wanted {
-                slots.insert(path, wanted);
+            let (before, after) = (slot(repo, pre, &path)?, slot(repo, target, &path)?);
+            if before != after {
+                staging.make(SlotChange { path, before, after });
             }
         }
-        Ok(Self { slots })
+        Ok(staging)
+    }
+
+    /// Returns what is left of `planned` after a crash, where the index is that of `now`.
+    pub(super) fn resumed(repo: &Repo, planned: &[SlotChange], now: &Snapshot) -> Result<Self> {
+        let mut staging = Self::default();
+        for change in planned {
+            match change.find(&slot(repo, now, &change.path)?) {
+                Found::Before => staging.make(change.clone()),
+                Found::After => staging.changes.push(change.clone()),
+                Found::Other => staging.left.push(Left { path: change.path.clone(), why: Why::UnderWay }),
+            }
+        }
+        Ok(staging)
+    }
+
+    /// Returns what takes the changes `done` back, where the index is that of `now`; with `all` also what was staged since.
+    pub(super) fn reversed(repo: &Repo, done: &[SlotChange], now: &Snapshot, all: bool) -> Result<Self> {
+        let mut staging = Self::default();
+        for change in done.iter().map(SlotChange::reversed) {
+            let found = slot(repo, now, &change.path)?;
+            match change.find(&found) {
+                Found::After => {}
+                Found::Other if !all => staging.left.push(Left { path: change.path, why: Why::Since }),
+                Found::Before | Found::Other => staging.make(SlotChange { before: found, ..change }),
+            }
+        }
+        Ok(staging)
+    }
+
+    fn make(&mut self, change: SlotChange) {
+        self.slots.insert(change.path.clone(), change.after.clone());
+        self.changes.push(change);
     }
 
     /// Returns true if the index already is as it should be.
@@ -58,6 +91,11 @@ impl Staging {
                 .with_hint("another git process is at work; if there is none, remove the file"));
         }
         for (path, slot) in &self.slots {
+            if !is_git_path(path.as_bstr()) {
+                let path = path_text::printable(path.as_bstr());
+                return Err(Error::corrupt(format!("the staged path '{path}' is none that git allows"))
+                    .with_hint("nothing was changed; without '--staged' the worktree can be restored"));
+            }
             let ids = match slot {
                 Slot::Staged(leaf) if leaf.mode != crate::model::change::Mode::Gitlink => vec![leaf.id],
                 Slot::Unmerged(stages) => {

@@ -73,15 +73,13 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
             journal.steps.iter().any(is_of)
         })
         .collect();
-    let staging =
-        journal.staged.then(|| Staging::between(repo, &before.snapshot, &target, &journal.pathspecs)).transpose()?;
+    let staging = Staging::reversed(repo, &journal.index, &before.snapshot, options.all)?;
     let work = Work {
         context,
         repo,
         plan: &plan,
         directories: &directories,
-        staging: staging.as_ref(),
-        pathspecs: &journal.pathspecs,
+        staging: Some(&staging),
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,

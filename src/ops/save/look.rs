@@ -10,6 +10,7 @@ use crate::{
         Repo,
         named::{Before, named_paths, refuse_unknown},
         new_objects::{NewObjects, Target},
+        seed::staged,
         side::{Side, tree_of_blobs, tree_of_unmerged},
         snapshot::{Edit, Keep, edit_tree, full_pass},
         stat_cache::StatCache,
@@ -173,6 +174,17 @@ pub(super) fn look_at_known<'r>(
     let raw_edits: Vec<_> = steps.iter().map(raw_edit).collect();
     edit_raw_tree(repo, &mut side, &raw_edits, &mut objects)?;
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
+}
+
+/// Lets `seen` say what is staged now.
+pub(super) fn look_at_index(repo: &Repo, shadow: &Shadow, seen: &mut Seen, objects: &mut NewObjects<'_>) -> Result<()> {
+    let staged = staged(repo, objects)?;
+    let manifest = &mut seen.side.manifest;
+    (manifest.unmerged, manifest.intent_to_add) = (staged.unmerged, staged.intent_to_add);
+    seen.side.unmerged_tree_id = tree_of_unmerged(repo, manifest, objects)?;
+    seen.side.index_tree_id = staged.tree_id.filter(|id| *id != shadow.head_tree_id);
+    seen.index_tree_id = staged.tree_id;
+    Ok(())
 }
 
 fn edit_raw_tree(repo: &Repo, side: &mut Side, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<()> {
