@@ -60,6 +60,11 @@ pub fn serialize<S: Serializer>(path: &BString, serializer: S) -> Result<S::Ok, 
     serializer.serialize_str(&escape(path.as_bstr()))
 }
 
+/// Serializes a path as the fields `path` and, if it is not UTF-8, `path_raw`; for `#[serde(flatten)]`.
+pub(crate) fn serialize_fields<S: Serializer>(path: &BString, serializer: S) -> Result<S::Ok, S::Error> {
+    StoredPath::from(path).serialize(serializer)
+}
+
 /// Serializes a list of paths through [`escape`].
 pub fn serialize_list<S: Serializer>(paths: &[BString], serializer: S) -> Result<S::Ok, S::Error> {
     let mut list = serializer.serialize_seq(Some(paths.len()))?;

@@ -144,6 +144,7 @@ impl Entry {
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("version", &1)?;
         serialize_checkpoint(&self.checkpoint, &mut map)?;
         let paths: Vec<String> = self.paths.iter().flatten().map(|path| path_text::escape(path.as_bstr())).collect();
         map.serialize_entry("paths", &paths)?;

@@ -68,7 +68,7 @@ pub(crate) struct Demands {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SavedPath {
     /// The path.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub path: BString,
     /// What happened to it.
     pub status: Status,
@@ -78,7 +78,7 @@ pub struct SavedPath {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedPath {
     /// The path.
-    #[serde(serialize_with = "path_text::serialize")]
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub path: BString,
     /// Why.
     pub reason: &'static str,

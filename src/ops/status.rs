@@ -1,5 +1,7 @@
 //! `status`: what is saved, what is not, and whether anything needs a look.
 
+use std::collections::BTreeMap;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
@@ -98,6 +100,8 @@ pub struct Status {
     /// Repositories inside the worktree, whose content is not saved.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub nested: Vec<BString>,
+    /// The state of git's hooks by name; empty, as this version installs none.
+    pub hooks: BTreeMap<String, String>,
     /// The checkpoint that a restore was putting back when it was interrupted.
     #[serde(serialize_with = "serialize_id")]
     pub interrupted_restore: Option<ObjectId>,
@@ -165,6 +169,7 @@ pub fn status(context: &Context) -> Result<Status> {
         archived: repo.refs_below(refname::ARCHIVE)?.len(),
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
+        hooks: BTreeMap::new(),
         interrupted_restore: interrupted_restore(repo),
         last_error: state::events::last_error(repo.common_dir(), &name.worktree.to_string()),
         bytes: repo.bytes_held(),
