@@ -19,7 +19,7 @@ pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8])
     let stream = deflate(&[&header, data]);
     // git's own prefix: `git gc` sweeps what a crash leaves.
     let mut file = tempfile::Builder::new()
-        .prefix("tmp_obj_")
+        .prefix(&temporary::prefix("tmp_obj_"))
         .permissions(std::fs::Permissions::from_mode(0o444))
         .tempfile_in(objects)
         .context(Kind::Internal, what)?;

@@ -47,7 +47,7 @@ pub(super) fn take(
         objects.add(gix::objs::Kind::Tree, b"")?;
     }
     state::failpoint::hit("save:before-objects");
-    objects.write()?;
+    let written = objects.write()?;
     state::failpoint::hit("save:after-objects");
     let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
     let mut commits = NewObjects::new(repo, Target::Loose);
@@ -80,7 +80,7 @@ pub(super) fn take(
         checkpoint::message(&subject, body, &options.origin, shadow.name.base, shadow.name.worktree.as_bstr());
     let commit = NewCommit { tree_id: seen.tree_id, parents, author, committer, time, message: &message };
     let id = Repo::write_commit(&commit, &mut commits)?;
-    commits.write()?;
+    let commits = commits.write()?;
     state::failpoint::hit("save:after-commit");
     repo.check_interrupt()?;
     // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
@@ -88,6 +88,8 @@ pub(super) fn take(
     let verified = options.verify || is_first || verify::wants_verification(context)?;
     move_refs(repo, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
+    written.settle();
+    commits.settle();
     if verified && let Err(error) = verify::satisfied(context, options.verify.then_some(id)) {
         // The checkpoint is taken and marked; the next one may be marked, too.
         tracing::warn!(%error, "mark not noted");

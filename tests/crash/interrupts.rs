@@ -1,0 +1,1 @@
+//! Ctrl-C, and readers that have seen enough.
