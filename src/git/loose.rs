@@ -9,7 +9,10 @@ use std::{
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::deflate::deflate;
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    state::temporary,
+};
 
 /// Writes `data`, whose id as an object of `kind` is `id`, into the object directory `objects`: visible only when whole,
 /// durable when the system likes, as git's default has it.

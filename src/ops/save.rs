@@ -159,7 +159,8 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
 /// Takes the lock of this worktree's checkpoints.
 pub(crate) fn lock(context: &Context) -> Result<Lock> {
     let directory = state::ensure_directory(context.repo.git_dir())?;
-    let mut lock = Lock::acquire(&directory.join("lock"), context.settings.lock_timeout)?;
+    let mut lock =
+        Lock::acquire(&directory.join("lock"), context.settings.lock_timeout, &|| context.check_interrupt())?;
     if !lock.dead().is_empty() {
         context.repo.sweep(lock.dead());
         lock.forget_dead();

@@ -28,17 +28,18 @@ pub struct Lock {
 const LONGEST: u64 = 4096;
 
 impl Lock {
-    /// Takes the lock on the file `path`, waiting up to `timeout`.
+    /// Takes the lock on the file `path`, waiting up to `timeout`, or until `go_on` is an error.
     ///
     /// # Errors
     /// [`Kind::Race`] naming the owner if it is still taken after that.
-    pub fn acquire(path: &Path, timeout: Duration) -> Result<Self> {
+    pub(crate) fn acquire(path: &Path, timeout: Duration, go_on: &dyn Fn() -> Result<()>) -> Result<Self> {
         let start = Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
             if let Some(lock) = Self::try_acquire(path)? {
                 return Ok(lock);
             }
+            go_on()?;
             if start.elapsed() >= timeout {
                 let owner = owner(path).map_or_else(|| "another process".into(), |owner| format!("process {owner}"));
                 return Err(Error::race(format!("the checkpoints of this worktree are locked by {owner}"))
@@ -127,16 +128,20 @@ fn owner(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn take(path: &Path, timeout: Duration) -> Result<Lock> {
+        Lock::acquire(path, timeout, &|| Ok(()))
+    }
+
     #[test]
     fn a_second_owner_waits_and_is_told_who_holds_it() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("lock");
-        let held = Lock::acquire(&path, Duration::ZERO).expect("free");
-        let refused = Lock::acquire(&path, Duration::from_millis(5)).expect_err("taken");
+        let held = take(&path, Duration::ZERO).expect("free");
+        let refused = take(&path, Duration::from_millis(5)).expect_err("taken");
         assert_eq!(refused.kind(), Kind::Race);
         assert!(refused.message().contains(&std::process::id().to_string()), "{refused}");
         drop(held);
-        Lock::acquire(&path, Duration::ZERO).map(drop).expect("free again");
+        take(&path, Duration::ZERO).map(drop).expect("free again");
         assert_eq!(std::fs::read(&path).expect("the file stays"), b"");
     }
 
@@ -145,17 +150,17 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("lock");
         std::fs::write(&path, b"12 on host, since then\n0123456789abcdef\nfedcba9876543210\nx\xff\n").expect("written");
-        let killed = Lock::acquire(&path, Duration::ZERO).expect("free");
+        let killed = take(&path, Duration::ZERO).expect("free");
         assert_eq!(killed.dead(), ["0123456789abcdef", "fedcba9876543210"]);
         let text = std::fs::read(&path).expect("readable");
         drop(killed);
         assert_eq!(owner(&path), None, "nobody holds it");
-        drop(Lock::acquire(&path, Duration::ZERO).expect("free"));
+        drop(take(&path, Duration::ZERO).expect("free"));
         std::fs::write(&path, text).expect("as it would stay");
-        let mut lock = Lock::acquire(&path, Duration::ZERO).expect("free");
+        let mut lock = take(&path, Duration::ZERO).expect("free");
         assert_eq!(lock.dead(), [temporary::nonce(), "0123456789abcdef", "fedcba9876543210"]);
         lock.forget_dead();
         drop(lock);
-        assert_eq!(Lock::acquire(&path, Duration::ZERO).expect("free").dead(), Vec::<String>::new());
+        assert_eq!(take(&path, Duration::ZERO).expect("free").dead(), Vec::<String>::new());
     }
 }

@@ -51,7 +51,7 @@ fn dies(world: &World, arguments: &[&str], step: &str) -> bool {
     let died = world
         .command(env!("CARGO_BIN_EXE_git-checkpoint"))
         .args(arguments)
-        .env("GIT_CHECKPOINT_FAILPOINT", step)
+        .env("CHECKPOINT_FAILPOINT", step)
         .output()
         .expect("the program runs");
     if died.status.success() {
@@ -111,7 +111,7 @@ fn folding_that_dies_loses_no_object() {
             world
                 .command(env!("CARGO_BIN_EXE_git-checkpoint"))
                 .args(["save", "-q"])
-                .env("GIT_CHECKPOINT_FAILPOINT", step)
+                .env("CHECKPOINT_FAILPOINT", step)
                 .status()
                 .expect("the program runs")
                 .signal()

@@ -47,8 +47,7 @@ impl World {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let ends = [".lock", ".keep", ".tmp"].iter().any(|end| name.ends_with(end));
             let begins = ["tmp_", ".tmp", ".git-checkpoint-"].iter().any(|start| name.starts_with(start));
-            let h6 = path.parent().is_some_and(|p| p.ends_with("objects")) && name.starts_with(".tmp");
-            (ends || begins) && !ours(path) && !h6
+            (ends || begins) && !ours(path)
         };
         files_below(&self.repo()).into_iter().filter(is_left).collect()
     }
@@ -62,7 +61,7 @@ impl World {
     pub(crate) fn start_with(&self, arguments: &[&str], failpoint: &str) -> Child {
         self.command(env!("CARGO_BIN_EXE_git-checkpoint"))
             .args(arguments)
-            .env("GIT_CHECKPOINT_FAILPOINT", failpoint)
+            .env("CHECKPOINT_FAILPOINT", failpoint)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -47,6 +47,7 @@ pub(super) fn take(
         objects.add(gix::objs::Kind::Tree, b"")?;
     }
     state::failpoint::hit("save:before-objects");
+    context.check_interrupt()?;
     let written = objects.write()?;
     state::failpoint::hit("save:after-objects");
     let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
@@ -86,6 +87,7 @@ pub(super) fn take(
     // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
     let is_first = shadow.tip.is_none() && !demands.must_exist && !verify::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verify::wants_verification(context)?;
+    context.check_interrupt()?;
     move_refs(repo, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
     written.settle();
