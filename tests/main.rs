@@ -2,8 +2,10 @@
 #![expect(clippy::disallowed_methods, reason = "tests run programs and read what cargo tells them")]
 
 mod architecture;
+mod crash;
 mod interrupt;
 mod manual;
 mod ops;
 mod scenarios;
 mod support;
+mod together;

@@ -1,7 +1,7 @@
 //! Folds what many saves wrote into few packs, with deltas, so that a save costs some hundred bytes of disk instead of a
 //! block for each object, and the number of packs stays small.
 //!
-//! Only objects that we wrote are touched, listed in `loose` and `packs` of our directory. What git has repacked or
+//! Only objects that we wrote are touched, listed in `loose` and `packs` of our directory once a ref leads to them. What git has repacked or
 //! collected meanwhile is simply not there any more. Whatever fails here costs disk space, nothing else.
 
 use std::{
@@ -9,6 +9,7 @@ use std::{
     fs::File,
     io::Write as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use gix::{
@@ -24,7 +25,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    state::{self, lock::Lock},
+    state::{self, failpoint, lock::Lock},
 };
 
 /// From this many loose objects on, they are folded.
@@ -33,6 +34,8 @@ const LOOSE_LIMIT: usize = 96;
 const PACK_LIMIT: usize = 8;
 /// A pack of this many bytes is left alone.
 const LARGE_PACK: u64 = 2 << 20;
+/// A pack that has no index for so long never gets one.
+const ABANDONED: Duration = Duration::from_secs(3600);
 /// How many objects before are tried as the base of a delta.
 const WINDOW: usize = 12;
 /// How many deltas may stand on each other.
@@ -107,7 +110,7 @@ impl Repo {
     }
 
     /// Git takes its own mark for left behind after twelve hours.
-    fn is_git_collecting(&self) -> bool {
+    pub(super) fn is_git_collecting(&self) -> bool {
         let age = std::fs::metadata(self.common_dir().join("gc.pid")).and_then(|metadata| metadata.modified());
         age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age.as_secs() < 12 * 3600))
     }
@@ -120,7 +123,9 @@ impl Repo {
         }
         let is_small = |path: &PathBuf| {
             let is_pinned = ["keep", "promisor"].iter().any(|end| path.with_extension(end).exists());
-            !is_pinned && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < LARGE_PACK)
+            // Without index it is what a process that died left, or another is about to publish.
+            let is_usable = path.with_extension("idx").exists();
+            is_usable && !is_pinned && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < LARGE_PACK)
         };
         let mut paths: Vec<_> =
             noted(&directory.join("packs")).iter().filter_map(|name| self.pack_path(name)).collect();
@@ -144,21 +149,25 @@ impl Repo {
         let mut writer = PackWriter::begin(self.inner.objects.store_ref().path(), self.object_hash())?;
         let merged = self.merge_small_packs(directory, &mut writer)?;
         let already: HashSet<ObjectId> = writer.ids().collect();
-        let folded = self.add_with_deltas(ids.into_iter().filter(|id| !already.contains(id)), &mut writer)?;
+        self.add_with_deltas(ids.iter().copied().filter(|id| !already.contains(id)), &mut writer)?;
         if writer.len() == 0 {
             return Ok(());
         }
-        let ids: Vec<ObjectId> = writer.ids().collect();
+        let stored: HashSet<ObjectId> = writer.ids().collect();
         let new_pack = writer.finish()?;
+        failpoint::hit("fold:after-pack");
         self.note_pack(&new_pack);
-        self.verify_pack(&new_pack, &ids)?;
+        self.verify_pack(&new_pack, &stored)?;
         // Everything is in the new pack by now, read back, durable and visible; readers that had the old files look again.
         for path in merged.iter().filter(|path| **path != new_pack) {
             drop(std::fs::remove_file(path.with_extension("idx")));
+            failpoint::hit("fold:after-index");
             drop(std::fs::remove_file(path));
         }
-        for path in folded.iter().map(|id| self.loose_path(*id)) {
+        failpoint::hit("fold:after-packs");
+        for path in ids.iter().filter(|id| stored.contains(*id)).map(|id| self.loose_path(*id)) {
             drop(std::fs::remove_file(&path));
+            failpoint::hit("fold:after-loose");
             // As `git prune-packed` does; a directory that is not empty stays.
             drop(path.parent().map(std::fs::remove_dir));
         }
@@ -167,7 +176,7 @@ impl Repo {
     }
 
     /// Reads all `ids` back from the finished pack `path` alone, before any other copy of them goes.
-    fn verify_pack(&self, path: &Path, ids: &[ObjectId]) -> Result<()> {
+    fn verify_pack(&self, path: &Path, ids: &HashSet<ObjectId>) -> Result<()> {
         let what = || format!("cannot read back '{}'", path.display());
         let bundle = gix::odb::pack::Bundle::at(path, self.object_hash()).context(Kind::Corrupt, what)?;
         let mut inflate = gix::zlib::Inflate::default();
@@ -189,7 +198,7 @@ impl Repo {
         let note = directory.join("packs");
         let taken = directory.join("packs.folding");
         std::fs::rename(&note, &taken).context(Kind::Internal, || "cannot rename the note of packs".into())?;
-        let there = |name: &String| self.pack_path(name).is_some_and(|path| path.exists());
+        let there = |name: &String| self.pack_path(name).is_some_and(|path| path.exists() && !remove_abandoned(&path));
         let mut names: Vec<String> = noted(&taken).into_iter().filter(there).collect();
         names.sort();
         names.dedup();
@@ -211,11 +220,10 @@ impl Repo {
         Ok(merged)
     }
 
-    /// Adds the loose objects `ids` to `writer`, each as a delta against one of the last of its kind if that is smaller;
-    /// returns those that could be read.
-    fn add_with_deltas(&self, ids: impl Iterator<Item = ObjectId>, writer: &mut PackWriter) -> Result<Vec<ObjectId>> {
+    /// Adds those of the loose objects `ids` that can be read to `writer`, each as a delta against one of the last of its
+    /// kind if that is smaller.
+    fn add_with_deltas(&self, ids: impl Iterator<Item = ObjectId>, writer: &mut PackWriter) -> Result<()> {
         let mut window: Vec<Recent> = Vec::new();
-        let mut added = Vec::new();
         for id in ids {
             let mut data = Vec::new();
             let Ok(Some(found)) = self.inner.objects.try_find(&id, &mut data) else { continue };
@@ -232,13 +240,15 @@ impl Repo {
                 Some((base_offset, depth, delta)) => (writer.add_delta(id, base_offset, &delta)?, depth),
                 None => (writer.add(id, kind, data.len(), &deflate(&[&data]))?, 0),
             };
-            added.push(id);
+            if !is_small {
+                continue;
+            }
             window.push(Recent { kind, offset, depth, data });
             if window.len() > 4 * WINDOW {
                 window.remove(0);
             }
         }
-        Ok(added)
+        Ok(())
     }
 
     pub(super) fn loose_path(&self, id: ObjectId) -> PathBuf {
@@ -252,6 +262,14 @@ impl Repo {
         let is_name = !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_name.then(|| self.inner.objects.store_ref().path().join("pack").join(format!("{name}.pack")))
     }
+}
+
+/// Removes the pack `path` if it has no index and never gets one, and returns true then.
+fn remove_abandoned(path: &Path) -> bool {
+    let age =
+        std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
+    let is_abandoned = !path.with_extension("idx").exists() && age.is_some_and(|age| age > ABANDONED);
+    is_abandoned && std::fs::remove_file(path).is_ok()
 }
 
 fn noted(path: &Path) -> Vec<String> {

@@ -9,7 +9,10 @@ use std::{
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::deflate::deflate;
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    state::temporary,
+};
 
 /// Writes `data`, whose id as an object of `kind` is `id`, into the object directory `objects`: visible only when whole,
 /// durable when the system likes, as git's default has it.
@@ -19,7 +22,7 @@ pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8])
     let stream = deflate(&[&header, data]);
     // git's own prefix: `git gc` sweeps what a crash leaves.
     let mut file = tempfile::Builder::new()
-        .prefix("tmp_obj_")
+        .prefix(&temporary::prefix("tmp_obj_"))
         .permissions(std::fs::Permissions::from_mode(0o444))
         .tempfile_in(objects)
         .context(Kind::Internal, what)?;

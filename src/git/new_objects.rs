@@ -1,13 +1,13 @@
 //! Objects that a save makes: kept until all are known, then written so that a crash leaves at most unreferenced ones.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, path::PathBuf};
 
 use gix::{
     ObjectId,
     objs::{Data, Exists as _, Find, Kind as ObjectKind, Write as _},
 };
 
-use super::{Repo, deflate::deflate, loose, pack::PackWriter};
+use super::{Repo, deflate::deflate, keep::Keep, loose, pack::PackWriter};
 use crate::error::{Context as _, Kind, Result};
 
 /// From this many objects on, one pack is written instead of a file for each.
@@ -159,12 +159,14 @@ impl<'r> NewObjects<'r> {
     }
 
     /// Writes all objects, durable where git's are: packs are synced, loose objects as git's default has them.
-    pub(crate) fn write(mut self) -> Result<()> {
+    pub(crate) fn write(mut self) -> Result<Written<'r>> {
+        let repo = self.repo;
+        let mut written = Written { repo, loose: Vec::new(), pack: None, _keep: None };
         match self.target {
-            Target::Memory => Ok(()),
+            Target::Memory => {}
             Target::Pack => {
                 if self.order.is_empty() && self.pack.is_none() {
-                    return Ok(());
+                    return Ok(written);
                 }
                 self.spill()?;
                 let mut pack = self.pack.take().expect("spilling begins a pack");
@@ -172,20 +174,37 @@ impl<'r> NewObjects<'r> {
                     let object = &self.waiting[id];
                     pack.add(*id, object.kind, object.size, &object.data)?;
                 }
-                self.repo.note_pack(&pack.finish()?);
-                Ok(())
+                let (path, keep) = pack.finish_kept()?;
+                (written.pack, written._keep) = (Some(path), keep);
             }
-            Target::Loose => self.write_loose(),
+            Target::Loose => written.loose = self.write_loose()?,
         }
+        Ok(written)
     }
 
-    fn write_loose(self) -> Result<()> {
+    fn write_loose(self) -> Result<Vec<ObjectId>> {
         for id in &self.order {
             let object = &self.waiting[id];
             loose::write(self.repo.inner.objects.store_ref().path(), *id, object.kind, &object.data)?;
         }
-        self.repo.note_loose(&self.order);
-        Ok(())
+        Ok(self.order)
+    }
+}
+
+/// Objects on disk that maybe no ref leads to yet. While this exists, git does not repack without them, nor do we.
+#[must_use = "the objects are protected until this is dropped"]
+pub(crate) struct Written<'r> {
+    repo: &'r Repo,
+    loose: Vec<ObjectId>,
+    pack: Option<PathBuf>,
+    _keep: Option<Keep>,
+}
+
+impl Written<'_> {
+    /// Ends the protection: refs lead to all of the objects now, so that they may be folded.
+    pub(crate) fn settle(self) {
+        self.repo.note_loose(&self.loose);
+        self.pack.iter().for_each(|pack| self.repo.note_pack(pack));
     }
 }
 
@@ -217,7 +236,7 @@ impl Repo {
         }
     }
 
-    /// Returns true if the object `id` is here, and makes sure that `git gc` takes it for a new one.
+    /// Returns true if the object `id` is here, and `git gc` takes it for a new one from now on.
     ///
     /// An unreferenced object older than two weeks is about to be collected. As git does when it writes an object that
     /// exists, its file is touched before we rely on it; false if that cannot be, so that the object is written again.
@@ -225,7 +244,8 @@ impl Repo {
         if id.is_empty_blob() || id.is_empty_tree() || !self.inner.objects.exists(&id) {
             return false;
         }
-        touch(&self.loose_path(id)) || self.freshen_pack_of(id)
+        // A `git gc` that has looked at packs and refs already may be about to drop it whatever its pack's age.
+        touch(&self.loose_path(id)) || (!self.is_git_collecting() && self.freshen_pack_of(id))
     }
 
     /// Touches the pack that holds `id`. A cruft pack does not count: its own list says how old each object is.

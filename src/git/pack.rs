@@ -16,8 +16,11 @@ use std::{
 use flate2::Crc;
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::deflate::deflate;
-use crate::error::{Context as _, Error, Kind, Result};
+use super::{deflate::deflate, keep::Keep};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    state::{failpoint, temporary},
+};
 
 /// Where an object is in a pack.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +47,8 @@ impl PackWriter {
         let what = || format!("cannot create a pack in '{}'", directory.display());
         std::fs::create_dir_all(&directory).context(Kind::Internal, what)?;
         // git's own prefix: `git gc` sweeps what a crash leaves.
-        let file =
-            tempfile::Builder::new().prefix("tmp_pack_").tempfile_in(&directory).context(Kind::Internal, what)?;
+        let prefix = temporary::prefix("tmp_pack_");
+        let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(&directory).context(Kind::Internal, what)?;
         let mut writer =
             Self { directory, hash, file: BufWriter::with_capacity(1 << 16, file), offset: 0, entries: Vec::new() };
         writer.write(&[0; HEADER_LENGTH as usize])?;
@@ -118,7 +121,17 @@ impl PackWriter {
     }
 
     /// Completes pack and index, makes both durable and visible, and returns the pack's path.
-    pub(super) fn finish(mut self) -> Result<PathBuf> {
+    pub(super) fn finish(self) -> Result<PathBuf> {
+        self.publish(false).map(|(path, _)| path)
+    }
+
+    /// The same for objects that no ref leads to yet: `git repack -a -d` leaves the pack alone until the [`Keep`] is
+    /// dropped. None if somebody else keeps it already.
+    pub(super) fn finish_kept(self) -> Result<(PathBuf, Option<Keep>)> {
+        self.publish(true)
+    }
+
+    fn publish(mut self, is_kept: bool) -> Result<(PathBuf, Option<Keep>)> {
         let what = || format!("cannot write a pack in '{}'", self.directory.display());
         self.file.flush().context(Kind::Internal, what)?;
         let mut file =
@@ -136,19 +149,23 @@ impl PackWriter {
             Ok::<_, std::io::Error>(checksum)
         })()
         .context(Kind::Internal, what)?;
+        let prefix = temporary::prefix("tmp_idx_");
         let mut index =
-            tempfile::Builder::new().prefix("tmp_idx_").tempfile_in(&self.directory).context(Kind::Internal, what)?;
+            tempfile::Builder::new().prefix(&prefix).tempfile_in(&self.directory).context(Kind::Internal, what)?;
         self.entries.sort_by_key(|entry| entry.id);
         let content = index_content(&self.entries, checksum, self.hash);
         index.write_all(&content).context(Kind::Internal, what)?;
         index.as_file().set_permissions(std::fs::Permissions::from_mode(0o444)).context(Kind::Internal, what)?;
         index.as_file().sync_all().context(Kind::Internal, what)?;
         let path = self.directory.join(format!("pack-{checksum}.pack"));
+        let keep = if is_kept { Keep::new(&path)? } else { None };
+        failpoint::hit("pack:before-pack");
         // The index last: a pack is looked for only where there is an index.
         file.persist(&path).context(Kind::Internal, what)?;
+        failpoint::hit("pack:before-index");
         index.persist(path.with_extension("idx")).context(Kind::Internal, what)?;
         File::open(&self.directory).and_then(|directory| directory.sync_all()).context(Kind::Internal, what)?;
-        Ok(path)
+        Ok((path, keep))
     }
 }
 

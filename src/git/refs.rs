@@ -46,10 +46,9 @@ impl Repo {
     pub fn head(&self) -> Result<Head> {
         match self.ref_store {
             RefStore::Files => {
-                let head = self.inner.head().context(Kind::Corrupt, || "cannot read HEAD".into())?;
-                let branch = head.referent_name().map(|name| name.as_bstr().to_owned());
-                let id = head.id().map(gix::Id::detach);
-                Ok(Head { id, branch })
+                // Once more for the same reason as in `find_ref`: an unborn branch is seldom.
+                let head = self.head_in_files()?;
+                if head.id.is_none() { self.head_in_files() } else { Ok(head) }
             }
             RefStore::Git => {
                 let branch = self.try_git(&["symbolic-ref", "-q", "HEAD"], None)?;
@@ -59,12 +58,21 @@ impl Repo {
         }
     }
 
+    fn head_in_files(&self) -> Result<Head> {
+        let head = self.inner.head().context(Kind::Corrupt, || "cannot read HEAD".into())?;
+        let branch = head.referent_name().map(|name| name.as_bstr().to_owned());
+        let id = head.id().map(gix::Id::detach);
+        Ok(Head { id, branch })
+    }
+
     /// Returns what the ref `name` points to, without peeling tags.
     pub fn find_ref(&self, name: &str) -> Result<Option<ObjectId>> {
         match self.ref_store {
             RefStore::Files => {
-                let found =
-                    self.inner.try_find_reference(name).context(Kind::Corrupt, || format!("cannot read '{name}'"))?;
+                let find =
+                    || self.inner.try_find_reference(name).context(Kind::Corrupt, || format!("cannot read '{name}'"));
+                // gix looks at the packed refs first: what `git pack-refs` moves there meanwhile it sees in neither place.
+                let found = find()?.map_or_else(find, |found| Ok(Some(found)))?;
                 Ok(found.and_then(|reference| reference.try_id().map(gix::Id::detach)))
             }
             RefStore::Git => {

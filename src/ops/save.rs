@@ -163,7 +163,13 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
 /// Takes the lock of this worktree's checkpoints.
 pub(crate) fn lock(context: &Context) -> Result<Lock> {
     let directory = state::ensure_directory(context.repo.git_dir())?;
-    Lock::acquire(&directory.join("lock"), context.settings.lock_timeout)
+    let mut lock =
+        Lock::acquire(&directory.join("lock"), context.settings.lock_timeout, &|| context.check_interrupt())?;
+    if !lock.dead().is_empty() {
+        context.repo.sweep(lock.dead());
+        lock.forget_dead();
+    }
+    Ok(lock)
 }
 
 /// Takes a checkpoint while `lock` is held.

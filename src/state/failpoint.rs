@@ -1,19 +1,27 @@
 //! Where crash tests stop the process; nothing at all without the feature `failpoints`.
 
-/// Aborts the process if `GIT_CHECKPOINT_FAILPOINT` is `name`, or `name:n` and this is the n-th time.
+/// Aborts the process if `CHECKPOINT_FAILPOINT` is `name`, or `name:n` and this is the n-th time; with `stop@` before
+/// the name, halts it until it gets SIGCONT.
 #[cfg(feature = "failpoints")]
 #[expect(clippy::disallowed_methods, reason = "a crash test has no other way to reach its victim")]
 pub(crate) fn hit(name: &str) {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static HITS: AtomicUsize = AtomicUsize::new(0);
-    let Some(wanted) = std::env::var_os("GIT_CHECKPOINT_FAILPOINT") else { return };
+    let Some(wanted) = std::env::var_os("CHECKPOINT_FAILPOINT") else { return };
     let Some(wanted) = wanted.to_str() else { return };
+    let (wanted, only_stops) = wanted.strip_prefix("stop@").map_or((wanted, false), |wanted| (wanted, true));
     let nth = |text: &str| text.parse::<usize>().ok();
     let (wanted, count) = match wanted.rsplit_once(':').map(|(name, count)| (name, nth(count))) {
         Some((name, Some(count))) => (name, count),
         _ => (wanted, 1),
     };
-    if wanted == name && HITS.fetch_add(1, Ordering::SeqCst) + 1 == count {
+    if wanted != name || HITS.fetch_add(1, Ordering::SeqCst) + 1 != count {
+        return;
+    }
+    if only_stops {
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)
+            .expect("a process may stop itself");
+    } else {
         std::process::abort();
     }
 }
@@ -21,4 +29,4 @@ pub(crate) fn hit(name: &str) {
 /// Does nothing: the feature `failpoints` is off.
 #[cfg(not(feature = "failpoints"))]
 #[inline]
-pub(crate) fn hit(_name: &str) {}
+pub fn hit(_name: &str) {}

@@ -234,7 +234,7 @@ impl TryFrom<Stored> for Journal {
         if stored.version != VERSION {
             return Err(format!("version {} is not known", stored.version));
         }
-        if stored.nonce.len() != 16 || !stored.nonce.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if !super::temporary::is_nonce(&stored.nonce) {
             return Err(format!("'{}' is not a nonce", stored.nonce.escape_debug()));
         }
         let step = |step: &StoredStep| {

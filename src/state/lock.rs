@@ -1,6 +1,7 @@
 //! The lock of a worktree's checkpoints: an OS lock on our own file.
 //!
-//! The kernel releases it with its owner, so there are no stale locks; the file stays, empty.
+//! The kernel releases it with its owner, so there are no stale locks; the file stays, empty. It is not empty only if
+//! its last owner was killed: then it tells whose temporary files may be swept.
 
 use std::{
     fs::File,
@@ -12,6 +13,7 @@ use std::{
 
 use rustix::{fs::FlockOperation, io::Errno};
 
+use super::temporary;
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Held until dropped.
@@ -19,20 +21,25 @@ use crate::error::{Context as _, Error, Kind, Result};
 #[must_use = "the lock is released when dropped"]
 pub struct Lock {
     file: File,
+    dead: Vec<String>,
 }
 
+/// More than this is in the file only if it is damaged.
+const LONGEST: u64 = 4096;
+
 impl Lock {
-    /// Takes the lock on the file `path`, waiting up to `timeout`.
+    /// Takes the lock on the file `path`, waiting up to `timeout`, or until `go_on` is an error.
     ///
     /// # Errors
     /// [`Kind::Race`] naming the owner if it is still taken after that.
-    pub fn acquire(path: &Path, timeout: Duration) -> Result<Self> {
+    pub(crate) fn acquire(path: &Path, timeout: Duration, go_on: &dyn Fn() -> Result<()>) -> Result<Self> {
         let start = Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
             if let Some(lock) = Self::try_acquire(path)? {
                 return Ok(lock);
             }
+            go_on()?;
             if start.elapsed() >= timeout {
                 let owner = owner(path).map_or_else(|| "another process".into(), |owner| format!("process {owner}"));
                 return Err(Error::race(format!("the checkpoints of this worktree are locked by {owner}"))
@@ -52,7 +59,7 @@ impl Lock {
     /// Takes the lock on the file `path` if it is free.
     pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
         let what = || format!("cannot lock '{}'", path.display());
-        let mut file = File::options()
+        let file = File::options()
             .read(true)
             .write(true)
             .create(true)
@@ -64,15 +71,42 @@ impl Lock {
             Err(Errno::WOULDBLOCK | Errno::INTR) => return Ok(None),
             Err(cause) => return Err(Error::internal(what()).with_cause(cause)),
         }
-        // Told to whoever waits; losing it costs a less helpful message, so a failure is none.
-        drop(file.set_len(0).and_then(|()| file.write_all(identity().as_bytes())));
-        Ok(Some(Self { file }))
+        let mut text = Vec::new();
+        (&file).take(LONGEST).read_to_end(&mut text).context(Kind::Internal, what)?;
+        let text = String::from_utf8_lossy(&text);
+        let dead = text.lines().filter(|line| temporary::is_nonce(line)).map(Into::into).collect();
+        let mut lock = Self { dead, file };
+        lock.write();
+        Ok(Some(lock))
+    }
+
+    /// Returns the nonces of those who were killed while they held the lock.
+    pub(crate) fn dead(&self) -> &[String] {
+        &self.dead
+    }
+
+    /// Notes that nothing is left of those who were killed.
+    pub(crate) fn forget_dead(&mut self) {
+        self.dead.clear();
+        self.write();
+    }
+
+    /// Writes who holds the lock. Losing it costs a less helpful message, and maybe a temporary file, so a failure is none.
+    fn write(&mut self) {
+        self.replace(format!("{}\n{}\n", identity(), temporary::nonce()));
+    }
+
+    fn replace(&mut self, mut text: String) {
+        self.dead.iter().for_each(|nonce| text.push_str(&format!("{nonce}\n")));
+        let written = self.file.rewind().and_then(|()| self.file.write_all(text.as_bytes()));
+        drop(written.and_then(|()| self.file.set_len(text.len() as u64)));
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        drop(self.file.rewind().and_then(|()| self.file.set_len(0)));
+        // Not every owner sweeps; the next one may.
+        self.replace(if self.dead.is_empty() { String::new() } else { "\n".to_owned() });
     }
 }
 
@@ -83,25 +117,50 @@ fn identity() -> String {
 }
 
 fn owner(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(512).read_to_string(&mut text).ok()?;
-    (!text.is_empty()).then(|| text.chars().filter(|c| !c.is_control()).collect())
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(LONGEST).read_to_end(&mut text).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let owner = text.lines().next()?;
+    (!owner.is_empty()).then(|| owner.chars().filter(|c| !c.is_control()).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn take(path: &Path, timeout: Duration) -> Result<Lock> {
+        Lock::acquire(path, timeout, &|| Ok(()))
+    }
+
     #[test]
     fn a_second_owner_waits_and_is_told_who_holds_it() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("lock");
-        let held = Lock::acquire(&path, Duration::ZERO).expect("free");
-        let refused = Lock::acquire(&path, Duration::from_millis(5)).expect_err("taken");
+        let held = take(&path, Duration::ZERO).expect("free");
+        let refused = take(&path, Duration::from_millis(5)).expect_err("taken");
         assert_eq!(refused.kind(), Kind::Race);
         assert!(refused.message().contains(&std::process::id().to_string()), "{refused}");
         drop(held);
-        Lock::acquire(&path, Duration::ZERO).map(drop).expect("free again");
+        take(&path, Duration::ZERO).map(drop).expect("free again");
         assert_eq!(std::fs::read(&path).expect("the file stays"), b"");
+    }
+
+    #[test]
+    fn those_who_were_killed_are_known_until_they_are_forgotten() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("lock");
+        std::fs::write(&path, b"12 on host, since then\n0123456789abcdef\nfedcba9876543210\nx\xff\n").expect("written");
+        let killed = take(&path, Duration::ZERO).expect("free");
+        assert_eq!(killed.dead(), ["0123456789abcdef", "fedcba9876543210"]);
+        let text = std::fs::read(&path).expect("readable");
+        drop(killed);
+        assert_eq!(owner(&path), None, "nobody holds it");
+        drop(take(&path, Duration::ZERO).expect("free"));
+        std::fs::write(&path, text).expect("as it would stay");
+        let mut lock = take(&path, Duration::ZERO).expect("free");
+        assert_eq!(lock.dead(), [temporary::nonce(), "0123456789abcdef", "fedcba9876543210"]);
+        lock.forget_dead();
+        drop(lock);
+        assert_eq!(take(&path, Duration::ZERO).expect("free").dead(), Vec::<String>::new());
     }
 }

@@ -4,6 +4,7 @@ pub mod events;
 pub(crate) mod failpoint;
 pub mod journal;
 pub mod lock;
+pub(crate) mod temporary;
 
 use std::{
     io::Write as _,
@@ -38,11 +39,13 @@ pub fn replace_file_durably(path: &Path, content: &[u8]) -> Result<()> {
 fn replace(path: &Path, content: &[u8], is_durable: bool) -> Result<()> {
     let what = || format!("cannot write '{}'", path.display());
     let directory = path.parent().expect("our files are in a directory");
-    let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(directory).context(Kind::Internal, what)?;
+    let prefix = temporary::prefix(".tmp-");
+    let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory).context(Kind::Internal, what)?;
     file.write_all(content).context(Kind::Internal, what)?;
     if is_durable {
         file.as_file().sync_all().context(Kind::Internal, what)?;
     }
+    failpoint::hit("state:before-rename");
     file.persist(path).context(Kind::Internal, what)?;
     if is_durable {
         std::fs::File::open(directory).and_then(|directory| directory.sync_all()).context(Kind::Internal, what)?;

@@ -33,7 +33,7 @@ fn die(stage: &Stage, target: ObjectId, failpoint: &str) -> ExitStatus {
         .args(["--exact", "ops::restore_crash::a_victim"])
         .env(DIRECTORY, stage.world.repo())
         .env(TARGET, target.to_string())
-        .env("GIT_CHECKPOINT_FAILPOINT", failpoint)
+        .env("CHECKPOINT_FAILPOINT", failpoint)
         .output()
         .expect("it runs")
         .status

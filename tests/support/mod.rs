@@ -1,6 +1,7 @@
 //! A world of its own for each test: home, repository and dates do not come from the machine.
 
 pub(crate) mod checkpoints;
+pub(crate) mod site;
 pub(crate) mod stage;
 
 use std::{

@@ -33,6 +33,7 @@ use crate::{
     state::{
         failpoint,
         journal::{Journal, Progress},
+        temporary,
     },
 };
 use apply::{Applied, Applier};
@@ -200,7 +201,7 @@ impl<'a> Work<'a> {
     /// Looks at everything, changes nothing.
     fn preview(&self) -> Result<Restored> {
         let steps = self.steps();
-        let applied = self.applier(&new_nonce(), &steps)?.preview(self.plan, self.directories)?;
+        let applied = self.applier(&temporary::random(), &steps)?.preview(self.plan, self.directories)?;
         Ok(self.restored(&applied, true))
     }
 
@@ -215,7 +216,7 @@ impl<'a> Work<'a> {
             progress: Progress::Applying,
             target: self.to.id,
             pre_restore,
-            nonce: new_nonce(),
+            nonce: temporary::random(),
             steps: self.steps(),
             directories: self.directories.to_vec(),
             index: self.staging.map(|staging| staging.changes.clone()).unwrap_or_default(),
@@ -293,13 +294,6 @@ fn half_way(error: Error) -> Error {
     Error::new(error.kind(), message)
         .with_hint("'git checkpoint restore --continue' goes on with it, 'git checkpoint undo' takes it back")
         .with_cause(error)
-}
-
-/// Returns 16 hexadecimal digits that no other restore has.
-fn new_nonce() -> String {
-    use std::hash::{BuildHasher as _, Hasher as _};
-    // The standard library seeds this from the operating system's randomness.
-    format!("{:016x}", std::hash::RandomState::new().build_hasher().finish())
 }
 
 fn serialize_id<S: Serializer>(id: &ObjectId, serializer: S) -> Result<S::Ok, S::Error> {

@@ -47,7 +47,8 @@ pub(super) fn take(
         objects.add(gix::objs::Kind::Tree, b"")?;
     }
     state::failpoint::hit("save:before-objects");
-    objects.write()?;
+    context.check_interrupt()?;
+    let written = objects.write()?;
     state::failpoint::hit("save:after-objects");
     let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
     let mut commits = NewObjects::new(repo, Target::Loose);
@@ -80,14 +81,17 @@ pub(super) fn take(
         checkpoint::message(&subject, body, &options.origin, shadow.name.base, shadow.name.worktree.as_bstr());
     let commit = NewCommit { tree_id: seen.tree_id, parents, author, committer, time, message: &message };
     let id = Repo::write_commit(&commit, &mut commits)?;
-    commits.write()?;
+    let commits = commits.write()?;
     state::failpoint::hit("save:after-commit");
     repo.check_interrupt()?;
     // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
     let is_first = shadow.tip.is_none() && !demands.must_exist && !verify::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verify::wants_verification(context)?;
+    context.check_interrupt()?;
     move_refs(repo, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
+    written.settle();
+    commits.settle();
     if verified && let Err(error) = verify::satisfied(context, options.verify.then_some(id)) {
         // The checkpoint is taken and marked; the next one may be marked, too.
         tracing::warn!(%error, "mark not noted");

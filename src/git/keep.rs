@@ -1,0 +1,60 @@
+//! Keeps new packs from being repacked away before a ref leads to their objects.
+
+use std::{
+    fs::File,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    error::{Context as _, Kind, Result},
+    state::temporary,
+};
+
+/// Keeps a pack from being repacked while it exists: gitformat-pack(5), `.keep`.
+#[derive(Debug)]
+#[must_use = "the pack is kept until this is dropped"]
+pub(super) struct Keep {
+    path: PathBuf,
+}
+
+const KEEPER: &str = "git-checkpoint ";
+
+impl Keep {
+    /// Keeps the pack that is or will be at `pack`; none if somebody else keeps it already.
+    pub(super) fn new(pack: &Path) -> Result<Option<Self>> {
+        let path = pack.with_extension("keep");
+        match File::options().write(true).create_new(true).open(&path) {
+            Ok(mut file) => {
+                let keep = Self { path };
+                file.write_all(format!("{KEEPER}{}\n", temporary::nonce()).as_bytes())
+                    .context(Kind::Internal, || format!("cannot write '{}'", keep.path.display()))?;
+                Ok(Some(keep))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(error).context(Kind::Internal, || format!("cannot create '{}'", path.display())),
+        }
+    }
+}
+
+impl Drop for Keep {
+    fn drop(&mut self) {
+        // What stays costs a less tight repack.
+        drop(std::fs::remove_file(&self.path));
+    }
+}
+
+/// Removes what the processes `nonces` have left in `directory`.
+pub(super) fn sweep(directory: &Path, nonces: &[String]) {
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != "keep") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let keeper = text.strip_prefix(KEEPER).map(str::trim_end);
+        if keeper.is_some_and(|keeper| nonces.iter().any(|nonce| nonce == keeper)) {
+            drop(std::fs::remove_file(&path));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A save that dies at each of its steps.
+
+use std::{os::unix::process::ExitStatusExt as _, path::PathBuf};
+
+use crate::support::{World, site::described};
+
+/// What the save that dies has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Full,
+    Paths,
+    /// More new objects than are stored one by one.
+    Big,
+    /// HEAD has no commit yet.
+    Unborn,
+}
+
+const STEPS: [&str; 4] = ["save:before-objects", "save:after-objects", "save:after-commit", "save:after-refs"];
+const SIGABRT: i32 = 6;
+
+fn site(work: Work) -> World {
+    let world = World::new();
+    if work == Work::Unborn {
+        world.git(&["init", "-q", "-b", "main", "."]);
+    } else {
+        world.repository();
+        world.write("f", "saved before\n");
+        world.done(&["save", "-q", "-m", "before"]);
+    }
+    world
+}
+
+/// Changes the worktree, and returns the arguments of the save that takes the change.
+fn change(world: &World, work: Work) -> Vec<&'static str> {
+    world.write("f", "only in the worktree\n");
+    world.write("dir/new", "new\n");
+    if work == Work::Big {
+        for n in 0..200 {
+            world.write(&format!("many/{n}"), format!("{n}\n").repeat(50));
+        }
+    }
+    match work {
+        Work::Paths => vec!["save", "--json", "--paths", "f", "dir/new"],
+        _ => vec!["save", "--json"],
+    }
+}
+
+/// Runs a save that dies at `step`, if it meets that, and checks all that it may not have done.
+fn dies(world: &World, arguments: &[&str], step: &str) -> bool {
+    let (facts, before) = (world.facts(), world.held());
+    let died = world
+        .command(env!("CARGO_BIN_EXE_git-checkpoint"))
+        .args(arguments)
+        .env("CHECKPOINT_FAILPOINT", step)
+        .output()
+        .expect("the program runs");
+    if died.status.success() {
+        return false;
+    }
+    assert_eq!(died.status.signal(), Some(SIGABRT), "{step}: {}", described(&died));
+    assert!(died.stdout.is_empty(), "{step}: no id is printed: {}", described(&died));
+    world.assert_sound(step);
+    assert_eq!(world.facts(), facts, "{step}");
+    assert!(world.held().is_superset(&before), "{step}: earlier content stays");
+    true
+}
+
+/// Checks that the next commands work, and hold everything.
+fn goes_on(world: &World, step: &str) {
+    let (facts, tree, before) = (world.facts(), world.tree().to_string(), world.held());
+    world.json(&["status", "--json"]);
+    let saved = world.json(&["save", "--json"]);
+    assert_eq!(saved["tree"], tree, "{step}");
+    let id = saved["id"].as_str().expect("an id");
+    assert_eq!(world.git(&["rev-parse", &format!("{id}^{{tree}}")]).trim(), tree, "{step}");
+    assert_eq!(world.shadows(), [id], "{step}");
+    let held = world.held();
+    assert!(held.is_superset(&before), "{step}");
+    assert!(held.contains("only in the worktree\n".as_bytes()), "{step}");
+    assert!(!world.done(&["list"]).is_empty(), "{step}");
+    world.assert_sound(step);
+    assert_eq!(world.facts(), facts, "{step}");
+    assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "{step}");
+}
+
+#[rstest::rstest]
+#[case::full(Work::Full, &["state:before-rename"])]
+#[case::paths(Work::Paths, &[])]
+#[case::big(Work::Big, &["pack:before-pack", "pack:before-index"])]
+#[case::unborn(Work::Unborn, &[])]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn a_save_that_dies_leaves_the_state_before_or_after(#[case] work: Work, #[case] more: &[&str]) {
+    for step in STEPS.iter().chain(more) {
+        let world = site(work);
+        let arguments = change(&world, work);
+        assert!(dies(&world, &arguments, step), "{work:?} meets {step}");
+        goes_on(&world, step);
+    }
+}
+
+#[test]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn folding_that_dies_loses_no_object() {
+    let world = site(Work::Full);
+    let mut version = 0;
+    for step in ["fold:after-pack", "fold:after-loose:40", "fold:after-index", "fold:after-loose", "fold:after-packs"] {
+        // As many saves as it takes until there is enough to fold.
+        let died = (0..80).any(|_| {
+            version += 1;
+            world.write("f", format!("version {version}\n"));
+            world
+                .command(env!("CARGO_BIN_EXE_git-checkpoint"))
+                .args(["save", "-q"])
+                .env("CHECKPOINT_FAILPOINT", step)
+                .status()
+                .expect("the program runs")
+                .signal()
+                == Some(SIGABRT)
+        });
+        assert!(died, "{step} is met");
+        world.assert_sound(step);
+        let held = world.held();
+        for version in 1..=version {
+            assert!(held.contains(format!("version {version}\n").as_bytes()), "{step}: {version}");
+        }
+        world.write("f", "only in the worktree\n");
+        goes_on(&world, step);
+    }
+}
+
+#[test]
+fn the_lock_of_a_ref_that_a_dead_process_left_is_broken() {
+    let world = site(Work::Full);
+    let dead = "1 on nowhere, since yesterday\n0123456789abcdef\n";
+    let lock_file = world.repo().join(".git/checkpoint/lock");
+    let reference = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
+    let lock_of_ref = world.repo().join(format!(".git/{}.lock", reference.trim()));
+    std::fs::write(&lock_of_ref, "").expect("written");
+    world.write("f", "only in the worktree\n");
+    let refused = world.checkpoint(&["save", "--json"]);
+    assert_eq!(refused.status.code(), Some(128), "somebody holds it: {}", described(&refused));
+    assert!(refused.stdout.is_empty());
+
+    std::fs::write(&lock_file, dead).expect("written");
+    for left in ["checkpoint/.tmp-0123456789abcdef_x", "objects/pack/tmp_pack_0123456789abcdef_x"] {
+        std::fs::write(world.repo().join(".git").join(left), "").expect("written");
+    }
+    goes_on(&world, "a dead process");
+}
