@@ -75,7 +75,8 @@ fn a_restore_stops_and_says_how_to_go_on_or_back() {
     let world = world("smudge");
     assert!(world.checkpoint(&["save"]).status.success());
     write(&world, "two\n");
-    let output = interrupted(&world, &["restore", "@"]);
+    assert!(world.checkpoint(&["save"]).status.success(), "so that only what is put back takes long");
+    let output = interrupted(&world, &["restore", "@{1}"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(130), "{said}");
     assert!(said.contains("restore --continue") && said.contains("undo"), "{said}");

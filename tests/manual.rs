@@ -181,6 +181,10 @@ fn the_manual_shows_every_field_of_json() {
     assert!(world.checkpoint(&["verify", "--reset"]).status.success());
     check_json(&world, "reset", "reset --json");
     check_json(&world, "reset --list", "reset --list --json");
+    // What the last restore needs is not dropped, so another one must follow.
+    world.write("a", "3\n");
+    assert!(world.checkpoint(&["save"]).status.success());
+    assert!(world.checkpoint(&["restore", "--all", "base"]).status.success());
     check_json(&world, "prune", "prune --keep 0 --json");
     check_events(&world);
 }

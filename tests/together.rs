@@ -57,7 +57,9 @@ fn all_work(world: &World, roots: &[PathBuf], beside: &[&(dyn Fn(&AtomicBool) + 
             .collect();
         let done: Vec<_> = workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         is_over.store(true, Ordering::SeqCst);
-        others.into_iter().for_each(|other| other.join().expect("what runs beside is well"));
+        for other in others {
+            other.join().expect("what runs beside is well");
+        }
         done.into_iter().flat_map(|done| done.expect("all saves succeed")).collect()
     })
 }

@@ -18,10 +18,10 @@ use rustix::{
 use super::{
     Repo, beneath,
     filter::Filters,
+    limits::open_root,
     new_objects::{NewObjects, Prepared, Target, id_of},
     scan::Candidate,
     stat_cache::Stat,
-    untracked::open_root,
 };
 use crate::{
     error::{Error, Result},

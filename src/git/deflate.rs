@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn streams_come_back_as_they_were_one_after_the_other() {
         let noise: Vec<u8> = (0..300_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-        let long = [7; 100_000];
+        let long = vec![7; 100_000];
         let cases: [&[&[u8]]; 6] = [&[], &[b"a"], &[&noise], &[b"blob 7\0", b"a\n"], &[b"head", &long, &noise], &[b""]];
         for parts in cases {
             let stream = super::deflate(parts);

@@ -37,7 +37,7 @@ pub(super) fn refuse_unknown_extensions(repo: &gix::Repository) -> Result<()> {
                 "refstorage" => &["files", "reftable"],
                 _ => continue,
             };
-            for value in section.values(&name).iter().filter(|value| known.iter().all(|known| *value != known)) {
+            if let Some(value) = section.values(&name).iter().find(|value| known.iter().all(|known| *value != known)) {
                 return Err(Error::user(format!("invalid value for 'extensions.{name}': '{value}'"))
                     .with_hint("a newer git-checkpoint may know it"));
             }

@@ -57,7 +57,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let hash = gix::hash::Kind::Sha1;
         let store = gix::odb::loose::Store::at(dir.path().to_owned(), hash);
-        for data in [&b""[..], b"a\n", &[7; 100_000], b"a\n"] {
+        for data in [&b""[..], b"a\n", &vec![7; 100_000], b"a\n"] {
             let id = gix::objs::compute_hash(hash, ObjectKind::Blob, data).expect("hashed");
             write(dir.path(), id, ObjectKind::Blob, data).expect("written");
             let mut buffer = Vec::new();

@@ -19,6 +19,7 @@ mod fold;
 pub(crate) mod ignore;
 mod index_tree;
 mod keep;
+pub(crate) mod limits;
 pub(crate) mod line_edits;
 mod loose;
 mod modes;

@@ -14,12 +14,13 @@ use super::{
     beneath::Trouble,
     capture::{Captured, capture},
     ignore::Excludes,
+    limits::{Limits, open_root},
     modes::mode_of,
     new_objects::{NewObjects, Target},
     scan::Candidate,
     snapshot::Edit,
     stat_cache::Stat,
-    untracked::{Limits, collect_named, open_root},
+    untracked::collect_named,
 };
 use crate::{
     error::{Error, Result},
@@ -285,7 +286,7 @@ impl Repo {
     /// Returns true if what an earlier checkpoint has left out is still there and not in the tree `tree_id` by now.
     pub(crate) fn is_still_left_out(&self, skipped: &Skipped, tree_id: ObjectId) -> Result<bool> {
         let path = gix::path::from_bstr(skipped.path.as_bstr()).unwrap_or_default();
-        let stat = match rustix::fs::lstat(&self.worktree_root().join(path)) {
+        let stat = match rustix::fs::lstat(self.worktree_root().join(path)) {
             Ok(stat) => stat,
             Err(errno) => return Ok(Trouble::of(errno) != Trouble::Gone),
         };

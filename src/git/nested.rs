@@ -11,10 +11,11 @@ use gix::{
 
 use super::{
     Repo,
+    limits::Limits,
     modes::Modes,
     scan::{Candidate, Scan, scan},
     stat_cache::{Entry, Known, Stat, StatCache},
-    untracked::{Limits, collect},
+    untracked::collect,
 };
 use crate::{
     error::{Context as _, Kind, Result},
@@ -39,10 +40,7 @@ impl Repo {
         let directory = self.worktree_root().join(gix::path::from_bstr(path).ok()?);
         let nested = Self::open_nested(directory)?;
         let head_tree_id = nested.tree_of_commit(nested.head().ok()?.id?).ok()?;
-        let index = match nested.user_index().ok()? {
-            Some(index) => index,
-            None => return Some(head_tree_id != nested.empty_tree_id()),
-        };
+        let Some(index) = nested.user_index().ok()? else { return Some(head_tree_id != nested.empty_tree_id()) };
         if nested.is_staged(head_tree_id, &index)? {
             return Some(true);
         }

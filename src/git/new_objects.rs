@@ -161,7 +161,7 @@ impl<'r> NewObjects<'r> {
     /// Writes all objects, durable where git's are: packs are synced, loose objects as git's default has them.
     pub(crate) fn write(mut self) -> Result<Written<'r>> {
         let repo = self.repo;
-        let mut written = Written { repo, loose: Vec::new(), pack: None, _keep: None };
+        let mut written = Written { repo, loose: Vec::new(), pack: None, keep: None };
         match self.target {
             Target::Memory => {}
             Target::Pack => {
@@ -175,7 +175,7 @@ impl<'r> NewObjects<'r> {
                     pack.add(*id, object.kind, object.size, &object.data)?;
                 }
                 let (path, keep) = pack.finish_kept()?;
-                (written.pack, written._keep) = (Some(path), keep);
+                (written.pack, written.keep) = (Some(path), keep);
             }
             Target::Loose => written.loose = self.write_loose()?,
         }
@@ -197,7 +197,7 @@ pub(crate) struct Written<'r> {
     repo: &'r Repo,
     loose: Vec<ObjectId>,
     pack: Option<PathBuf>,
-    _keep: Option<Keep>,
+    keep: Option<Keep>,
 }
 
 impl Written<'_> {

@@ -62,6 +62,7 @@ impl Repo {
 
     /// Returns the tree of the commit `id`.
     pub fn tree_of_commit(&self, id: ObjectId) -> Result<ObjectId> {
+        #[expect(clippy::redundant_closure, reason = "the method itself is not general enough in its lifetimes")]
         self.with_commit(id, |commit| CommitRef::tree(commit))
     }
 

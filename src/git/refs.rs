@@ -207,14 +207,14 @@ fn edit(update: &RefUpdate) -> Result<RefEdit> {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
+    use std::{fs, os::unix::fs::PermissionsExt as _, process as run};
 
     use super::*;
 
     fn repository(extra: &[&str]) -> (tempfile::TempDir, Repo) {
         let directory = tempfile::tempdir().expect("a temporary directory");
         #[expect(clippy::disallowed_methods, reason = "the test makes its repository with git")]
-        let status = Command::new("git").args(["init", "-q"]).args(extra).arg(directory.path()).status();
+        let status = run::Command::new("git").args(["init", "-q"]).args(extra).arg(directory.path()).status();
         assert!(status.expect("git runs").success());
         let repo = Repo::open(directory.path()).expect("a repository");
         (directory, repo)
@@ -233,22 +233,22 @@ mod tests {
         let mut objects = crate::git::new_objects::NewObjects::new(&repo, crate::git::new_objects::Target::Loose);
         let id = objects.add(gix::objs::Kind::Blob, b"a").expect("it can be written");
         let other = objects.add(gix::objs::Kind::Blob, b"b").expect("it can be written");
-        objects.write().expect("they can be written");
-        let name = "refs/checkpoints/tags/a";
+        drop(objects.write().expect("they can be written"));
+        let name = "refs/x/ours/tags/a";
         repo.update_refs(&update(name, None, id)).expect("it is new");
         for update in [update(name, None, other), update(name, Some(other), other), update("refs/x/y", Some(id), other)]
         {
             let error = repo.update_refs(&update).expect_err("it is not as expected");
             assert_eq!(error.kind(), Kind::Race, "{:?}", error.causes());
         }
-        let error = repo.update_refs(&update("refs/checkpoints/a..b", None, id)).expect_err("no ref name");
+        let error = repo.update_refs(&update("refs/x/ours/a..b", None, id)).expect_err("no ref name");
         assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
     }
 
     #[test]
     fn a_directory_that_cannot_be_written_is_no_race() {
         let (directory, repo) = repository(&[]);
-        let folder = directory.path().join(".git/refs/checkpoints");
+        let folder = directory.path().join(".git/refs/x/ours");
         fs::create_dir(&folder).expect("it can be made");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("it is ours");
         let id = repo.empty_tree_id();
@@ -257,7 +257,7 @@ mod tests {
             fs::remove_file(folder.join("probe")).expect("it is ours");
             fs::write(folder.join("shadow"), "").expect("it can be written");
         }
-        let error = repo.update_refs(&update("refs/checkpoints/shadow/a", None, id)).expect_err("no place");
+        let error = repo.update_refs(&update("refs/x/ours/shadow/a", None, id)).expect_err("no place");
         assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
     }
 
@@ -270,7 +270,7 @@ mod tests {
         fs::set_permissions(&hook, fs::Permissions::from_mode(0o700)).expect("it is ours");
         let id = repo.empty_tree_id();
         repo.run_git(&["hash-object", "-t", "tree", "-w", "--stdin"], Some(b"")).expect("it can be written");
-        repo.update_refs(&update("refs/checkpoints/tags/a", None, id)).expect("it is new");
+        repo.update_refs(&update("refs/x/ours/tags/a", None, id)).expect("it is new");
         assert!(!directory.path().join(".git/ran").exists());
     }
 }

@@ -329,7 +329,9 @@ impl Item<'_> {
                     // Gone since the directory was read: not seen, so removed.
                     Trouble::Gone => {}
                     Trouble::Unreadable => {
-                        known.iter_mut().for_each(|child| child.is_seen = true);
+                        for child in known.iter_mut() {
+                            child.is_seen = true;
+                        }
                         found.unreadable.push(self.full_path());
                     }
                     Trouble::Other => found.failure = Some((self.full_path(), errno)),

@@ -17,13 +17,14 @@ use gix::{
 use super::{
     Repo,
     capture::{Captured, Content, capture},
+    limits::Limits,
     modes::Modes,
     new_objects::{NewObjects, Target},
     reconvert::{directories_of_attributes, reconvert},
     scan::{Candidate, scan},
     seed::{Staged, seed},
     stat_cache::{Known, Stat, StatCache},
-    untracked::{Limits, collect},
+    untracked::collect,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},

@@ -3,12 +3,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     os::fd::OwnedFd,
-    path::Path,
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
 use rustix::{
-    fs::{AtFlags, Dir, FileType, Mode as AccessMode, OFlags},
+    fs::{AtFlags, Dir, FileType, OFlags},
     io::Errno,
 };
 
@@ -17,41 +16,18 @@ use super::{
     beneath::{self, Trouble},
     checkout_names::is_temporary_name,
     ignore::Excludes,
+    limits::{Limits, is_storable, open_root},
     modes::mode_of,
     scan::{Candidate, Scan, Unknown},
     stat_cache::{Stat, StatCache},
 };
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Error, Result},
     model::{
         change::Mode,
         manifest::{Reason, Skipped},
     },
 };
-
-/// How much of what is untracked a checkpoint takes.
-#[derive(Clone, Debug)]
-pub(crate) struct Limits {
-    /// Bytes of a file.
-    pub(crate) max_file_size: u64,
-    /// New files of a directory without tracked ones.
-    pub(crate) max_untracked_files: u64,
-    /// True if there is no room for anything new.
-    pub(crate) is_disk_low: bool,
-    /// Further ignore patterns.
-    pub(crate) exclude: Vec<String>,
-}
-
-impl Limits {
-    /// Returns why an untracked file with `stat` is left out, and its size.
-    pub(crate) fn refusal(&self, stat: &rustix::fs::Stat) -> Option<(Reason, u64)> {
-        let size = u64::try_from(stat.st_size).unwrap_or(0);
-        if size > self.max_file_size {
-            return Some((Reason::TooLarge, size));
-        }
-        (self.is_disk_low && size > 0).then_some((Reason::LowDiskSpace, size))
-    }
-}
 
 /// What is untracked and not ignored.
 #[derive(Debug, Default)]
@@ -114,13 +90,6 @@ pub(crate) fn collect_named(
     let mut collector = Collector { root, excludes, limits, before: None, known, found: Untracked::default() };
     collector.enter(path.to_owned(), kind)?;
     Ok(collector.found)
-}
-
-/// Opens the worktree's root as a directory.
-pub(crate) fn open_root(root: &Path) -> Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(root, flags, AccessMode::empty())
-        .context(Kind::User, || format!("cannot read the worktree '{}'", root.display()))
 }
 
 /// What a directory without known files holds.
@@ -423,17 +392,4 @@ fn untracked_directory<'p>(cache: &StatCache, path: &'p BStr) -> Option<&'p BStr
         !cache.entries()[cache.below(prefix.as_bstr())].iter().any(|entry| entry.is_tracked)
     };
     path.find_iter("/").map(|at| path[..at].as_bstr()).find(is_untracked)
-}
-
-/// Returns true if git can store `path`: relative, and no component is empty, `..` or `.git` in any spelling.
-pub(crate) fn is_storable_path(path: &BStr) -> bool {
-    path.split_str("/").all(|name| is_storable(name.as_bstr(), FileType::RegularFile))
-}
-
-/// Returns true if git can store `name` as one component of a path: no `.git` in any spelling.
-pub(crate) fn is_storable(name: &BStr, kind: FileType) -> bool {
-    let mode = (kind == FileType::Symlink).then_some(gix::validate::path::component::Mode::Symlink);
-    let options =
-        gix::validate::path::component::Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
-    gix::validate::path::component(name, mode, options).is_ok()
 }

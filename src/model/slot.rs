@@ -41,6 +41,7 @@ pub enum Found {
 
 impl SlotChange {
     /// Returns the change that takes this one back.
+    #[must_use]
     pub fn reversed(&self) -> Self {
         Self { path: self.path.clone(), before: self.after.clone(), after: self.before.clone() }
     }

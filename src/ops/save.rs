@@ -26,9 +26,7 @@ use crate::{
     },
     state::{self, lock::Lock},
 };
-use look::{
-    Seen, Shadow, is_changed, look_at_all, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths,
-};
+use look::{Seen, Shadow, is_changed, look_at_all, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
 pub(crate) use look::limits;

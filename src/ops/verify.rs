@@ -110,7 +110,7 @@ pub(crate) fn mark_by_hand(context: &Context, id: ObjectId) -> Result<()> {
 pub(crate) fn is_marked_by_hand(context: &Context) -> Result<bool> {
     let Ok(text) = std::fs::read_to_string(hand(context)) else { return Ok(false) };
     let marked = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
-    Ok(marked.is_some_and(|id| id.to_string() == text.trim()))
+    Ok(marked.is_some() && marked == ObjectId::from_hex(text.trim().as_bytes()).ok())
 }
 
 fn hand(context: &Context) -> PathBuf {

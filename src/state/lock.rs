@@ -75,7 +75,7 @@ impl Lock {
         (&file).take(LONGEST).read_to_end(&mut text).context(Kind::Internal, what)?;
         let text = String::from_utf8_lossy(&text);
         let dead = text.lines().filter(|line| temporary::is_nonce(line)).map(Into::into).collect();
-        let mut lock = Self { dead, file };
+        let mut lock = Self { file, dead };
         lock.write();
         Ok(Some(lock))
     }

@@ -110,8 +110,10 @@ fn a_save_killed_at_any_moment(#[values(1, 2)] seed: u64) {
         let names = edit(&world, &mut dice, trial);
         let mut arguments = vec!["save", "--json"];
         if dice.below(3) == 0 {
-            arguments.push("--paths");
-            arguments.extend(names.iter().map(String::as_str));
+            let there = names.iter().filter(|name| world.repo().join(name).symlink_metadata().is_ok());
+            let there: Vec<&str> = there.map(String::as_str).collect();
+            arguments.extend((!there.is_empty()).then_some("--paths"));
+            arguments.extend(there);
         }
         let before = disk(&world);
         let died = kill_after(world.start(&arguments), moment(&mut dice, usual));

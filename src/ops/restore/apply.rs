@@ -252,7 +252,9 @@ impl<'a> Applier<'a> {
             }
             failpoint::hit("restore:after-write");
         }
-        taken.iter().for_each(|(step, _)| applied.take(step));
+        for (step, _) in &taken {
+            applied.take(step);
+        }
         Ok(())
     }
 
@@ -292,7 +294,9 @@ impl<'a> Applier<'a> {
         if let Err(stop) = self.site.checkout.commit(path, None, number) {
             return self.give_up(ready, taken, (step, stop), applied);
         }
-        taken.iter().for_each(|(clear, _)| applied.take(clear));
+        for (clear, _) in &taken {
+            applied.take(clear);
+        }
         applied.take(step);
         failpoint::hit("restore:after-write");
         Ok(())

@@ -8,13 +8,13 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
+        limits::{Limits, is_storable_path},
         named::{Before, named_paths, refuse_unknown},
         new_objects::{NewObjects, Target},
         seed::staged,
         side::{Side, tree_of_blobs, tree_of_unmerged},
         snapshot::{Edit, Keep, edit_tree, full_pass},
         stat_cache::StatCache,
-        untracked::{Limits, is_storable_path},
     },
     model::{
         change::Mode,

@@ -156,12 +156,13 @@ fn carry_out(order: &Value) -> git_checkpoint::error::Result<save::Saved> {
     };
     let session = order["session"].as_str().map(str::to_owned);
     let contributor = if session.is_some() { Contributor::Agent } else { Contributor::Human };
-    let mut options = save::Options::default();
-    options.message = order["message"].as_str().map(str::to_owned);
-    options.origin = Origin { contributor, session, ..Origin::default() };
-    options.paths = order["paths"].as_array().map(|paths| paths.iter().map(bytes).collect());
-    options.verify = order["verify"] == true;
-    options.allow_empty = order["allow_empty"] == true;
-    options.force = order["force"] == true;
+    let options = save::Options {
+        message: order["message"].as_str().map(str::to_owned),
+        origin: Origin { contributor, session, ..Origin::default() },
+        paths: order["paths"].as_array().map(|paths| paths.iter().map(bytes).collect()),
+        verify: order["verify"] == true,
+        allow_empty: order["allow_empty"] == true,
+        force: order["force"] == true,
+    };
     save::save(&Context::new(repo, settings), &options)
 }

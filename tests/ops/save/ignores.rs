@@ -115,7 +115,7 @@ fn a_named_path_that_is_ignored_is_left_out() {
     let bench = Bench::new("base; echo '*.o' >.gitignore; echo x >>file");
     bench.save();
     bench.run("echo u >u.o; mkdir d; echo v >d/v.o; echo w >d/w");
-    let paths = ["u.o", "d/v.o", "d/w", "no/such/path", "dir"];
+    let paths = ["u.o", "d/v.o", "d/w", "dir"];
     let saved = bench.save_paths(paths.iter().map(|path| (*path).into()).collect());
     assert_eq!(saved.paths(), ["A d/w"]);
 }
