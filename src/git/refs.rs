@@ -249,7 +249,7 @@ mod tests {
     fn a_directory_that_cannot_be_written_is_no_race() {
         let (directory, repo) = repository(&[]);
         let folder = directory.path().join(".git/refs/x/ours");
-        fs::create_dir(&folder).expect("it can be made");
+        fs::create_dir_all(&folder).expect("it can be made");
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("it is ours");
         let id = repo.empty_tree_id();
         if fs::write(folder.join("probe"), "").is_ok() {

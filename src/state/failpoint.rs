@@ -29,4 +29,4 @@ pub(crate) fn hit(name: &str) {
 /// Does nothing: the feature `failpoints` is off.
 #[cfg(not(feature = "failpoints"))]
 #[inline]
-pub fn hit(_name: &str) {}
+pub(crate) fn hit(_name: &str) {}

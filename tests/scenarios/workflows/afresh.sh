@@ -3,7 +3,7 @@ printf 'a\n' >a.txt
 git checkpoint save -q -m 'a'
 sh_run 'git checkpoint reset'
 sh_run 'git checkpoint list --archived'
-sh_run 'git checkpoint reset --list | sed "s/  [^ ]*T[^ ]*  /  TIME  /"'
+sh_run 'git checkpoint reset --list' | sed 's/  [^ ]*T[^ ]*  /  TIME  /'
 sh_run 'git checkpoint reset --restore-archived verified'
 note 'remove everything'
 sh_run "git for-each-ref --format='delete %(refname)' refs/checkpoints | git update-ref --stdin"
