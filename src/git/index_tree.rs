@@ -77,7 +77,7 @@ fn build(
 
 fn tree_entry(mode: u32, name: &BStr, oid: ObjectId) -> Result<Entry> {
     let damaged = || Error::corrupt(format!("the index holds '{name}' with the mode {mode:o}, which no tree can have"));
-    let known = (mode == DIRECTORY || Mode::from_bits(mode).is_some()).then_some(mode);
+    let known = if mode == DIRECTORY { Some(mode) } else { Mode::from_bits(mode).map(Mode::bits) };
     let mode = known.and_then(|mode| EntryMode::try_from(mode).ok()).ok_or_else(damaged)?;
     Ok(Entry { mode, filename: name.to_owned(), oid })
 }

@@ -141,7 +141,7 @@ fn modes_that_are_no_tree_s_are_an_error() {
     let path = bench.git_dir().join("index");
     let mut bytes = std::fs::read(&path).expect("an index");
     // The first entry's mode: after the header of 12 bytes and six fields of 4.
-    bytes[12 + 24..][..4].copy_from_slice(&0o170_644_u32.to_be_bytes());
+    bytes[12 + 24..][..4].copy_from_slice(&0o010_644_u32.to_be_bytes());
     let tree = bytes.windows(4).position(|four| four == b"TREE").expect("a cached tree");
     bytes[tree..][..4].copy_from_slice(b"XXXX");
     std::fs::write(&path, bytes).expect("it can be written");

@@ -16,3 +16,6 @@ cd ..
 rm a.txt
 run git checkpoint save --paths a.txt
 run git checkpoint list
+note 'the root is everything, and a path that is nowhere a mistake'
+run git checkpoint save --paths .
+run git checkpoint save --paths src/../nowhere
