@@ -3,7 +3,8 @@
 use std::{
     os::fd::OwnedFd,
     sync::{
-        atomic::{AtomicUsize, Ordering},
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
         mpsc,
     },
 };
@@ -66,7 +67,6 @@ pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewOb
     if candidates.len() < PARALLEL_FROM {
         let mut reader = Reader::new(repo, target)?;
         for (at, candidate) in candidates.iter().enumerate() {
-            repo.check_interrupt()?;
             let (captured, prepared) = reader.read(candidate)?;
             prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
             results[at] = Some(captured);
@@ -88,7 +88,6 @@ pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewOb
             }
             drop(sender);
             for message in receiver {
-                repo.check_interrupt()?;
                 let (at, captured, prepared) = message?;
                 prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
                 results[at] = Some(captured);
@@ -225,7 +224,7 @@ pub(crate) struct ForThread {
     worktree_id: bstr::BString,
     ref_store: super::refs::RefStore,
     honours_environment: bool,
-    interrupt: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    interrupt: Arc<AtomicBool>,
 }
 
 impl ForThread {

@@ -39,7 +39,7 @@ pub(super) enum Found {
 
 /// The worktree, and what is needed to compare it with checkpoints.
 pub(super) struct Site<'a> {
-    pub(super) repo: &'a Repo,
+    repo: &'a Repo,
     pub(super) checkout: Checkout,
     before: Filters<'a>,
     after: Filters<'a>,
