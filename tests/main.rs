@@ -3,6 +3,7 @@
 
 mod architecture;
 mod crash;
+mod hostile;
 mod interrupt;
 mod manual;
 mod ops;

@@ -91,7 +91,7 @@ pub(super) fn config_parameters() -> Result<Vec<BString>> {
 }
 
 /// Parses `'key'='value'` (git 2.31 and later) and `'key=value'` (before), separated by blanks.
-fn parse_parameters(mut rest: &[u8]) -> Option<Vec<BString>> {
+pub(super) fn parse_parameters(mut rest: &[u8]) -> Option<Vec<BString>> {
     let mut out = Vec::new();
     loop {
         rest = rest.trim_start();

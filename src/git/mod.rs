@@ -30,6 +30,8 @@ pub mod objects;
 mod pack;
 pub(crate) mod pathspec;
 pub mod process;
+#[cfg(test)]
+mod random;
 mod read_directory;
 mod reconvert;
 pub mod refs;

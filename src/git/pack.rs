@@ -249,7 +249,7 @@ pub(super) fn read_index(path: &Path, hash: gix::hash::Kind) -> Result<Vec<Entry
     parse_index(&bytes, hash.len_in_bytes()).ok_or_else(|| Error::corrupt(what()))
 }
 
-fn parse_index(bytes: &[u8], id_length: usize) -> Option<Vec<Entry>> {
+pub(super) fn parse_index(bytes: &[u8], id_length: usize) -> Option<Vec<Entry>> {
     let word = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if bytes.get(..8)? != b"\xfftOc\0\0\0\x02" {
         return None;
@@ -321,11 +321,14 @@ fn copy(out: &mut Vec<u8>, mut offset: usize, mut length: usize) {
 }
 
 #[cfg(test)]
+pub(super) use tests::{apply as applied, sample_index};
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     /// What git does with a delta, gitformat-pack(5).
-    fn apply(base: &[u8], delta: &[u8]) -> Vec<u8> {
+    pub(in crate::git) fn apply(base: &[u8], delta: &[u8]) -> Vec<u8> {
         let mut at = 0;
         let mut byte = || {
             at += 1;
@@ -361,6 +364,16 @@ mod tests {
         }
         assert_eq!(out.len(), target_size);
         out
+    }
+
+    pub(in crate::git) fn sample_index() -> Vec<u8> {
+        let hash = gix::hash::Kind::Sha1;
+        let entry = |n: u8| Entry {
+            id: ObjectId::try_from([n; 20].as_slice()).expect("20 bytes"),
+            offset: u64::from(n) << 30,
+            crc: n.into(),
+        };
+        index_content(&[1, 2, 2, 200].map(entry), ObjectId::null(hash), hash)
     }
 
     #[rstest::rstest]

@@ -311,7 +311,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn decode(body: &[u8], hash: gix::hash::Kind) -> Option<StatCache> {
+pub(super) fn decode(body: &[u8], hash: gix::hash::Kind) -> Option<StatCache> {
     let mut reader = Reader(body);
     let id_length = hash.len_in_bytes();
     if reader.array()? != MAGIC || usize::from(reader.array::<1>()?[0]) != id_length {
@@ -362,6 +362,9 @@ fn decode(body: &[u8], hash: gix::hash::Kind) -> Option<StatCache> {
         conversions,
     })
 }
+
+#[cfg(test)]
+pub(super) use tests::sample_bytes;
 
 #[cfg(test)]
 mod tests;

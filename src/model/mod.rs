@@ -11,6 +11,8 @@ pub mod manifest;
 pub mod moment;
 pub mod path_text;
 pub mod plan;
+#[cfg(test)]
+mod random;
 pub mod refname;
 pub mod selector;
 pub mod slot;

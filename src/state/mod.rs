@@ -4,6 +4,8 @@ pub mod events;
 pub(crate) mod failpoint;
 pub mod journal;
 pub mod lock;
+#[cfg(test)]
+mod random;
 pub(crate) mod temporary;
 
 use std::{

@@ -26,6 +26,11 @@ fn sample() -> StatCache {
     cache
 }
 
+/// Returns a sound file without its checksum.
+pub(in crate::git) fn sample_bytes() -> Vec<u8> {
+    encode(&sample(), gix::hash::Kind::Sha1)
+}
+
 #[test]
 fn a_cache_survives_a_round_trip_and_a_torn_one_is_none() {
     let dir = tempfile::tempdir().expect("a temporary directory");

@@ -1,0 +1,111 @@
+//! Text from nowhere in our own files.
+
+use bstr::BString;
+use gix::ObjectId;
+use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert_eq, prop_oneof, proptest};
+
+use super::{
+    events,
+    journal::{Journal, Progress, path},
+    lock::Lock,
+};
+use crate::model::{
+    change::{Leaf, Mode},
+    plan::{Content, Step},
+};
+
+fn id() -> impl Strategy<Value = ObjectId> {
+    prop::array::uniform20(any::<u8>()).prop_map(|bytes| ObjectId::try_from(bytes.as_slice()).expect("20 bytes"))
+}
+
+fn name() -> impl Strategy<Value = BString> {
+    prop::collection::vec(any::<u8>(), 0..12).prop_map(BString::from)
+}
+
+fn content() -> impl Strategy<Value = Option<Content>> {
+    let mode = prop::sample::select(vec![Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink]);
+    let content = (id(), mode, prop::option::of(id()));
+    prop::option::of(content.prop_map(|(id, mode, raw)| Content { leaf: Leaf { id, mode }, raw }))
+}
+
+fn journal() -> impl Strategy<Value = Journal> {
+    let progress = prop::sample::select(vec![Progress::Applying, Progress::Done]);
+    let step = (name(), content(), content()).prop_map(|(path, before, after)| Step { path, before, after });
+    let names = || prop::collection::vec(name(), 0..3);
+    (progress, id(), id(), "[0-9a-f]{16}", any::<bool>(), names(), prop::collection::vec(step, 0..4), names()).prop_map(
+        |(progress, target, pre_restore, nonce, staged, pathspecs, steps, directories)| Journal {
+            progress,
+            target,
+            pre_restore,
+            nonce,
+            staged,
+            pathspecs,
+            steps,
+            directories,
+        },
+    )
+}
+
+fn json_like() -> impl Strategy<Value = String> {
+    let words = vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        ":",
+        ",",
+        "\"",
+        "\\",
+        "\\u0000",
+        "null",
+        "true",
+        "1",
+        "-1e999",
+        "\"version\":1",
+        "\"steps\":[",
+        "\"event\":\"error\"",
+        "\"message\":\"x\"",
+        "\"worktree\":\"main\"",
+        "\n",
+        "é",
+        "\u{0}",
+    ];
+    prop_oneof![
+        any::<String>(),
+        prop::collection::vec(prop::sample::select(words), 0..24).prop_map(|words| words.concat())
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+
+    #[test]
+    fn a_journal_comes_back(journal in journal()) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        journal.write(dir.path()).expect("written");
+        prop_assert_eq!(Journal::read(dir.path()).expect("sound"), Some(journal));
+    }
+
+    #[test]
+    fn no_text_makes_our_files_panic(
+        text in json_like(),
+        journal in journal(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        journal.write(dir.path()).expect("written");
+        let mut bytes = std::fs::read(path(dir.path())).expect("written");
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        for bytes in [bytes, text.clone().into_bytes(), [b"{".repeat(5000), text.clone().into_bytes()].concat()] {
+            std::fs::write(path(dir.path()), &bytes).expect("written");
+            let _ = Journal::read(dir.path()).is_ok();
+            std::fs::write(events::path(dir.path()), &bytes).expect("written");
+            let _ = events::last_error(dir.path(), "main");
+            let file = super::directory(dir.path()).join("lock");
+            std::fs::write(&file, &bytes).expect("written");
+            drop(Lock::try_acquire(&file).expect("no text keeps it").expect("nobody holds it"));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What users and agents say of themselves, through the command line: it comes back, harms no terminal, and no git.
+
+use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+use crate::support::{World, site::described};
+
+fn text() -> impl Strategy<Value = String> {
+    let words = vec![
+        "Checkpoint-Session: forged",
+        "Checkpoint-Base: unborn",
+        "\n\n",
+        "\n",
+        "\r",
+        "<",
+        ">",
+        "\"",
+        "\\",
+        "é",
+        "\u{2028}",
+        "\u{202e}",
+        "\u{1b}[31m",
+        "../",
+        "a b",
+        "word",
+        "@{0}",
+        "%41",
+        ".lock",
+        "-",
+        "author A <a@b> 1 +0000",
+    ];
+    prop_oneof![
+        prop::collection::vec(prop::sample::select(words), 1..6).prop_map(|words| words.concat()),
+        "\\PC{1,20}".prop_map(|text| text.replace('\0', "")),
+    ]
+}
+
+/// Returns what is kept of a value: one line.
+fn plain(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(12) })]
+
+    #[test]
+    fn names_and_messages_are_only_text(
+        session in text(),
+        agent in text(),
+        model in text(),
+        message in text(),
+        paths in prop::collection::vec("[^/\\x00]{1,12}", 1..4),
+    ) {
+        let world = World::new();
+        world.repository();
+        for path in paths.iter().filter(|path| !["f", ".", ".."].contains(&path.as_str())) {
+            world.write(path, "new\n");
+        }
+        let flag = |name: &str, value: &str| format!("--{name}={value}");
+        let flags = [flag("session", &session), flag("agent", &agent), flag("model", &model), flag("message", &message)];
+        let mut arguments = vec!["save", "--json", "--allow-empty"];
+        arguments.extend(flags.iter().map(String::as_str));
+        let saved = world.checkpoint(&arguments);
+        world.assert_sound(&described(&saved));
+        if !saved.status.success() {
+            // A value of blanks only is refused.
+            prop_assert!(saved.stdout.is_empty() && [session, agent, model].iter().any(|it| plain(it).is_empty()), "{}", described(&saved));
+            return Ok(());
+        }
+        let saved: serde_json::Value = serde_json::from_slice(&saved.stdout).expect("JSON");
+        prop_assert_eq!(&saved["tree"], &world.tree().to_string());
+        let listed = world.json(&["list", "--json"]);
+        prop_assert_eq!(&listed["id"], &saved["id"]);
+        for (name, value) in [("session", &session), ("agent", &agent), ("model", &model)] {
+            prop_assert_eq!(listed[name].as_str().unwrap_or_default(), plain(value));
+        }
+        for command in [&["list"][..], &["show"], &["status"], &["diff", "--stat", "base", "@"]] {
+            let shown = world.checkpoint(command);
+            prop_assert!(shown.status.success(), "{}", described(&shown));
+            let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+            prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'), "{:?}", shown);
+        }
+        world.done(&["restore", "--dry-run", "@"]);
+        world.git(&["gc", "-q"]);
+        world.assert_sound("after git gc");
+    }
+}
