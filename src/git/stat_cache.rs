@@ -352,7 +352,9 @@ pub(super) fn decode(body: &[u8], hash: gix::hash::Kind) -> Option<StatCache> {
     for position in raw_positions {
         entries[position].raw_id = Some(reader.id(id_length)?);
     }
-    (reader.0.len() == end as usize).then(|| StatCache {
+    let path = |entry: &Entry| reader.0.get(entry.start as usize..entry.end as usize);
+    let is_sorted = entries.windows(2).all(|pair| path(&pair[0]) < path(&pair[1]));
+    (is_sorted && reader.0.len() == end as usize).then(|| StatCache {
         paths: Arc::new(reader.0.to_vec()),
         entries: Arc::new(entries),
         tree_id,

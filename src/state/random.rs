@@ -12,6 +12,7 @@ use super::{
 use crate::model::{
     change::{Leaf, Mode},
     plan::{Content, Step},
+    slot::{Slot, SlotChange},
 };
 
 fn id() -> impl Strategy<Value = ObjectId> {
@@ -32,18 +33,27 @@ fn journal() -> impl Strategy<Value = Journal> {
     let progress = prop::sample::select(vec![Progress::Applying, Progress::Done]);
     let step = (name(), content(), content()).prop_map(|(path, before, after)| Step { path, before, after });
     let names = || prop::collection::vec(name(), 0..3);
-    (progress, id(), id(), "[0-9a-f]{16}", any::<bool>(), names(), prop::collection::vec(step, 0..4), names()).prop_map(
-        |(progress, target, pre_restore, nonce, staged, pathspecs, steps, directories)| Journal {
+    let steps = prop::collection::vec(step, 0..4);
+    let index = prop::collection::vec((name(), slot(), slot()), 0..3);
+    let index = index.prop_map(|slots| {
+        slots.into_iter().map(|(path, before, after)| SlotChange { path, before, after }).collect::<Vec<_>>()
+    });
+    (progress, id(), id(), "[0-9a-f]{16}", steps, names(), index).prop_map(
+        |(progress, target, pre_restore, nonce, steps, directories, index)| Journal {
             progress,
             target,
             pre_restore,
             nonce,
-            staged,
-            pathspecs,
             steps,
             directories,
+            index,
         },
     )
+}
+
+fn slot() -> impl Strategy<Value = Slot> {
+    let staged = content().prop_map(|content| content.map_or(Slot::Absent, |content| Slot::Staged(content.leaf)));
+    prop_oneof![staged, prop::strategy::Just(Slot::IntentToAdd)]
 }
 
 fn json_like() -> impl Strategy<Value = String> {
