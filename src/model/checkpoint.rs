@@ -22,6 +22,8 @@ pub struct Origin {
     pub tool: Option<String>,
     /// A note of the user.
     pub note: Option<String>,
+    /// The end of another chain whose work goes on here.
+    pub carried: Option<ObjectId>,
 }
 
 impl Default for Origin {
@@ -34,6 +36,7 @@ impl Default for Origin {
             turn: None,
             tool: None,
             note: None,
+            carried: None,
         }
     }
 }
@@ -72,6 +75,7 @@ const MODEL: &str = "Checkpoint-Model";
 const TURN: &str = "Checkpoint-Turn";
 const TOOL: &str = "Checkpoint-Tool";
 const NOTE: &str = "Checkpoint-Note";
+const CARRIED: &str = "Checkpoint-Carried";
 const BASE: &str = "Checkpoint-Base";
 const WORKTREE: &str = "Checkpoint-Worktree";
 
@@ -85,6 +89,7 @@ pub fn message(subject: &str, body: &str, origin: &Origin, base: Base, worktree:
         (TURN, origin.turn.map(|turn| turn.to_string())),
         (TOOL, origin.tool.clone()),
         (NOTE, origin.note.clone()),
+        (CARRIED, origin.carried.map(|id| id.to_string())),
     ];
     trailers.extend(optional.into_iter().filter_map(|(key, value)| Some((key, value?))));
     trailers.push((BASE, base.to_string()));
@@ -100,13 +105,18 @@ impl Checkpoint {
         let text = commit.message.to_str_lossy();
         let (subject, body, trailers) = trailer::parse(&text);
         let value = |key: &str| trailers.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
-        let mut parents = commit.parents();
+        let carried = value(CARRIED).and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
+        // The previous checkpoint, the side commit if there is one, and what is carried on.
+        let mut parents: Vec<ObjectId> = commit.parents().collect();
+        if carried.is_some() && parents.len() > 1 && parents.last() == carried.as_ref() {
+            parents.pop();
+        }
         let time = commit.committer().ok()?.time().ok()?;
         Some(Self {
             id,
             tree_id: commit.tree(),
-            parent_id: parents.next()?,
-            side_id: parents.next(),
+            parent_id: *parents.first()?,
+            side_id: parents.get(1).copied(),
             base: Base::parse(&value(BASE)?)?,
             worktree: super::refname::decode_component(&value(WORKTREE)?)?,
             origin: Origin {
@@ -117,6 +127,7 @@ impl Checkpoint {
                 turn: value(TURN).and_then(|turn| turn.parse().ok()),
                 tool: value(TOOL),
                 note: value(NOTE),
+                carried,
             },
             subject: subject.to_owned(),
             body: body.to_owned(),

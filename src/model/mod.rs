@@ -9,12 +9,14 @@ pub mod event;
 pub mod line_diff;
 pub mod manifest;
 pub mod moment;
+pub mod overlap;
 pub mod path_text;
 pub mod plan;
 #[cfg(test)]
 mod random;
 pub mod refname;
 pub mod selector;
+pub mod session;
 pub mod slot;
 pub mod trailer;
 pub mod verdict;

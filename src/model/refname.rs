@@ -9,6 +9,8 @@ pub const PREFIX: &str = "refs/checkpoints/";
 pub const SHADOWS: &str = "refs/checkpoints/shadow/";
 /// The namespace of shadows set aside.
 pub const ARCHIVE: &str = "refs/checkpoints/archive/";
+/// The namespace of what worktrees were when a turn began.
+pub const PENDING: &str = "refs/checkpoints/pending/";
 /// The namespace of verified checkpoints.
 pub const VERIFIED: &str = "refs/checkpoints/verified/";
 /// The namespace of checkpoints the user named.
@@ -89,6 +91,39 @@ impl ShadowName {
 /// Returns the ref of a shadow set aside at `seconds` (Unix time) with `tip` as its last checkpoint.
 pub fn archive_ref(seconds: i64, tip: ObjectId) -> String {
     format!("{ARCHIVE}{seconds}-{}", tip.to_hex_with_len(12))
+}
+
+/// Why nothing in an archived shadow waits to be taken up again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// All its work is in records.
+    Condensed,
+    /// All its work goes on in another shadow.
+    Carried,
+}
+
+impl Settled {
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Condensed => "-condensed",
+            Self::Carried => "-carried",
+        }
+    }
+}
+
+/// Returns the name of the archive ref `name` of a shadow that is `settled`.
+pub fn settled_archive_ref(name: &str, settled: Settled) -> String {
+    format!("{name}{}", settled.suffix())
+}
+
+/// Returns true if the archive ref `name` is of a shadow whose work lives on elsewhere.
+pub fn is_settled(name: &str) -> bool {
+    [Settled::Condensed, Settled::Carried].iter().any(|settled| name.ends_with(settled.suffix()))
+}
+
+/// Returns the ref of what the worktree was when the turn of `session` began.
+pub fn pending_ref(session: &str) -> String {
+    format!("{PENDING}{}", encode_component(session.into()))
 }
 
 /// Returns when (Unix seconds) the shadow in the archive ref `name` was set aside.

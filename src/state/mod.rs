@@ -6,6 +6,7 @@ pub mod journal;
 pub mod lock;
 #[cfg(test)]
 mod random;
+pub mod sessions;
 pub(crate) mod temporary;
 
 use std::{

@@ -1,0 +1,330 @@
+//! One agent's conversation: its phases as a table, and what is kept of it between events.
+
+use bstr::BString;
+use gix::ObjectId;
+use serde::{Deserialize, Serialize};
+
+use super::refname::Base;
+
+/// Where a session stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// It is known and waits for a prompt.
+    Idle,
+    /// A turn is under way.
+    Active,
+    /// It was ended; it may be resumed.
+    Ended,
+}
+
+impl Phase {
+    /// All phases.
+    pub const ALL: [Self; 3] = [Self::Idle, Self::Active, Self::Ended];
+
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Active => "active",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// What happens to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// The agent was started, or went on with an old conversation.
+    Start,
+    /// The user sent a prompt.
+    Prompt,
+    /// A tool was or is to be used.
+    Tool,
+    /// The agent has answered.
+    Stop,
+    /// A commit was made.
+    Commit,
+    /// The agent was left.
+    End,
+}
+
+impl Happening {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Start, Self::Prompt, Self::Tool, Self::Stop, Self::Commit, Self::End];
+}
+
+/// What is to be done when something happens to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Close the turn that was never stopped.
+    CloseInterrupted,
+    /// Begin the next turn.
+    BeginTurn,
+    /// Close the turn.
+    CloseTurn,
+    /// Turn what the commit took into a record.
+    Condense,
+    /// The same, if the session has uncommitted work.
+    CondenseLeftover,
+    /// Say that an ended session goes on.
+    Resume,
+}
+
+/// What becomes of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The phase afterwards; none: there is still no session.
+    pub phase: Option<Phase>,
+    /// What is to be done, in order.
+    pub actions: &'static [Action],
+}
+
+/// Returns what becomes of a session in `phase` (none: not known yet) when `happening`.
+pub fn transition(phase: Option<Phase>, happening: Happening) -> Transition {
+    use Action::{BeginTurn, CloseInterrupted, CloseTurn, Condense, CondenseLeftover, Resume};
+    use Happening::{Commit, End, Prompt, Start, Stop, Tool};
+    use Phase::{Active, Ended, Idle};
+    let (phase, actions): (Option<Phase>, &'static [Action]) = match (phase, happening) {
+        (None, Start) => (Some(Idle), &[]),
+        (None, Prompt | Tool) | (Some(Idle), Prompt) => (Some(Active), &[BeginTurn]),
+        (None, Stop | Commit | End) => (None, &[]),
+        (Some(Idle), Start | Stop) => (Some(Idle), &[]),
+        (Some(Idle), Tool) => (Some(Active), &[BeginTurn]),
+        (Some(phase @ (Idle | Active)), Commit) => (Some(phase), &[Condense]),
+        (Some(Idle | Ended), End) => (Some(Ended), &[]),
+        (Some(Active), Start) => (Some(Active), &[]),
+        (Some(Active), Prompt) => (Some(Active), &[CloseInterrupted, BeginTurn]),
+        (Some(Active), Tool) => (Some(Active), &[]),
+        (Some(Active), Stop) => (Some(Idle), &[CloseTurn]),
+        (Some(Active), End) => (Some(Ended), &[CloseTurn]),
+        (Some(Ended), Start) => (Some(Idle), &[Resume]),
+        (Some(Ended), Prompt | Tool) => (Some(Active), &[Resume, BeginTurn]),
+        (Some(Ended), Stop) => (Some(Ended), &[]),
+        (Some(Ended), Commit) => (Some(Ended), &[CondenseLeftover]),
+    };
+    Transition { phase, actions }
+}
+
+/// The turn that is or was last under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Turn {
+    /// Counted from 1; 0 before the first.
+    pub number: u32,
+    /// When it began, in Unix seconds.
+    pub started: i64,
+    /// The id of the prompt's text as a blob.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_digest: Option<String>,
+    /// The tree of the worktree when it began.
+    #[serde(skip_serializing_if = "Option::is_none", with = "id_text")]
+    pub baseline: Option<ObjectId>,
+    /// True if the first checkpoint of this turn sets the shadow aside.
+    pub should_reset_shadow: bool,
+    /// True if the turn has taken a checkpoint.
+    pub has_checkpoint: bool,
+}
+
+/// Where the conversation is written down by the agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Transcript {
+    /// The file.
+    pub path: String,
+    /// How much of it is in records already, in bytes.
+    pub offset: u64,
+}
+
+/// What is known of a session between events. Holds intent and hints only: facts are in refs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Session {
+    /// The version of this shape.
+    pub version: u32,
+    /// Its id, as the agent names it.
+    pub id: String,
+    /// The agent's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Where it stands.
+    pub phase: Phase,
+    /// `main`, or git's id of the linked worktree it works in (encoded as a ref component).
+    pub worktree: String,
+    /// The path of that worktree.
+    #[serde(default)]
+    pub worktree_path: String,
+    /// When it was first seen, in Unix seconds.
+    #[serde(default)]
+    pub started: i64,
+    /// When it was last seen, in Unix seconds.
+    #[serde(default)]
+    pub last_seen: i64,
+    /// The commit at HEAD then, or `unborn`.
+    #[serde(default)]
+    pub base: String,
+    /// The last turn.
+    #[serde(default)]
+    pub turn: Turn,
+    /// The agent's own record of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Transcript>,
+    /// The record that a commit in mid-turn made, whose transcript the end of the turn completes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_record: Option<String>,
+}
+
+/// The longest id that is taken, in bytes of its form as a name of files and refs.
+pub const LONGEST_ID: usize = 200;
+
+/// Returns true if `id` may name a session: not empty, not too long, printable, without blanks at its ends.
+pub fn is_valid_id(id: &str) -> bool {
+    let is_plain = !id.is_empty() && id.trim() == id && !id.chars().any(char::is_control);
+    is_plain && super::refname::encode_component(id.into()).len() <= LONGEST_ID
+}
+
+impl Session {
+    /// Returns a session seen for the first time at `seconds` in `worktree`.
+    pub fn new(id: &str, worktree: &BString, seconds: i64) -> Self {
+        Self {
+            version: 1,
+            id: id.to_owned(),
+            agent: None,
+            model: None,
+            phase: Phase::Idle,
+            worktree: super::refname::encode_component(worktree.as_ref()),
+            worktree_path: String::new(),
+            started: seconds,
+            last_seen: seconds,
+            base: String::new(),
+            turn: Turn::default(),
+            transcript: None,
+            open_record: None,
+        }
+    }
+
+    /// Returns the commit that HEAD was at when it was last seen.
+    pub fn base(&self) -> Option<Base> {
+        Base::parse(&self.base)
+    }
+
+    /// Returns true if it works in `worktree`.
+    pub fn is_in(&self, worktree: &bstr::BStr) -> bool {
+        super::refname::decode_component(&self.worktree).is_some_and(|id| id == worktree)
+    }
+
+    /// Returns the file's text.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain values have a TOML form")
+    }
+
+    /// Returns the session that `text` holds; none if it is damaged, or of a version that is not known.
+    pub fn parse(text: &str) -> Option<Self> {
+        let session: Self = toml::from_str(text).ok()?;
+        (session.version == 1 && is_valid_id(&session.id)).then_some(session)
+    }
+}
+
+mod id_text {
+    use gix::ObjectId;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(id: &Option<ObjectId>, serializer: S) -> Result<S::Ok, S::Error> {
+        match id {
+            Some(id) => serializer.collect_str(id),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ObjectId>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        ObjectId::from_hex(text.as_bytes()).map(Some).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Action::{BeginTurn, CloseInterrupted, CloseTurn, Condense, CondenseLeftover, Resume};
+
+    /// The table of the manual, cell by cell: rows are phases, columns what happens.
+    #[test]
+    fn every_cell_of_the_table() {
+        type Cell = (Option<Phase>, &'static [Action]);
+        let (idle, active, ended) = (Some(Phase::Idle), Some(Phase::Active), Some(Phase::Ended));
+        let table: [(Option<Phase>, [Cell; 6]); 4] = [
+            (
+                None,
+                [(idle, &[]), (active, &[BeginTurn]), (active, &[BeginTurn]), (None, &[]), (None, &[]), (None, &[])],
+            ),
+            (
+                idle,
+                [
+                    (idle, &[]),
+                    (active, &[BeginTurn]),
+                    (active, &[BeginTurn]),
+                    (idle, &[]),
+                    (idle, &[Condense]),
+                    (ended, &[]),
+                ],
+            ),
+            (
+                active,
+                [
+                    (active, &[]),
+                    (active, &[CloseInterrupted, BeginTurn]),
+                    (active, &[]),
+                    (idle, &[CloseTurn]),
+                    (active, &[Condense]),
+                    (ended, &[CloseTurn]),
+                ],
+            ),
+            (
+                ended,
+                [
+                    (idle, &[Resume]),
+                    (active, &[Resume, BeginTurn]),
+                    (active, &[Resume, BeginTurn]),
+                    (ended, &[]),
+                    (ended, &[CondenseLeftover]),
+                    (ended, &[]),
+                ],
+            ),
+        ];
+        for (phase, cells) in table {
+            for (happening, (expected, actions)) in Happening::ALL.into_iter().zip(cells) {
+                let found = transition(phase, happening);
+                assert_eq!((found.phase, found.actions), (expected, actions), "{phase:?} {happening:?}");
+            }
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::plain("2026-01-31-abc123", true)]
+    #[case::path("../../etc/passwd", true)]
+    #[case::unicode("täglich", true)]
+    #[case::empty("", false)]
+    #[case::newline("a\nb", false)]
+    #[case::escape("a\u{1b}[2J", false)]
+    #[case::blank(" a", false)]
+    #[case::long(&"a".repeat(201), false)]
+    fn ids_are_checked_at_the_door(#[case] id: &str, #[case] is_valid: bool) {
+        assert_eq!(is_valid_id(id), is_valid);
+    }
+
+    #[test]
+    fn files_round_trip_and_damage_is_noticed() {
+        let mut session = Session::new("s1", &"main".into(), 7);
+        session.turn.baseline = Some(ObjectId::empty_tree(gix::hash::Kind::Sha1));
+        session.transcript = Some(Transcript { path: "/t".into(), offset: 3 });
+        assert_eq!(Session::parse(&session.to_toml()), Some(session.clone()));
+        for damage in ["", "version = 1", "version = 2\nid = 's'", "\0"] {
+            assert_eq!(Session::parse(damage), None);
+        }
+        let forged = session.to_toml().replace("id = \"s1\"", "id = \"\"");
+        assert_eq!(Session::parse(&forged), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! The files of sessions below `<common-dir>/checkpoint/sessions`: one each, and its prompts beside it.
+//!
+//! They hold intent and caches. What is lost or damaged here is rebuilt from refs by `ops`.
+
+use std::{
+    fs,
+    io::{ErrorKind, Write as _},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{directory, ensure_directory, replace_file};
+use crate::{
+    error::{Context as _, Kind, Result},
+    model::{refname::encode_component, session::Session},
+};
+
+/// What was found of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Its file.
+    Session(Box<Session>),
+    /// Nothing.
+    Absent,
+    /// A file that makes no sense; it was set aside under this path.
+    Damaged(PathBuf),
+}
+
+/// What the user asked for, without secrets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// The turn it began.
+    pub turn: u32,
+    /// When, in Unix seconds.
+    pub seconds: i64,
+    /// The text.
+    pub text: String,
+}
+
+/// More than this is in a session's file only if it is damaged.
+const LONGEST: u64 = 1 << 20;
+
+fn folder(common_dir: &Path) -> PathBuf {
+    directory(common_dir).join("sessions")
+}
+
+fn file(common_dir: &Path, id: &str, extension: &str) -> PathBuf {
+    folder(common_dir).join(format!("{}.{extension}", encode_component(id.into())))
+}
+
+/// Reads the session `id`; a damaged file is set aside.
+pub fn load(common_dir: &Path, id: &str) -> Result<Found> {
+    let path = file(common_dir, id, "toml");
+    match read(&path)? {
+        None => Ok(Found::Absent),
+        Some(Some(session)) if session.id == id => Ok(Found::Session(Box::new(session))),
+        Some(_) => {
+            let bad = path.with_extension("bad");
+            fs::rename(&path, &bad).context(Kind::Internal, || format!("cannot set '{}' aside", path.display()))?;
+            Ok(Found::Damaged(bad))
+        }
+    }
+}
+
+/// Returns nothing if there is no file, and an inner nothing if it is damaged.
+fn read(path: &Path) -> Result<Option<Option<Session>>> {
+    let what = || format!("cannot read '{}'", path.display());
+    match fs::metadata(path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(crate::error::Error::internal(what()).with_cause(cause)),
+        Ok(metadata) if !metadata.is_file() || metadata.len() > LONGEST => return Ok(Some(None)),
+        Ok(_) => {}
+    }
+    let text = fs::read(path).context(Kind::Internal, what)?;
+    Ok(Some(String::from_utf8(text).ok().and_then(|text| Session::parse(&text))))
+}
+
+/// Writes the session's file.
+pub fn store(common_dir: &Path, session: &Session) -> Result<()> {
+    ensure_directory(common_dir)?;
+    let folder = folder(common_dir);
+    fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
+    replace_file(&file(common_dir, &session.id, "toml"), session.to_toml().as_bytes())
+}
+
+/// Removes what is kept of the session `id`; returns true if there was anything.
+pub fn remove(common_dir: &Path, id: &str) -> Result<bool> {
+    let mut is_there = false;
+    for extension in ["toml", "prompts", "bad"] {
+        let path = file(common_dir, id, extension);
+        match fs::remove_file(&path) {
+            Ok(()) => is_there = true,
+            Err(cause) if cause.kind() == ErrorKind::NotFound => {}
+            Err(cause) => {
+                let what = format!("cannot remove '{}'", path.display());
+                return Err(crate::error::Error::internal(what).with_cause(cause));
+            }
+        }
+    }
+    Ok(is_there)
+}
+
+/// Returns all sessions with a file that makes sense, latest first.
+pub fn all(common_dir: &Path) -> Result<Vec<Session>> {
+    let folder = folder(common_dir);
+    let entries = match fs::read_dir(&folder) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.context(Kind::Internal, || format!("cannot read '{}'", folder.display()))?,
+    };
+    let mut sessions = Vec::new();
+    for entry in entries {
+        let path = entry.context(Kind::Internal, || format!("cannot read '{}'", folder.display()))?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            sessions.extend(read(&path)?.flatten());
+        }
+    }
+    sessions.sort_by(|a, b| b.last_seen.cmp(&a.last_seen).then_with(|| a.id.cmp(&b.id)));
+    Ok(sessions)
+}
+
+/// Returns the files of damaged sessions that were set aside.
+pub fn damaged(common_dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder(common_dir)).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "bad"));
+    files.sort();
+    files
+}
+
+/// Appends `prompt` to those of the session `id`.
+pub fn append_prompt(common_dir: &Path, id: &str, prompt: &Prompt) -> Result<()> {
+    let path = file(common_dir, id, "prompts");
+    let what = || format!("cannot write '{}'", path.display());
+    fs::create_dir_all(folder(common_dir)).context(Kind::Internal, what)?;
+    let mut line = serde_json::to_vec(prompt).context(Kind::Internal, what)?;
+    line.push(b'\n');
+    let mut file = fs::File::options().append(true).create(true).open(&path).context(Kind::Internal, what)?;
+    // One call: another process appends before or after it.
+    file.write_all(&line).context(Kind::Internal, what)
+}
+
+/// Returns the prompts of the session `id` in order; lines that make no sense are left out.
+pub fn prompts(common_dir: &Path, id: &str) -> Result<Vec<Prompt>> {
+    let path = file(common_dir, id, "prompts");
+    let text = match fs::read_to_string(&path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.context(Kind::Internal, || format!("cannot read '{}'", path.display()))?,
+    };
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sessions_come_back_and_damage_is_set_aside() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let common = directory.path();
+        assert_eq!(load(common, "../x").expect("readable"), Found::Absent);
+        let session = Session::new("../x", &"main".into(), 5);
+        store(common, &session).expect("it can be written");
+        assert_eq!(load(common, "../x").expect("readable"), Found::Session(Box::new(session.clone())));
+        assert_eq!(all(common).expect("readable"), [session]);
+        let path = file(common, "../x", "toml");
+        assert_eq!(path.parent(), Some(folder(common).as_path()));
+        fs::write(&path, "version = 1\nid = ").expect("it is ours");
+        let found = load(common, "../x").expect("readable");
+        assert!(matches!(&found, Found::Damaged(bad) if bad.exists() && !path.exists()), "{found:?}");
+        assert_eq!(load(common, "../x").expect("readable"), Found::Absent);
+        assert_eq!(damaged(common).len(), 1);
+    }
+
+    #[test]
+    fn prompts_are_kept_in_order() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let prompt = |turn| Prompt { turn, seconds: 1, text: "two\nlines".into() };
+        append_prompt(directory.path(), "s", &prompt(1)).expect("it can be written");
+        append_prompt(directory.path(), "s", &prompt(2)).expect("it can be written");
+        assert_eq!(prompts(directory.path(), "s").expect("readable"), [prompt(1), prompt(2)]);
+        assert!(remove(directory.path(), "s").expect("it is ours"));
+        assert!(prompts(directory.path(), "s").expect("readable").is_empty());
+    }
+}
