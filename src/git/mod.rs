@@ -22,6 +22,7 @@ mod keep;
 pub(crate) mod limits;
 pub(crate) mod line_edits;
 mod loose;
+pub(crate) mod merge;
 mod modes;
 pub(crate) mod named;
 mod nested;

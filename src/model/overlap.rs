@@ -73,12 +73,7 @@ mod tests {
     #[case::one_in_common(&["a", "b"], &["b", "c"], false, Reason::Overlap)]
     #[case::untouched_shadow(&[], &["a"], true, Reason::NoOverlap)]
     #[case::a_directory_is_no_path(&["a/b"], &["a"], true, Reason::NoOverlap)]
-    fn the_table(
-        #[case] touched: &[&str],
-        #[case] dirty: &[&str],
-        #[case] should_reset: bool,
-        #[case] reason: Reason,
-    ) {
+    fn the_table(#[case] touched: &[&str], #[case] dirty: &[&str], #[case] should_reset: bool, #[case] reason: Reason) {
         let touched = set(touched);
         let decision = decide(Touched::Paths(&touched), &set(dirty));
         assert_eq!((decision.should_reset, decision.reason), (should_reset, reason));

@@ -70,6 +70,7 @@ fn origin() -> impl Strategy<Value = Origin> {
             turn,
             tool,
             note,
+            carried: None,
         },
     )
 }
@@ -149,6 +150,7 @@ proptest! {
             turn: origin.turn,
             tool: plain(&origin.tool),
             note: plain(&origin.note),
+            carried: None,
         });
         prop_assert_eq!((read.base, read.worktree), (base, worktree));
         prop_assert_eq!(read.subject, trailer::one_line(&subject));

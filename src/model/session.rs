@@ -120,6 +120,9 @@ pub struct Turn {
     /// The tree of the worktree when it began.
     #[serde(skip_serializing_if = "Option::is_none", with = "id_text")]
     pub baseline: Option<ObjectId>,
+    /// The last checkpoint of the shadow when it began: another one since then is not this turn's to set aside.
+    #[serde(skip_serializing_if = "Option::is_none", with = "id_text")]
+    pub shadow_tip: Option<ObjectId>,
     /// True if the first checkpoint of this turn sets the shadow aside.
     pub should_reset_shadow: bool,
     /// True if the turn has taken a checkpoint.

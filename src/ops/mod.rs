@@ -11,9 +11,13 @@ pub mod save;
 pub mod status;
 pub mod verify;
 
+mod carry;
+mod draft;
+mod follow;
 mod held;
 mod show;
 mod timeline;
+mod turn;
 
 use std::{
     path::Path,

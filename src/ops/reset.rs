@@ -110,7 +110,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
 }
 
 /// A shadow may be set aside, brought back and set aside again within a second.
-fn archive_name(repo: &Repo, tip: ObjectId) -> Result<String> {
+pub(crate) fn archive_name(repo: &Repo, tip: ObjectId) -> Result<String> {
     // Not git's GIT_COMMITTER_DATE, which in a rebase is that of an old commit: the next prune would take it at its word.
     let mut seconds = jiff::Timestamp::now().as_second().max(0);
     loop {

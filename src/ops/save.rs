@@ -10,7 +10,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::Context;
+use super::{Context, follow::follow_head, turn::OpenTurn};
 use crate::{
     error::Result,
     git::{Repo, side::Side, stat_cache::StatCache},
@@ -26,11 +26,12 @@ use crate::{
     },
     state::{self, lock::Lock},
 };
-use look::{Seen, Shadow, is_changed, look_at_all, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
+use look::{is_changed, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
-pub(crate) use look::limits;
+pub(crate) use look::{Seen, Shadow, limits, look_at_all};
 pub(crate) use protected::refuse_protected;
+pub(crate) use take::side_commit;
 
 /// How a checkpoint is to be taken.
 #[derive(Clone, Debug, Default)]
@@ -174,7 +175,12 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
 pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
     let start = Instant::now();
     let repo = &context.repo;
-    let shadow = Shadow::read(repo)?;
+    follow_head(context, lock)?;
+    let (options, mut turn) = (&mut options.clone(), OpenTurn::of(context, &options.origin)?);
+    let shadow = match &mut turn {
+        Some(turn) => turn.enter(context, options)?,
+        None => Shadow::read(repo)?,
+    };
     let (mut seen, objects) = match (&options.paths, &shadow.tip) {
         (None, Some(tip)) if demands.known.is_some() => {
             let steps = demands.known.as_deref().unwrap_or_default();
@@ -198,20 +204,29 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     let saved = if is_changed || options.allow_empty || must_exist {
         let saved = take(context, options, demands, &shadow, &seen, objects, start)?;
         tell(context, &saved, &shadow);
+        if let Some(turn) = turn {
+            turn.took_checkpoint(context);
+        }
         saved
     } else {
         unchanged(context, options, &shadow, &seen, start)?
     };
     repo.fold_if_due();
+    store_cache(repo, &mut seen, saved.id)?;
+    Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+}
+
+/// Keeps what every path was for the next pass; `anchor` is the checkpoint that holds the content.
+pub(crate) fn store_cache(repo: &Repo, seen: &mut Seen, anchor: Option<ObjectId>) -> Result<()> {
     if let Some((cache, true)) = &mut seen.cache {
-        cache.anchor = saved.id;
+        cache.anchor = anchor;
         let stored = cache.store(&cache_path(repo)?, repo.object_hash());
         if let Err(error) = stored {
-            // The checkpoint is taken; the next pass reads more than it had to.
+            // What was saved is saved; the next pass reads more than it had to.
             tracing::warn!(%error, "stat cache not stored");
         }
     }
-    Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+    Ok(())
 }
 
 pub(crate) fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
@@ -219,7 +234,7 @@ pub(crate) fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
 }
 
 fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {
-    let id = shadow.tip.as_ref().map(|tip| tip.id);
+    let id = shadow.held_tip().map(|tip| tip.id);
     if let (true, Some(id)) = (options.verify, id) {
         super::verify::mark_by_hand(context, id)?;
     }
@@ -245,7 +260,7 @@ fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen,
 
 fn tell(context: &Context, saved: &Saved, shadow: &Shadow) {
     let worktree = shadow.name.worktree.to_string();
-    if shadow.tip.is_none() {
+    if shadow.expected.is_none() {
         let (base, created, duration_ms) = (saved.base.to_string(), true, saved.duration_ms);
         context.emit(&Event::Initialize { worktree, base, created, duration_ms });
     }

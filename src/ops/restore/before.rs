@@ -168,7 +168,12 @@ impl Before {
         let origin = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
         let options = save::Options {
             message: Some(format!("restore {short}")),
-            origin: Origin { note: None, tool: Some(format!("{RESTORE_TOOL}{}", journal.target)), ..origin },
+            origin: Origin {
+                note: None,
+                carried: None,
+                tool: Some(format!("{RESTORE_TOOL}{}", journal.target)),
+                ..origin
+            },
             ..save::Options::default()
         };
         let demands = save::Demands {

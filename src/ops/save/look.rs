@@ -22,35 +22,61 @@ use crate::{
         manifest::{Manifest, Skipped},
         path_text,
         plan::Step,
-        refname::{Base, ShadowName},
+        refname::{self, Base, ShadowName},
     },
     ops::Context,
     state::lock::Lock,
 };
 
 /// The state of a shadow when a save begins.
-pub(super) struct Shadow {
-    pub(super) name: ShadowName,
-    pub(super) tip: Option<Checkpoint>,
-    pub(super) tip_side: Option<Side>,
-    pub(super) head_tree_id: ObjectId,
+#[derive(Clone)]
+pub(crate) struct Shadow {
+    pub(crate) name: ShadowName,
+    /// What the next checkpoint follows; not yet in the ref if a turn has put something in between.
+    pub(crate) tip: Option<Checkpoint>,
+    pub(crate) tip_side: Option<Side>,
+    pub(crate) head_tree_id: ObjectId,
+    /// What the ref points to.
+    pub(crate) expected: Option<ObjectId>,
+    /// True if the next checkpoint sets what is in the ref aside, and begins afresh.
+    pub(crate) sets_aside: bool,
 }
 
 impl Shadow {
-    pub(super) fn read(repo: &Repo) -> Result<Self> {
+    /// Reads the live shadow of HEAD.
+    ///
+    /// # Errors
+    /// [`Kind::Corrupt`] if its ref points to what is no checkpoint.
+    pub(crate) fn read(repo: &Repo) -> Result<Self> {
+        let mut shadow = Self::without_tip(repo)?;
+        let Some(id) = shadow.expected else { return Ok(shadow) };
+        let tip = repo.checkpoint(id)?.ok_or_else(|| {
+            Error::corrupt(format!("'{}' points to '{id}', which is no checkpoint", shadow.name.to_ref()))
+                .with_hint("'git checkpoint reset' sets it aside and begins afresh")
+        })?;
+        shadow.follow(repo, Some(tip))?;
+        Ok(shadow)
+    }
+
+    /// Returns the shadow of HEAD as if nothing were in it.
+    pub(crate) fn without_tip(repo: &Repo) -> Result<Self> {
         let head = repo.head()?.id;
         let name = ShadowName { base: Base::of_head(head), worktree: repo.worktree_id().to_owned() };
-        let reference = name.to_ref();
-        let tip = match repo.find_ref(&reference)? {
-            Some(id) => Some(repo.checkpoint(id)?.ok_or_else(|| {
-                Error::corrupt(format!("'{reference}' points to '{id}', which is no checkpoint"))
-                    .with_hint("'git checkpoint reset' sets it aside and begins afresh")
-            })?),
-            None => None,
-        };
-        let tip_side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
         let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-        Ok(Self { name, tip, tip_side, head_tree_id })
+        let expected = repo.find_ref(&name.to_ref())?;
+        Ok(Self { name, tip: None, tip_side: None, head_tree_id, expected, sets_aside: false })
+    }
+
+    /// Lets the next checkpoint follow `tip`, or the base.
+    pub(crate) fn follow(&mut self, repo: &Repo, tip: Option<Checkpoint>) -> Result<()> {
+        self.tip_side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
+        self.tip = tip;
+        Ok(())
+    }
+
+    /// Returns the checkpoint that the next one follows, if the ref holds it already.
+    pub(crate) fn held_tip(&self) -> Option<&Checkpoint> {
+        self.tip.as_ref().filter(|tip| Some(tip.id) == self.expected)
     }
 
     /// Returns true if what `cache` says was stored is held by a live shadow or HEAD, so that git keeps it.
@@ -65,13 +91,16 @@ impl Shadow {
         }
         let Some(anchor) = cache.anchor.filter(|id| repo.has_object(*id)) else { return Ok(false) };
         let Some(checkpoint) = repo.checkpoint(anchor)? else { return Ok(false) };
+        if repo.refs_below(refname::PENDING)?.iter().any(|(_, id)| *id == anchor) {
+            return Ok(true);
+        }
         let name = ShadowName { base: checkpoint.base, worktree: checkpoint.worktree };
         let Some(tip) = repo.find_ref(&name.to_ref())? else { return Ok(false) };
         Ok(repo.chain(tip).take(FAR).flatten().any(|checkpoint| checkpoint.id == anchor))
     }
 
     /// Returns the tree that the next checkpoint is compared with.
-    pub(super) fn last_tree_id(&self) -> ObjectId {
+    pub(crate) fn last_tree_id(&self) -> ObjectId {
         self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
     }
 
@@ -83,15 +112,15 @@ impl Shadow {
 }
 
 /// What the worktree is now.
-pub(super) struct Seen {
-    pub(super) tree_id: ObjectId,
-    pub(super) side: Side,
+pub(crate) struct Seen {
+    pub(crate) tree_id: ObjectId,
+    pub(crate) side: Side,
     /// The staged tree.
-    pub(super) index_tree_id: Option<ObjectId>,
+    pub(crate) index_tree_id: Option<ObjectId>,
     /// What every path was, and whether that is news; only after a pass over all.
-    pub(super) cache: Option<(StatCache, bool)>,
+    pub(crate) cache: Option<(StatCache, bool)>,
     /// Only what this save looked at.
-    pub(super) skipped: Vec<Skipped>,
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 /// Returns the limits that the settings and the disk set.
@@ -105,7 +134,7 @@ pub(crate) fn limits(context: &Context) -> Limits {
     }
 }
 
-pub(super) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock) -> Result<(Seen, NewObjects<'r>)> {
+pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &context.repo;
     let limits = limits(context);
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash());

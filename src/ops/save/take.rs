@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -14,19 +13,18 @@ use crate::{
     error::{Kind, Result},
     git::{
         Repo,
-        commit::{Identity, NewCommit},
+        commit::NewCommit,
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
         side::write_side_tree,
     },
-    model::{
-        change::Change,
-        checkpoint,
-        contributor::Contributor,
-        path_text,
-        refname::{self, Base},
+    model::{checkpoint::Origin, refname},
+    ops::{
+        Context,
+        draft::{self, Draft},
+        reset::archive_name,
+        verify,
     },
-    ops::{Context, verify},
     state,
 };
 
@@ -52,40 +50,22 @@ pub(super) fn take(
     state::failpoint::hit("save:after-objects");
     let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
     let mut commits = NewObjects::new(repo, Target::Loose);
-    let parent_id = match (&shadow.tip, shadow.name.base) {
-        (Some(tip), _) => tip.id,
-        (None, Base::Commit(id)) => id,
-        (None, Base::Unborn) => Repo::write_unborn_base(&mut commits)?,
+    let parent_id = match &shadow.tip {
+        Some(tip) => tip.id,
+        None => draft::base_commit(shadow.name.base, &mut commits)?,
     };
     let time = repo.now();
-    let committer = repo.identity();
-    let author = match (options.origin.contributor, &options.origin.agent, &options.origin.session) {
-        (Contributor::Agent, agent, session) => {
-            Identity::of_agent(agent.as_deref().unwrap_or("agent"), session.as_deref())
-        }
-        _ => committer.clone(),
-    };
-    let mut parents = vec![parent_id];
-    if let Some(tree_id) = side_tree_id {
-        let message =
-            "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
-        let (author, committer) = (author.clone(), committer.clone());
-        let commit = NewCommit { tree_id, parents: Vec::new(), author, committer, time, message };
-        parents.push(match last_side_with(repo, shadow, tree_id)? {
-            Some(id) => id,
-            None => Repo::write_commit(&commit, &mut commits)?,
-        });
-    }
-    let (subject, body) = subject_and_body(options.message.as_deref(), &changes);
-    let message =
-        checkpoint::message(&subject, body, &options.origin, shadow.name.base, shadow.name.worktree.as_bstr());
-    let commit = NewCommit { tree_id: seen.tree_id, parents, author, committer, time, message: &message };
-    let id = Repo::write_commit(&commit, &mut commits)?;
+    let side_id = side_commit(repo, shadow, side_tree_id, &options.origin, &mut commits)?;
+    let (subject, body) = draft::subject_and_body(options.message.as_deref(), &changes);
+    let (name, origin, tree_id) = (&shadow.name, &options.origin, seen.tree_id);
+    let new = Draft { name, tree_id, parent_id, side_id, origin, subject: &subject, body, time };
+    let id = new.write(repo, &mut commits)?;
     let commits = commits.write()?;
     state::failpoint::hit("save:after-commit");
     repo.check_interrupt()?;
     // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
-    let is_first = shadow.tip.is_none() && !demands.must_exist && !verify::is_marked_by_hand(context)?;
+    let is_first =
+        (shadow.expected.is_none() || shadow.sets_aside) && !demands.must_exist && !verify::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verify::wants_verification(context)?;
     context.check_interrupt()?;
     move_refs(repo, shadow, id, verified)?;
@@ -110,9 +90,27 @@ pub(super) fn take(
         paths: changes.into_iter().map(|change| SavedPath { path: change.path, status: change.status }).collect(),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         verified,
-        reset: false,
+        reset: shadow.sets_aside,
         duration_ms: milliseconds(start.elapsed()),
     })
+}
+
+/// Returns the side commit with the tree `side_tree_id`, which is added to `objects` if the last checkpoint has another.
+pub(crate) fn side_commit(
+    repo: &Repo,
+    shadow: &Shadow,
+    side_tree_id: Option<ObjectId>,
+    origin: &Origin,
+    objects: &mut NewObjects<'_>,
+) -> Result<Option<ObjectId>> {
+    let Some(tree_id) = side_tree_id else { return Ok(None) };
+    if let Some(id) = last_side_with(repo, shadow, tree_id)? {
+        return Ok(Some(id));
+    }
+    let message = "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
+    let (author, committer) = (draft::author(repo, origin), repo.identity());
+    let commit = NewCommit { tree_id, parents: Vec::new(), author, committer, time: repo.now(), message };
+    Repo::write_commit(&commit, objects).map(Some)
 }
 
 /// Returns the side commit of the last checkpoint, if it says the very same.
@@ -128,8 +126,10 @@ fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Resu
     const ATTEMPTS: u32 = 5;
     let mut attempt = 0;
     loop {
-        let mut updates =
-            vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.tip.as_ref().map(|tip| tip.id), new: Some(id) }];
+        let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: Some(id) }];
+        if let (Some(old), true) = (shadow.expected, shadow.sets_aside) {
+            updates.push(RefUpdate { name: archive_name(repo, old)?, old: None, new: Some(old) });
+        }
         if verified {
             let name = refname::verified_ref(repo.worktree_id());
             updates.push(RefUpdate { old: repo.find_ref(&name)?, name, new: Some(id) });
@@ -142,21 +142,4 @@ fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Resu
             other => return other,
         }
     }
-}
-
-fn subject_and_body<'m>(message: Option<&'m str>, changes: &[Change]) -> (String, &'m str) {
-    if let Some((subject, body)) =
-        message.map(|text| text.trim_start().split_once('\n').unwrap_or((text.trim_start(), "")))
-        && !subject.trim().is_empty()
-    {
-        return (subject.trim().to_owned(), body);
-    }
-    let name = |change: &Change| path_text::printable(change.path.as_bstr());
-    let subject = match changes {
-        [] => "no change".to_owned(),
-        [one] => name(one),
-        [one, two] => format!("{} and {}", name(one), name(two)),
-        [one, rest @ ..] => format!("{} and {} more paths", name(one), rest.len()),
-    };
-    (subject, "")
 }

@@ -1,0 +1,50 @@
+//! Three-way merges of files, and whether git is in the middle of something.
+
+use std::io::Write as _;
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::Repo;
+use crate::error::{Context as _, Kind, Result};
+
+/// What in the git directory tells that commits are being made by git itself (git's wt-status.c).
+const SEQUENCES: [&str; 6] =
+    ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "BISECT_LOG"];
+
+impl Repo {
+    /// Returns the blob `ours` with what turns `base` into `theirs`; none if both changed the same lines.
+    pub(crate) fn merge_blobs(&self, base: ObjectId, ours: ObjectId, theirs: ObjectId) -> Result<Option<BString>> {
+        let what = || "cannot merge two versions of a file".to_owned();
+        let file = |id| {
+            let mut file = tempfile::NamedTempFile::new().context(Kind::Internal, what)?;
+            file.write_all(&self.read_blob(id)?).context(Kind::Internal, what)?;
+            Ok::<_, crate::error::Error>(file.into_temp_path())
+        };
+        let (base, ours, theirs) = (file(base)?, file(ours)?, file(theirs)?);
+        let arguments = ["merge-file".as_ref(), "-p".as_ref(), "-q".as_ref(), &*ours, &*base, &*theirs];
+        let output = self.try_git(&arguments, None)?;
+        // The status is the number of conflicts, or 255 for what cannot be merged, such as binary files.
+        Ok(output.status.success().then(|| output.stdout.into()))
+    }
+
+    /// Returns true while rebase, am, cherry-pick, revert or bisect is under way in this worktree.
+    pub(crate) fn is_in_sequence(&self) -> bool {
+        SEQUENCES.iter().any(|name| self.git_dir().join(name).exists())
+    }
+
+    /// Returns true while a rebase or am is under way: HEAD is somewhere in between.
+    pub(crate) fn is_rebasing(&self) -> bool {
+        SEQUENCES[..2].iter().any(|name| self.git_dir().join(name).exists())
+    }
+
+    /// Returns the parents of the commit `id`.
+    pub(crate) fn parents_of(&self, id: ObjectId) -> Result<Vec<ObjectId>> {
+        self.with_commit(id, |commit| commit.parents().collect())
+    }
+
+    /// Returns the message of the commit `id`.
+    pub(crate) fn message_of(&self, id: ObjectId) -> Result<String> {
+        self.with_commit(id, |commit| commit.message.to_str_lossy().into_owned())
+    }
+}

@@ -1,0 +1,187 @@
+//! Notices that HEAD moved without us (pull, switch, reset, rebase), and lets the work in the worktree go on there.
+
+use std::{fs, path::PathBuf};
+
+use gix::ObjectId;
+
+use super::{
+    Context,
+    carry::{Carried, Ground, carry},
+    draft::{self, Draft},
+    reset::archive_name,
+    save::{self, Shadow},
+};
+use crate::{
+    error::Result,
+    git::{new_objects::NewObjects, refs::RefUpdate},
+    model::{
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+        refname::{self, Base, Settled, ShadowName},
+        session::{Phase, Session},
+    },
+    state::{self, lock::Lock, sessions},
+};
+
+/// Lets the shadow of where HEAD was go on where HEAD is, if the worktree still shows its work; for git's hooks.
+pub fn head_moved(context: &Context) -> Result<()> {
+    let followed = save::lock(context).and_then(|lock| follow_head(context, &lock));
+    context.tell_failure("follow", followed)
+}
+
+/// The same while `lock` is held.
+pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
+    let repo = &context.repo;
+    let now = Base::of_head(repo.head()?.id);
+    let known = known_base(context)?;
+    // In the middle of a rebase, HEAD is where the work never was.
+    if known == Some(now) || repo.is_rebasing() {
+        return Ok(());
+    }
+    if let Some(known) = known {
+        follow_from(context, known, lock)?;
+    }
+    note_base(context, now)
+}
+
+fn base_file(context: &Context) -> PathBuf {
+    state::directory(context.repo.git_dir()).join("base")
+}
+
+/// Returns where HEAD was when we last looked.
+fn known_base(context: &Context) -> Result<Option<Base>> {
+    // A cache: what cannot be read is not known.
+    Ok(fs::read_to_string(base_file(context)).ok().and_then(|text| Base::parse(text.trim())))
+}
+
+/// Remembers where HEAD is.
+pub(crate) fn note_base(context: &Context, base: Base) -> Result<()> {
+    state::ensure_directory(context.repo.git_dir())?;
+    state::replace_file(&base_file(context), format!("{base}\n").as_bytes())
+}
+
+fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
+    let repo = &context.repo;
+    let old = ShadowName { base: known, worktree: repo.worktree_id().to_owned() };
+    let tip = repo.find_ref(&old.to_ref())?;
+    let tip = tip.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
+    let turns = turns_at(context, known)?;
+    // What a turn has found to be over does not go on.
+    let is_over =
+        |tip: &Checkpoint| turns.iter().any(|it| it.turn.should_reset_shadow && it.turn.shadow_tip == Some(tip.id));
+    let tip = tip.filter(|tip| !is_over(tip));
+    let mut pending = Vec::new();
+    for session in &turns {
+        if let Some(id) = repo.find_ref(&refname::pending_ref(&session.id))? {
+            pending.extend(repo.find_checkpoint(id)?.filter(|it| it.base == known && it.worktree == old.worktree));
+        }
+    }
+    if tip.is_none() && pending.is_empty() {
+        return Ok(());
+    }
+    let mut shadow = Shadow::read(repo)?;
+    let (seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
+    let mut updates = Vec::new();
+    if let Some(tip) = &tip
+        && let Some(carried) = bring(context, &mut shadow, tip, origin_of(context, tip)?, seen.tree_id, &mut objects)?
+    {
+        let archive = archive_name(repo, tip.id)?;
+        let settled = refname::settled_archive_ref(&archive, Settled::Carried);
+        let name = if carried.leaves_some { archive } else { settled };
+        updates.push(RefUpdate { name, old: None, new: Some(tip.id) });
+        updates.push(RefUpdate { name: old.to_ref(), old: Some(tip.id), new: None });
+    }
+    for before in &pending {
+        bring(context, &mut shadow, before, Origin::default(), seen.tree_id, &mut objects)?;
+    }
+    objects.write()?.settle();
+    let new = shadow.tip.as_ref().map(|tip| tip.id);
+    if new != shadow.expected {
+        updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
+        repo.update_refs(&updates)?;
+    }
+    for mut session in turns {
+        session.turn.shadow_tip = new;
+        session.turn.should_reset_shadow = false;
+        session.base = shadow.name.base.to_string();
+        sessions::store(repo.common_dir(), &session)?;
+    }
+    Ok(())
+}
+
+/// Returns the sessions with a turn in this worktree that began on `base` and has no checkpoint yet.
+fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
+    let repo = &context.repo;
+    let mut turns = sessions::all(repo.common_dir())?;
+    turns.retain(|session| {
+        let is_open = session.phase == Phase::Active && !session.turn.has_checkpoint;
+        is_open && session.is_in(repo.worktree_id()) && session.base() == Some(base)
+    });
+    Ok(turns)
+}
+
+/// Puts a checkpoint on top of `shadow` with what of the chain of `tip` the tree `now_tree_id` still shows.
+pub(crate) fn bring(
+    context: &Context,
+    shadow: &mut Shadow,
+    tip: &Checkpoint,
+    origin: Origin,
+    now_tree_id: ObjectId,
+    objects: &mut NewObjects<'_>,
+) -> Result<Option<Carried>> {
+    let repo = &context.repo;
+    let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
+    let ground = Ground { head_tree_id, last_tree_id, now_tree_id };
+    let Some(carried) = carry(repo, tip, &ground, objects)? else { return Ok(None) };
+    put_on_top(context, shadow, tip, origin, carried.tree_id, objects)?;
+    Ok(Some(carried))
+}
+
+/// Puts a checkpoint with the tree `tree_id` on top of `shadow`, which carries on the chain of `tip`.
+pub(crate) fn put_on_top(
+    context: &Context,
+    shadow: &mut Shadow,
+    tip: &Checkpoint,
+    origin: Origin,
+    tree_id: ObjectId,
+    objects: &mut NewObjects<'_>,
+) -> Result<()> {
+    let repo = &context.repo;
+    let parent_id = match &shadow.tip {
+        Some(tip) => tip.id,
+        None => draft::base_commit(shadow.name.base, objects)?,
+    };
+    let origin = Origin { carried: Some(tip.id), note: None, tool: None, ..origin };
+    // What is staged stands in the index, and the next look at the worktree tells; the raw bytes are the old ones.
+    let (name, side_id) = (&shadow.name, None);
+    let body = format!("Carried on from {} on {}.\n", tip.id, tip.base);
+    let subject = tip.subject.as_str();
+    let time = repo.now();
+    let id = Draft { name, tree_id, parent_id, side_id, origin: &origin, subject, body: &body, time }
+        .write(repo, objects)?;
+    let checkpoint = Checkpoint {
+        id,
+        tree_id,
+        parent_id,
+        side_id,
+        base: name.base,
+        worktree: name.worktree.clone(),
+        origin,
+        subject: subject.to_owned(),
+        body,
+        seconds: time.seconds,
+        offset: time.offset,
+    };
+    shadow.follow(repo, Some(checkpoint))
+}
+
+/// Returns in whose name the work of the chain `tip` goes on: that of the last agent in it, or the last human.
+pub(crate) fn origin_of(context: &Context, tip: &Checkpoint) -> Result<Origin> {
+    for checkpoint in context.repo.chain(tip.id) {
+        let checkpoint = checkpoint?;
+        if checkpoint.origin.contributor == Contributor::Agent {
+            return Ok(checkpoint.origin);
+        }
+    }
+    Ok(tip.origin.clone())
+}
