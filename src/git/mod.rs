@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
 
+mod bases;
 pub(crate) mod beneath;
 mod capture;
 pub(crate) mod chain;

@@ -6,7 +6,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "the formats take numbers apart into bytes")]
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs::File,
     io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::PermissionsExt as _,
@@ -37,9 +37,14 @@ pub(super) struct PackWriter {
     file: BufWriter<tempfile::NamedTempFile>,
     offset: u64,
     entries: Vec<Entry>,
+    /// For each delta, by its offset: how many deltas it stands on, itself included.
+    depths: HashMap<u64, u32>,
 }
 
 const HEADER_LENGTH: u64 = 12;
+/// The type of an entry that is a delta against one before it in the same pack.
+const OFS_DELTA: u8 = 6;
+
 impl PackWriter {
     /// Begins a pack in the object directory `objects`.
     pub(super) fn begin(objects: &Path, hash: gix::hash::Kind) -> Result<Self> {
@@ -49,8 +54,8 @@ impl PackWriter {
         // git's own prefix: `git gc` sweeps what a crash leaves.
         let prefix = temporary::prefix("tmp_pack_");
         let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(&directory).context(Kind::Internal, what)?;
-        let mut writer =
-            Self { directory, hash, file: BufWriter::with_capacity(1 << 16, file), offset: 0, entries: Vec::new() };
+        let file = BufWriter::with_capacity(1 << 16, file);
+        let mut writer = Self { directory, hash, file, offset: 0, entries: Vec::new(), depths: HashMap::new() };
         writer.write(&[0; HEADER_LENGTH as usize])?;
         Ok(writer)
     }
@@ -73,9 +78,22 @@ impl PackWriter {
 
     /// Appends the object `id` as `delta` (not deflated) against the entry at `base_offset`.
     pub(super) fn add_delta(&mut self, id: ObjectId, base_offset: u64, delta: &[u8]) -> Result<u64> {
-        let mut header = entry_header(6, delta.len());
+        self.depths.insert(self.offset, self.depth(base_offset) + 1);
+        let mut header = entry_header(OFS_DELTA, delta.len());
         header.extend_from_slice(&offset_varint(self.offset - base_offset));
         self.add_entry(id, &header, &deflate(&[delta]))
+    }
+
+    /// Returns how many deltas the entry at `offset` stands on.
+    pub(super) fn depth(&self, offset: u64) -> u32 {
+        self.depths.get(&offset).copied().unwrap_or(0)
+    }
+
+    /// Returns id and offset of the `count` entries added last, in order.
+    pub(super) fn last(&self, count: usize) -> Vec<(ObjectId, u64)> {
+        let mut entries: Vec<_> = self.entries.iter().map(|entry| (entry.id, entry.offset)).collect();
+        entries.sort_unstable_by_key(|(_, offset)| *offset);
+        entries.split_off(entries.len().saturating_sub(count))
     }
 
     /// Returns the ids added so far.
@@ -98,7 +116,16 @@ impl PackWriter {
         let end = bytes.len().saturating_sub(self.hash.len_in_bytes());
         let body = bytes.get(HEADER_LENGTH as usize..end).ok_or_else(|| Error::corrupt(what()))?;
         let shift = self.offset - HEADER_LENGTH;
-        self.entries.extend(entries.iter().map(|entry| Entry { offset: entry.offset + shift, ..*entry }));
+        let mut sorted: Vec<_> = entries.iter().map(|entry| Entry { offset: entry.offset + shift, ..*entry }).collect();
+        sorted.sort_unstable_by_key(|entry| entry.offset);
+        for entry in &sorted {
+            let header = body.get((entry.offset - self.offset) as usize..).ok_or_else(|| Error::corrupt(what()))?;
+            if let Some(distance) = base_distance(header) {
+                let base_offset = entry.offset.checked_sub(distance).ok_or_else(|| Error::corrupt(what()))?;
+                self.depths.insert(entry.offset, self.depth(base_offset) + 1);
+            }
+        }
+        self.entries.append(&mut sorted);
         self.write(body)
     }
 
@@ -205,6 +232,22 @@ fn offset_varint(mut distance: u64) -> Vec<u8> {
     }
     out.reverse();
     out
+}
+
+/// Returns how far before the entry that begins with `bytes` its base is, if it is an `OFS_DELTA`.
+fn base_distance(bytes: &[u8]) -> Option<u64> {
+    if (bytes.first()? >> 4) & 7 != OFS_DELTA {
+        return None;
+    }
+    let size_length = bytes.iter().position(|byte| byte & 0x80 == 0)? + 1;
+    let mut rest = bytes[size_length..].iter();
+    let mut byte = *rest.next()?;
+    let mut distance = u64::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        byte = *rest.next()?;
+        distance = ((distance + 1) << 7) | u64::from(byte & 0x7f);
+    }
+    Some(distance)
 }
 
 fn index_content(sorted: &[Entry], pack_checksum: ObjectId, hash: gix::hash::Kind) -> Vec<u8> {
