@@ -18,8 +18,9 @@ use super::{
     Repo,
     bases::{Base, Bases},
     deflate::deflate,
+    delta::delta,
     new_objects::id_of,
-    pack::{PackWriter, delta, read_index},
+    pack::{PackWriter, read_index},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},

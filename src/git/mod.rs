@@ -11,6 +11,7 @@ pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod commit;
 mod deflate;
+mod delta;
 pub mod diff;
 pub(crate) mod diff_attributes;
 mod durable;

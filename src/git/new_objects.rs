@@ -4,7 +4,7 @@ use std::{collections::HashMap, path::PathBuf};
 
 use gix::{
     ObjectId,
-    objs::{Data, Exists as _, Find, Kind as ObjectKind, Write as _},
+    objs::{Data, Find, Kind as ObjectKind, Write as _},
 };
 
 use super::{Repo, deflate::deflate, keep::Keep, loose, pack::PackWriter};
