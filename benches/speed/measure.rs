@@ -89,12 +89,12 @@ fn median(costs: &[Cost]) -> Cost {
     }
 }
 
-/// Runs `saves` saves of three edited files each in `lab` and returns how many bytes on disk one takes.
-pub(crate) fn disk_bytes_a_save(lab: &mut Lab, saves: usize) -> Result<u64> {
+/// Runs `saves` saves in `lab`, each of three edited files out of `files`, and returns how many bytes on disk one takes.
+pub(crate) fn disk_bytes_a_save(lab: &mut Lab, saves: usize, files: usize) -> Result<u64> {
     lab.settle()?;
     let before = lab.disk_bytes()?;
     for number in 0..saves {
-        lab.edit(number * 3 % (lab.len() - 3), 3)?;
+        lab.edit(number * 3 % (files - 2), 3)?;
         lab.output(&["checkpoint", "save"])?;
     }
     let after = lab.disk_bytes()?;

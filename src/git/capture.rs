@@ -210,8 +210,7 @@ impl<'r> Reader<'r> {
     /// Returns the id of `data` as a blob, which is added to `new` if the repository lacks it.
     pub(crate) fn prepare(&self, data: &[u8], new: &mut Vec<Prepared>) -> Result<ObjectId> {
         let id = id_of(ObjectKind::Blob, data, self.repo.object_hash())?;
-        let is_here = if self.target == Target::Memory { self.repo.has_object(id) } else { self.repo.freshen(id) };
-        if !is_here {
+        if !self.repo.is_stored(id, self.target) {
             new.push(Prepared::new(ObjectKind::Blob, data, id, self.target));
         }
         Ok(id)

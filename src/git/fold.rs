@@ -12,16 +12,15 @@ use std::{
     time::Duration,
 };
 
-use gix::{
-    ObjectId,
-    objs::{Find as _, Kind as ObjectKind},
-};
+use gix::{ObjectId, objs::Find as _};
 
 use super::{
     Repo,
+    bases::{Base, Bases},
     deflate::deflate,
+    delta::delta,
     new_objects::id_of,
-    pack::{PackWriter, delta, read_index},
+    pack::{PackWriter, read_index},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -36,20 +35,11 @@ const PACK_LIMIT: usize = 8;
 const LARGE_PACK: u64 = 2 << 20;
 /// A pack that has no index for so long never gets one.
 const ABANDONED: Duration = Duration::from_secs(3600);
-/// How many objects before are tried as the base of a delta.
-const WINDOW: usize = 12;
-/// How many deltas may stand on each other.
-const DEEPEST: u32 = 50;
-/// Larger objects are stored whole.
-const LARGEST_DELTA: usize = 1 << 20;
-
-/// An object that was just added, as the base of a delta.
-struct Recent {
-    kind: ObjectKind,
-    offset: u64,
-    depth: u32,
-    data: Vec<u8>,
-}
+/// A pack of fewer bytes takes part in every fold, so that its objects serve as bases; more would be a lot to read
+/// back each time.
+const YOUNG_PACK: u64 = 256 << 10;
+/// How many objects of it serve as bases.
+const BASES: usize = 128;
 
 impl Repo {
     /// Notes that we wrote the loose objects `ids`.
@@ -207,10 +197,16 @@ impl Repo {
         Ok(())
     }
 
-    /// Copies our small packs into `writer`, and returns their paths.
+    /// Copies our young packs into `writer`, or if there are many all small ones, and returns their paths.
     fn merge_small_packs(&self, directory: &Path, writer: &mut PackWriter) -> Result<Vec<PathBuf>> {
         let mut merged = Vec::new();
-        for path in self.small_packs(directory) {
+        let mut small = self.small_packs(directory);
+        if small.len() < PACK_LIMIT {
+            small.retain(|path| std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < YOUNG_PACK));
+        }
+        // The newest last: what was written last is what the next objects are like.
+        small.sort_by_cached_key(|path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok());
+        for path in small {
             let entries = read_index(&path, self.object_hash())?;
             if !writer.has_any(&entries) {
                 writer.copy_from(&path, &entries)?;
@@ -220,33 +216,24 @@ impl Repo {
         Ok(merged)
     }
 
-    /// Adds those of the loose objects `ids` that can be read to `writer`, each as a delta against one of the last of its
-    /// kind if that is smaller.
+    /// Adds those of the loose objects `ids` that can be read to `writer`, each as a delta if it is like one of the last.
     fn add_with_deltas(&self, ids: impl Iterator<Item = ObjectId>, writer: &mut PackWriter) -> Result<()> {
-        let mut window: Vec<Recent> = Vec::new();
+        let mut bases = Bases::default();
+        for (id, offset) in writer.last(BASES) {
+            let mut data = Vec::new();
+            let Ok(Some(found)) = self.inner.objects.try_find(&id, &mut data) else { continue };
+            let kind = found.kind;
+            bases.push(Base { kind, offset, depth: writer.depth(offset), data });
+        }
         for id in ids {
             let mut data = Vec::new();
             let Ok(Some(found)) = self.inner.objects.try_find(&id, &mut data) else { continue };
             let kind = found.kind;
-            let is_small = data.len() <= LARGEST_DELTA;
-            let candidates = window.iter().rev().filter(|base| base.kind == kind && base.depth < DEEPEST && is_small);
-            let best = candidates
-                .take(WINDOW)
-                .filter(|base| base.data.len() <= LARGEST_DELTA)
-                .map(|base| (base.offset, base.depth + 1, delta(&base.data, &data)))
-                .min_by_key(|(_, _, delta)| delta.len())
-                .filter(|(_, _, delta)| delta.len() < data.len() / 2);
-            let (offset, depth) = match best {
-                Some((base_offset, depth, delta)) => (writer.add_delta(id, base_offset, &delta)?, depth),
-                None => (writer.add(id, kind, data.len(), &deflate(&[&data]))?, 0),
+            let offset = match bases.find(kind, &data) {
+                Some(base) => writer.add_delta(id, base.offset, &delta(&base.data, &data))?,
+                None => writer.add(id, kind, data.len(), &deflate(&[&data]))?,
             };
-            if !is_small {
-                continue;
-            }
-            window.push(Recent { kind, offset, depth, data });
-            if window.len() > 4 * WINDOW {
-                window.remove(0);
-            }
+            bases.push(Base { kind, offset, depth: writer.depth(offset), data });
         }
         Ok(())
     }

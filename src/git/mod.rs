@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
 
+mod bases;
 pub(crate) mod beneath;
 mod capture;
 pub(crate) mod chain;
@@ -10,6 +11,7 @@ pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod commit;
 mod deflate;
+mod delta;
 pub mod diff;
 pub(crate) mod diff_attributes;
 mod durable;

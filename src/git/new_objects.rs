@@ -4,7 +4,7 @@ use std::{collections::HashMap, path::PathBuf};
 
 use gix::{
     ObjectId,
-    objs::{Data, Exists as _, Find, Kind as ObjectKind, Write as _},
+    objs::{Data, Find, Kind as ObjectKind, Write as _},
 };
 
 use super::{Repo, deflate::deflate, keep::Keep, loose, pack::PackWriter};
@@ -106,8 +106,7 @@ impl<'r> NewObjects<'r> {
 
     /// Adds `data`, whose id as an object of `kind` is `id`, unless the repository has it.
     pub(crate) fn add_with_id(&mut self, kind: ObjectKind, data: &[u8], id: ObjectId) -> Result<()> {
-        let is_here = |id| if self.target == Target::Memory { self.repo.has_object(id) } else { self.repo.freshen(id) };
-        if self.contains(id) || is_here(id) {
+        if self.contains(id) || self.repo.is_stored(id, self.target) {
             return Ok(());
         }
         self.add_prepared(Prepared::new(kind, data, id, self.target))
@@ -236,12 +235,21 @@ impl Repo {
         }
     }
 
+    /// Returns true if an object that is to go to `target` need not be written.
+    pub(super) fn is_stored(&self, id: ObjectId, target: Target) -> bool {
+        match target {
+            Target::Memory => self.inner.objects.exists_without_refresh(&id),
+            Target::Loose | Target::Pack => self.freshen(id),
+        }
+    }
+
     /// Returns true if the object `id` is here, and `git gc` takes it for a new one from now on.
     ///
     /// An unreferenced object older than two weeks is about to be collected. As git does when it writes an object that
     /// exists, its file is touched before we rely on it; false if that cannot be, so that the object is written again.
     pub(crate) fn freshen(&self, id: ObjectId) -> bool {
-        if id.is_empty_blob() || id.is_empty_tree() || !self.inner.objects.exists(&id) {
+        // To look for packs that came meanwhile would cost more than to write the object twice.
+        if id.is_empty_blob() || id.is_empty_tree() || !self.inner.objects.exists_without_refresh(&id) {
             return false;
         }
         // A `git gc` that has looked at packs and refs already may be about to drop it whatever its pack's age.

@@ -6,7 +6,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "the formats take numbers apart into bytes")]
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs::File,
     io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _},
     os::unix::fs::PermissionsExt as _,
@@ -37,9 +37,14 @@ pub(super) struct PackWriter {
     file: BufWriter<tempfile::NamedTempFile>,
     offset: u64,
     entries: Vec<Entry>,
+    /// For each delta, by its offset: how many deltas it stands on, itself included.
+    depths: HashMap<u64, u32>,
 }
 
 const HEADER_LENGTH: u64 = 12;
+/// The type of an entry that is a delta against one before it in the same pack.
+const OFS_DELTA: u8 = 6;
+
 impl PackWriter {
     /// Begins a pack in the object directory `objects`.
     pub(super) fn begin(objects: &Path, hash: gix::hash::Kind) -> Result<Self> {
@@ -49,8 +54,8 @@ impl PackWriter {
         // git's own prefix: `git gc` sweeps what a crash leaves.
         let prefix = temporary::prefix("tmp_pack_");
         let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(&directory).context(Kind::Internal, what)?;
-        let mut writer =
-            Self { directory, hash, file: BufWriter::with_capacity(1 << 16, file), offset: 0, entries: Vec::new() };
+        let file = BufWriter::with_capacity(1 << 16, file);
+        let mut writer = Self { directory, hash, file, offset: 0, entries: Vec::new(), depths: HashMap::new() };
         writer.write(&[0; HEADER_LENGTH as usize])?;
         Ok(writer)
     }
@@ -73,9 +78,22 @@ impl PackWriter {
 
     /// Appends the object `id` as `delta` (not deflated) against the entry at `base_offset`.
     pub(super) fn add_delta(&mut self, id: ObjectId, base_offset: u64, delta: &[u8]) -> Result<u64> {
-        let mut header = entry_header(6, delta.len());
+        self.depths.insert(self.offset, self.depth(base_offset) + 1);
+        let mut header = entry_header(OFS_DELTA, delta.len());
         header.extend_from_slice(&offset_varint(self.offset - base_offset));
         self.add_entry(id, &header, &deflate(&[delta]))
+    }
+
+    /// Returns how many deltas the entry at `offset` stands on.
+    pub(super) fn depth(&self, offset: u64) -> u32 {
+        self.depths.get(&offset).copied().unwrap_or(0)
+    }
+
+    /// Returns id and offset of the `count` entries added last, in order.
+    pub(super) fn last(&self, count: usize) -> Vec<(ObjectId, u64)> {
+        let mut entries: Vec<_> = self.entries.iter().map(|entry| (entry.id, entry.offset)).collect();
+        entries.sort_unstable_by_key(|(_, offset)| *offset);
+        entries.split_off(entries.len().saturating_sub(count))
     }
 
     /// Returns the ids added so far.
@@ -98,7 +116,16 @@ impl PackWriter {
         let end = bytes.len().saturating_sub(self.hash.len_in_bytes());
         let body = bytes.get(HEADER_LENGTH as usize..end).ok_or_else(|| Error::corrupt(what()))?;
         let shift = self.offset - HEADER_LENGTH;
-        self.entries.extend(entries.iter().map(|entry| Entry { offset: entry.offset + shift, ..*entry }));
+        let mut sorted: Vec<_> = entries.iter().map(|entry| Entry { offset: entry.offset + shift, ..*entry }).collect();
+        sorted.sort_unstable_by_key(|entry| entry.offset);
+        for entry in &sorted {
+            let header = body.get((entry.offset - self.offset) as usize..).ok_or_else(|| Error::corrupt(what()))?;
+            if let Some(distance) = base_distance(header) {
+                let base_offset = entry.offset.checked_sub(distance).ok_or_else(|| Error::corrupt(what()))?;
+                self.depths.insert(entry.offset, self.depth(base_offset) + 1);
+            }
+        }
+        self.entries.append(&mut sorted);
         self.write(body)
     }
 
@@ -207,6 +234,22 @@ fn offset_varint(mut distance: u64) -> Vec<u8> {
     out
 }
 
+/// Returns how far before the entry that begins with `bytes` its base is, if it is an `OFS_DELTA`.
+fn base_distance(bytes: &[u8]) -> Option<u64> {
+    if (bytes.first()? >> 4) & 7 != OFS_DELTA {
+        return None;
+    }
+    let size_length = bytes.iter().position(|byte| byte & 0x80 == 0)? + 1;
+    let mut rest = bytes[size_length..].iter();
+    let mut byte = *rest.next()?;
+    let mut distance = u64::from(byte & 0x7f);
+    while byte & 0x80 != 0 {
+        byte = *rest.next()?;
+        distance = ((distance + 1) << 7) | u64::from(byte & 0x7f);
+    }
+    Some(distance)
+}
+
 fn index_content(sorted: &[Entry], pack_checksum: ObjectId, hash: gix::hash::Kind) -> Vec<u8> {
     let mut out = b"\xfftOc\0\0\0\x02".to_vec();
     let mut count = 0u32;
@@ -273,126 +316,13 @@ pub(super) fn parse_index(bytes: &[u8], id_length: usize) -> Option<Vec<Entry>> 
     (0..count).map(entry).collect()
 }
 
-/// Returns a delta that makes `target` of `base`: their common beginning and end, and what is between.
-///
-/// Versions of a file or tree differ in one place most of the time; for those this is as small as any delta.
-pub(super) fn delta(base: &[u8], target: &[u8]) -> Vec<u8> {
-    let start = base.iter().zip(target).take_while(|(a, b)| a == b).count();
-    let most = base.len().min(target.len()) - start;
-    let end = base.iter().rev().zip(target.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
-    let mut out = Vec::new();
-    size_varint(&mut out, base.len());
-    size_varint(&mut out, target.len());
-    copy(&mut out, 0, start);
-    for piece in target[start..target.len() - end].chunks(127) {
-        out.push(piece.len() as u8);
-        out.extend_from_slice(piece);
-    }
-    copy(&mut out, base.len() - end, end);
-    out
-}
-
-fn size_varint(out: &mut Vec<u8>, mut size: usize) {
-    while size >= 0x80 {
-        out.push((size & 0x7f) as u8 | 0x80);
-        size >>= 7;
-    }
-    out.push(size as u8);
-}
-
-/// Copy instructions: a flag for each byte of offset (4) and length (3) that is not zero.
-fn copy(out: &mut Vec<u8>, mut offset: usize, mut length: usize) {
-    const LONGEST: usize = 0xff_ffff;
-    while length > 0 {
-        let piece = length.min(LONGEST);
-        let at = out.len();
-        out.push(0x80);
-        for (bit, byte) in
-            (offset as u32).to_le_bytes().into_iter().chain((piece as u32).to_le_bytes()).take(7).enumerate()
-        {
-            if byte != 0 {
-                out[at] |= 1 << bit;
-                out.push(byte);
-            }
-        }
-        offset += piece;
-        length -= piece;
-    }
-}
-
 #[cfg(test)]
-pub(super) use tests::{apply as applied, sample_index};
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What git does with a delta, gitformat-pack(5).
-    pub(in crate::git) fn apply(base: &[u8], delta: &[u8]) -> Vec<u8> {
-        let mut at = 0;
-        let mut byte = || {
-            at += 1;
-            delta.get(at - 1).copied()
-        };
-        let mut size = || {
-            let (mut value, mut shift) = (0usize, 0);
-            loop {
-                let next = byte().expect("a size");
-                value |= usize::from(next & 0x7f) << shift;
-                shift += 7;
-                if next & 0x80 == 0 {
-                    return value;
-                }
-            }
-        };
-        assert_eq!(size(), base.len());
-        let target_size = size();
-        let mut out = Vec::new();
-        while let Some(code) = byte() {
-            if code & 0x80 == 0 {
-                out.extend((0..code).map(|_| byte().expect("inserted bytes")));
-                continue;
-            }
-            let mut field = |bits: std::ops::Range<u8>| {
-                let start = bits.start;
-                bits.filter(|bit| code & (1 << bit) != 0)
-                    .map(|bit| usize::from(byte().expect("a field")) << (8 * (bit - start)))
-                    .sum::<usize>()
-            };
-            let (offset, length) = (field(0..4), field(4..7));
-            out.extend_from_slice(&base[offset..offset + length]);
-        }
-        assert_eq!(out.len(), target_size);
-        out
-    }
-
-    pub(in crate::git) fn sample_index() -> Vec<u8> {
-        let hash = gix::hash::Kind::Sha1;
-        let entry = |n: u8| Entry {
-            id: ObjectId::try_from([n; 20].as_slice()).expect("20 bytes"),
-            offset: u64::from(n) << 30,
-            crc: n.into(),
-        };
-        index_content(&[1, 2, 2, 200].map(entry), ObjectId::null(hash), hash)
-    }
-
-    #[rstest::rstest]
-    #[case::equal("same", "same")]
-    #[case::middle("aaa-old-zzz", "aaa-newer-zzz")]
-    #[case::grows("abab", "ababab")]
-    #[case::shrinks("ababab", "abab")]
-    #[case::unrelated("abc", "xyz")]
-    #[case::empty_target("abc", "")]
-    #[case::empty_base("", "abc")]
-    fn a_delta_makes_the_target(#[case] base: &str, #[case] target: &str) {
-        assert_eq!(apply(base.as_bytes(), &delta(base.as_bytes(), target.as_bytes())), target.as_bytes());
-    }
-
-    #[test]
-    fn long_copies_and_insertions_are_split() {
-        let base = vec![7; 40_000_000];
-        let mut target = base.clone();
-        target.splice(20_000_000..20_000_000, vec![9; 1000]);
-        assert!(apply(&base, &delta(&base, &target)) == target);
-    }
+pub(super) fn sample_index() -> Vec<u8> {
+    let hash = gix::hash::Kind::Sha1;
+    let entry = |n: u8| Entry {
+        id: ObjectId::try_from([n; 20].as_slice()).expect("20 bytes"),
+        offset: u64::from(n) << 30,
+        crc: n.into(),
+    };
+    index_content(&[1, 2, 2, 200].map(entry), ObjectId::null(hash), hash)
 }

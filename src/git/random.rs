@@ -3,7 +3,7 @@
 use bstr::BString;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use super::{environment, pack, stat_cache};
+use super::{delta, environment, pack, stat_cache};
 
 const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
 
@@ -63,7 +63,7 @@ proptest! {
         end in bytes(300),
     ) {
         let (base, target) = ([&start[..], &before, &end].concat(), [&start[..], &after, &end].concat());
-        prop_assert!(pack::applied(&base, &pack::delta(&base, &target)) == target);
+        prop_assert!(delta::applied(&base, &delta::delta(&base, &target)) == target);
     }
 
     #[test]

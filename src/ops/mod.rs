@@ -9,6 +9,7 @@ pub mod reset;
 pub mod restore;
 pub mod save;
 pub mod status;
+mod tally;
 pub mod verify;
 
 mod carry;

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Context, save,
     save::{SkippedPath, serialize_id},
+    tally::Tally,
 };
 use crate::{
     error::{Kind, Result},
@@ -47,7 +48,7 @@ pub struct ShadowStatus {
 }
 
 /// A session as the checkpoints of the live shadow name it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionStatus {
     /// Its id.
     pub id: String,
@@ -194,25 +195,7 @@ fn shadow_status(
 ) -> Result<(Option<ShadowStatus>, Vec<SessionStatus>)> {
     let r#ref = name.to_ref();
     let Some(tip) = repo.find_ref(&r#ref)? else { return Ok((None, Vec::new())) };
-    let mut sessions: Vec<SessionStatus> = Vec::new();
-    let (mut checkpoints, mut tip_time) = (0, 0);
-    for checkpoint in repo.chain(tip) {
-        let checkpoint = checkpoint?;
-        checkpoints += 1;
-        tip_time = if checkpoints == 1 { checkpoint.seconds } else { tip_time };
-        let Some(id) = checkpoint.origin.session else { continue };
-        match sessions.iter_mut().find(|session| session.id == id) {
-            Some(session) => session.checkpoints += 1,
-            None => sessions.push(SessionStatus {
-                id,
-                agent: checkpoint.origin.agent,
-                model: checkpoint.origin.model,
-                turn: checkpoint.origin.turn,
-                checkpoints: 1,
-                last_seen: checkpoint.seconds,
-            }),
-        }
-    }
+    let Tally { checkpoints, tip_time, sessions, .. } = Tally::of_chain(repo, tip)?;
     let touched = paths(repo.diff_trees(base_tree_id, repo.tree_of_commit(tip)?)?);
     Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions))
 }

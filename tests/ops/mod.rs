@@ -2,6 +2,7 @@
 
 mod compare;
 mod events;
+mod growth;
 mod history;
 mod interrupt;
 mod lookup;

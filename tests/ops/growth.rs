@@ -1,0 +1,84 @@
+//! What many saves cost later ones: bytes on disk, files in the object directory, time to count them.
+
+use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
+
+use git_checkpoint::ops::{Context, save, status};
+
+use crate::support::{
+    World,
+    checkpoints::{Shadow, agent},
+};
+
+fn blocks_below(directory: &Path) -> u64 {
+    let items = fs::read_dir(directory).expect("a directory").map(|item| item.expect("readable").path());
+    items.map(|path| if path.is_dir() { blocks_below(&path) } else { path.metadata().expect("there").blocks() }).sum()
+}
+
+#[test]
+fn saves_of_a_few_changed_files_take_little_room_and_git_agrees_with_what_is_there() {
+    const SAVES: u64 = 120;
+    let world = World::new();
+    world.repository();
+    let text = |seed: u64| {
+        (0..200).map(|line| format!("{} {seed}\n", (line + seed).wrapping_mul(0x9e37_79b9))).collect::<String>()
+    };
+    for number in 0..60 {
+        world.write(&format!("src/part{}/file{number}", number % 6), text(number));
+    }
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "files"]);
+    let context = Context::open(&world.repo()).expect("a repository");
+    save::save(&context, &save::Options { allow_empty: true, ..save::Options::default() }).expect("saved");
+    let objects = world.repo().join(".git/objects");
+    let before = blocks_below(&objects);
+    let mut ids = Vec::new();
+    for number in 0..SAVES {
+        for file in [3, 4, 5] {
+            let path = format!("src/part{file}/file{file}");
+            world.write(&path, text(file) + &format!("version {number}\n"));
+        }
+        let saved = save::save(&context, &save::Options::default()).expect("saved");
+        ids.push(saved.id.expect("a checkpoint"));
+    }
+    let bytes = (blocks_below(&objects) - before) * 512 / SAVES;
+    assert!(bytes <= 6000, "{bytes} bytes a save");
+    world.git(&["fsck", "--strict"]);
+    let last = world.git(&["show", &format!("{}:src/part4/file4", ids[5])]);
+    assert!(last.ends_with("version 5\n"), "every version is still there");
+    let packs = fs::read_dir(objects.join("pack")).expect("a directory").count();
+    assert!(packs <= 20, "{packs} files of packs");
+}
+
+#[test]
+fn checkpoints_counted_once_are_counted_right_ever_after() {
+    fn extend(shadow: &mut Shadow<'_>, world: &World, count: usize, session: &str) {
+        let tree = world.tree();
+        for turn in 0..count {
+            shadow.commit(tree, "more", &agent(session, u32::try_from(turn).expect("few")));
+        }
+    }
+    let world = World::new();
+    world.repository();
+    let mut shadow = world.shadow("main", 0);
+    let context = Context::open(&world.repo()).expect("a repository");
+    let tally = || {
+        let status = status::status(&context).expect("a status");
+        let sessions: Vec<_> =
+            status.sessions.into_iter().map(|session| (session.id, session.turn, session.checkpoints)).collect();
+        (status.shadow.map(|shadow| (shadow.checkpoints, shadow.tip_time)), sessions)
+    };
+    let kept = world.repo().join(".git/checkpoint/tally");
+    fs::create_dir_all(kept.parent().expect("our directory")).expect("made");
+    for (count, session) in [(70, "one"), (3, "two"), (2, "one"), (80, "three")] {
+        extend(&mut shadow, &world, count, session);
+        let warm = tally();
+        assert_eq!(warm, tally(), "the same again");
+        assert!(kept.exists(), "it is kept");
+        fs::remove_file(&kept).expect("it can be removed");
+        assert_eq!(warm, tally(), "the same from scratch");
+    }
+    fs::write(&kept, "{").expect("written");
+    let (shadow, sessions) = tally();
+    assert_eq!(shadow.map(|(count, _)| count), Some(155));
+    assert_eq!(sessions, [("three".into(), Some(79), 80), ("one".into(), Some(1), 72), ("two".into(), Some(2), 3)]);
+}
