@@ -85,3 +85,18 @@ proptest! {
         world.assert_sound("after git gc");
     }
 }
+
+#[test]
+fn a_repository_of_somebody_else_is_named_in_full() {
+    let world = World::new();
+    world.repository();
+    // Only root can give a repository away.
+    if !world.command("chown").args(["-R", "12345", "."]).output().is_ok_and(|output| output.status.success()) {
+        return;
+    }
+    let output = world.checkpoint(&["status"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(128), "{said}");
+    let hint = format!("hint: 'git config --global --add safe.directory {}' trusts it", world.repo().display());
+    assert!(said.contains(&hint), "{said}");
+}

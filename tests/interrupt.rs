@@ -71,6 +71,37 @@ fn a_save_ends_without_a_trace() {
 }
 
 #[test]
+fn a_wait_for_the_lock_ends_at_once() {
+    let world = World::new();
+    world.repository();
+    world.write("new", "content\n");
+    assert!(world.checkpoint(&["save"]).status.success());
+    world.write("new", "other\n");
+    let path = world.repo().join(".git/checkpoint/lock");
+    let held = git_checkpoint::state::lock::Lock::try_acquire(&path).expect("the file is there").expect("it is free");
+    for command in [&["save"][..], &["restore", "@{0}"], &["reset"]] {
+        let mut child = world
+            .command(env!("CARGO_BIN_EXE_git-checkpoint"))
+            .args(command)
+            .env("GIT_CHECKPOINT_LOCK_TIMEOUT", "1h")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        sleep(Duration::from_millis(400));
+        assert!(child.try_wait().expect("it is ours").is_none(), "{command:?} waits");
+        signal(&child);
+        let start = Instant::now();
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(130), "{command:?}: {said}");
+        assert!(start.elapsed() < Duration::from_secs(10), "{command:?} ends at once");
+    }
+    drop(held);
+    assert!(world.checkpoint(&["save"]).status.success());
+}
+
+#[test]
 fn a_restore_stops_and_says_how_to_go_on_or_back() {
     let world = world("smudge");
     assert!(world.checkpoint(&["save"]).status.success());

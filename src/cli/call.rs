@@ -127,6 +127,7 @@ fn start_log(verbose: u8) {
     let log = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
         .without_time();
     // A second log in one process (a test's) would be refused; the first one stays.

@@ -46,7 +46,7 @@ pub(super) struct Format {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Print a letter (W, D, K, C, S) and a path for each path, both ended by NUL
+    /// Print a letter (W, D, I, K, C, S) and a path for each path, both ended by NUL
     #[arg(short = 'z', conflicts_with = "json")]
     nul: bool,
 }
@@ -85,7 +85,8 @@ impl Format {
         } else {
             print_text(restored, verb, call)?;
         }
-        Ok(if restored.conflicts.is_empty() { Exit::Done } else { Exit::No })
+        let is_refused = !restored.conflicts.is_empty() || is_all_kept(restored);
+        Ok(if is_refused { Exit::No } else { Exit::Done })
     }
 }
 
@@ -95,7 +96,8 @@ fn print_letters(restored: &Restored, call: &mut Call) -> Result<()> {
     let kept = restored.kept.iter().map(|left| (b'K', &left.path));
     let conflicts = restored.conflicts.iter().map(|left| (b'C', &left.path));
     let skipped = restored.skipped.iter().map(|left| (b'S', &left.path));
-    for (letter, path) in written.chain(deleted).chain(kept).chain(conflicts).chain(skipped) {
+    let staged = restored.staged.iter().map(|path| (b'I', path));
+    for (letter, path) in written.chain(deleted).chain(staged).chain(kept).chain(conflicts).chain(skipped) {
         call.out.bytes(&[letter, 0])?;
         call.out.bytes(path.as_ref())?;
         call.out.bytes(&[0])?;
@@ -109,9 +111,14 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         .iter()
         .map(|path| (path, "written", phrase::NEW))
         .chain(restored.deleted.iter().map(|path| (path, "deleted", phrase::OLD)))
+        .chain(restored.staged.iter().map(|path| (path, "staged ", phrase::NEW)))
     {
         if restored.dry_run {
-            let word = if word == "written" { "would write" } else { "would delete" };
+            let word = match word {
+                "written" => "would write",
+                "deleted" => "would delete",
+                _ => "would stage",
+            };
             call.out.line(&format!("{word} {}", printable(path)))?;
         } else {
             let word = call.out.paint(style, word);
@@ -132,24 +139,53 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     print_sum(restored, verb, call)
 }
 
+/// Returns true if nothing has changed, because all there was to do was somebody else's.
+fn is_all_kept(restored: &Restored) -> bool {
+    is_idle(restored) && restored.kept.iter().any(|left| left.why.yields_to_all())
+}
+
+fn is_idle(restored: &Restored) -> bool {
+    restored.written.is_empty() && restored.deleted.is_empty() && restored.staged.is_empty()
+}
+
 /// The last line, and what to type next.
 fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let changed = restored.written.len() + restored.deleted.len();
     let id = phrase::short(&restored.target);
     let target = call.out.paint(phrase::ID, &id);
-    if changed == 0 && restored.kept.is_empty() && restored.conflicts.is_empty() {
+    let is_idle = is_idle(restored);
+    if is_idle && restored.kept.is_empty() && restored.conflicts.is_empty() {
         return call.out.note(&format!("nothing to do: the worktree is as in {target}"));
     }
-    if restored.dry_run {
-        return Ok(());
+    if !restored.dry_run {
+        let staged = match restored.staged.len() {
+            0 => String::new(),
+            count => format!(", and {} in the index,", phrase::count(count, "path")),
+        };
+        call.out.note(&format!("{verb} {}{staged} from {target}", phrase::count(changed, "path")))?;
     }
-    call.out.note(&format!("{verb} {} from {target}", phrase::count(changed, "path")))?;
-    if !restored.kept.is_empty() {
-        let command = if verb == UNDONE { "undo --all".into() } else { format!("restore --all {id}") };
+    if let Some(base) = restored.other_base.filter(|_| !is_idle) {
+        let base = base.commit_id().map_or_else(|| "no commit".into(), |id| format!("commit {}", phrase::short(&id)));
+        let tense = if restored.dry_run { "is" } else { "was" };
+        call.out.hint(&format!("{id} was taken on {base}: what is different there from HEAD {tense} restored too"));
+    }
+    let foreign = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
+    if foreign > 0 {
+        let (command, whose) = if verb == UNDONE {
+            ("undo --all".into(), "changed since the restore")
+        } else {
+            (format!("restore --all {id}"), "changed by others since")
+        };
+        if is_idle {
+            let count = phrase::count(foreign, "path");
+            call.out.warning(&format!("nothing to be {verb} but what was {whose} ({count})"));
+        }
         call.out.hint(&format!("'git checkpoint {command}' takes the kept paths too"));
     }
     match &restored.pre_restore {
-        Some(id) if changed > 0 => call.out.hint(&format!("'git checkpoint undo' goes back to {}", phrase::short(id))),
+        Some(id) if !is_idle && !restored.dry_run => {
+            call.out.hint(&format!("'git checkpoint undo' goes back to {}", phrase::short(id)));
+        }
         _ => {}
     }
     Ok(())

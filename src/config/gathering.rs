@@ -58,7 +58,8 @@ impl Place {
             }
             Layer::Git => Some(format!("'git config --unset-all checkpoint.{key}' removes it")),
             Layer::Environment => Some(format!("'unset {}' removes it", self.source)),
-            Layer::Default | Layer::System | Layer::Flag => None,
+            Layer::System => Some(format!("take it out of '{}'", self.source)),
+            Layer::Default | Layer::Flag => None,
         }
     }
 }
@@ -90,7 +91,7 @@ impl Gathering {
             Ok(None) => Vec::new(),
             Ok(Some(text)) => self.text(layer, &text, &path.to_string_lossy()),
             Err(error) => {
-                self.errors.push(error);
+                self.errors.push(with_way_on(error, layer, path));
                 Vec::new()
             }
         }
@@ -103,7 +104,7 @@ impl Gathering {
                 self.without_shadowed(found)
             }
             Err(error) => {
-                self.errors.push(error);
+                self.errors.push(with_way_on(error, layer, Path::new(source)));
                 Vec::new()
             }
         }
@@ -286,6 +287,18 @@ impl Gathering {
             hint: Some(format!("'git checkpoint config set --local {name} <value>' sets it in this repository")),
         });
     }
+}
+
+/// Adds how to go on with a file of which nothing can be read, so that it does not stand between the user and an undo.
+fn with_way_on(error: Error, layer: Layer, path: &Path) -> Error {
+    let path = path.display();
+    let edit = match layer {
+        Layer::User | Layer::Project | Layer::Local => {
+            format!("'git checkpoint config edit --{}' opens it; ", layer.name())
+        }
+        _ => String::new(),
+    };
+    error.with_hint(format!("{edit}to go on without it, 'mv {path} {path}.bad'"))
 }
 
 fn found(name: &str, value: Value, place: Place) -> Found {

@@ -126,9 +126,13 @@ impl Repo {
             }
         };
         if inner.git_dir_trust() != gix::sec::Trust::Full {
-            let root = inner.workdir().unwrap_or_else(|| inner.git_dir()).display().to_string();
+            let root = inner.workdir().unwrap_or_else(|| inner.git_dir());
+            // Git compares with the full path.
+            let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).display().to_string();
+            let is_plain = root.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
+            let word = if is_plain { root.clone() } else { format!("\"{root}\"") };
             return Err(Error::user(format!("detected dubious ownership in repository at '{root}'"))
-                .with_hint(format!("'git config --global --add safe.directory {root}' trusts it")));
+                .with_hint(format!("'git config --global --add safe.directory {word}' trusts it")));
         }
         let Some(root) = inner.workdir().map(Path::to_owned) else {
             return Err(Error::user("a bare repository has no worktree to checkpoint")

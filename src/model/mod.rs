@@ -6,6 +6,7 @@ pub mod change;
 pub mod checkpoint;
 pub mod contributor;
 pub mod event;
+pub(crate) mod id_text;
 pub mod line_diff;
 pub mod manifest;
 pub mod moment;

@@ -43,6 +43,13 @@ pub enum Why {
     Unconvertible,
 }
 
+impl Why {
+    /// Returns true if the path is only left because of who changed it, so that a restore of everything takes it.
+    pub fn yields_to_all(&self) -> bool {
+        matches!(self, Self::Human | Self::Session(_) | Self::Agent | Self::Unknown | Self::Since)
+    }
+}
+
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -7,13 +7,12 @@ use serde::Serialize;
 
 use super::{
     Context, held,
-    save::serialize_display,
     timeline::{self, Tip},
 };
 use crate::{
     error::{Kind, Result},
     git::{Repo, refs::RefUpdate},
-    model::{event::Event, moment, refname},
+    model::{event::Event, id_text, moment, refname},
     state::journal,
 };
 
@@ -52,7 +51,7 @@ pub struct Dropped {
     /// The ref.
     pub r#ref: String,
     /// Its last checkpoint.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
     /// When it was set aside, in ISO 8601.
     pub archived: String,

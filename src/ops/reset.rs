@@ -5,8 +5,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context, lookup,
-    save::{self, serialize_display},
+    Context, lookup, save,
     timeline::{self, Tip},
 };
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
     git::{Repo, refs::RefUpdate},
     model::{
         event::Event,
-        moment, path_text,
+        id_text, moment, path_text,
         refname::{self, Base, ShadowName},
     },
 };
@@ -40,7 +39,7 @@ pub struct ResetDone {
     /// The ref that holds it now.
     pub archive: String,
     /// Its last checkpoint.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
     /// The commit it stands on.
     pub base: Base,
@@ -63,7 +62,7 @@ pub struct Archived {
     #[serde(skip)]
     pub seconds: i64,
     /// Its last checkpoint.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
     /// The subject of that.
     pub subject: String,

@@ -19,6 +19,7 @@ use crate::{
         checkpoint::Origin,
         contributor::Contributor,
         event::Event,
+        id_text,
         manifest::Skipped,
         path_text,
         plan::Step,
@@ -97,13 +98,13 @@ pub struct Saved {
     /// The version of this shape.
     pub version: u32,
     /// The checkpoint that holds the state of the worktree; none if the base does.
-    #[serde(serialize_with = "serialize_id")]
+    #[serde(serialize_with = "id_text::serialize_optional")]
     pub id: Option<ObjectId>,
     /// The checkpoint before, or the base commit; none on an unborn branch without checkpoints.
-    #[serde(serialize_with = "serialize_id")]
+    #[serde(serialize_with = "id_text::serialize_optional")]
     pub parent: Option<ObjectId>,
     /// The worktree's content.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(serialize_with = "id_text::serialize")]
     pub tree: ObjectId,
     /// The commit that the shadow stands on.
     pub base: Base,
@@ -127,14 +128,6 @@ pub struct Saved {
     pub reset: bool,
     /// How long it took.
     pub duration_ms: u64,
-}
-
-pub(crate) fn serialize_id<S: serde::Serializer>(id: &Option<ObjectId>, serializer: S) -> Result<S::Ok, S::Error> {
-    id.map(|id| id.to_string()).serialize(serializer)
-}
-
-pub(crate) fn serialize_display<S: serde::Serializer>(id: &ObjectId, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(id)
 }
 
 /// A save together with what it saw.
@@ -161,9 +154,10 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
 
 /// Takes the lock of this worktree's checkpoints.
 pub(crate) fn lock(context: &Context) -> Result<Lock> {
-    let directory = state::ensure_directory(context.repo.git_dir())?;
+    let (directory, start) = (state::ensure_directory(context.repo.git_dir())?, Instant::now());
     let mut lock =
         Lock::acquire(&directory.join("lock"), context.settings.lock_timeout, &|| context.check_interrupt())?;
+    tracing::debug!(took = ?start.elapsed(), "lock: have it");
     if !lock.dead().is_empty() {
         context.repo.sweep(lock.dead());
         lock.forget_dead();
@@ -198,6 +192,8 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
         }
         _ => look_at_all(context, &shadow, lock)?,
     };
+    let (took, skipped) = (start.elapsed(), seen.skipped.len());
+    tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
     let is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
     // The base itself cannot be marked.
     let must_exist = (demands.must_exist || options.verify) && shadow.tip.is_none();
@@ -211,7 +207,9 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     } else {
         unchanged(context, options, &shadow, &seen, start)?
     };
+    let folding = Instant::now();
     repo.fold_if_due();
+    tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
     store_cache(repo, &mut seen, saved.id)?;
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }

@@ -7,8 +7,8 @@ use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Context, save,
-    save::{SkippedPath, serialize_id},
+    Context,
+    save::{self, SkippedPath},
     tally::Tally,
 };
 use crate::{
@@ -20,6 +20,7 @@ use crate::{
     },
     model::{
         change::Change,
+        id_text,
         manifest::Manifest,
         path_text,
         refname::{self, Base, ShadowName},
@@ -36,7 +37,7 @@ pub struct ShadowStatus {
     /// Its ref.
     pub r#ref: String,
     /// Its last checkpoint.
-    #[serde(serialize_with = "save::serialize_display")]
+    #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
     /// How many checkpoints it has.
     pub checkpoints: usize,
@@ -72,7 +73,7 @@ pub struct Status {
     /// `main`, or git's id of the linked worktree.
     pub worktree: String,
     /// The commit at HEAD.
-    #[serde(serialize_with = "serialize_id")]
+    #[serde(serialize_with = "id_text::serialize_optional")]
     pub head: Option<ObjectId>,
     /// The branch at HEAD; none if it is detached.
     pub branch: Option<String>,
@@ -92,7 +93,7 @@ pub struct Status {
     /// The sessions on the live shadow.
     pub sessions: Vec<SessionStatus>,
     /// The verified checkpoint.
-    #[serde(serialize_with = "serialize_id")]
+    #[serde(serialize_with = "id_text::serialize_optional")]
     pub verified: Option<ObjectId>,
     /// How many shadows are in the archive.
     pub archived: usize,
@@ -104,7 +105,7 @@ pub struct Status {
     /// The state of git's hooks by name; empty, as this version installs none.
     pub hooks: BTreeMap<String, String>,
     /// The checkpoint that a restore was putting back when it was interrupted.
-    #[serde(serialize_with = "serialize_id")]
+    #[serde(serialize_with = "id_text::serialize_optional")]
     pub interrupted_restore: Option<ObjectId>,
     /// The last failed operation, if none has succeeded since.
     pub last_error: Option<String>,

@@ -5,14 +5,11 @@ use std::{path::PathBuf, time::Duration};
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{
-    Context, lookup,
-    save::{self, serialize_display, serialize_id},
-};
+use super::{Context, lookup, save};
 use crate::{
     error::{Context as _, Kind, Result},
     git::refs::RefUpdate,
-    model::{event::Event, moment, refname},
+    model::{event::Event, id_text, moment, refname},
     state,
 };
 
@@ -25,10 +22,10 @@ pub struct Verified {
     /// The version of the JSON format.
     pub version: u32,
     /// The checkpoint.
-    #[serde(serialize_with = "serialize_display")]
+    #[serde(serialize_with = "id_text::serialize")]
     pub id: ObjectId,
     /// The one that was verified before, if it was another.
-    #[serde(serialize_with = "serialize_id")]
+    #[serde(serialize_with = "id_text::serialize_optional")]
     pub previous: Option<ObjectId>,
     /// Its subject.
     pub subject: String,
@@ -42,7 +39,7 @@ pub struct Unverified {
     /// The version of the JSON format.
     pub version: u32,
     /// The checkpoint that was verified, if there was one.
-    #[serde(serialize_with = "serialize_id")]
+    #[serde(serialize_with = "id_text::serialize_optional")]
     pub previous: Option<ObjectId>,
 }
 

@@ -125,7 +125,7 @@ fn pathspecs_limit_what_is_restored() {
     let options = Options { target: a.to_string(), pathspecs: vec!["nope".into()], ..Options::default() };
     assert_eq!(
         kind_of(restore(&stage.context, &options)),
-        (Kind::User, "pathspec 'nope' did not match any file".to_owned())
+        (Kind::User, "pathspec 'nope' did not match any file of the checkpoint or the worktree".to_owned())
     );
 }
 

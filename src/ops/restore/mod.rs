@@ -24,9 +24,11 @@ use crate::{
     git::Repo,
     model::{
         event::Event,
+        id_text,
         manifest::Skipped,
         path_text,
         plan::{self, Plan, Step},
+        refname::Base,
         verdict::{Left, Why},
     },
     ops::{Context, lookup},
@@ -70,10 +72,10 @@ pub struct Restored {
     /// The version of this form.
     pub version: u32,
     /// The checkpoint (or base commit) that was put back.
-    #[serde(serialize_with = "serialize_id")]
+    #[serde(serialize_with = "id_text::serialize")]
     pub target: ObjectId,
     /// The checkpoint that holds everything as it was before.
-    #[serde(serialize_with = "serialize_optional_id")]
+    #[serde(serialize_with = "id_text::serialize_optional")]
     pub pre_restore: Option<ObjectId>,
     /// Paths that were written; of directories without files, with final `/`.
     #[serde(serialize_with = "path_text::serialize_list")]
@@ -81,6 +83,9 @@ pub struct Restored {
     /// Paths that were deleted.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub deleted: Vec<BString>,
+    /// Paths whose entry in the index was put back.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub staged: Vec<BString>,
     /// Paths left alone because they are not the checkpoint's to change.
     #[serde(serialize_with = "serialize_left")]
     pub kept: Vec<Left>,
@@ -90,6 +95,8 @@ pub struct Restored {
     /// Paths that are in no checkpoint, and were not looked at.
     #[serde(serialize_with = "serialize_skipped")]
     pub skipped: Vec<Skipped>,
+    /// The commit that the checkpoint stands on, if that is not the worktree's and its files are restored too.
+    pub other_base: Option<Base>,
     /// True if all this was only looked at.
     pub dry_run: bool,
 }
@@ -108,6 +115,7 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
     let start = Instant::now();
     let target_id = lookup::resolve(context, &options.target)?;
     let target = Snapshot::read(&context.repo, target_id)?;
+    scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
     let before = Before::take(
         context,
         &before::Request {
@@ -128,6 +136,8 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
     let candidates = scene.judge(steps, session)?;
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
     let directories = scene.directories(&options.pathspecs)?;
+    let (steps, kept) = (plan.groups.iter().flat_map(plan::Group::steps).count(), plan.kept.len());
+    tracing::debug!(took = ?start.elapsed(), target = %target.id, steps, kept, "plan: know what to do");
     let staging = if options.staged {
         Some(Staging::between(repo, &before.snapshot, &target, &options.pathspecs)?)
     } else {
@@ -142,6 +152,7 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
+        other_base: target.base().filter(|base| session.is_none() && Some(*base) != before.snapshot.base()),
         is_resumed: false,
         start,
     };
@@ -158,6 +169,7 @@ struct Work<'a> {
     from: &'a Snapshot,
     to: &'a Snapshot,
     pre_restore: Option<ObjectId>,
+    other_base: Option<Base>,
     /// True if some steps may have been taken before a crash.
     is_resumed: bool,
     start: Instant,
@@ -232,7 +244,10 @@ impl<'a> Work<'a> {
     fn carry_out(&self, mut journal: Journal, before: &Before) -> Result<Restored> {
         self.sweep(&journal)?;
         let mut applier = self.applier(&journal.nonce, &journal.steps)?;
+        let phase = Instant::now();
         let applied = applier.run(self.plan, self.directories).map_err(half_way)?;
+        let (written, deleted) = (applied.written.len(), applied.deleted.len());
+        tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: have put them back");
         if let Some(staging) = self.staging {
             before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
             failpoint::hit("restore:after-staged");
@@ -281,9 +296,11 @@ impl<'a> Work<'a> {
             pre_restore: self.pre_restore,
             written: sorted(applied.written.iter().cloned().chain(directories).collect()),
             deleted: sorted(applied.deleted.clone()),
+            staged: self.staging.map(Staging::paths).unwrap_or_default(),
             kept: all(&self.plan.kept, &applied.kept, false),
             conflicts: all(&self.plan.conflicts, &applied.conflicts, true),
             skipped: self.from.manifest.skipped.clone(),
+            other_base: self.other_base,
             dry_run,
         }
     }
@@ -294,14 +311,6 @@ fn half_way(error: Error) -> Error {
     Error::new(error.kind(), message)
         .with_hint("'git checkpoint restore --continue' goes on with it, 'git checkpoint undo' takes it back")
         .with_cause(error)
-}
-
-fn serialize_id<S: Serializer>(id: &ObjectId, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(id)
-}
-
-fn serialize_optional_id<S: Serializer>(id: &Option<ObjectId>, serializer: S) -> Result<S::Ok, S::Error> {
-    id.map(|id| id.to_string()).serialize(serializer)
 }
 
 /// A path beside what is to be said of it.

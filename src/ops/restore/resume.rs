@@ -32,6 +32,7 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
+        other_base: None,
         is_resumed: true,
         start,
     };

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, checkout_names::is_valid_path, ignore::Excludes},
+    git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec},
     model::{
         change::Mode,
         checkpoint::{Checkpoint, Origin},
@@ -56,10 +56,8 @@ impl Scene<'_> {
                 }
             }
         }
-        match search.unmatched().next() {
-            Some(text) => Err(Error::user(format!("pathspec '{text}' did not match any file"))),
-            None => Ok(steps),
-        }
+        refuse_unmatched(&search)?;
+        Ok(steps)
     }
 
     /// Returns the directories without files of the target that `pathspecs` name.
@@ -151,10 +149,9 @@ impl Scene<'_> {
         let paths = |of: &Snapshot| Owners::of(self.repo, of.id, steps.iter().map(|step| step.path.clone()).collect());
         let mut now = paths(self.pre)?;
         now.extend(self.before.unsaved.iter().map(|path| (path.clone(), Origin::default())));
-        let base = |snapshot: &Snapshot| snapshot.checkpoint.as_ref().map(|checkpoint| checkpoint.base);
         // Content of a commit is nobody's. On another base, though, that commit may be somebody's later work: only what
         // the session itself did in its own time counts then.
-        let then = if base(self.pre) == base(self.target) { None } else { Some(paths(self.target)?) };
+        let then = if self.pre.base() == self.target.base() { None } else { Some(paths(self.target)?) };
         let mut foreign = HashMap::new();
         for step in steps {
             let why = match now.get(&step.path) {
@@ -168,6 +165,35 @@ impl Scene<'_> {
             foreign.extend(why.map(|why| (step.path.clone(), why)));
         }
         Ok(foreign)
+    }
+}
+
+/// Makes sure that each of `pathspecs` names something in `target` or in the worktree, before anything is saved for it.
+pub(super) fn refuse_unknown(repo: &Repo, target: &Snapshot, pathspecs: &[BString]) -> Result<()> {
+    // Most name a file in full, which is found without reading all trees.
+    let is_file = |text: &BString| Ok::<_, Error>(target.content(repo, text.as_bstr())?.is_some());
+    let are_files = pathspecs.iter().try_fold(true, |all, text| Ok::<_, Error>(all && is_file(text)?))?;
+    if are_files {
+        return Ok(());
+    }
+    let mut search = repo.pathspec(pathspecs)?;
+    for path in all_paths(repo, target)?.iter().chain(&target.manifest.empty_directories) {
+        search.matches(path.as_bstr());
+    }
+    if search.unmatched().next().is_some() {
+        for path in repo.worktree_paths()? {
+            search.matches(path.as_bstr());
+        }
+    }
+    refuse_unmatched(&search)
+}
+
+fn refuse_unmatched(search: &Pathspec<'_>) -> Result<()> {
+    match search.unmatched().next() {
+        Some(text) => {
+            Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")))
+        }
+        None => Ok(()),
     }
 }
 

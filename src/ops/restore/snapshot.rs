@@ -13,6 +13,7 @@ use crate::{
         checkpoint::Checkpoint,
         manifest::Manifest,
         plan::{Content, Plan, Step},
+        refname::Base,
     },
 };
 
@@ -46,6 +47,11 @@ impl Snapshot {
             (None, None) => tree_id,
         };
         Ok(Self { id, tree_id, checkpoint, index_tree, manifest, raw_tree })
+    }
+
+    /// Returns the commit that a checkpoint stands on; none for a base commit.
+    pub(super) fn base(&self) -> Option<Base> {
+        self.checkpoint.as_ref().map(|checkpoint| checkpoint.base)
     }
 
     /// Returns the state without any file.

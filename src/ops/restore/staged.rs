@@ -79,6 +79,11 @@ impl Staging {
         self.changes.push(change);
     }
 
+    /// Returns the paths whose entry is to be put there.
+    pub(super) fn paths(&self) -> Vec<BString> {
+        self.slots.keys().cloned().collect()
+    }
+
     /// Returns true if the index already is as it should be.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()

@@ -83,6 +83,7 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
+        other_base: None,
         is_resumed: false,
         start,
     };

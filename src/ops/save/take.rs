@@ -38,7 +38,7 @@ pub(super) fn take(
     mut objects: NewObjects<'_>,
     start: Instant,
 ) -> Result<Saved> {
-    let repo = &context.repo;
+    let (repo, phase) = (&context.repo, Instant::now());
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
         // Known to every git without being stored, but git-fsck(1) wants to see what refs lead to.
@@ -49,6 +49,8 @@ pub(super) fn take(
     let written = objects.write()?;
     state::failpoint::hit("save:after-objects");
     let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
+    tracing::debug!(took = ?phase.elapsed(), paths = changes.len(), "objects: have written them");
+    let phase = Instant::now();
     let mut commits = NewObjects::new(repo, Target::Loose);
     let parent_id = match &shadow.tip {
         Some(tip) => tip.id,
@@ -70,6 +72,7 @@ pub(super) fn take(
     context.check_interrupt()?;
     move_refs(repo, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
+    tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");
     written.settle();
     commits.settle();
     if verified && let Err(error) = verify::satisfied(context, options.verify.then_some(id)) {

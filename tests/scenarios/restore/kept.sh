@@ -1,0 +1,18 @@
+repository
+echo agent >>src/numbers.txt
+run git checkpoint save --session 7f3a --agent claude-code -m 'first turn'
+echo 'by hand' >>src/numbers.txt
+note 'all there is to do is a change by somebody else: the answer is no'
+run git checkpoint restore @{0}
+run git checkpoint restore --dry-run @{1}
+run git checkpoint restore --json @{1}
+run git checkpoint restore --all @{1}
+echo 'by hand again' >>src/numbers.txt
+run git checkpoint undo
+run git checkpoint undo --all
+note 'what --all does not take is not promised'
+git init -q src/nested
+rm src/numbers.txt
+mkdir src/numbers.txt
+git -C src/numbers.txt init -q
+run git checkpoint restore --dry-run @{0}
