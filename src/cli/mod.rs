@@ -22,6 +22,7 @@ mod prune;
 mod reset;
 mod restore;
 mod save;
+mod session;
 mod settings;
 mod show;
 mod status;
@@ -96,6 +97,7 @@ enum Command {
     Restore(restore::Restore),
     Undo(undo::Undo),
     Reset(reset::Reset),
+    Session(session::Session),
     Verify(verify::Verify),
     Events(events::Events),
     Prune(prune::Prune),
@@ -115,6 +117,7 @@ impl Command {
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),
             Self::Reset(command) => command.run(call),
+            Self::Session(command) => command.run(call),
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),
             Self::Prune(command) => command.run(call),

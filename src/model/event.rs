@@ -79,6 +79,28 @@ pub enum Event {
         /// The checkpoint.
         to: Option<String>,
     },
+    /// A turn began, and it was decided whether work goes on where the shadow ends.
+    Overlap {
+        /// The session.
+        session: String,
+        /// True if the first checkpoint of the turn sets the shadow aside.
+        should_reset: bool,
+        /// How many paths differed from HEAD.
+        dirty: usize,
+        /// How many of them the shadow touches.
+        overlap: usize,
+    },
+    /// A commit became a record.
+    Condense {
+        /// The record.
+        record: String,
+        /// The commit.
+        commit: String,
+        /// How many sessions had a part in it.
+        sessions: usize,
+        /// How many paths.
+        paths: usize,
+    },
     /// Archived shadows were dropped.
     Prune {
         /// How many.

@@ -1,6 +1,8 @@
 //! Lets work that stands on one commit go on upon another: the paths in which the worktree still shows it.
 
-use bstr::{BStr, BString, ByteSlice as _};
+use std::collections::BTreeSet;
+
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use crate::{
@@ -25,6 +27,8 @@ pub(crate) struct Ground {
     pub(crate) last_tree_id: ObjectId,
     /// What the worktree is, or what else is to be looked for.
     pub(crate) now_tree_id: ObjectId,
+    /// The only paths that may go on; none: all.
+    pub(crate) wanted: Option<BTreeSet<BString>>,
 }
 
 /// What of a chain goes on.
@@ -60,7 +64,8 @@ pub(crate) fn carry(
         let path = change.path.as_bstr();
         let head = repo.find_leaf(ground.head_tree_id, path)?;
         let now = repo.find_leaf(ground.now_tree_id, path)?;
-        if now == head || change.after == head {
+        let is_wanted = ground.wanted.as_ref().is_none_or(|wanted| wanted.contains(&change.path));
+        if !is_wanted || now == head || change.after == head {
             leaves_some |= change.after != head;
             continue;
         }
@@ -98,9 +103,4 @@ fn merge(
     let id = objects.add(gix::objs::Kind::Blob, &merged)?;
     let mode = if after.mode == before.mode { head.mode } else { after.mode };
     Ok(Some(Some(Leaf { id, mode })))
-}
-
-/// Returns true if `paths` has `path`.
-pub(crate) fn has_path(paths: &[BString], path: &BStr) -> bool {
-    paths.binary_search_by(|other| other.as_bstr().cmp(path)).is_ok()
 }

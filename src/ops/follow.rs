@@ -13,7 +13,10 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::{new_objects::NewObjects, refs::RefUpdate},
+    git::{
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+    },
     model::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
@@ -80,7 +83,9 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    let (seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
+    let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
+    objects.write()?.settle();
+    let mut objects = NewObjects::new(repo, Target::Loose);
     let mut updates = Vec::new();
     if let Some(tip) = &tip
         && let Some(carried) = bring(context, &mut shadow, tip, origin_of(context, tip)?, seen.tree_id, &mut objects)?
@@ -131,7 +136,7 @@ pub(crate) fn bring(
 ) -> Result<Option<Carried>> {
     let repo = &context.repo;
     let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
-    let ground = Ground { head_tree_id, last_tree_id, now_tree_id };
+    let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: None };
     let Some(carried) = carry(repo, tip, &ground, objects)? else { return Ok(None) };
     put_on_top(context, shadow, tip, origin, carried.tree_id, objects)?;
     Ok(Some(carried))

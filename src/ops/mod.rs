@@ -8,14 +8,17 @@ pub mod prune;
 pub mod reset;
 pub mod restore;
 pub mod save;
+pub mod sessions;
 pub mod status;
 mod tally;
 pub mod verify;
 
 mod carry;
+mod condense;
 mod draft;
 mod follow;
 mod held;
+mod recall;
 mod show;
 mod timeline;
 mod turn;

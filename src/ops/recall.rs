@@ -1,0 +1,194 @@
+//! Knows work again that was set aside: a stash that was popped, a commit that takes what an archived shadow holds.
+//!
+//! What counts is content: a file is as a checkpoint left it, or holds most of the lines that were added to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{
+    Context,
+    carry::{Ground, base_tree, carry},
+    follow::{origin_of, put_on_top},
+    save::{Seen, Shadow},
+    timeline::{Tip, archived_tips, live_tips},
+};
+use crate::{
+    error::Result,
+    git::{
+        Repo,
+        line_edits::{Algorithm, edits, is_binary},
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+    },
+    model::{
+        change::{Change, Leaf, Mode},
+        checkpoint::Checkpoint,
+        contributor::Contributor,
+        refname::{self, Settled},
+    },
+};
+
+/// How many shadows are looked through, newest first: what is older has been forgotten by people, too.
+const MOST_SHADOWS: usize = 64;
+/// How many stash entries are looked at.
+const MOST_STASHES: &str = "--max-count=20";
+
+/// A shadow that may hold work that nobody has taken up again.
+pub(crate) struct Waiting {
+    pub(crate) tip: Tip,
+    pub(crate) checkpoint: Checkpoint,
+}
+
+/// Returns the shadows with work that is in no record and not in the shadow `except`: archived ones of all worktrees
+/// (a stash can be popped in another one), and live ones of this worktree on other commits; newest first.
+pub(crate) fn waiting(repo: &Repo, except: &str) -> Result<Vec<Waiting>> {
+    let mut tips = live_tips(repo, Some(repo.worktree_id()))?;
+    tips.retain(|tip| tip.name != except);
+    let archived = archived_tips(repo, None)?;
+    tips.extend(archived.into_iter().rev().filter(|tip| !refname::is_settled(&tip.name)));
+    let mut waiting = Vec::new();
+    for tip in tips.into_iter().take(MOST_SHADOWS) {
+        // A broken shadow is `status`' and `doctor`'s matter.
+        if let Some(checkpoint) = repo.find_checkpoint(tip.id).ok().flatten() {
+            waiting.push(Waiting { tip, checkpoint });
+        }
+    }
+    Ok(waiting)
+}
+
+/// Returns true if `now` is, at the path of `change`, what `change` made of it, or holds most of the lines it added.
+///
+/// `head` is what the commit has there.
+pub(crate) fn is_alike(repo: &Repo, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
+    if now == change.after {
+        return Ok(true);
+    }
+    let (Some(work), Some(now)) = (change.after, now) else { return Ok(false) };
+    let text = |leaf: Option<Leaf>| -> Result<Option<Vec<u8>>> {
+        let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
+        if !matches!(leaf.mode, Mode::File | Mode::Executable) {
+            return Ok(None);
+        }
+        Ok(Some(repo.read_blob(leaf.id)?).filter(|data| !is_binary(data)))
+    };
+    let (before, work) = (text(change.before)?, text(Some(work))?);
+    let (head, now) = (text(head)?, text(Some(now))?);
+    let (Some(before), Some(work), Some(head), Some(now)) = (before, work, head, now) else { return Ok(false) };
+    Ok(holds_most(&added(&before, &work), &added(&head, &now)))
+}
+
+/// Returns the lines that `after` has more than `before`, and how often; without those that say nothing.
+fn added<'t>(before: &[u8], after: &'t [u8]) -> BTreeMap<&'t [u8], usize> {
+    let lines: Vec<&[u8]> = after.lines().collect();
+    let mut found = BTreeMap::new();
+    for (_, range) in edits(Algorithm::Histogram, before, after) {
+        for line in lines.get(range).unwrap_or_default() {
+            let line = line.trim();
+            if line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count() >= 3 {
+                *found.entry(line).or_default() += 1;
+            }
+        }
+    }
+    found
+}
+
+fn holds_most(work: &BTreeMap<&[u8], usize>, now: &BTreeMap<&[u8], usize>) -> bool {
+    let total: usize = work.values().sum();
+    let held: usize = work.iter().map(|(line, count)| (*count).min(now.get(line).copied().unwrap_or(0))).sum();
+    total > 0 && held * 2 > total
+}
+
+/// Takes work up again that the worktree shows and `shadow` does not; returns its sessions.
+///
+/// The live shadow then carries it on; what it came from stays in the archive.
+pub(crate) fn take_up(
+    context: &Context,
+    shadow: &mut Shadow,
+    seen: &Seen,
+    dirty: &BTreeSet<BString>,
+) -> Result<Vec<String>> {
+    let repo = &context.repo;
+    let mut taken = Vec::new();
+    if dirty.is_empty() {
+        return Ok(taken);
+    }
+    for Waiting { tip, checkpoint } in waiting(repo, &shadow.name.to_ref())? {
+        let mut wanted = BTreeSet::new();
+        for change in repo.diff_trees(base_tree(repo, &checkpoint)?, checkpoint.tree_id)? {
+            let path = change.path.as_bstr();
+            if !dirty.contains(path) {
+                continue;
+            }
+            let now = repo.find_leaf(seen.tree_id, path)?;
+            let head = repo.find_leaf(shadow.head_tree_id, path)?;
+            let is_known = repo.find_leaf(shadow.last_tree_id(), path)? == now;
+            if !is_known && is_alike(repo, &change, head, now)? {
+                wanted.insert(change.path);
+            }
+        }
+        let origin = origin_of(context, &checkpoint)?;
+        if wanted.is_empty() || origin.contributor != Contributor::Agent {
+            continue;
+        }
+        let (head_tree_id, last_tree_id, now_tree_id) = (shadow.head_tree_id, shadow.last_tree_id(), seen.tree_id);
+        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted) };
+        let mut new = NewObjects::new(repo, Target::Loose);
+        let Some(carried) = carry(repo, &checkpoint, &ground, &mut new)? else { continue };
+        taken.extend(sessions_of(repo, &checkpoint, &carried.paths)?);
+        put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
+        new.write()?.settle();
+        let id = shadow.tip.as_ref().map(|tip| tip.id);
+        let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: id }];
+        if tip.archived && !carried.leaves_some {
+            let name = refname::settled_archive_ref(&tip.name, Settled::Carried);
+            updates.push(RefUpdate { name, old: None, new: Some(tip.id) });
+            updates.push(RefUpdate { name: tip.name, old: Some(tip.id), new: None });
+        }
+        repo.update_refs(&updates)?;
+        shadow.expected = id;
+    }
+    taken.sort();
+    taken.dedup();
+    Ok(taken)
+}
+
+/// Returns the sessions that changed any of `paths` in the chain ending with `tip`.
+pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> Result<BTreeSet<String>> {
+    let mut sessions = BTreeSet::new();
+    let has = |path: &BStr| paths.iter().any(|other| other == path);
+    for checkpoint in repo.chain(tip.id) {
+        let checkpoint = checkpoint?;
+        if let Some(carried) = checkpoint.origin.carried.and_then(|id| repo.find_checkpoint(id).ok().flatten()) {
+            sessions.extend(sessions_of(repo, &carried, paths)?);
+        }
+        let Some(session) = checkpoint.origin.session.clone() else { continue };
+        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)?;
+        if changes.iter().any(|change| has(change.path.as_bstr())) {
+            sessions.insert(session);
+        }
+    }
+    Ok(sessions)
+}
+
+/// Returns the sessions on `shadow` whose work a stash entry holds.
+pub(crate) fn stashed(context: &Context, shadow: &Shadow) -> Result<Vec<String>> {
+    let repo = &context.repo;
+    let Some(tip) = &shadow.tip else { return Ok(Vec::new()) };
+    if repo.find_ref("refs/stash")?.is_none() {
+        return Ok(Vec::new());
+    }
+    let listed = repo.try_git(&["rev-list", "--walk-reflogs", MOST_STASHES, "refs/stash"], None)?;
+    let mut paths = Vec::new();
+    for line in listed.stdout.lines() {
+        let Ok(stash) = ObjectId::from_hex(line.trim()) else { continue };
+        let tree_id = repo.tree_of_commit(stash)?;
+        for change in repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)? {
+            if change.after.is_some() && repo.find_leaf(tree_id, change.path.as_bstr())? == change.after {
+                paths.push(change.path);
+            }
+        }
+    }
+    Ok(sessions_of(repo, tip, &paths)?.into_iter().collect())
+}

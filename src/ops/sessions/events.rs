@@ -1,0 +1,152 @@
+//! Start, stop and end of a session.
+
+use serde::Serialize;
+
+use super::{
+    super::{
+        Context,
+        save::{self, Saved},
+        turn::drop_pending,
+    },
+    State, Told, check_id, check_transcript, clock, known, prepare,
+    prompt::{lock_and_follow, told_of},
+    unknown,
+    warning::{self, Question},
+};
+use crate::{
+    error::Result,
+    model::{
+        checkpoint::Origin,
+        contributor::Contributor,
+        refname::Base,
+        session::{Action, Happening, Phase, Session, transition},
+    },
+    state::{lock::Lock, sessions},
+};
+
+/// The result of a start. Serializes to what `session start --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Started {
+    /// The version of this shape.
+    pub version: u32,
+    /// The session.
+    pub session: State,
+    /// True if it was ended before, and goes on.
+    pub resumed: bool,
+}
+
+/// The result of a stop. Serializes to what `session stop --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stopped {
+    /// The version of this shape.
+    pub version: u32,
+    /// The session.
+    pub session: State,
+    /// The checkpoint of what the turn left unsaved.
+    pub checkpoint: Option<Saved>,
+}
+
+/// The result of an end. Serializes to what `session end --json` prints.
+pub type Ended = Stopped;
+
+/// Makes the session `id` known, or goes on with it.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if another session has uncommitted work here and `told` or `ask` says
+/// to cancel; nothing has changed then.
+pub fn start(
+    context: &Context,
+    id: &str,
+    told: &Told,
+    ask: &mut dyn FnMut(&Question) -> Result<bool>,
+) -> Result<Started> {
+    let started = check_id(id)
+        .and_then(|()| check_transcript(told))
+        .and_then(|()| prepare(context))
+        .and_then(|()| warning::check(context, id, told.on_multisession, ask))
+        .and_then(|()| {
+            let _lock = lock_and_follow(context)?;
+            let known = known(context, id)?;
+            let step = transition(known.as_ref().map(|session| session.phase), Happening::Start);
+            let mut session =
+                known.unwrap_or_else(|| Session::new(id, &context.repo.worktree_id().to_owned(), clock()));
+            told_of(&mut session, told);
+            session.phase = step.phase.unwrap_or(session.phase);
+            seen_here(context, &mut session)?;
+            sessions::store(context.repo.common_dir(), &session)?;
+            let resumed = step.actions.contains(&Action::Resume);
+            Ok(Started { version: 1, session: State::from(&session), resumed })
+        });
+    context.tell_failure("session start", started)
+}
+
+/// Notes where a session was seen.
+pub(super) fn seen_here(context: &Context, session: &mut Session) -> Result<()> {
+    let repo = &context.repo;
+    // A turn under way stays where it began.
+    if session.phase != Phase::Active {
+        session.worktree = Session::new(&session.id, &repo.worktree_id().to_owned(), 0).worktree;
+        session.worktree_path = repo.worktree_root().display().to_string();
+        session.base = Base::of_head(repo.head()?.id).to_string();
+    }
+    session.last_seen = clock();
+    Ok(())
+}
+
+/// Ends the turn of the session `id`; what it left unsaved becomes its last checkpoint.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
+pub fn stop(context: &Context, id: &str, told: &Told) -> Result<Stopped> {
+    context.tell_failure("session stop", leave(context, id, told, Happening::Stop))
+}
+
+/// Ends the session `id`, and its turn if one is under way.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
+pub fn end(context: &Context, id: &str, told: &Told) -> Result<Ended> {
+    context.tell_failure("session end", leave(context, id, told, Happening::End))
+}
+
+fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Result<Stopped> {
+    check_id(id)?;
+    check_transcript(told)?;
+    prepare(context)?;
+    let lock = lock_and_follow(context)?;
+    let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
+    told_of(&mut session, told);
+    let step = transition(Some(session.phase), happening);
+    let checkpoint =
+        if step.actions.contains(&Action::CloseTurn) { close_turn(context, &mut session, &lock)? } else { None };
+    session.phase = step.phase.unwrap_or(session.phase);
+    session.last_seen = clock();
+    sessions::store(context.repo.common_dir(), &session)?;
+    super::super::condense::complete(context, &mut session)?;
+    Ok(Stopped { version: 1, session: State::from(&session), checkpoint })
+}
+
+/// Saves what the turn of `session` has left unsaved, and forgets what it was about to do.
+///
+/// A turn that belongs to another worktree is closed without a look at this one.
+pub(crate) fn close_turn(context: &Context, session: &mut Session, lock: &Lock) -> Result<Option<Saved>> {
+    let repo = &context.repo;
+    let mut saved = None;
+    if session.is_in(repo.worktree_id()) {
+        let origin = Origin {
+            contributor: Contributor::Agent,
+            session: Some(session.id.clone()),
+            turn: Some(session.turn.number),
+            ..Origin::default()
+        };
+        let options = save::Options { origin, ..save::Options::default() };
+        let taken = save::save_under_lock(context, &options, &save::Demands::default(), lock)?.saved;
+        saved = taken.created.then_some(taken);
+    }
+    drop_pending(context, &session.id)?;
+    session.turn.should_reset_shadow = false;
+    session.turn.shadow_tip = None;
+    session.turn.baseline = None;
+    session.turn.has_checkpoint = false;
+    Ok(saved)
+}

@@ -1,0 +1,46 @@
+//! Finds a session: in its file, or in the checkpoints that name it when the file is lost.
+
+use super::super::{Context, timeline::live_tips};
+use crate::{
+    error::Result,
+    model::session::Session,
+    state::sessions::{self, Found},
+};
+
+/// Returns the time of now in Unix seconds: git's fixed dates are those of commits, not of people.
+pub(crate) fn clock() -> i64 {
+    jiff::Timestamp::now().as_second()
+}
+
+/// Returns the session `id`, rebuilt from this worktree's live shadows if its file is lost or damaged.
+pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
+    let repo = &context.repo;
+    match sessions::load(repo.common_dir(), id)? {
+        Found::Session(session) => return Ok(Some(*session)),
+        Found::Absent => {}
+        Found::Damaged(path) => {
+            tracing::warn!(path = %path.display(), "the file of a session was damaged, and is set aside");
+        }
+    }
+    let mut rebuilt: Option<Session> = None;
+    for tip in live_tips(repo, Some(repo.worktree_id()))? {
+        for checkpoint in repo.chain(tip.id) {
+            let checkpoint = checkpoint?;
+            if checkpoint.origin.session.as_deref() != Some(id) {
+                continue;
+            }
+            let (seconds, turn) = (checkpoint.seconds, checkpoint.origin.turn.unwrap_or_default());
+            let session = rebuilt.get_or_insert_with(|| Session {
+                agent: checkpoint.origin.agent.clone(),
+                model: checkpoint.origin.model.clone(),
+                worktree_path: repo.worktree_root().display().to_string(),
+                base: checkpoint.base.to_string(),
+                ..Session::new(id, &repo.worktree_id().to_owned(), seconds)
+            });
+            session.turn.number = session.turn.number.max(turn);
+            session.started = session.started.min(seconds);
+            session.last_seen = session.last_seen.max(seconds);
+        }
+    }
+    Ok(rebuilt)
+}

@@ -1,0 +1,159 @@
+//! What people ask of sessions: which there are, what one did, and to take one over or forget it.
+
+use std::collections::BTreeMap;
+
+use bstr::BString;
+use serde::Serialize;
+
+use super::{
+    super::{Context, timeline::live_tips, turn::drop_pending},
+    State, check_id, clock, events::seen_here, known, unknown,
+};
+use crate::{
+    error::{Error, Result},
+    model::{path_text, session::Phase},
+    state::sessions,
+};
+
+/// A session with what the live shadows know of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Listed {
+    /// What is known of it.
+    #[serde(flatten)]
+    pub state: State,
+    /// How many checkpoints of it are uncommitted.
+    pub checkpoints: usize,
+    /// The paths that those changed.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub files: Vec<BString>,
+}
+
+/// One session in full. Serializes to what `session show --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shown {
+    /// The version of this shape.
+    pub version: u32,
+    /// What is known of it.
+    pub session: Listed,
+    /// What the user asked for, without secrets.
+    pub prompts: Vec<sessions::Prompt>,
+}
+
+/// A session was taken over. Serializes to what `session adopt --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Adopted {
+    /// The version of this shape.
+    pub version: u32,
+    /// The session.
+    pub session: State,
+}
+
+/// A session was forgotten. Serializes to what `session forget --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Forgotten {
+    /// The version of this shape.
+    pub version: u32,
+    /// The session.
+    pub id: String,
+}
+
+/// Returns the sessions of all worktrees, latest first; ended ones only if `all`.
+pub fn list(context: &Context, all: bool) -> Result<Vec<Listed>> {
+    let repo = &context.repo;
+    let mut work = work(context)?;
+    let mut listed = Vec::new();
+    for session in sessions::all(repo.common_dir())? {
+        let (checkpoints, files) = work.remove(&session.id).unwrap_or_default();
+        if all || session.phase != Phase::Ended || checkpoints > 0 {
+            listed.push(Listed { state: State::from(&session), checkpoints, files });
+        }
+    }
+    // Those whose files are lost are still in the checkpoints.
+    for (id, (checkpoints, files)) in work {
+        if let Some(session) = known(context, &id)? {
+            listed.push(Listed { state: State::from(&session), checkpoints, files });
+        }
+    }
+    Ok(listed)
+}
+
+type Work = BTreeMap<String, (usize, Vec<BString>)>;
+
+/// Returns, by session, what the live shadows of all worktrees hold of it.
+fn work(context: &Context) -> Result<Work> {
+    let repo = &context.repo;
+    let mut work = Work::new();
+    for tip in live_tips(repo, None)? {
+        for checkpoint in repo.chain(tip.id) {
+            // A broken shadow is `status`' matter.
+            let Ok(checkpoint) = checkpoint else { break };
+            let Some(session) = checkpoint.origin.session else { continue };
+            let (checkpoints, files) = work.entry(session).or_default();
+            *checkpoints += 1;
+            for change in repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)? {
+                if let Err(at) = files.binary_search(&change.path) {
+                    files.insert(at, change.path);
+                }
+            }
+        }
+    }
+    Ok(work)
+}
+
+/// Returns what is known of the session `id`.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if that is nothing.
+pub fn show(context: &Context, id: &str) -> Result<Shown> {
+    check_id(id)?;
+    let Some(session) = known(context, id)? else { return Err(unknown(id)) };
+    let (checkpoints, files) = work(context)?.remove(id).unwrap_or_default();
+    let prompts = sessions::prompts(context.repo.common_dir(), id)?;
+    Ok(Shown { version: 1, session: Listed { state: State::from(&session), checkpoints, files }, prompts })
+}
+
+/// Lets the session `id` go on in this worktree, wherever it was.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way in another worktree and
+/// `force` is not set.
+pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
+    check_id(id)?;
+    let repo = &context.repo;
+    let _lock = super::super::save::lock(context)?;
+    let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
+    let is_here = session.is_in(repo.worktree_id());
+    if session.phase == Phase::Active && !is_here && !force {
+        return Err(Error::refused(format!("the session '{id}' has a turn under way in '{}'", session.worktree_path))
+            .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
+    }
+    if !(is_here && session.phase == Phase::Active) {
+        drop_pending(context, id)?;
+        session.phase = Phase::Idle;
+        session.turn.should_reset_shadow = false;
+    }
+    seen_here(context, &mut session)?;
+    session.last_seen = clock();
+    sessions::store(repo.common_dir(), &session)?;
+    Ok(Adopted { version: 1, session: State::from(&session) })
+}
+
+/// Forgets the session `id`: its file and its prompts. Its checkpoints and records stay.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
+pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
+    check_id(id)?;
+    let _lock = super::super::save::lock(context)?;
+    let Some(session) = known(context, id)? else { return Err(unknown(id)) };
+    if session.phase == Phase::Active && !force {
+        return Err(Error::refused(format!("the session '{id}' has a turn under way"))
+            .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
+    }
+    drop_pending(context, id)?;
+    if !sessions::remove(context.repo.common_dir(), id)? {
+        return Err(Error::refused(format!("nothing but checkpoints is known of the session '{id}'"))
+            .with_hint("'git checkpoint reset' sets those aside"));
+    }
+    Ok(Forgotten { version: 1, id: id.to_owned() })
+}

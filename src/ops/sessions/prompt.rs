@@ -1,0 +1,236 @@
+//! A prompt: decides whether work goes on where the shadow ends, before the agent changes anything.
+
+use std::collections::BTreeSet;
+
+use bstr::BString;
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    super::{
+        Context,
+        carry::base_tree,
+        draft::{self, Draft},
+        follow::follow_head,
+        recall,
+        save::{self, Seen, Shadow},
+        turn::drop_pending,
+    },
+    State, Told, check_id, check_transcript, clock,
+    events::close_turn,
+    known, prepare,
+    warning::{self, Question},
+};
+use crate::{
+    config::Store,
+    error::{Kind, Result},
+    git::{
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+        side::write_side_tree,
+    },
+    model::{
+        checkpoint::Origin,
+        contributor::Contributor,
+        event::Event,
+        overlap::{Decision, Reason, Touched, decide},
+        path_text,
+        refname::pending_ref,
+        session::{Action, Happening, Session, Transcript, Turn, transition},
+    },
+    state::{
+        lock::Lock,
+        sessions::{self, Prompt},
+    },
+};
+
+/// The result of a prompt. Serializes to what `session prompt --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Prompted {
+    /// The version of this shape.
+    pub version: u32,
+    /// The session.
+    pub session: State,
+    /// Why the shadow goes on or is set aside.
+    pub reason: Reason,
+    /// The paths in which the worktree differs from HEAD.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub dirty: Vec<BString>,
+    /// Those of them in which the shadow differs from its base.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub overlap: Vec<BString>,
+    /// Sessions whose work was set aside and is in the worktree again.
+    pub taken_up: Vec<String>,
+    /// Sessions whose work is in a stash, and stays known.
+    pub stashed: Vec<String>,
+}
+
+/// Begins a turn of the session `id`, which need not be known.
+///
+/// # Errors
+/// [`Kind::Refused`] if another session has uncommitted work here and `told` or `ask` says to cancel; nothing has
+/// changed then.
+pub fn prompt(
+    context: &Context,
+    id: &str,
+    message: Option<&str>,
+    told: &Told,
+    ask: &mut dyn FnMut(&Question) -> Result<bool>,
+) -> Result<Prompted> {
+    let prompted = check_id(id)
+        .and_then(|()| check_transcript(told))
+        .and_then(|()| prepare(context))
+        .and_then(|()| warning::check(context, id, told.on_multisession, ask))
+        .and_then(|()| begin(context, id, message, told));
+    context.tell_failure("prompt", prompted)
+}
+
+fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Result<Prompted> {
+    let repo = &context.repo;
+    let lock = save::lock(context)?;
+    let mut session = match known(context, id)? {
+        Some(session) => session,
+        None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
+    };
+    let is_new = session.turn.number == 0 && session.base.is_empty();
+    let step = transition((!is_new).then_some(session.phase), Happening::Prompt);
+    if step.actions.contains(&Action::CloseInterrupted) {
+        close_turn(context, &mut session, &lock)?;
+    }
+    follow_head(context, &lock)?;
+    told_of(&mut session, told);
+    let (mut shadow, is_broken) = match Shadow::read(repo) {
+        Err(error) if error.kind() == Kind::Corrupt => (Shadow::without_tip(repo)?, true),
+        read => (read?, false),
+    };
+    let (mut seen, mut objects) = save::look_at_all(context, &shadow, &lock)?;
+    let dirty: BTreeSet<BString> = objects
+        .changes_of_trees(shadow.head_tree_id, seen.tree_id)?
+        .into_iter()
+        .map(|change| change.path)
+        .collect();
+    let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
+    objects.write()?.settle();
+    let taken_up = recall::take_up(context, &mut shadow, &seen, &dirty)?;
+    let decision = decide_for(context, &shadow, is_broken, &dirty)?;
+    session.turn = Turn {
+        number: session.turn.number + 1,
+        started: clock(),
+        prompt_digest: None,
+        baseline: Some(seen.tree_id),
+        shadow_tip: shadow.expected,
+        should_reset_shadow: decision.should_reset,
+        has_checkpoint: false,
+    };
+    keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?;
+    (session.phase, session.last_seen) = (step.phase.unwrap_or(session.phase), clock());
+    session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
+    session.worktree_path = repo.worktree_root().display().to_string();
+    session.base = shadow.name.base.to_string();
+    keep_prompt(context, &mut session, message)?;
+    sessions::store(repo.common_dir(), &session)?;
+    context.emit(&Event::Overlap {
+        session: id.to_owned(),
+        should_reset: decision.should_reset,
+        dirty: dirty.len(),
+        overlap: decision.overlap.len(),
+    });
+    let stashed = if decision.reason == Reason::Clean { recall::stashed(context, &shadow)? } else { Vec::new() };
+    Ok(Prompted {
+        version: 1,
+        session: State::from(&session),
+        reason: decision.reason,
+        dirty: dirty.into_iter().collect(),
+        overlap: decision.overlap,
+        taken_up,
+        stashed,
+    })
+}
+
+/// Takes over what is told of a session.
+pub(super) fn told_of(session: &mut Session, told: &Told) {
+    session.agent = told.agent.clone().or_else(|| session.agent.take());
+    session.model = told.model.clone().or_else(|| session.model.take());
+    if let Some(path) = &told.transcript
+        && session.transcript.as_ref().is_none_or(|known| known.path != *path)
+    {
+        session.transcript = Some(Transcript { path: path.clone(), offset: 0 });
+    }
+}
+
+fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTreeSet<BString>) -> Result<Decision> {
+    let repo = &context.repo;
+    let touched = match &shadow.tip {
+        None => Ok(None),
+        Some(tip) => base_tree(repo, tip).and_then(|base| repo.diff_trees(base, tip.tree_id)).map(Some),
+    };
+    match touched {
+        Ok(None) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
+        Ok(None) => Ok(decide(Touched::NoShadow, dirty)),
+        Ok(Some(changes)) => {
+            let touched = changes.into_iter().map(|change| change.path).collect();
+            Ok(decide(Touched::Paths(&touched), dirty))
+        }
+        Err(error) if error.kind() == Kind::Corrupt => {
+            tracing::warn!(%error, "the shadow cannot be read; it will be set aside");
+            Ok(decide(Touched::Unreadable, dirty))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Keeps what the worktree is where nothing else holds it, so that what people did before the turn stays known.
+fn keep_baseline(
+    context: &Context,
+    session: &Session,
+    shadow: &Shadow,
+    seen: &mut Seen,
+    side_tree_id: Option<ObjectId>,
+) -> Result<()> {
+    let repo = &context.repo;
+    let raw = |side: &crate::git::side::Side| side.raw_tree_id;
+    let is_tip = shadow.held_tip().is_some_and(|tip| tip.tree_id == seen.tree_id)
+        && shadow.tip_side.as_ref().and_then(raw) == raw(&seen.side);
+    let is_head = seen.tree_id == shadow.head_tree_id && raw(&seen.side).is_none();
+    if is_tip || is_head {
+        drop_pending(context, &session.id)?;
+        return save::store_cache(repo, seen, shadow.held_tip().map(|tip| tip.id));
+    }
+    let mut commits = NewObjects::new(repo, Target::Loose);
+    let origin = Origin { contributor: Contributor::Human, ..Origin::default() };
+    let side_id = save::side_commit(repo, shadow, side_tree_id, &origin, &mut commits)?;
+    let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
+    let subject = "before a prompt";
+    let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
+    let draft = Draft { name, tree_id, parent_id, side_id, origin: &origin, subject, body: "", time };
+    let id = draft.write(repo, &mut commits)?;
+    let commits = commits.write()?;
+    let name = pending_ref(&session.id);
+    let old = repo.find_ref(&name)?;
+    if old != Some(id) {
+        repo.update_refs(&[RefUpdate { name, old, new: Some(id) }])?;
+    }
+    commits.settle();
+    save::store_cache(repo, seen, Some(id))
+}
+
+/// Keeps what the user asked for, without secrets.
+fn keep_prompt(context: &Context, session: &mut Session, message: Option<&str>) -> Result<()> {
+    let Some(message) = message.filter(|message| !message.trim().is_empty()) else { return Ok(()) };
+    let settings = &context.settings.transcript;
+    let text = message.to_owned();
+    let digest = gix::objs::compute_hash(context.repo.object_hash(), gix::objs::Kind::Blob, text.as_bytes());
+    session.turn.prompt_digest = digest.ok().map(|id: ObjectId| id.to_string());
+    if settings.store == Store::None {
+        return Ok(());
+    }
+    let prompt = Prompt { turn: session.turn.number, seconds: session.turn.started, text };
+    sessions::append_prompt(context.repo.common_dir(), &session.id, &prompt)
+}
+
+/// Takes the lock and asks what a turn needs; shared with `start`.
+pub(super) fn lock_and_follow(context: &Context) -> Result<Lock> {
+    let lock = save::lock(context)?;
+    follow_head(context, &lock)?;
+    Ok(lock)
+}

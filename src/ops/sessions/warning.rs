@@ -1,0 +1,122 @@
+//! Warns, where the user wants that, before a session joins one that has uncommitted work.
+
+use std::collections::BTreeMap;
+
+use bstr::{BString, ByteSlice as _};
+use serde::Serialize;
+
+use super::super::{Context, carry::base_tree, save::Shadow};
+use crate::{
+    error::{Error, Kind, Result},
+    model::path_text,
+    state::sessions::{self, Found},
+};
+
+/// What to do when another session has uncommitted work on the same base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnMultisession {
+    /// Ask, if there is anybody to ask.
+    #[default]
+    Ask,
+    /// Go on.
+    Continue,
+    /// Change nothing, and fail.
+    Cancel,
+}
+
+/// Another session with uncommitted work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Other {
+    /// Its id.
+    pub id: String,
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// When it was last seen, in Unix seconds.
+    pub last_seen: i64,
+    /// How many checkpoints it has taken here.
+    pub checkpoints: usize,
+    /// The paths that it changed.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub files: Vec<BString>,
+}
+
+/// What the user is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Question {
+    /// The sessions with uncommitted work, latest first.
+    pub others: Vec<Other>,
+}
+
+/// Asks whether the session `id` shall join those with uncommitted work here, if the setting is on and there are any.
+pub(super) fn check(
+    context: &Context,
+    id: &str,
+    on_multisession: OnMultisession,
+    ask: &mut dyn FnMut(&Question) -> Result<bool>,
+) -> Result<()> {
+    if !context.settings.enable_multisession_warning || on_multisession == OnMultisession::Continue {
+        return Ok(());
+    }
+    let others = others(context, id)?;
+    // A session that has work here itself has been asked before.
+    let Some(others) = others else { return Ok(()) };
+    if others.is_empty() {
+        return Ok(());
+    }
+    let names = others.iter().map(|other| format!("'{}'", other.id)).collect::<Vec<_>>().join(", ");
+    let goes_on = on_multisession == OnMultisession::Ask && ask(&Question { others })?;
+    if goes_on {
+        return Ok(());
+    }
+    Err(Error::refused(format!("cancelled: {names} has uncommitted work on this base"))
+        .with_hint("commit that work first, or go on with '--on-multisession=continue'"))
+}
+
+/// Returns the other sessions with checkpoints on the live shadow; none if `id` is among those that have.
+fn others(context: &Context, id: &str) -> Result<Option<Vec<Other>>> {
+    let repo = &context.repo;
+    let shadow = match Shadow::read(repo) {
+        // What cannot be read will be set aside, and nothing is merged with it.
+        Err(error) if error.kind() == Kind::Corrupt => return Ok(Some(Vec::new())),
+        read => read?,
+    };
+    let Some(tip) = shadow.tip else { return Ok(Some(Vec::new())) };
+    let touched: Vec<BString> = repo
+        .diff_trees(base_tree(repo, &tip)?, tip.tree_id)?
+        .into_iter()
+        .map(|change| change.path)
+        .collect();
+    let mut others: BTreeMap<String, Other> = BTreeMap::new();
+    for checkpoint in repo.chain(tip.id) {
+        let checkpoint = checkpoint?;
+        let Some(session) = &checkpoint.origin.session else { continue };
+        if session == id {
+            return Ok(None);
+        }
+        let other = others.entry(session.clone()).or_insert_with(|| Other {
+            id: session.clone(),
+            agent: checkpoint.origin.agent.clone(),
+            last_seen: checkpoint.seconds,
+            checkpoints: 0,
+            files: Vec::new(),
+        });
+        other.checkpoints += 1;
+        for change in repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)? {
+            let is_touched = touched.binary_search_by(|path| path.as_bstr().cmp(change.path.as_bstr())).is_ok();
+            if is_touched && !other.files.contains(&change.path) {
+                other.files.push(change.path);
+            }
+        }
+    }
+    let mut others: Vec<Other> = others.into_values().collect();
+    for other in &mut others {
+        other.files.sort();
+        if let Found::Session(session) = sessions::load(repo.common_dir(), &other.id)? {
+            other.last_seen = other.last_seen.max(session.last_seen);
+        }
+    }
+    // What was all taken back is no work.
+    others.retain(|other| !other.files.is_empty());
+    others.sort_by_key(|other| std::cmp::Reverse(other.last_seen));
+    Ok(Some(others))
+}
