@@ -1,12 +1,16 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
+pub mod commit;
 pub mod compare;
 pub mod events;
+pub mod follow;
 pub mod history;
+pub mod hooks;
 pub mod lookup;
 pub mod prune;
 pub mod reset;
 pub mod restore;
+pub mod rewrite;
 pub mod save;
 pub mod status;
 mod tally;
@@ -14,7 +18,6 @@ pub mod verify;
 
 mod carry;
 mod draft;
-mod follow;
 mod held;
 mod show;
 mod timeline;
