@@ -9,9 +9,11 @@ mod completions;
 mod config;
 mod date;
 mod diff;
+mod enable;
 mod environment;
 mod events;
 mod external;
+mod hook;
 mod interrupt;
 mod list;
 mod man;
@@ -102,6 +104,9 @@ enum Command {
     Events(events::Events),
     Prune(prune::Prune),
     Config(config::Config),
+    Enable(enable::Enable),
+    Disable(enable::Disable),
+    Hook(hook::HookCommand),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -123,6 +128,9 @@ impl Command {
             Self::Prune(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Config(command) => command.run(call),
+            Self::Enable(command) => command.run(call),
+            Self::Disable(command) => command.run(call),
+            Self::Hook(command) => command.run(call),
             Self::Man(command) => command.run(call),
         }
     }

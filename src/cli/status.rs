@@ -5,6 +5,7 @@ use bstr::BString;
 use super::{Exit, call::Call, date, output::printable, phrase};
 use crate::{
     error::Result,
+    git::hooks::Health,
     model::moment,
     ops::status::{self, SessionStatus, Status},
 };
@@ -71,6 +72,7 @@ fn print(status: &Status, call: &mut Call) -> Result<()> {
         call.out.note("  (use \"git checkpoint restore --continue\" to go on)")?;
         call.out.note("  (use \"git checkpoint undo\" to take it back)")?;
     }
+    print_hooks(status, call)?;
     if let Some(error) = &status.last_error {
         print_heading("Last error:", call)?;
         let error = call.out.paint(phrase::OLD, &printable(error));
@@ -118,6 +120,19 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
         call.out.line(&format!("\t{}", parts.join(", ")))?;
     }
     Ok(())
+}
+
+fn print_hooks(status: &Status, call: &mut Call) -> Result<()> {
+    let is_broken = |health: &Health| *health != Health::Ok;
+    if !status.hooks.values().any(is_broken) {
+        return Ok(());
+    }
+    print_heading("Hooks of git that do not call git-checkpoint:", call)?;
+    for (name, health) in status.hooks.iter().filter(|(_, health)| is_broken(health)) {
+        let why = if *health == Health::Replaced { "replaced" } else { "missing" };
+        call.out.line(&format!("\t{name} ({why})"))?;
+    }
+    call.out.note("  (use \"git checkpoint enable\" to mend that)")
 }
 
 fn moment_of(seconds: i64, call: &Call) -> String {

@@ -4,6 +4,7 @@ use std::{
     ffi::{OsStr, OsString},
     io::Write as _,
     os::unix::ffi::OsStringExt as _,
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
@@ -38,6 +39,48 @@ pub(crate) fn editor() -> Result<OsString> {
     Err(Error::user("no editor is known")
         .with_hint("set 'GIT_EDITOR' or 'EDITOR'")
         .with_cause(output.stderr.trim().to_str_lossy()))
+}
+
+/// Adds `trailers` to the message in `file` as git-interpret-trailers(1) does without any settings but `comment`: what
+/// `trailer.*` has a user's commits get (even the output of commands) is not ours to add once more.
+///
+/// # Errors
+/// If git cannot be run, or fails.
+pub(super) fn interpret_trailers(
+    file: &Path,
+    comment: &[u8],
+    trailers: impl IntoIterator<Item = String>,
+) -> Result<()> {
+    let name = if comment.len() == 1 { "core.commentChar=" } else { "core.commentString=" };
+    let comment = OsString::from_vec([name.as_bytes(), comment].concat());
+    #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
+    let mut command = Command::new("git");
+    for name in REDIRECTIONS.into_iter().chain(["GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT", "GIT_CONFIG"]) {
+        command.env_remove(name);
+    }
+    command
+        .arg("-c")
+        .arg(comment)
+        .args(["interpret-trailers", "--in-place", "--no-divider"])
+        .args(["--where", "end", "--if-exists", "addIfDifferent", "--if-missing", "add"])
+        .args(trailers.into_iter().flat_map(|trailer| ["--trailer".to_owned(), trailer]))
+        .arg(file)
+        .current_dir("/")
+        // The root may be a repository, too.
+        .env("GIT_DIR", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        // The same for git before 2.32.
+        .env("HOME", "/dev/null")
+        .env("XDG_CONFIG_HOME", "/dev/null")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null());
+    let what = || format!("cannot add a trailer to '{}'", file.display());
+    let output = command.output().context(Kind::Internal, what)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(Error::internal(what()).with_cause(output.stderr.trim().to_str_lossy()))
 }
 
 impl Repo {

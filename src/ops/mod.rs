@@ -1,12 +1,16 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
+pub mod commit;
 pub mod compare;
 pub mod events;
+pub mod follow;
 pub mod history;
+pub mod hooks;
 pub mod lookup;
 pub mod prune;
 pub mod reset;
 pub mod restore;
+pub mod rewrite;
 pub mod save;
 pub mod sessions;
 pub mod status;
@@ -16,7 +20,6 @@ pub mod verify;
 mod carry;
 mod condense;
 mod draft;
-mod follow;
 mod held;
 mod recall;
 mod show;

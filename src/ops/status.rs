@@ -7,7 +7,7 @@ use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Context,
+    Context, hooks,
     save::{self, SkippedPath},
     tally::Tally,
 };
@@ -15,6 +15,7 @@ use crate::{
     error::{Kind, Result},
     git::{
         Repo,
+        hooks::Health,
         snapshot::{Keep, full_pass},
         stat_cache::StatCache,
     },
@@ -102,8 +103,8 @@ pub struct Status {
     /// Repositories inside the worktree, whose content is not saved.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub nested: Vec<BString>,
-    /// The state of git's hooks by name; empty, as this version installs none.
-    pub hooks: BTreeMap<String, String>,
+    /// Whether git's hooks call us, by name; empty if they were never enabled.
+    pub hooks: BTreeMap<String, Health>,
     /// The checkpoint that a restore was putting back when it was interrupted.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub interrupted_restore: Option<ObjectId>,
@@ -171,7 +172,7 @@ pub fn status(context: &Context) -> Result<Status> {
         archived: repo.refs_below(refname::ARCHIVE)?.len(),
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
-        hooks: BTreeMap::new(),
+        hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),
         last_error: state::events::last_error(repo.common_dir(), &name.worktree.to_string()),
         bytes: repo.bytes_held(),

@@ -2,6 +2,7 @@
 
 pub mod events;
 pub(crate) mod failpoint;
+pub(crate) mod hooks;
 pub mod journal;
 pub mod lock;
 #[cfg(test)]

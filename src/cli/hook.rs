@@ -1,0 +1,147 @@
+//! `git checkpoint hook`: where git's hooks call us. They never break what git is doing.
+
+use std::{
+    ffi::OsString,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::{Exit, call::Call, settings};
+use crate::{
+    config,
+    error::{Context as _, Error, Kind, Result},
+    git::{Repo, hooks::Hook},
+    model::event::Event,
+    ops::{Context, commit, follow, rewrite},
+};
+
+/// More than this does not come from git.
+const LONGEST_INPUT: u64 = 256 << 20;
+
+/// Do what a git hook asks for (called by the hooks that 'enable' installs)
+///
+/// Exits with 0 whatever happens: a failure is noted, and 'git checkpoint status' shows it.
+#[derive(clap::Args, Debug)]
+pub(super) struct HookCommand {
+    /// The name of the hook, as in githooks(5)
+    #[arg(value_name = "hook")]
+    name: String,
+    /// What git passes to it
+    #[arg(value_name = "args", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl HookCommand {
+    #[expect(clippy::unnecessary_wraps, reason = "all commands have one shape")]
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let Some(hook) = Hook::parse(&self.name) else {
+            call.out.warning(&format!("git-checkpoint has nothing to do in the hook '{}'", self.name));
+            return Ok(Exit::Done);
+        };
+        if let Err(error) = self.serve(hook, call) {
+            note(hook, &error);
+        }
+        Ok(Exit::Done)
+    }
+
+    fn serve(&self, hook: Hook, call: &mut Call) -> Result<()> {
+        if hook == Hook::CommitMsg && !commit::may_have_trailer(&self.message_file()?)? {
+            return Ok(());
+        }
+        let repo = Repo::open_from_environment(Path::new("."))?;
+        let loaded = config::load_lenient(&settings::sources(Some(&repo)));
+        if !loaded.settings.enabled {
+            return Ok(());
+        }
+        let mut context = Context::new(repo, loaded.settings);
+        for error in &loaded.errors {
+            tell(&context, hook, error);
+        }
+        call.interrupt.listen()?;
+        context.interrupt_by(call.interrupt.flag());
+        if let Err(error) = self.dispatch(hook, &context) {
+            tell(&context, hook, &error);
+        }
+        Ok(())
+    }
+
+    fn dispatch(&self, hook: Hook, context: &Context) -> Result<()> {
+        match hook {
+            Hook::PrepareCommitMsg => commit::prepare(context, &self.message_file()?, self.word(1), self.word(2)),
+            Hook::CommitMsg => commit::check_message(context, &self.message_file()?),
+            Hook::PostCommit => commit::committed(context),
+            Hook::PostRewrite => {
+                let pairs = read_pairs(io::stdin().lock())?;
+                rewrite::rewritten(context, self.word(0).unwrap_or("rebase"), &pairs)
+            }
+            // The last argument is 0 if only files were checked out.
+            Hook::PostCheckout if self.word(2) == Some("0") => Ok(()),
+            Hook::PostCheckout | Hook::PostMerge => follow::head_moved(context),
+        }
+    }
+
+    fn word(&self, at: usize) -> Option<&str> {
+        self.arguments.get(at).and_then(|argument| argument.to_str()).filter(|word| !word.is_empty())
+    }
+
+    /// Git names it relative to the directory that it runs hooks in.
+    fn message_file(&self) -> Result<PathBuf> {
+        let file = self.arguments.first().ok_or_else(|| Error::internal("git named no file with the message"))?;
+        std::path::absolute(file).context(Kind::Internal, || "cannot tell the current directory".into())
+    }
+}
+
+/// Notes `error` of a hook that could not even begin, if there is a repository to note it in.
+fn note(hook: Hook, error: &Error) {
+    let here = Path::new(".");
+    if let Ok(repo) = Repo::open_from_environment(here).or_else(|_| Repo::open(here)) {
+        tell(&Context::new(repo, config::Settings::default()), hook, error);
+    }
+}
+
+/// Nobody asked for what a hook does, so whatever goes wrong there is trouble, not the answer to a request.
+fn tell(context: &Context, hook: Hook, error: &Error) {
+    let kind = match error.kind() {
+        Kind::User | Kind::Refused => Kind::Internal,
+        kind => kind,
+    };
+    let mut message = format!("hook {}: {error}", hook.name());
+    for cause in error.causes() {
+        message.push_str(&format!(": {cause}"));
+    }
+    context.emit(&Event::Error { operation: format!("hook {}", hook.name()), kind: kind.as_str().into(), message });
+}
+
+/// Reads lines of an old and a new commit id; what may follow them is git's to extend.
+fn read_pairs(input: impl io::Read) -> Result<Vec<(ObjectId, ObjectId)>> {
+    let mut text = Vec::new();
+    input
+        .take(LONGEST_INPUT)
+        .read_to_end(&mut text)
+        .context(Kind::Internal, || "cannot read the list of rewritten commits".into())?;
+    let mut pairs = Vec::new();
+    for line in text.lines() {
+        let mut ids = line.split(|byte| *byte == b' ').map(ObjectId::from_hex);
+        if let (Some(Ok(old)), Some(Ok(new))) = (ids.next(), ids.next()) {
+            pairs.push((old, new));
+        }
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_read_and_nothing_else() {
+        let (one, two) = ("1".repeat(40), "2".repeat(40));
+        let text = format!("{one} {two}\n{two} {one} more\n\n{one}\nx y\n");
+        let pairs = read_pairs(text.as_bytes()).expect("readable");
+        let ids = [&one, &two].map(|id| ObjectId::from_hex(id.as_bytes()).expect("an id"));
+        assert_eq!(pairs, [(ids[0], ids[1]), (ids[1], ids[0])]);
+    }
+}

@@ -1,0 +1,152 @@
+//! The message of a commit in the making: a file that git hands to its hooks.
+//!
+//! Where trailers go is git's to say (git-interpret-trailers(1)). What is a comment in the file depends on whether the
+//! user gets to edit it: only then does git take comments and what is below the scissors out by default.
+
+use std::path::Path;
+
+use bstr::{BString, ByteSlice as _};
+
+use super::{Repo, environment, process};
+use crate::error::{Context as _, Kind, Result};
+
+/// The trailer that names a record.
+pub(crate) const TRAILER: &str = "Checkpoint";
+
+/// Digits of a record's id.
+const ID_LENGTH: usize = 16;
+
+/// What git draws between message and diff (`git commit -v`), after the comment character and a blank.
+const SCISSORS: &[u8] = b"------------------------ >8 ------------------------";
+
+/// The characters that `core.commentChar = auto` chooses from.
+const AUTO: &[u8] = b"#;@!$%^&|:";
+
+/// A character that begins no line people write; git takes any that is ASCII.
+const NO_COMMENT: &[u8] = b"\x01";
+
+/// How git will read the message file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reading {
+    /// True if lines that begin with `comment` will be taken out.
+    has_comments: bool,
+    comment: BString,
+}
+
+impl Repo {
+    /// Adds a trailer for each of `ids` to the message in `file`, unless it is there.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written, or git cannot be run.
+    pub fn add_trailers(&self, file: &Path, ids: &[impl AsRef<str>]) -> Result<()> {
+        let text = read(file)?;
+        let reading = self.reading(&text);
+        if reading.content(&text).next().is_none() {
+            // The first line is for the subject, and the blank one after it makes these lines trailers.
+            let mut out = b"\n\n".to_vec();
+            for id in ids {
+                out.extend_from_slice(format!("{TRAILER}: {}\n", id.as_ref()).as_bytes());
+            }
+            if !text.is_empty() && !text.starts_with(b"\n") {
+                out.push(b'\n');
+            }
+            out.extend_from_slice(&text);
+            return write(file, &out);
+        }
+        let ignored = reading.has_comments || reading.scissors(&text).is_some();
+        let comment = if ignored { reading.comment.as_slice() } else { NO_COMMENT };
+        process::interpret_trailers(file, comment, ids.iter().map(|id| format!("{TRAILER}: {}", id.as_ref())))
+    }
+
+    /// Removes our trailers from the message in `file` if it has nothing else, or nothing but `template`: git must find
+    /// it empty, or not edited.
+    pub(crate) fn drop_lone_trailers(&self, file: &Path, template: Option<&[u8]>) -> Result<()> {
+        let text = read(file)?;
+        if !has_trailer(&text) {
+            return Ok(());
+        }
+        let reading = self.reading(&text);
+        let is_ours = |line: &&[u8]| is_trailer(line);
+        let mut rest = reading.content(&text).filter(|line| !is_ours(line) && !line.starts_with(b"Signed-off-by: "));
+        let is_lone = match template {
+            Some(template) => rest.eq(reading.content(template).filter(|line| !is_ours(line))),
+            None => rest.next().is_none(),
+        };
+        if !is_lone {
+            return Ok(());
+        }
+        let end = reading.scissors(&text).unwrap_or(text.len());
+        let mut out: Vec<u8> = Vec::new();
+        text[..end].lines_with_terminator().filter(|line| !is_ours(&line.trim_end())).for_each(|line| out.extend(line));
+        out.extend_from_slice(&text[end..]);
+        write(file, &out)
+    }
+
+    fn reading(&self, text: &[u8]) -> Reading {
+        // Git sets this for its hooks if nobody will edit the message.
+        let is_edited = environment::variable("GIT_EDITOR").is_none_or(|editor| editor != ":");
+        let is_stripped = self.config_value("commit.cleanup").is_some_and(|value| value == "strip");
+        let comment = ["core.commentString", "core.commentChar"].into_iter().find_map(|key| self.config_value(key));
+        let comment = match comment {
+            None => "#".into(),
+            Some(value) if value.eq_ignore_ascii_case(b"auto") => vec![chosen_comment(text)].into(),
+            Some(value) if value.is_empty() || value.contains(&b'\n') => "#".into(),
+            Some(value) => value,
+        };
+        Reading { has_comments: is_edited || is_stripped, comment }
+    }
+}
+
+impl Reading {
+    /// Returns where the line with the scissors begins.
+    fn scissors(&self, text: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        for line in text.lines_with_terminator() {
+            let rest = line.strip_prefix(self.comment.as_slice()).and_then(|rest| rest.strip_prefix(b" "));
+            if rest.is_some_and(|rest| rest.trim_end() == SCISSORS) {
+                return Some(at);
+            }
+            at += line.len();
+        }
+        None
+    }
+
+    /// Returns the lines that are neither blank nor to be taken out.
+    fn content<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        let end = if self.has_comments { self.scissors(text) } else { None };
+        let is_comment = |line: &[u8]| self.has_comments && line.starts_with(&self.comment);
+        text[..end.unwrap_or(text.len())]
+            .lines()
+            .map(<[u8]>::trim_end)
+            .filter(move |line| !line.is_empty() && !is_comment(line))
+    }
+}
+
+/// Returns true if `text` has a line that is a trailer of ours; no other file needs a look.
+pub(crate) fn has_trailer(text: &[u8]) -> bool {
+    text.lines().any(|line| is_trailer(line.trim_end()))
+}
+
+fn is_trailer(line: &[u8]) -> bool {
+    let id = line.strip_prefix(TRAILER.as_bytes()).and_then(|rest| rest.strip_prefix(b":")).map(<[u8]>::trim);
+    id.is_some_and(|id| id.len() == ID_LENGTH && id.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// Returns the comment character that git has chosen for `text`: the one of the scissors, or of the last line.
+fn chosen_comment(text: &[u8]) -> u8 {
+    let lines = || text.lines().filter(|line| !line.is_empty());
+    let of_scissors = lines().find_map(|line| {
+        let (&first, rest) = line.split_first()?;
+        (AUTO.contains(&first) && rest.trim() == SCISSORS).then_some(first)
+    });
+    let of_last = || lines().next_back().map(|line| line[0]).filter(|first| AUTO.contains(first));
+    of_scissors.or_else(of_last).unwrap_or(b'#')
+}
+
+fn read(file: &Path) -> Result<Vec<u8>> {
+    std::fs::read(file).context(Kind::Internal, || format!("cannot read the message '{}'", file.display()))
+}
+
+fn write(file: &Path, text: &[u8]) -> Result<()> {
+    std::fs::write(file, text).context(Kind::Internal, || format!("cannot write the message '{}'", file.display()))
+}
