@@ -24,14 +24,11 @@ pub(super) fn last_steps(replay: &mut Replay<'_>, committed: &[Committed]) {
         };
         let is_there = replay.current(entry.path.as_ref()).is_some();
         let is_left = !replay.knows(from.as_ref()) || replay.current(from.as_ref()).is_some();
-        match (is_there, is_left) {
-            (false, true) => {
-                changes.push(change(&entry.path, Some(from.clone()), entry.before.clone(), entry.after.clone()))
-            }
-            _ => {
-                changes.push(change(&entry.path, None, None, entry.after.clone()));
-                changes.push(change(from, None, entry.before.clone(), None));
-            }
+        if !is_there && is_left {
+            changes.push(change(&entry.path, Some(from.clone()), entry.before.clone(), entry.after.clone()));
+        } else {
+            changes.push(change(&entry.path, None, None, entry.after.clone()));
+            changes.push(change(from, None, entry.before.clone(), None));
         }
     }
     for (author, changes) in steps {

@@ -104,13 +104,16 @@ pub struct Committed {
     pub author: AuthorId,
 }
 
+/// Returns how the lines of two texts differ, in order.
+pub type Compare<'d> = &'d dyn Fn(&[u8], &[u8]) -> Vec<Edit>;
+
 /// How lines are compared: git's algorithms, which the caller has.
 #[derive(Clone, Copy)]
 pub struct Differ<'d> {
     /// For what happens in a step: histogram, with sliders where people expect them.
-    pub steps: &'d dyn Fn(&[u8], &[u8]) -> Vec<Edit>,
+    pub steps: Compare<'d>,
     /// For what a commit adds and deletes: as `git diff --numstat` counts.
-    pub counted: &'d dyn Fn(&[u8], &[u8]) -> Vec<Edit>,
+    pub counted: Compare<'d>,
 }
 
 /// Lines that the commit adds and that have the same owner.

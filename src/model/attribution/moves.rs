@@ -102,7 +102,7 @@ fn extent(works: &[Work<'_>], mut from: Place, mut to: Place) -> (usize, Place, 
             && new.placed[to].is_none()
             && key(old.old[from]) == key(new.new[to])
     };
-    let length = (0..).take_while(|at| is_same(from.1 + at, to.1 + at)).count();
+    let length = (0..new.new.len()).take_while(|at| is_same(from.1 + at, to.1 + at)).count();
     let up = (1..=from.1.min(to.1)).take_while(|at| is_same(from.1 - at, to.1 - at)).count();
     from.1 -= up;
     to.1 -= up;

@@ -67,8 +67,7 @@ impl<'d> Replay<'d> {
     }
 
     /// Replays a step. A change that leaves the content as it is counts as none.
-    pub fn step(&mut self, author: AuthorId, changes: Vec<Change>) {
-        let mut changes: Vec<Change> = changes;
+    pub fn step(&mut self, author: AuthorId, mut changes: Vec<Change>) {
         for change in &mut changes {
             let path = change.from.as_ref().unwrap_or(&change.path);
             if !self.knows(path.as_ref()) {
@@ -94,8 +93,8 @@ impl<'d> Replay<'d> {
     }
 
     /// Returns whose the lines are of the files `committed`: all that differ between the parent and the commit.
-    pub fn finish(mut self, committed: Vec<Committed>) -> Ownership {
-        finish::last_steps(&mut self, &committed);
+    pub fn finish(mut self, committed: &[Committed]) -> Ownership {
+        finish::last_steps(&mut self, committed);
         self.flush();
         Ownership { files: committed.iter().map(|entry| finish::file(&self, entry)).collect() }
     }

@@ -85,7 +85,8 @@ impl History {
             let path = path.into();
             (before != after).then_some(Committed { path, from: None, before, after, author })
         };
-        self.replay.finish(paths.into_iter().filter_map(entry).collect())
+        let committed: Vec<Committed> = paths.into_iter().filter_map(entry).collect();
+        self.replay.finish(&committed)
     }
 }
 
