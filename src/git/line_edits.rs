@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use bstr::ByteSlice as _;
-pub(crate) use gix::diff::blob::Algorithm;
+pub use gix::diff::blob::Algorithm;
 use gix::diff::blob::{Diff, InternedInput, sources::byte_lines};
 
 use super::Repo;
@@ -44,7 +44,22 @@ pub(crate) fn count(algorithm: Algorithm, before: &[u8], after: &[u8]) -> (u32, 
 /// Returns the edits between `before` and `after`, in order, slid to where people expect them (git's indent heuristic).
 pub(crate) fn edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
     let input = InternedInput::new(byte_lines(before), byte_lines(after));
-    let diff = gix::diff::blob::diff_with_slider_heuristics(algorithm, &input);
+    edits_of(&gix::diff::blob::diff_with_slider_heuristics(algorithm, &input))
+}
+
+/// Returns the edits that [`count`] counts: those of `git diff --numstat`.
+pub fn counted_edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
+    let (before, after) = trim_common_tail(before, after);
+    let input = InternedInput::new(byte_lines(before), byte_lines(after));
+    edits_of(&Diff::compute(algorithm, &input))
+}
+
+/// Returns the edits by which lines are followed from one version of a file to the next.
+pub fn step_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
+    edits(Algorithm::Histogram, before, after)
+}
+
+fn edits_of(diff: &Diff) -> Vec<Edit> {
     let range = |range: Range<u32>| range.start as usize..range.end as usize;
     diff.hunks().map(|hunk| (range(hunk.before), range(hunk.after))).collect()
 }

@@ -25,7 +25,7 @@ pub(crate) mod ignore;
 mod index_tree;
 mod keep;
 pub(crate) mod limits;
-pub(crate) mod line_edits;
+pub mod line_edits;
 mod loose;
 pub(crate) mod merge;
 pub(crate) mod message;

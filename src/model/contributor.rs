@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Who made the change that a checkpoint holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Contributor {
     /// A coding agent, usually with a session.

@@ -2,6 +2,7 @@
 //!
 //! Nothing here does I/O; of gix only `ObjectId` and `bstr` are known.
 
+pub mod attribution;
 pub mod change;
 pub mod checkpoint;
 pub mod contributor;

@@ -1,0 +1,153 @@
+//! A file between two steps: its content, whose each line is, and the lines that were deleted before.
+
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+
+use super::{AuthorId, Content, Owner};
+
+/// git looks for NUL in this many bytes at the start to tell text from binary.
+const FIRST_FEW_BYTES: usize = 8000;
+/// Deleted lines that are remembered of a file; the oldest are forgotten first.
+const MOST_GRAVES: usize = 20_000;
+/// A longer line is not remembered.
+const LONGEST_GRAVE: usize = 4096;
+
+/// A line of the base: which file, which line, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Origin {
+    pub(super) file: u32,
+    pub(super) line: u32,
+}
+
+/// What is known of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) owner: Owner,
+    /// Only of base lines.
+    pub(super) origin: Option<Origin>,
+}
+
+impl Line {
+    pub(super) fn by(author: AuthorId) -> Self {
+        Self { owner: Owner::Author(author), origin: None }
+    }
+
+    /// Returns the line after `author` edited it and wrote `share` percent of it anew.
+    pub(super) fn edited(self, author: AuthorId, share: u8) -> Self {
+        let owner = edited(self.owner, author, share);
+        Self { owner, origin: self.origin.filter(|_| owner == Owner::Base) }
+    }
+}
+
+fn edited(owner: Owner, author: AuthorId, share: u8) -> Owner {
+    // What the author had of the line before stays the author's.
+    let more = |had: u8| share + u8::try_from(u32::from(100 - share) * u32::from(had) / 100).unwrap_or(0);
+    match owner {
+        Owner::Author(before) if before == author => owner,
+        Owner::Author(before) => Owner::Mixed { of: author, over: Some(before), share },
+        Owner::Base => Owner::Mixed { of: author, over: None, share },
+        Owner::Mixed { of, over, share: had } if of == author => Owner::Mixed { of, over, share: more(had) },
+        Owner::Mixed { of, over: Some(over), share: had } if over == author => {
+            Owner::Mixed { of: author, over: Some(of), share: more(100 - had) }
+        }
+        Owner::Mixed { of, over, share: had } => {
+            Owner::Mixed { of: author, over: if had >= 50 { Some(of) } else { over }, share }
+        }
+    }
+}
+
+/// A deleted line, that may be put back.
+#[derive(Clone, Debug)]
+pub(super) struct Grave {
+    /// It was somewhere between these lines of the file, counted as gaps: gap 0 is above the first line.
+    pub(super) first_gap: usize,
+    pub(super) last_gap: usize,
+    pub(super) text: Box<[u8]>,
+    pub(super) line: Line,
+}
+
+/// A file as the last step left it.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    /// None while it is deleted.
+    pub(super) content: Option<Content>,
+    pub(super) lines: Vec<Line>,
+    pub(super) graves: Vec<Grave>,
+    /// Who changed it last: the owner of a file without lines.
+    pub(super) whole: Owner,
+    pub(super) is_cut_off: bool,
+}
+
+impl File {
+    pub(super) fn absent() -> Self {
+        Self { content: None, lines: Vec::new(), graves: Vec::new(), whole: Owner::Base, is_cut_off: false }
+    }
+
+    /// Returns a file of the base.
+    pub(super) fn base(content: Option<Content>, file: u32) -> Self {
+        let count = line_count(text(content.as_ref()));
+        let lines = (0..count).map(|line| Line { owner: Owner::Base, origin: Some(Origin { file, line }) }).collect();
+        Self { content, lines, ..Self::absent() }
+    }
+
+    pub(super) fn text(&self) -> &[u8] {
+        text(self.content.as_ref())
+    }
+
+    pub(super) fn is_untouched_by_anyone(&self) -> bool {
+        self.content.is_none() && self.graves.is_empty()
+    }
+
+    /// Adjusts where the graves are: `edits` replaced lines, whose graves may be anywhere in the place.
+    pub(super) fn shift_graves(&mut self, edits: &[(Range<usize>, Range<usize>)]) {
+        if edits.is_empty() {
+            return;
+        }
+        for grave in &mut self.graves {
+            grave.first_gap = shifted(edits, grave.first_gap, |new| new.start);
+            grave.last_gap = shifted(edits, grave.last_gap, |new| new.end);
+        }
+    }
+
+    /// Remembers lines that were deleted.
+    pub(super) fn bury(&mut self, graves: impl IntoIterator<Item = Grave>) {
+        self.graves.extend(graves.into_iter().filter(|grave| grave.text.len() <= LONGEST_GRAVE));
+        if self.graves.len() > MOST_GRAVES {
+            self.graves.drain(..self.graves.len() - MOST_GRAVES);
+        }
+    }
+}
+
+/// Returns the gap of the new lines for a gap of the old ones; `within` an edit's lines it is one end of the new ones.
+fn shifted(edits: &[(Range<usize>, Range<usize>)], gap: usize, within: impl Fn(&Range<usize>) -> usize) -> usize {
+    let after = edits.partition_point(|(old, _)| old.start <= gap);
+    let Some((old, new)) = after.checked_sub(1).map(|at| &edits[at]) else { return gap };
+    if gap <= old.end { within(new) } else { gap - old.end + new.end }
+}
+
+/// Returns the text that has lines, which is none if git takes the content for binary.
+pub(super) fn text(content: Option<&Content>) -> &[u8] {
+    match content {
+        Some(Content::Bytes(bytes)) if !is_binary(bytes) => bytes,
+        _ => b"",
+    }
+}
+
+/// Returns true if there is a content that has no lines at all.
+pub(super) fn has_no_lines(content: Option<&Content>) -> bool {
+    match content {
+        Some(Content::Bytes(bytes)) => is_binary(bytes),
+        Some(Content::Opaque(_)) => true,
+        None => false,
+    }
+}
+
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes[..bytes.len().min(FIRST_FEW_BYTES)].find_byte(0).is_some()
+}
+
+pub(super) fn line_count(text: &[u8]) -> u32 {
+    let unterminated = text.last().is_some_and(|&byte| byte != b'\n');
+    u32::try_from(text.find_iter(b"\n").count() + usize::from(unterminated)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,211 @@
+//! Whose line is it: the contents between a commit's parent and the commit are replayed, step by step.
+//!
+//! Each step has an author, and each line an owner. What a step leaves alone keeps its owner, what it inserts takes the
+//! author; `work`, `moves` and `words` hold the rules where a plain diff is wrong. What counts as added or deleted in
+//! the end is what git counts between the parent and the commit. Nothing here does I/O: contents and the algorithm that
+//! compares lines are given.
+
+use bstr::BString;
+
+use super::{contributor::Contributor, line_diff::Edit};
+
+// carry
+mod file;
+mod finish;
+mod moves;
+mod replay;
+pub mod summary;
+#[cfg(test)]
+mod tests;
+// text
+mod words;
+mod work;
+
+pub use replay::Replay;
+
+/// Who made a step.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Author {
+    /// What kind of contributor.
+    pub contributor: Contributor,
+    /// The session of an agent.
+    pub session: Option<String>,
+    /// The turn of the session, from 1.
+    pub turn: Option<u32>,
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The agent's model.
+    pub model: Option<String>,
+}
+
+impl Author {
+    /// Returns an author of whom nothing but the kind is known.
+    pub fn plain(contributor: Contributor) -> Self {
+        Self { contributor, session: None, turn: None, agent: None, model: None }
+    }
+}
+
+/// An index into a table of authors that the caller keeps.
+pub type AuthorId = u32;
+
+/// Whose a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// It was there before the first step.
+    Base,
+    /// Who wrote it.
+    Author(AuthorId),
+    /// Who edited the line of someone else.
+    Mixed {
+        /// Who edited.
+        of: AuthorId,
+        /// Whose line it was; none if it is a base line.
+        over: Option<AuthorId>,
+        /// How much of the line is of who edited, in percent.
+        share: u8,
+    },
+}
+
+/// The content of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Content {
+    /// As stored by git. Has no lines if git takes it for binary.
+    Bytes(Vec<u8>),
+    /// Something that has no lines: a submodule, a symbolic link, or what attributes call binary. The bytes tell
+    /// whether it changed.
+    Opaque(Vec<u8>),
+}
+
+/// What a step changes in one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The path, after the step.
+    pub path: BString,
+    /// The path before it, if the step renames the file (not for a copy).
+    pub from: Option<BString>,
+    /// The content before the step. Only looked at if [`Replay::knows`] does not know the file yet.
+    pub before: Option<Content>,
+    /// The content after it; none if the step deletes the file.
+    pub after: Option<Content>,
+}
+
+/// A file that differs between the parent and the commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// The path in the commit, or in the parent if the commit deletes the file.
+    pub path: BString,
+    /// The path in the parent, if the commit's diff shows a rename.
+    pub from: Option<BString>,
+    /// The content in the parent, at `from` if there is one.
+    pub before: Option<Content>,
+    /// The content in the commit.
+    pub after: Option<Content>,
+    /// Who is taken for the author of what differs between the last step and the commit.
+    pub author: AuthorId,
+}
+
+/// Returns how the lines of two texts differ, in order.
+pub type Compare<'d> = &'d dyn Fn(&[u8], &[u8]) -> Vec<Edit>;
+
+/// How lines are compared: git's algorithms, which the caller has.
+#[derive(Clone, Copy)]
+pub struct Differ<'d> {
+    /// For what happens in a step: histogram, with sliders where people expect them.
+    pub steps: Compare<'d>,
+    /// For what a commit adds and deletes: as `git diff --numstat` counts.
+    pub counted: Compare<'d>,
+}
+
+/// Lines that the commit adds and that have the same owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The first line, from 1.
+    pub start: u32,
+    /// The last line.
+    pub end: u32,
+    /// Whose they are. [`Owner::Base`] for lines that git counts as added though they were only moved or formatted.
+    pub owner: Owner,
+}
+
+impl Span {
+    /// Returns how many lines they are.
+    pub fn count(&self) -> u32 {
+        self.end - self.start + 1
+    }
+}
+
+/// Whose the lines of a committed file are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileOwnership {
+    /// The path, as in [`Committed::path`].
+    pub path: BString,
+    /// The path in the parent, if the commit's diff shows a rename.
+    pub from: Option<BString>,
+    /// The added lines, in order; all other lines are base lines.
+    pub spans: Vec<Span>,
+    /// How many base lines each author deleted, ordered by author. A base line that somebody edited is deleted too.
+    pub removed: Vec<(AuthorId, u32)>,
+    /// How many base lines git counts as deleted though they were only moved or formatted.
+    pub kept: u32,
+    /// Whose the file is, if it has no lines.
+    pub whole: Option<Owner>,
+    /// True if the file was too large to be looked at line by line in each step.
+    pub is_cut_off: bool,
+}
+
+impl FileOwnership {
+    /// Returns the owner of `line`, counted from 1.
+    pub fn owner(&self, line: u32) -> Owner {
+        let at = self.spans.partition_point(|span| span.end < line);
+        self.spans.get(at).filter(|span| span.start <= line).map_or(Owner::Base, |span| span.owner)
+    }
+
+    /// Returns how many lines git counts as added.
+    pub fn added(&self) -> u32 {
+        self.spans.iter().map(Span::count).sum()
+    }
+
+    /// Returns how many lines git counts as deleted.
+    pub fn deleted(&self) -> u32 {
+        self.kept + self.removed.iter().map(|(_, count)| count).sum::<u32>()
+    }
+}
+
+/// Whose the lines of a commit are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ownership {
+    /// The files, in the order in which they were given.
+    pub files: Vec<FileOwnership>,
+}
+
+/// Above these sizes lines are not looked at one by one; the result says so.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Bytes of what differs in a file.
+    file_bytes: usize,
+    /// Lines of what differs in a file.
+    lines: usize,
+    /// Bytes of replaced lines that are compared word by word.
+    hunk_bytes: usize,
+    /// Bytes of a line that is compared word by word.
+    line_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file_bytes: 32 << 20, lines: 1_000_000, hunk_bytes: 1 << 20, line_bytes: 64 << 10 }
+    }
+}
+
+/// Joins lines, in order, into spans.
+fn spans(lines: impl IntoIterator<Item = (usize, Owner)>) -> Vec<Span> {
+    let mut spans: Vec<Span> = Vec::new();
+    for (index, owner) in lines {
+        let line = u32::try_from(index + 1).unwrap_or(u32::MAX);
+        match spans.last_mut() {
+            Some(last) if last.owner == owner && last.end + 1 == line => last.end = line,
+            _ => spans.push(Span { start: line, end: line, owner }),
+        }
+    }
+    spans
+}

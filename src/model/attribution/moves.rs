@@ -1,0 +1,110 @@
+//! Blocks that a step moved, within a file or from one to another: they keep their owners.
+
+use std::collections::HashMap;
+
+use super::work::{Work, is_telling, key};
+
+/// Fewer lines are no block.
+const LEAST_LINES: usize = 3;
+/// So many of the lines have to hold a letter or a digit: braces and blank lines are everywhere.
+const LEAST_TELLING: usize = 2;
+/// Of a block that was deleted more often, only so many are candidates.
+const MOST_CANDIDATES: usize = 16;
+
+/// A line of a file of the step.
+type Place = (usize, usize);
+
+/// Looks in `works` (all files of a step) for lines that are gone in one place and came in another, and places them.
+pub(super) fn place_moved(works: &mut [Work<'_>]) {
+    let index = index(works);
+    if index.is_empty() {
+        return;
+    }
+    for file in 0..works.len() {
+        if works[file].is_cut_off {
+            continue;
+        }
+        for (_, come) in works[file].hunks.clone() {
+            let mut at = come.start;
+            while at + LEAST_LINES <= come.end {
+                at = place_block(works, &index, (file, at)).unwrap_or(at + 1);
+            }
+        }
+    }
+}
+
+/// Where three lines in a row are gone, by their text without blanks.
+fn index(works: &[Work<'_>]) -> HashMap<Vec<u8>, Vec<Place>> {
+    let mut index: HashMap<Vec<u8>, Vec<Place>> = HashMap::new();
+    let has_open = works.iter().any(|work| work.placed.iter().any(Option::is_none));
+    for (file, work) in works.iter().enumerate().filter(|(_, work)| has_open && !work.is_cut_off) {
+        for (gone, _) in &work.hunks {
+            for at in gone.start..(gone.end + 1).saturating_sub(LEAST_LINES).max(gone.start) {
+                let block = at..at + LEAST_LINES;
+                if work.lives[block.clone()].iter().any(|lives| *lives) {
+                    continue;
+                }
+                if let Some(text) = text(&work.old[block]) {
+                    let places = index.entry(text).or_default();
+                    if places.len() < MOST_CANDIDATES {
+                        places.push((file, at));
+                    }
+                }
+            }
+        }
+    }
+    index
+}
+
+/// Returns the text of lines that can be told from others.
+fn text(lines: &[&[u8]]) -> Option<Vec<u8>> {
+    (lines.iter().filter(|line| is_telling(line)).count() >= LEAST_TELLING).then(|| {
+        lines.iter().fold(Vec::new(), |mut text, line| {
+            text.extend_from_slice(&key(line));
+            text.push(b'\n');
+            text
+        })
+    })
+}
+
+/// Places the block around the new lines that begin at `to`, and returns the line after it.
+fn place_block(works: &mut [Work<'_>], index: &HashMap<Vec<u8>, Vec<Place>>, to: Place) -> Option<usize> {
+    let block = to.1..to.1 + LEAST_LINES;
+    if works[to.0].placed[block.clone()].iter().any(Option::is_some) {
+        return None;
+    }
+    let places = index.get(&text(&works[to.0].new[block])?)?;
+    let mut best: Option<(usize, Place, Place)> = None;
+    for &from in places {
+        let (length, from, to) = extent(works, from, to);
+        let is_nearer = |other: &Place| from.0 == to.0 && other.0 != to.0;
+        if length >= LEAST_LINES
+            && best.as_ref().is_none_or(|(most, other, _)| length > *most || length == *most && is_nearer(other))
+        {
+            best = Some((length, from, to));
+        }
+    }
+    let (length, from, to) = best?;
+    for at in 0..length {
+        works[to.0].placed[to.1 + at] = Some(works[from.0].known[from.1 + at]);
+        works[from.0].lives[from.1 + at] = true;
+    }
+    Some(to.1 + length)
+}
+
+/// Returns how long the block is that both places are in, and where it begins.
+fn extent(works: &[Work<'_>], mut from: Place, mut to: Place) -> (usize, Place, Place) {
+    let (old, new) = (&works[from.0], &works[to.0]);
+    let is_same = |from: usize, to: usize| {
+        from < old.old.len()
+            && to < new.new.len()
+            && !old.lives[from]
+            && new.placed[to].is_none()
+            && key(old.old[from]) == key(new.new[to])
+    };
+    let length = (0..new.new.len()).take_while(|at| is_same(from.1 + at, to.1 + at)).count();
+    let up = (1..=from.1.min(to.1)).take_while(|at| is_same(from.1 - at, to.1 - at)).count();
+    from.1 -= up;
+    to.1 -= up;
+    (length + if length == 0 { 0 } else { up }, from, to)
+}

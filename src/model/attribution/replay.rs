@@ -1,0 +1,207 @@
+//! The replay: steps in, owners out.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bstr::{BStr, BString};
+
+use super::{
+    AuthorId, Change, Committed, Content, Differ, Limits, Owner, Ownership,
+    file::{self, File},
+    finish, moves,
+    work::{Outcome, Work},
+};
+
+/// Nobody deleted the line.
+pub(super) const NOBODY: AuthorId = AuthorId::MAX;
+
+/// The state of all files that any step has touched.
+///
+/// Steps in a row by one author are one step: a checkpoint more or less between them changes nothing.
+pub struct Replay<'d> {
+    pub(super) differ: Differ<'d>,
+    pub(super) limits: Limits,
+    pub(super) files: HashMap<BString, File>,
+    /// By file of the base: who deleted each line.
+    pub(super) fates: Vec<Vec<AuthorId>>,
+    pub(super) bases: HashMap<BString, u32>,
+    author: Option<AuthorId>,
+    pending: BTreeMap<BString, Pending>,
+}
+
+struct Pending {
+    /// The path before the steps that are pending.
+    source: Option<BString>,
+    after: Option<Content>,
+}
+
+/// A file of a step that is being replayed.
+struct Job {
+    path: BString,
+    old: File,
+    after: Option<Content>,
+    /// Another file of the step has the path afterwards.
+    is_replaced: bool,
+}
+
+impl<'d> Replay<'d> {
+    /// Returns a replay that begins at the commit's parent, of which it is told file by file.
+    pub fn new(differ: Differ<'d>) -> Self {
+        Self::with_limits(differ, Limits::default())
+    }
+
+    pub(super) fn with_limits(differ: Differ<'d>, limits: Limits) -> Self {
+        Self {
+            differ,
+            limits,
+            files: HashMap::new(),
+            fates: Vec::new(),
+            bases: HashMap::new(),
+            author: None,
+            pending: BTreeMap::new(),
+        }
+    }
+
+    /// Returns true if the content of `path` before the next step is known, so that it need not be given again.
+    pub fn knows(&self, path: &BStr) -> bool {
+        self.files.contains_key(path) || self.pending.contains_key(path)
+    }
+
+    /// Replays a step. A change that leaves the content as it is counts as none.
+    pub fn step(&mut self, author: AuthorId, mut changes: Vec<Change>) {
+        for change in &mut changes {
+            let path = change.from.as_ref().unwrap_or(&change.path);
+            if !self.knows(path.as_ref()) {
+                self.begin(path.clone(), change.before.take());
+            }
+        }
+        changes.retain(|change| change.from.is_some() || self.current(change.path.as_ref()) != change.after.as_ref());
+        if changes.is_empty() {
+            return;
+        }
+        if self.author != Some(author) {
+            self.flush();
+            self.author = Some(author);
+        }
+        // Files may change names in a circle, so all are taken before any is put back.
+        let sources: Vec<Option<BString>> = changes.iter().map(|change| self.source(change)).collect();
+        for from in changes.iter().filter_map(|change| change.from.clone()) {
+            self.pending.insert(from, Pending { source: None, after: None });
+        }
+        for (change, source) in changes.into_iter().zip(sources) {
+            self.pending.insert(change.path, Pending { source, after: change.after });
+        }
+    }
+
+    /// Returns whose the lines are of the files `committed`: all that differ between the parent and the commit.
+    pub fn finish(mut self, committed: &[Committed]) -> Ownership {
+        finish::last_steps(&mut self, committed);
+        self.flush();
+        Ownership { files: committed.iter().map(|entry| finish::file(&self, entry)).collect() }
+    }
+
+    fn begin(&mut self, path: BString, content: Option<Content>) {
+        let index = u32::try_from(self.fates.len()).unwrap_or(u32::MAX);
+        let file = File::base(content, index);
+        self.fates.push(vec![NOBODY; file.lines.len()]);
+        self.bases.insert(path.clone(), index);
+        self.files.insert(path, file);
+    }
+
+    /// Returns the content of `path` as the last step left it.
+    pub(super) fn current(&self, path: &BStr) -> Option<&Content> {
+        match self.pending.get(path) {
+            Some(pending) => pending.after.as_ref(),
+            None => self.files.get(path).and_then(|file| file.content.as_ref()),
+        }
+    }
+
+    fn source(&self, change: &Change) -> Option<BString> {
+        let path = change.from.as_ref().unwrap_or(&change.path);
+        match self.pending.get(path) {
+            Some(pending) => pending.source.clone(),
+            None => Some(path.clone()),
+        }
+    }
+
+    /// Replays the pending steps as one.
+    pub(super) fn flush(&mut self) {
+        let Some(author) = self.author.take() else { return };
+        let mut jobs = self.jobs();
+        find_renames(&mut jobs);
+        let mut works: Vec<Work<'_>> = jobs
+            .iter()
+            .map(|job| Work::new(&self.differ, &self.limits, &job.old, file::text(job.after.as_ref())))
+            .collect();
+        moves::place_moved(&mut works);
+        let outcomes: Vec<Outcome> =
+            works.into_iter().map(|work| work.finish(&self.differ, &self.limits, author)).collect();
+        // What was moved away is not deleted; what is back is so no longer. Deletions first: they may be undone elsewhere.
+        for outcome in &outcomes {
+            for origin in outcome.graves.iter().filter_map(|grave| grave.line.origin) {
+                self.fates[origin.file as usize][origin.line as usize] = author;
+            }
+        }
+        for origin in outcomes.iter().flat_map(|outcome| &outcome.lines).filter_map(|line| line.origin) {
+            self.fates[origin.file as usize][origin.line as usize] = NOBODY;
+        }
+        for (job, outcome) in jobs.into_iter().zip(outcomes) {
+            if !job.is_replaced {
+                let file = applied(job.old, job.after, outcome, author);
+                self.files.insert(job.path, file);
+            }
+        }
+    }
+
+    fn jobs(&mut self) -> Vec<Job> {
+        let pending = std::mem::take(&mut self.pending);
+        let mut taken: BTreeMap<BString, File> = BTreeMap::new();
+        for path in pending.iter().flat_map(|(path, pending)| [Some(path), pending.source.as_ref()]).flatten() {
+            if let Some(file) = self.files.remove(path) {
+                taken.insert(path.clone(), file);
+            }
+        }
+        let mut jobs = Vec::with_capacity(pending.len());
+        for (path, Pending { source, after }) in pending {
+            let old = source.and_then(|source| taken.remove(&source)).unwrap_or_else(File::absent);
+            jobs.push(Job { path, old, after, is_replaced: false });
+        }
+        jobs.extend(taken.into_iter().map(|(path, old)| Job { path, old, after: None, is_replaced: true }));
+        jobs
+    }
+}
+
+/// A file that is gone, and whose content came as a new file, was renamed.
+fn find_renames(jobs: &mut [Job]) {
+    let mut gone: HashMap<&Content, Vec<usize>> = HashMap::new();
+    for (at, job) in jobs.iter().enumerate().rev().filter(|(_, job)| job.after.is_none()) {
+        if let Some(content) = &job.old.content {
+            gone.entry(content).or_default().push(at);
+        }
+    }
+    let mut renames = Vec::new();
+    for (at, job) in jobs.iter().enumerate().filter(|(_, job)| job.old.is_untouched_by_anyone()) {
+        if let Some(from) = job.after.as_ref().and_then(|content| gone.get_mut(content)).and_then(Vec::pop) {
+            renames.push((from, at));
+        }
+    }
+    for (from, to) in renames {
+        jobs[to].old = std::mem::replace(&mut jobs[from].old, File::absent());
+    }
+}
+
+fn applied(mut file: File, after: Option<Content>, outcome: Outcome, author: AuthorId) -> File {
+    if file.content != after {
+        file.whole = Owner::Author(author);
+    }
+    file.content = after;
+    file.lines.splice(outcome.replaced, outcome.lines);
+    let mut at = 0;
+    file.graves.retain(|_| {
+        at += 1;
+        !outcome.reopened.contains(&(at - 1))
+    });
+    file.shift_graves(&outcome.edits);
+    file.bury(outcome.graves);
+    file.is_cut_off |= outcome.is_cut_off;
+    file
+}

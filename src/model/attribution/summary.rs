@@ -1,0 +1,171 @@
+//! The figures of a commit: how many of its lines are whose.
+
+use serde::Serialize;
+
+use super::{Author, AuthorId, FileOwnership, Owner, Ownership};
+use crate::model::contributor::Contributor;
+
+/// Lines of a commit or of a part of it.
+///
+/// `agent_lines + human_added + human_modified + mixed + unknown + kept_added` is what git counts as added,
+/// `agent_removed + human_removed + unknown_removed + kept_removed` what it counts as deleted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// Lines that agents wrote, or edited that were there before.
+    pub agent_lines: u32,
+    /// Lines that people wrote.
+    pub human_added: u32,
+    /// Lines that were there before and that people edited.
+    pub human_modified: u32,
+    /// Lines that both wrote at: a person edited an agent's line, or the reverse.
+    pub mixed: u32,
+    /// Lines of which nobody can tell.
+    pub unknown: u32,
+    /// Lines that git counts as added though they were only moved or formatted.
+    pub kept_added: u32,
+    /// Lines that agents deleted.
+    pub agent_removed: u32,
+    /// Lines that people deleted.
+    pub human_removed: u32,
+    /// Lines of which nobody can tell who deleted them.
+    pub unknown_removed: u32,
+    /// Lines that git counts as deleted though they were only moved or formatted.
+    pub kept_removed: u32,
+    /// All lines that somebody wrote or edited: the added ones without the kept ones.
+    pub total_committed: u32,
+    /// How much of `total_committed` is of agents; mixed lines count by their share. 0 if there is none.
+    pub agent_percentage: f64,
+    /// Files without lines that agents changed last.
+    pub agent_binaries: u32,
+    /// Files without lines that people, or nobody knows who, changed last.
+    pub other_binaries: u32,
+    /// Files that were too large to be looked at line by line.
+    pub cut_off: u32,
+    /// The mixed lines' shares of agents, in percent each.
+    #[serde(skip)]
+    agent_shares: u64,
+}
+
+impl Figures {
+    /// Returns the figures of all files; `authors` is the table that the ids are of.
+    pub fn of(ownership: &Ownership, authors: &[Author]) -> Self {
+        ownership.files.iter().fold(Self::default(), |sum, file| sum.plus(&Self::of_file(file, authors)))
+    }
+
+    /// Returns the figures of one file.
+    pub fn of_file(file: &FileOwnership, authors: &[Author]) -> Self {
+        let kind = |id: AuthorId| authors.get(id as usize).map_or(Contributor::Unknown, |author| author.contributor);
+        let mut figures = Self { kept_removed: file.kept, cut_off: u32::from(file.is_cut_off), ..Self::default() };
+        for span in &file.spans {
+            figures.add(span.owner, span.count(), kind);
+        }
+        for (author, count) in &file.removed {
+            *match kind(*author) {
+                Contributor::Agent => &mut figures.agent_removed,
+                Contributor::Human => &mut figures.human_removed,
+                Contributor::Unknown => &mut figures.unknown_removed,
+            } += count;
+        }
+        match file.whole {
+            Some(Owner::Author(id) | Owner::Mixed { of: id, .. }) if kind(id) == Contributor::Agent => {
+                figures.agent_binaries = 1;
+            }
+            Some(_) => figures.other_binaries = 1,
+            None => {}
+        }
+        figures.summed()
+    }
+
+    /// Returns the sum of two parts.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            agent_lines: self.agent_lines + other.agent_lines,
+            human_added: self.human_added + other.human_added,
+            human_modified: self.human_modified + other.human_modified,
+            mixed: self.mixed + other.mixed,
+            unknown: self.unknown + other.unknown,
+            kept_added: self.kept_added + other.kept_added,
+            agent_removed: self.agent_removed + other.agent_removed,
+            human_removed: self.human_removed + other.human_removed,
+            unknown_removed: self.unknown_removed + other.unknown_removed,
+            kept_removed: self.kept_removed + other.kept_removed,
+            agent_binaries: self.agent_binaries + other.agent_binaries,
+            other_binaries: self.other_binaries + other.other_binaries,
+            cut_off: self.cut_off + other.cut_off,
+            agent_shares: self.agent_shares + other.agent_shares,
+            ..Self::default()
+        }
+        .summed()
+    }
+
+    fn add(&mut self, owner: Owner, count: u32, kind: impl Fn(AuthorId) -> Contributor) {
+        use Contributor::{Agent, Human, Unknown};
+        let field = match owner {
+            Owner::Base => &mut self.kept_added,
+            Owner::Author(id) => match kind(id) {
+                Agent => &mut self.agent_lines,
+                Human => &mut self.human_added,
+                Unknown => &mut self.unknown,
+            },
+            Owner::Mixed { of, over, share } => match (kind(of), over.map(&kind)) {
+                (Unknown, _) | (_, Some(Unknown)) => &mut self.unknown,
+                (Agent, None | Some(Agent)) => &mut self.agent_lines,
+                (Human, None | Some(Human)) => &mut self.human_modified,
+                (of, Some(_)) => {
+                    let share = if of == Agent { share } else { 100 - share.min(100) };
+                    self.agent_shares += u64::from(count) * u64::from(share);
+                    &mut self.mixed
+                }
+            },
+        };
+        *field += count;
+    }
+
+    fn summed(mut self) -> Self {
+        self.total_committed = self.agent_lines + self.human_added + self.human_modified + self.mixed + self.unknown;
+        self.agent_percentage = match self.total_committed {
+            0 => 0.0,
+            #[expect(clippy::cast_precision_loss, reason = "commits have less than 2^52 / 100 lines")]
+            total => (f64::from(self.agent_lines) * 100.0 + self.agent_shares as f64) / f64::from(total),
+        };
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::attribution::Span;
+
+    #[test]
+    fn the_figures_sum_up() {
+        let authors = [Contributor::Human, Contributor::Agent, Contributor::Unknown].map(Author::plain);
+        let owners = [
+            Owner::Base,
+            Owner::Author(0),
+            Owner::Author(1),
+            Owner::Author(1),
+            Owner::Author(2),
+            Owner::Mixed { of: 0, over: None, share: 10 },
+            Owner::Mixed { of: 1, over: None, share: 10 },
+            Owner::Mixed { of: 0, over: Some(1), share: 30 },
+            Owner::Mixed { of: 0, over: Some(2), share: 30 },
+        ];
+        let spans = (1..).zip(owners).map(|(line, owner)| Span { start: line, end: line, owner }).collect();
+        let removed = vec![(0, 1), (1, 2), (2, 3)];
+        let file = FileOwnership { spans, removed, kept: 4, ..FileOwnership::default() };
+        let figures = Figures::of(&Ownership { files: vec![file.clone()] }, &authors);
+        assert_eq!((figures.agent_lines, figures.human_added, figures.human_modified), (3, 1, 1));
+        assert_eq!((figures.mixed, figures.unknown, figures.kept_added, figures.total_committed), (1, 2, 1, 8));
+        assert_eq!((figures.agent_removed, figures.human_removed), (2, 1));
+        assert_eq!((figures.unknown_removed, figures.kept_removed), (3, 4));
+        assert!((figures.agent_percentage - 370.0 / 8.0).abs() < 1e-9);
+        assert_eq!(figures.total_committed + figures.kept_added, file.added());
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        assert_eq!(Figures::of(&Ownership::default(), &[]), Figures::default());
+    }
+}

@@ -1,0 +1,4 @@
+//! The rules, case by case, and the invariants.
+
+mod rules;
+mod support;

@@ -1,0 +1,139 @@
+//! The rules where a plain diff is wrong, one table each.
+
+use rstest::rstest;
+
+use super::support::{AGENT, HUMAN, History, OTHER, letters, replayed};
+use crate::model::attribution::AuthorId;
+
+type Steps<'s> = &'s [(AuthorId, &'s str)];
+
+#[rstest]
+#[case::nothing_changed("a\nb\n", &[(AGENT, "a\nb\n")], "..")]
+#[case::inserted("a\nb\n", &[(AGENT, "a\nx\nb\n")], ".a.")]
+#[case::new_file("", &[(AGENT, "x\ny\n")], "aa")]
+#[case::unchanged_lines_keep("a\n", &[(AGENT, "a\nx1\n"), (HUMAN, "a\nx1\ny2\n"), (OTHER, "z3\na\nx1\ny2\n")], "o.ah")]
+#[case::human_next_to_agent("", &[(AGENT, "x1\nx2\n"), (HUMAN, "x1\nmine\nx2\nmine too\n")], "ahah")]
+#[case::replaced_is_the_replacers("old\n", &[(AGENT, "first\n"), (HUMAN, "second\n")], "h")]
+fn plain(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
+    assert_eq!(replayed(base, steps).0, expected);
+}
+
+#[rstest]
+#[case::indented("", &[(AGENT, "if a {\nrun(a);\n}\n"), (HUMAN, "if a {\n    run(a);\n}\n")], "aaa")]
+#[case::blanks_within("", &[(AGENT, "x=1\n"), (HUMAN, "x = 1\n")], "a")]
+#[case::agent_formats_human("", &[(HUMAN, "x=1\ny=2\n"), (AGENT, "x = 1\ny = 2\n")], "hh")]
+#[case::base_formatted("x=1\n", &[(AGENT, "x = 1\n")], "b")]
+#[case::wrapped("", &[(AGENT, "call(alpha, beta, gamma);\n"), (HUMAN, "call(\n    alpha,\n    beta,\n    gamma,\n);\n")], "aaaaa")]
+#[case::joined("", &[(AGENT, "call(\n    alpha,\n    beta\n);\n"), (HUMAN, "call(alpha, beta);\n")], "a")]
+#[case::prose_wrapped("", &[(AGENT, "one two three four\nfive six\n"), (HUMAN, "one two three\nfour five six\n")], "aa")]
+#[case::formatted_and_added("", &[(AGENT, "a(1);\nb(2);\n"), (HUMAN, "  a(1);\n  new_one();\n  b(2);\n")], "aha")]
+#[case::wrapped_and_edited("", &[(AGENT, "call(alpha, beta, gamma);\n"), (HUMAN, "call(\n    alpha,\n    delta,\n    gamma\n);\n")], "aahaa")]
+#[case::trailing_blanks("", &[(AGENT, "x1  \ny2\n"), (HUMAN, "x1\ny2\n")], "aa")]
+fn formatting_keeps_owners(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
+    assert_eq!(replayed(base, steps).0, expected);
+}
+
+#[rstest]
+#[case::human_over_agent("", &[(AGENT, "let total = first + second;\n"), (HUMAN, "let total = first + third;\n")], "(ha)")]
+#[case::agent_over_human("", &[(HUMAN, "let total = first + second;\n"), (AGENT, "let total = first + third;\n")], "(ah)")]
+#[case::agent_over_base("let total = first + second;\n", &[(AGENT, "let total = first + third;\n")], "(ab)")]
+#[case::own_line("", &[(AGENT, "let total = first + second;\n"), (HUMAN, "x\nlet total = first + second;\n"), (AGENT, "x\nlet total = first + third;\n")], "ha")]
+#[case::unlike_lines("", &[(AGENT, "let total = first + second;\n"), (HUMAN, "for item in list {\n")], "h")]
+#[case::the_alike_one_of_two("", &[(AGENT, "alpha(one, two);\nbeta(three);\n"), (HUMAN, "completely { different }\nbeta(three, four);\n")], "h(ha)")]
+#[case::braces_are_not_alike("", &[(AGENT, "});\n"), (HUMAN, "}));\n")], "h")]
+#[case::words_removed("", &[(AGENT, "alpha beta gamma delta\n"), (HUMAN, "alpha beta gamma\n")], "(ha)")]
+#[case::back_by_its_owner("", &[(AGENT, "let total = first;\n"), (HUMAN, "let total = firsts;\n"), (AGENT, "let total = first;\n")], "a")]
+#[case::three_hands("", &[(AGENT, "let total = first + second;\n"), (HUMAN, "let total = first + third;\n"), (OTHER, "let sum = first + third;\n")], "(oa)")]
+fn edited_lines_are_mixed(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
+    assert_eq!(replayed(base, steps).0, expected);
+}
+
+#[rstest]
+#[case::down("", &[(AGENT, "fn a() {\nwork(1);\n}\nm1\nm2\nm3\nm4\n"), (HUMAN, "m1\nm2\nm3\nm4\nfn a() {\nwork(1);\n}\n")], "aaaaaaa")]
+#[case::and_indented("", &[(AGENT, "one()\ntwo()\nthree()\n"), (HUMAN, "h1\nh2\nh3\nh4\n"), (AGENT, "h1\nh2\nh3\nh4\n  one()\n  two()\n  three()\n")], "hhhhaaa")]
+#[case::base_block("one()\ntwo()\nthree()\nm1\nm2\nm3\nm4\n", &[(AGENT, "m1\nm2\nm3\nm4\none()\ntwo()\nthree()\n")], "....bbb")]
+#[case::two_lines_are_no_block("m0\none()\ntwo()\nm1\nm2\nm3\nm4\n", &[(AGENT, "m0\nm1\nm2\nm3\nm4\none()\ntwo()\n")], ".....aa")]
+#[case::copy_is_new("one()\ntwo()\nthree()\nm1\n", &[(AGENT, "one()\ntwo()\nthree()\nm1\none()\ntwo()\nthree()\n")], "....aaa")]
+#[case::braces_are_no_block("}\n}\n}\nm1\nm2\nm3\nm4\n", &[(AGENT, "m1\nm2\nm3\nm4\n}\n}\n}\n")], "....aaa")]
+fn moved_blocks_keep_owners(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
+    assert_eq!(replayed(base, steps).0, expected);
+}
+
+#[test]
+fn blocks_move_between_files() {
+    let ownership = History::new(&[("a", "keep\n"), ("b", "stay\n")])
+        .step(AGENT, &[("a", Some("keep\nfn x() {\n  body();\n}\n"))])
+        .step(HUMAN, &[("a", Some("keep\n")), ("b", Some("stay\nfn x() {\n  body();\n}\nmore\n"))])
+        .commit(HUMAN, None);
+    assert_eq!(ownership.files.len(), 1);
+    assert_eq!(letters(&ownership.files[0], "stay\n1\n2\n3\n4\n"), ".aaah");
+}
+
+#[test]
+fn files_are_renamed() {
+    let renamed = |history: History, text: &str| {
+        let ownership = history.commit(HUMAN, None);
+        let file = ownership.files.iter().find(|file| file.path == "b").expect("it is committed");
+        letters(file, text)
+    };
+    let made = || History::new(&[]).step(AGENT, &[("a", Some("x1\nx2\n"))]);
+    assert_eq!(renamed(made().rename(HUMAN, "a", "b", "x1\nx2\nmine\n"), "1\n2\n3\n"), "aah");
+    let untold = made().step(HUMAN, &[("a", None), ("b", Some("x1\nx2\n"))]);
+    assert_eq!(renamed(untold, "1\n2\n"), "aa");
+    let twice = made().rename(HUMAN, "a", "c", "x1\nx2\n").rename(HUMAN, "c", "b", "x1\nx2\n");
+    assert_eq!(renamed(twice, "1\n2\n"), "aa");
+    let base = History::new(&[("a", "x1\nx2\n")]).rename(AGENT, "a", "b", "x1\nx2\nnew\n");
+    assert_eq!(renamed(base, "1\n2\n3\n"), "bba");
+    let copied = made().step(HUMAN, &[("b", Some("x1\nx2\n"))]);
+    assert_eq!(renamed(copied, "1\n2\n"), "hh");
+}
+
+#[rstest]
+#[case::brace_of_the_new_function("fn a() {\n  x();\n}\n", &[(AGENT, "fn a() {\n  x();\n}\n\nfn b() {\n  y();\n}\n")], "...aaaa")]
+#[case::above("\nfn a() {\n  x();\n}\n", &[(AGENT, "\nfn b() {\n  y();\n}\n\nfn a() {\n  x();\n}\n")], "aaaa....")]
+#[case::same_text_two_owners("return nil\n", &[(AGENT, "return nil\nx1\nreturn nil\n"), (HUMAN, "return nil\nx1\nreturn nil\ny2\nreturn nil\n")], ".aahh")]
+#[case::only_blank_lines("x1\nx2\n", &[(AGENT, "x1\n\nx2\n"), (HUMAN, "x1\n\n\nx2\n")], ".ah.")]
+fn common_lines_go_by_position(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
+    // Of equal lines in a row nobody can tell which is which.
+    let same = |letters: &str| letters.replace(".ha.", ".ah.").replace("aaaa....", ".aaaa...");
+    assert_eq!(same(&replayed(base, steps).0), same(expected));
+}
+
+#[rstest]
+#[case::base_line("x1\nx2\nx3\n", &[(AGENT, "x1\nx3\n"), (HUMAN, "x1\nx2\nx3\ny4\n")], "...h")]
+#[case::agents_line("", &[(AGENT, "x1\nx2\nx3\n"), (HUMAN, "x1\nx3\n"), (HUMAN, "x1\nx3\nz\n"), (OTHER, "x1\nx2\nx3\nz\n")], "aaah")]
+#[case::in_a_replaced_place("", &[(AGENT, "x1\nx2\nx3\n"), (HUMAN, "x1\nother\nx3\n"), (OTHER, "x1\nx2\nx3\n")], "aaa")]
+#[case::edited_and_back("let total = first;\nq\n", &[(AGENT, "let total = second;\nq\n"), (HUMAN, "let total = first;\nq\nr\n")], "..h")]
+#[case::not_a_lone_brace("", &[(AGENT, "aa {\nbb\n}\n"), (HUMAN, "\n"), (OTHER, "cc {\ndd\n}\n")], "ooo")]
+#[case::elsewhere_is_new("", &[(AGENT, "x1\nx2\nx3\nx4\n"), (HUMAN, "x2\nx3\nx4\n"), (OTHER, "x2\nx3\nx4\nx1\n")], "aaao")]
+fn restored_lines_go_back(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
+    assert_eq!(replayed(base, steps).0, expected);
+}
+
+#[test]
+fn a_deleted_file_that_is_back_has_its_owners() {
+    let ownership = History::new(&[])
+        .step(AGENT, &[("a", Some("x1\nx2\n"))])
+        .step(HUMAN, &[("a", None)])
+        .step(OTHER, &[("a", Some("x1\nx2\ny3\n"))])
+        .commit(HUMAN, None);
+    assert_eq!(letters(&ownership.files[0], "1\n2\n3\n"), "aao");
+}
+
+#[rstest]
+#[case::by_two("x1\nx2\nx3\n", &[(AGENT, "x2\nx3\n"), (HUMAN, "x3\n")], &[(HUMAN, 1), (AGENT, 1)], 0)]
+#[case::own_lines_are_not_counted("x1\n", &[(AGENT, "x1\ny2\ny3\n"), (HUMAN, "x1\ny2\n")], &[], 0)]
+#[case::edited("let total = first;\n", &[(AGENT, "let total = second;\n")], &[(AGENT, 1)], 0)]
+#[case::first_editor("let total = first;\n", &[(AGENT, "let total = second;\n"), (HUMAN, "")], &[(AGENT, 1)], 0)]
+#[case::formatted("x=1\n", &[(AGENT, "x = 1\n")], &[], 1)]
+#[case::restored("x1\nx2\n", &[(AGENT, "x1\n"), (HUMAN, "x1\nx2\ny3\n")], &[], 0)]
+#[case::emptied("x1\nx2\n", &[(AGENT, "")], &[(AGENT, 2)], 0)]
+fn deletions_are_attributed(
+    #[case] base: &str,
+    #[case] steps: Steps<'_>,
+    #[case] removed: &[(AuthorId, u32)],
+    #[case] kept: u32,
+) {
+    let file = replayed(base, steps).1;
+    assert_eq!((file.removed.as_slice(), file.kept), (removed, kept));
+}

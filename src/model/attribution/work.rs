@@ -1,0 +1,283 @@
+//! One step in one file: which line of the new content comes from which line of the old one.
+//!
+//! In this order: lines that the diff has in common; lines that differ in blanks only; lines that were deleted before
+//! and are back; (in `moves`) blocks that moved; (in `words`) lines that were wrapped anew or edited. All that is left
+//! is the author's.
+
+use std::{borrow::Cow, ops::Range};
+
+use bstr::ByteSlice as _;
+
+use super::{
+    AuthorId, Differ, Limits,
+    file::{File, Grave, Line, line_count},
+    words::{self, Derived},
+};
+use crate::model::line_diff::Edit;
+
+/// Common lines around what differs that are given to the algorithm, for its sliders.
+const MARGIN: usize = 100;
+
+/// The part of a file that differs before and after a step.
+pub(super) struct Work<'t> {
+    /// How many lines are above.
+    pub(super) skip: usize,
+    pub(super) old: Vec<&'t [u8]>,
+    pub(super) new: Vec<&'t [u8]>,
+    /// What is known of the old lines.
+    pub(super) known: &'t [Line],
+    /// The lines that replace each other, counted in this part.
+    pub(super) hunks: Vec<Edit>,
+    /// What becomes of the new lines; none as long as it is open.
+    pub(super) placed: Vec<Option<Line>>,
+    /// Old lines that live on in the new content, or in another file.
+    pub(super) lives: Vec<bool>,
+    /// Graves that are empty again.
+    reopened: Vec<usize>,
+    /// Old and new lines that differ in blanks only.
+    anchors: Vec<(usize, usize)>,
+    pub(super) is_cut_off: bool,
+}
+
+/// What a step does to a file, apart from its content.
+pub(super) struct Outcome {
+    /// The lines of the old content that are replaced, and what is known of those in their place.
+    pub(super) replaced: Range<usize>,
+    pub(super) lines: Vec<Line>,
+    /// The edits, in lines of the whole file.
+    pub(super) edits: Vec<Edit>,
+    /// The deleted lines; a line that was edited is among them.
+    pub(super) graves: Vec<Grave>,
+    /// Lines that are back.
+    pub(super) reopened: Vec<usize>,
+    pub(super) is_cut_off: bool,
+}
+
+impl<'t> Work<'t> {
+    /// Compares, and places what is certain within the file.
+    pub(super) fn new(differ: &Differ<'_>, limits: &Limits, file: &'t File, after: &'t [u8]) -> Self {
+        let before = file.text();
+        let (top, bottom) = common_ends(before, after);
+        let skip = line_count(&before[..top]) as usize;
+        let (before, after) = (&before[top..before.len() - bottom], &after[top..after.len() - bottom]);
+        let old: Vec<&[u8]> = before.lines_with_terminator().collect();
+        let new: Vec<&[u8]> = after.lines_with_terminator().collect();
+        let is_cut_off = before.len().max(after.len()) > limits.file_bytes || old.len().max(new.len()) > limits.lines;
+        let hunks = if old.is_empty() && new.is_empty() {
+            Vec::new()
+        } else if is_cut_off || old.is_empty() || new.is_empty() {
+            vec![(0..old.len(), 0..new.len())]
+        } else {
+            (differ.steps)(before, after)
+        };
+        let known = &file.lines[skip..skip + old.len()];
+        let (placed, lives) = (vec![None; new.len()], vec![false; old.len()]);
+        let mut work =
+            Self { skip, old, new, known, hunks, placed, lives, reopened: Vec::new(), anchors: Vec::new(), is_cut_off };
+        work.place_common();
+        if !is_cut_off {
+            work.place_formatted(differ);
+            work.place_restored(differ, &file.graves);
+        }
+        work
+    }
+
+    fn carry(&mut self, old: usize, new: usize) {
+        self.placed[new] = Some(self.known[old]);
+        self.lives[old] = true;
+    }
+
+    fn place_common(&mut self) {
+        let (mut old, mut new) = (0, 0);
+        let end = (self.old.len()..self.old.len(), self.new.len()..self.new.len());
+        for (gone, come) in self.hunks.clone().into_iter().chain([end]) {
+            while old < gone.start && new < come.start {
+                self.carry(old, new);
+                (old, new) = (old + 1, new + 1);
+            }
+            (old, new) = (gone.end, come.end);
+        }
+    }
+
+    fn place_formatted(&mut self, differ: &Differ<'_>) {
+        for (gone, come) in self.hunks.clone() {
+            if gone.is_empty() || come.is_empty() {
+                continue;
+            }
+            for (old, new) in common(differ, &self.old[gone.clone()], &self.new[come.clone()]) {
+                self.carry(gone.start + old, come.start + new);
+                self.anchors.push((gone.start + old, come.start + new));
+            }
+        }
+    }
+
+    /// A line that was deleted from here, by whom ever, gets its owner back.
+    fn place_restored(&mut self, differ: &Differ<'_>, graves: &[Grave]) {
+        if graves.is_empty() {
+            return;
+        }
+        for (gone, come) in self.hunks.clone() {
+            let open: Vec<usize> = come.filter(|&new| self.placed[new].is_none()).collect();
+            if open.is_empty() {
+                continue;
+            }
+            let (first, last) = (self.skip + gone.start, self.skip + gone.end);
+            let mut near: Vec<usize> = (0..graves.len())
+                .filter(|&at| graves[at].first_gap <= last && graves[at].last_gap >= first)
+                .filter(|at| !self.reopened.contains(at))
+                .collect();
+            near.sort_by_key(|&at| graves[at].first_gap);
+            let texts: Vec<&[u8]> = near.iter().map(|&at| &*graves[at].text).collect();
+            let lines: Vec<&[u8]> = open.iter().map(|&new| self.new[new]).collect();
+            for (old, new) in common(differ, &texts, &lines) {
+                self.placed[open[new]] = Some(graves[near[old]].line);
+                self.reopened.push(near[old]);
+            }
+        }
+    }
+
+    /// Decides on what is still open in replaced hunks: wrapped, edited, or the author's.
+    pub(super) fn finish(mut self, differ: &Differ<'_>, limits: &Limits, author: AuthorId) -> Outcome {
+        let mut edited = Vec::new();
+        if !self.is_cut_off {
+            for (gone, come) in self.parts() {
+                self.place_edited(differ, limits, author, &mut edited, (gone, come));
+            }
+        }
+        let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(author))).collect();
+        let mut graves = Vec::new();
+        for (gone, come) in &self.hunks {
+            let dead = gone.clone().filter(|&old| !self.lives[old] || edited.contains(&old));
+            graves.extend(dead.map(|old| Grave {
+                first_gap: self.skip + come.start,
+                last_gap: self.skip + come.end,
+                text: self.old[old].into(),
+                line: self.known[old],
+            }));
+        }
+        let moved = |range: &Range<usize>| range.start + self.skip..range.end + self.skip;
+        Outcome {
+            replaced: self.skip..self.skip + self.old.len(),
+            lines,
+            edits: self.hunks.iter().map(|(gone, come)| (moved(gone), moved(come))).collect(),
+            graves,
+            reopened: self.reopened,
+            is_cut_off: self.is_cut_off,
+        }
+    }
+
+    /// The hunks, cut where lines only differ in blanks.
+    fn parts(&self) -> Vec<Edit> {
+        let mut parts = Vec::new();
+        let mut anchors = self.anchors.iter().copied().peekable();
+        for (gone, come) in &self.hunks {
+            let (mut old, mut new) = (gone.start, come.start);
+            while let Some((anchor_old, anchor_new)) = anchors.next_if(|(anchor, _)| *anchor < gone.end) {
+                parts.push((old..anchor_old, new..anchor_new));
+                (old, new) = (anchor_old + 1, anchor_new + 1);
+            }
+            parts.push((old..gone.end, new..come.end));
+        }
+        parts
+    }
+
+    fn place_edited(
+        &mut self,
+        differ: &Differ<'_>,
+        limits: &Limits,
+        author: AuthorId,
+        edited: &mut Vec<usize>,
+        (gone, come): Edit,
+    ) {
+        let gone: Vec<usize> = gone.filter(|&old| !self.lives[old]).collect();
+        let come: Vec<usize> = come.filter(|&new| self.placed[new].is_none()).collect();
+        if gone.is_empty() || come.is_empty() {
+            return;
+        }
+        let old: Vec<&[u8]> = gone.iter().map(|&old| self.old[old]).collect();
+        let new: Vec<&[u8]> = come.iter().map(|&new| self.new[new]).collect();
+        let size = |lines: &[&[u8]]| lines.iter().map(|line| line.len()).sum::<usize>();
+        let is_long = |lines: &[&[u8]]| lines.iter().any(|line| line.len() > limits.line_bytes);
+        if size(&old).max(size(&new)) > limits.hunk_bytes || is_long(&old) || is_long(&new) {
+            self.is_cut_off = true;
+            return;
+        }
+        let pairs = words::pair(differ, &old, &new);
+        for (at, derived) in pairs.lines.into_iter().enumerate() {
+            self.placed[come[at]] = match derived {
+                Derived::New => None,
+                Derived::Kept(old) => Some(self.known[gone[old]]),
+                Derived::Edited(old, share) => {
+                    edited.push(gone[old]);
+                    Some(self.known[gone[old]].edited(author, share))
+                }
+            };
+        }
+        for old in pairs.kept {
+            self.lives[gone[old]] = true;
+        }
+    }
+}
+
+/// Returns the pairs of lines that are the same but for blanks, in order.
+///
+/// A run of lines without a letter or digit says nothing about where it comes from, so it is left out.
+fn common(differ: &Differ<'_>, old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, usize)> {
+    let keys = |lines: &[&[u8]]| -> Vec<u8> {
+        lines.iter().fold(Vec::new(), |mut text, line| {
+            text.extend_from_slice(&key(line));
+            text.push(b'\n');
+            text
+        })
+    };
+    if old.is_empty() || new.is_empty() {
+        return Vec::new();
+    }
+    let mut pairs = Vec::new();
+    let (mut from, mut to) = (0, 0);
+    let end = (old.len()..old.len(), new.len()..new.len());
+    for (gone, come) in (differ.steps)(&keys(old), &keys(new)).into_iter().chain([end]) {
+        let length = gone.start.saturating_sub(from).min(come.start.saturating_sub(to));
+        if old[from..from + length].iter().any(|line| is_telling(line)) {
+            pairs.extend((0..length).map(|at| (from + at, to + at)));
+        }
+        (from, to) = (gone.end, come.end);
+    }
+    pairs
+}
+
+/// Returns the line without blanks and line feed.
+pub(super) fn key(line: &[u8]) -> Cow<'_, [u8]> {
+    if line.iter().any(u8::is_ascii_whitespace) {
+        Cow::Owned(line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect())
+    } else {
+        Cow::Borrowed(line)
+    }
+}
+
+/// Returns true if the line has a letter or a digit; all that is not ASCII counts as one.
+pub(super) fn is_telling(line: &[u8]) -> bool {
+    line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+}
+
+/// Returns how many bytes at both ends are whole common lines, but for a margin.
+fn common_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
+    if before == after {
+        return (before.len(), 0);
+    }
+    let top = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let top = lines_up(&before[..top], MARGIN + 1);
+    let (before, after) = (&before[top..], &after[top..]);
+    let bottom = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
+    (top, lines_down(&before[before.len() - bottom..], MARGIN + 1))
+}
+
+/// Returns the length of `text` without its last `count` lines, the last of which is a part.
+fn lines_up(text: &[u8], count: usize) -> usize {
+    text.rfind_iter(b"\n").nth(count - 1).map_or(0, |at| at + 1)
+}
+
+/// Returns the length of `text` without its first `count` lines, the first of which is a part.
+fn lines_down(text: &[u8], count: usize) -> usize {
+    text.find_iter(b"\n").nth(count - 1).map_or(0, |at| text.len() - at - 1)
+}
