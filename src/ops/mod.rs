@@ -5,6 +5,7 @@ pub mod events;
 pub mod history;
 pub mod lookup;
 pub mod prune;
+pub mod records;
 pub mod reset;
 pub mod restore;
 pub mod save;

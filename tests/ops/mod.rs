@@ -7,6 +7,7 @@ mod history;
 mod interrupt;
 mod lookup;
 mod prune;
+mod records;
 mod reset;
 mod restore;
 mod restore_crash;
