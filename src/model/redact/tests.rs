@@ -37,7 +37,7 @@ fn planted() -> impl Strategy<Value = (&'static str, String, &'static str)> {
             bare,
             prop::sample::select(vec!["", " ", "\"", "\\n", "\n"])
         ),
-        around("https://user:", "[a-zA-Z0-9]{3,20}", "@example.com/x"),
+        around("https://user:", "[a-zA-Z0-9]{8,20}", "@example.com/x"),
         around("https://", "[a-z0-9]{30}", "@example.com/x"),
         around("Authorization: Bearer ", "[A-Za-z0-9._-]{12,40}", "\r\n"),
         around("\\\"authorization\\\":\\\"Basic ", "[A-Za-z0-9+/]{12,40}=", "\\\""),
@@ -166,4 +166,14 @@ fn it_takes_linear_time() {
         let (long, _) = times(text, few * 8);
         assert!(long < short * 40 + std::time::Duration::from_millis(200), "'{text}': {short:?}, then {long:?}");
     }
+}
+
+#[test]
+#[ignore = "takes its time; run by hand in release"]
+fn fifty_megabytes() {
+    let lines = HARMLESS.concat();
+    let text = lines.repeat((50 << 20) / lines.len()).into_bytes();
+    let start = std::time::Instant::now();
+    let length = redact(text).len();
+    assert!(start.elapsed().as_secs() < 10, "{:?} for {length}", start.elapsed());
 }
