@@ -8,6 +8,7 @@ pub mod prune;
 pub mod records;
 pub mod reset;
 pub mod restore;
+pub mod rewrite;
 pub mod save;
 pub mod status;
 mod tally;

@@ -79,19 +79,10 @@ pub fn prompts(repo: &Repo, id: &RecordId, index: usize) -> Result<Vec<Prompt>> 
 
 /// Returns the records of `commit`: those that its message names, then those that are linked to it; no doubles.
 pub fn of_commit(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
-    let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
-    let mut ids = Vec::new();
-    if repo.is_commit(commit)? {
-        let named = repo.with_commit(commit, |commit| record::ids_in_message(commit.message))?;
-        for id in named {
-            if log.has(&id)? {
-                ids.push(id);
-            }
-        }
+    match Log::open(repo)? {
+        Some(log) => log.of_commit(commit),
+        None => Ok(Vec::new()),
     }
-    let linked = log.index(COMMITS, commit)?;
-    ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
-    Ok(ids)
 }
 
 /// Returns the records of commits whose first parent is `parent`; the null id stands for none.
@@ -186,6 +177,32 @@ impl<'r> Log<'r> {
     fn index(&self, index: &str, key: ObjectId) -> Result<Vec<RecordId>> {
         let text = self.read(&index_path(index, key))?.unwrap_or_default();
         Ok(text.lines().filter_map(|line| RecordId::parse(line.to_str().ok()?)).collect())
+    }
+
+    /// Returns the records of `commit`, as [`of_commit`] does.
+    pub(crate) fn of_commit(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        let mut ids = self.named_by(commit)?;
+        let linked = self.index(COMMITS, commit)?;
+        ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+        Ok(ids)
+    }
+
+    /// Returns the records that the message of `commit` names; none if it is not here.
+    pub(crate) fn named_by(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        let mut ids = Vec::new();
+        if self.repo.is_commit(commit)? {
+            for id in self.repo.with_commit(commit, |commit| record::ids_in_message(commit.message))? {
+                if self.has(&id)? {
+                    ids.push(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Returns the records that are linked to `commit`.
+    pub(crate) fn linked_to(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        self.index(COMMITS, commit)
     }
 
     /// Returns the commits of the record `id`, by their ids.

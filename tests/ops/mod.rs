@@ -15,6 +15,7 @@ mod restore_findings;
 mod restore_roundtrip;
 mod restore_safety;
 mod restore_staged;
+mod rewrite;
 mod save;
 mod trees;
 mod verify;
