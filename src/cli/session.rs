@@ -268,11 +268,8 @@ impl Leave {
     fn run(self, is_end: bool, call: &mut Call) -> Result<Exit> {
         let told = self.about.told(None)?;
         let context = call.writing_context()?;
-        let stopped = if is_end {
-            sessions::end(&context, &self.id, &told)?
-        } else {
-            sessions::stop(&context, &self.id, &told)?
-        };
+        let stopped =
+            if is_end { sessions::end(&context, &self.id, &told)? } else { sessions::stop(&context, &self.id, &told)? };
         if self.json {
             call.out.json(&stopped)?;
         } else if let Some(id) = stopped.checkpoint.as_ref().and_then(|saved| saved.id) {

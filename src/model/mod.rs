@@ -16,6 +16,8 @@ pub mod path_text;
 pub mod plan;
 #[cfg(test)]
 mod random;
+pub mod record;
+pub mod redact;
 pub mod refname;
 pub mod selector;
 pub mod session;

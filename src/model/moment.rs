@@ -9,6 +9,13 @@ pub fn iso(seconds: i64, offset: i32) -> String {
     moment.to_zoned(offset.to_time_zone()).strftime("%FT%T%:z").to_string()
 }
 
+/// Returns year and month of `seconds` (Unix time) at UTC in six digits, for example `202601`.
+pub fn month(seconds: i64) -> String {
+    let moment = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
+    let date = moment.to_zoned(tz::TimeZone::UTC);
+    format!("{:04}{:02}", date.year().max(0), date.month())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,6 +15,10 @@ pub const PENDING: &str = "refs/checkpoints/pending/";
 pub const VERIFIED: &str = "refs/checkpoints/verified/";
 /// The namespace of checkpoints the user named.
 pub const TAGS: &str = "refs/checkpoints/tags/";
+/// The log of records.
+pub const HISTORY: &str = "refs/checkpoints/history";
+/// The namespace of transcripts, one ref a month.
+pub const TRANSCRIPTS: &str = "refs/checkpoints/transcripts/";
 
 /// The commit that a shadow stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -139,6 +143,16 @@ pub fn verified_ref(worktree: &BStr) -> String {
 /// Returns the ref of the checkpoint that the user named `tag`.
 pub fn tag_ref(tag: &str) -> String {
     format!("{TAGS}{}", encode_component(tag.into()))
+}
+
+/// Returns the ref of the transcripts that were written in `month` (six digits: year and month).
+pub fn transcripts_ref(month: &str) -> String {
+    format!("{TRANSCRIPTS}{month}")
+}
+
+/// Returns the month whose transcripts the ref `name` holds, if it is such a ref.
+pub fn transcripts_month(name: &str) -> Option<&str> {
+    name.strip_prefix(TRANSCRIPTS).filter(|month| month.len() == 6 && month.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Returns `text` as one valid ref component (git-check-ref-format(1)); [`decode_component`] reverses it.

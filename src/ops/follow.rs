@@ -12,7 +12,7 @@ use super::{
     save::{self, Shadow},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
@@ -69,6 +69,9 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let tip = repo.find_ref(&old.to_ref())?;
     let tip = tip.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
     let turns = turns_at(context, known)?;
+    // People's own checkpoints stay where they were taken: whose work it is does not depend on them.
+    let has_agent = tip.as_ref().map_or(Ok(false), |tip| Ok::<_, Error>(origin_of(context, tip)?.session.is_some()))?;
+    let tip = tip.filter(|_| has_agent);
     // What a turn has found to be over does not go on.
     let is_over =
         |tip: &Checkpoint| turns.iter().any(|it| it.turn.should_reset_shadow && it.turn.shadow_tip == Some(tip.id));
@@ -84,7 +87,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     }
     let mut shadow = Shadow::read(repo)?;
     let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
-    objects.write()?.settle();
+    let seen_objects = objects.write()?;
     let mut objects = NewObjects::new(repo, Target::Loose);
     let mut updates = Vec::new();
     if let Some(tip) = &tip
@@ -99,11 +102,13 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     for before in &pending {
         bring(context, &mut shadow, before, Origin::default(), seen.tree_id, &mut objects)?;
     }
-    objects.write()?.settle();
+    let written = objects.write()?;
     let new = shadow.tip.as_ref().map(|tip| tip.id);
     if new != shadow.expected {
         updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
         repo.update_refs(&updates)?;
+        seen_objects.settle();
+        written.settle();
     }
     for mut session in turns {
         session.turn.shadow_tip = new;

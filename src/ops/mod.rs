@@ -8,6 +8,7 @@ pub mod history;
 pub mod hooks;
 pub mod lookup;
 pub mod prune;
+pub mod records;
 pub mod reset;
 pub mod restore;
 pub mod rewrite;

@@ -138,7 +138,7 @@ pub(crate) fn take_up(
         let Some(carried) = carry(repo, &checkpoint, &ground, &mut new)? else { continue };
         taken.extend(sessions_of(repo, &checkpoint, &carried.paths)?);
         put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
-        new.write()?.settle();
+        let written = new.write()?;
         let id = shadow.tip.as_ref().map(|tip| tip.id);
         let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: id }];
         if tip.archived && !carried.leaves_some {
@@ -147,6 +147,7 @@ pub(crate) fn take_up(
             updates.push(RefUpdate { name: tip.name, old: Some(tip.id), new: None });
         }
         repo.update_refs(&updates)?;
+        written.settle();
         shadow.expected = id;
     }
     taken.sort();

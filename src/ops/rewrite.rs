@@ -1,11 +1,123 @@
-//! Follows commits that git has rewritten.
+//! Keeps records with their work when commits are rewritten, copied or squashed.
 
+use std::collections::BTreeMap;
+
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
-use super::Context;
-use crate::error::Result;
+use super::{
+    Context,
+    records::{self, Additions, Log},
+};
+use crate::{
+    error::{Context as _, Kind, Result},
+    git::Repo,
+    model::record::{How, Link},
+};
 
-/// Follows the commits `pairs` (old and new) that `how` (`amend` or `rebase`) has rewritten: git's post-rewrite.
-pub fn rewritten(_context: &Context, _how: &str, _pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
-    Ok(())
+/// How git begins the message of `git merge --squash`.
+const SQUASHED: &[u8] = b"Squashed commit of the following:";
+
+/// Links what git rewrote to the records of what it was: `pairs` are old and new commits, as post-rewrite is told.
+///
+/// `how` is `amend` or `rebase`. Several old commits with the same new one were squashed.
+pub fn rewritten(context: &Context, how: &str, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
+    let repo = &context.repo;
+    let Some(log) = Log::open(repo)? else { return Ok(()) };
+    let mut sources: BTreeMap<ObjectId, usize> = BTreeMap::new();
+    for (_, new) in pairs {
+        *sources.entry(*new).or_default() += 1;
+    }
+    let mut links = Vec::new();
+    for (old, new) in pairs {
+        context.check_interrupt()?;
+        let how = match how {
+            _ if sources[new] > 1 => How::Squash,
+            "amend" => How::Amend,
+            _ => How::Rebase,
+        };
+        links.extend(links_of(&log, *old, *new, how)?);
+    }
+    append(context, links)
+}
+
+/// Links `commit` to the records that its message names though they were made for another commit (a cherry-pick), and to
+/// those of the commits that its message lists (`git merge --squash`).
+///
+/// Not for a commit that an amend or a rebase made: post-rewrite knows better what that is.
+pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
+    let repo = &context.repo;
+    let Some(log) = Log::open(repo)? else { return Ok(()) };
+    let message = repo.with_commit(commit, |commit| commit.message.to_owned())?;
+    let linked = log.linked_to(commit)?;
+    let origin = picked_from(repo, message.as_bstr())?;
+    let mut links = Vec::new();
+    for id in log.named_by(commit)? {
+        if linked.contains(&id) {
+            continue;
+        }
+        let from = match origin {
+            Some(origin) => Some(origin),
+            None => log.find(&id)?.map(|record| record.commit),
+        };
+        links.push(Link { record: id, commit, from, how: How::Copy });
+    }
+    for old in commits_listed(message.as_bstr()) {
+        links.extend(links_of(&log, old, commit, How::Squash)?);
+    }
+    append(context, links)
+}
+
+/// Links `commit` to the records of the commits `from` that were squashed into it.
+pub fn link_squash(context: &Context, commit: ObjectId, from: &[ObjectId]) -> Result<()> {
+    let Some(log) = Log::open(&context.repo)? else { return Ok(()) };
+    let mut links = Vec::new();
+    for old in from {
+        links.extend(links_of(&log, *old, commit, How::Squash)?);
+    }
+    append(context, links)
+}
+
+/// Returns the commits that `git merge --squash` took, in this worktree, for the commit to come.
+///
+/// Git removes the file before post-commit runs, so this is for prepare-commit-msg.
+pub fn squashed_commits(context: &Context) -> Result<Vec<ObjectId>> {
+    let path = context.repo.git_dir().join("SQUASH_MSG");
+    match std::fs::read(&path) {
+        Ok(text) => Ok(commits_listed(text.as_bstr())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error).context(Kind::Internal, || format!("cannot read '{}'", path.display())),
+    }
+}
+
+fn links_of(log: &Log<'_>, old: ObjectId, new: ObjectId, how: How) -> Result<Vec<Link>> {
+    let ids = if old == new { Vec::new() } else { log.of_commit(old)? };
+    Ok(ids.into_iter().map(|record| Link { record, commit: new, from: Some(old), how }).collect())
+}
+
+fn append(context: &Context, links: Vec<Link>) -> Result<()> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    records::append(context, Additions { records: Vec::new(), links })
+}
+
+/// Returns the commit that `git cherry-pick -x` says it copied, if it is here.
+fn picked_from(repo: &Repo, message: &BStr) -> Result<Option<ObjectId>> {
+    let said = message.lines().rev().find_map(|line| {
+        let hex = line.trim().strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
+        ObjectId::from_hex(hex).ok()
+    });
+    match said {
+        Some(id) if repo.is_commit(id)? => Ok(Some(id)),
+        _ => Ok(None),
+    }
+}
+
+fn commits_listed(message: &BStr) -> Vec<ObjectId> {
+    if !message.lines().any(|line| line == SQUASHED) {
+        return Vec::new();
+    }
+    let commit = |line: &[u8]| ObjectId::from_hex(line.strip_prefix(b"commit ")?.trim()).ok();
+    message.lines().filter_map(commit).collect()
 }

@@ -4,7 +4,7 @@ use crate::{
     error::{Kind, Result},
     git::{
         commit::Moment,
-        new_objects::{NewObjects, Target},
+        new_objects::{NewObjects, Target, Written},
         refs::RefUpdate,
     },
     model::{
@@ -22,23 +22,26 @@ use crate::{
 };
 
 /// A turn under way in this worktree.
-pub(crate) struct OpenTurn {
+pub(crate) struct OpenTurn<'c> {
     session: Session,
+    /// What was written for its first checkpoint, protected until a ref leads there.
+    written: Vec<Written<'c>>,
 }
 
-impl OpenTurn {
+impl<'c> OpenTurn<'c> {
     /// Returns the turn that a save by `origin` belongs to, if its session has one here.
-    pub(crate) fn of(context: &Context, origin: &Origin) -> Result<Option<Self>> {
+    pub(crate) fn of(context: &'c Context, origin: &Origin) -> Result<Option<Self>> {
         let Some(id) = origin.session.as_deref().filter(|id| is_valid_id(id)) else { return Ok(None) };
         let repo = &context.repo;
         let Found::Session(session) = sessions::load(repo.common_dir(), id)? else { return Ok(None) };
         let is_open = session.phase == Phase::Active && session.is_in(repo.worktree_id());
-        Ok(is_open.then_some(Self { session: *session }))
+        Ok(is_open.then_some(Self { session: *session, written: Vec::new() }))
     }
 
     /// Returns the shadow as the next checkpoint of this turn finds it, and completes `options` by what is known.
-    pub(crate) fn enter(&self, context: &Context, options: &mut save::Options) -> Result<Shadow> {
-        let (session, turn, repo) = (&self.session, &self.session.turn, &context.repo);
+    pub(crate) fn enter(&mut self, context: &'c Context, options: &mut save::Options) -> Result<Shadow> {
+        let repo = &context.repo;
+        let (session, turn) = (self.session.clone(), &self.session.turn);
         let origin = &mut options.origin;
         origin.agent = origin.agent.take().or_else(|| session.agent.clone());
         origin.model = origin.model.take().or_else(|| session.model.clone());
@@ -70,7 +73,7 @@ impl OpenTurn {
     }
 
     /// Lets a checkpoint of what the worktree was when the turn began come first, if nobody has saved that.
-    fn tell_what_was_before(&self, context: &Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
+    fn tell_what_was_before(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let pending_raw = pending.side_id.map(|id| repo.read_side(id)).transpose()?.and_then(|side| side.raw_tree_id);
         let raw = shadow.tip_side.as_ref().and_then(|side| side.raw_tree_id);
@@ -89,12 +92,13 @@ impl OpenTurn {
         let time = Moment { seconds: pending.seconds, offset: pending.offset };
         let before = Draft { name, tree_id, parent_id, side_id, origin: &origin, subject: &subject, body, time };
         let id = before.write(repo, &mut objects)?;
-        objects.write()?.settle();
+        self.written.push(objects.write()?);
         shadow.follow(repo, repo.checkpoint(id)?)
     }
 
     /// Notes that the turn has its first checkpoint.
     pub(crate) fn took_checkpoint(mut self, context: &Context) {
+        self.written.drain(..).for_each(Written::settle);
         let (repo, turn) = (&context.repo, &mut self.session.turn);
         (turn.has_checkpoint, turn.should_reset_shadow) = (true, false);
         self.session.last_seen = repo.now().seconds;

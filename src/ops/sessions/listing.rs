@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use super::{
     super::{Context, timeline::live_tips, turn::drop_pending},
-    State, check_id, clock, events::seen_here, known, unknown,
+    State, check_id, clock,
+    events::seen_here,
+    known, unknown,
 };
 use crate::{
     error::{Error, Result},

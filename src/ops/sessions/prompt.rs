@@ -104,13 +104,10 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
         read => (read?, false),
     };
     let (mut seen, mut objects) = save::look_at_all(context, &shadow, &lock)?;
-    let dirty: BTreeSet<BString> = objects
-        .changes_of_trees(shadow.head_tree_id, seen.tree_id)?
-        .into_iter()
-        .map(|change| change.path)
-        .collect();
+    let dirty: BTreeSet<BString> =
+        objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
-    objects.write()?.settle();
+    let written = objects.write()?;
     let taken_up = recall::take_up(context, &mut shadow, &seen, &dirty)?;
     let decision = decide_for(context, &shadow, is_broken, &dirty)?;
     session.turn = Turn {
@@ -123,6 +120,7 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
         has_checkpoint: false,
     };
     keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?;
+    written.settle();
     (session.phase, session.last_seen) = (step.phase.unwrap_or(session.phase), clock());
     session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
     session.worktree_path = repo.worktree_root().display().to_string();

@@ -81,11 +81,8 @@ fn others(context: &Context, id: &str) -> Result<Option<Vec<Other>>> {
         read => read?,
     };
     let Some(tip) = shadow.tip else { return Ok(Some(Vec::new())) };
-    let touched: Vec<BString> = repo
-        .diff_trees(base_tree(repo, &tip)?, tip.tree_id)?
-        .into_iter()
-        .map(|change| change.path)
-        .collect();
+    let touched: Vec<BString> =
+        repo.diff_trees(base_tree(repo, &tip)?, tip.tree_id)?.into_iter().map(|change| change.path).collect();
     let mut others: BTreeMap<String, Other> = BTreeMap::new();
     for checkpoint in repo.chain(tip.id) {
         let checkpoint = checkpoint?;

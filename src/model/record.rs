@@ -1,0 +1,250 @@
+//! The record of a commit: what stays of sessions once their work is committed.
+//!
+//! How records lie in refs is told in gitcheckpoint-format(5); `stored` has the text forms.
+
+mod stored;
+
+use std::{
+    fmt,
+    hash::{BuildHasher as _, Hasher as _},
+};
+
+use bstr::BString;
+use gix::ObjectId;
+use serde::{Serialize, Serializer};
+
+use super::refname::Base;
+
+/// The key of the trailer that names a commit's record.
+pub const TRAILER: &str = "Checkpoint";
+
+/// The name of a record: 16 lower-case hexadecimal digits, random.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId([u8; 16]);
+
+impl RecordId {
+    /// Returns an id that no other record has.
+    pub fn random() -> Self {
+        // The standard library seeds this from the operating system's randomness.
+        let number = std::hash::RandomState::new().build_hasher().finish();
+        Self::parse(&format!("{number:016x}")).expect("16 digits")
+    }
+
+    /// Returns the id that `text` is; none if it is anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits: [u8; 16] = text.as_bytes().try_into().ok()?;
+        digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')).then_some(Self(digits))
+    }
+
+    /// Returns the digits.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("digits are text")
+    }
+}
+
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for RecordId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Returns the records that the commit message `message` names, in its order, without doubles.
+///
+/// Each line that is a trailer and nothing else counts, wherever it stands: hosting sites that squash a branch join whole
+/// messages, and `git cherry-pick -x` ends with a line that is no trailer.
+pub fn ids_in_message(message: &[u8]) -> Vec<RecordId> {
+    use bstr::ByteSlice as _;
+    let mut ids = Vec::new();
+    for line in message.lines() {
+        let Some((key, value)) = line.split_once_str(":") else { continue };
+        if !key.eq_ignore_ascii_case(TRAILER.as_bytes()) {
+            continue;
+        }
+        let id = value.trim().to_str().ok().and_then(RecordId::parse);
+        ids.extend(id.filter(|id| !ids.contains(id)));
+    }
+    ids
+}
+
+/// What stays of sessions once their work is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its name.
+    pub id: RecordId,
+    /// Counts up when the record is completed; the highest counts.
+    pub revision: u32,
+    /// The commit it was made for.
+    pub commit: ObjectId,
+    /// The first parent of that commit.
+    pub parent: Option<ObjectId>,
+    /// The tree of that commit.
+    pub tree: ObjectId,
+    /// The stable patch id of that commit, in hexadecimal digits; see git-patch-id(1).
+    pub patch_id: Option<String>,
+    /// When the commit was made, in Unix seconds.
+    pub seconds: i64,
+    /// What the shadow stood on.
+    pub base: Base,
+    /// The worktree of the shadow: `main` or git's id of a linked one.
+    pub worktree: BString,
+    /// The version of git-checkpoint that wrote it.
+    pub tool: String,
+    /// The sessions whose work is in the commit.
+    pub sessions: Vec<SessionPart>,
+    /// The files of the commit, and no others.
+    pub files: Vec<RecordFile>,
+    /// Whose lines they are.
+    pub counts: Counts,
+}
+
+/// The part of a session that went into a commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionPart {
+    /// The session.
+    pub id: String,
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The model it used.
+    pub model: Option<String>,
+    /// The turns that changed something in the commit, from 1.
+    pub turns: Vec<u32>,
+    /// How many checkpoints of it there were.
+    pub checkpoints: u32,
+    /// True if the commit was made in the middle of a turn: the transcript may still grow.
+    pub is_partial: bool,
+    /// Where its transcript is, in order.
+    pub chunks: Vec<Chunk>,
+}
+
+/// A piece of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Chunk {
+    /// The ref whose tree holds it.
+    pub reference: String,
+    /// Its path there.
+    pub path: String,
+    /// The blob.
+    pub id: ObjectId,
+}
+
+/// A file that the commit changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordFile {
+    /// The path.
+    pub path: BString,
+    /// The blob before; none if the commit adds it.
+    pub before: Option<ObjectId>,
+    /// The blob after; none if the commit deletes it.
+    pub after: Option<ObjectId>,
+    /// Which of the record's sessions worked on it; empty: only people did.
+    pub sessions: Vec<usize>,
+}
+
+/// Lines that the commit adds, by whose they are, and base lines that it deletes, by who did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct Counts {
+    /// Added by agents.
+    pub agent: u32,
+    /// Added by people.
+    pub human: u32,
+    /// Added by one and edited by another.
+    pub mixed: u32,
+    /// Added by nobody knows whom.
+    pub unknown: u32,
+    /// Deleted by agents.
+    pub agent_removed: u32,
+    /// Deleted by people.
+    pub human_removed: u32,
+}
+
+/// What a person asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
+pub struct Prompt {
+    /// The turn it began, from 1.
+    pub turn: u32,
+    /// When, in Unix seconds.
+    pub seconds: i64,
+    /// The text.
+    pub text: String,
+}
+
+/// How a commit came to a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum How {
+    /// The record was made for it.
+    Commit,
+    /// `git commit --amend`.
+    Amend,
+    /// `git rebase`.
+    Rebase,
+    /// Several commits became one.
+    Squash,
+    /// A cherry-pick, or another copy with its trailer.
+    Copy,
+    /// The same work committed again, after a reset.
+    Recommit,
+    /// Found again by `doctor --relink`.
+    Relink,
+}
+
+impl How {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::Amend => "amend",
+            Self::Rebase => "rebase",
+            Self::Squash => "squash",
+            Self::Copy => "copy",
+            Self::Recommit => "recommit",
+            Self::Relink => "relink",
+        }
+    }
+}
+
+/// A commit that has a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The record.
+    pub record: RecordId,
+    /// The commit.
+    pub commit: ObjectId,
+    /// The commit it was made from; none if it is the first.
+    pub from: Option<ObjectId>,
+    /// How.
+    pub how: How,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_sixteen_digits_and_differ() {
+        let (one, other) = (RecordId::random(), RecordId::random());
+        assert_ne!(one, other);
+        assert_eq!(RecordId::parse(&one.to_string()), Some(one));
+        for text in
+            ["", "0123456789ABCDEF", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeg", "é123456789abcde"]
+        {
+            assert_eq!(RecordId::parse(text), None, "{text}");
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::trailer("s\n\nCheckpoint: 0123456789abcdef\n", &["0123456789abcdef"])]
+    #[case::with_others("s\n\nSigned-off-by: x\ncheckpoint:  0123456789abcdef \r\n(cherry picked from commit 1)\n", &["0123456789abcdef"])]
+    #[case::squashed("s\n\nCheckpoint: 0000000000000002\n\n* t\n\nCheckpoint: 0000000000000001\nCheckpoint: 0000000000000002", &["0000000000000002", "0000000000000001"])]
+    #[case::others("s\n\nCheckpoint-Base: 0123456789abcdef\n Checkpoint: 0123456789abcdef\nCheckpoint: 12\n", &[])]
+    fn trailers_are_found(#[case] message: &str, #[case] expected: &[&str]) {
+        let found: Vec<String> = ids_in_message(message.as_bytes()).iter().map(ToString::to_string).collect();
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,120 @@
+//! What is written comes back, and no text makes the parsers panic.
+
+use bstr::BString;
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
+
+use super::*;
+
+fn an_id() -> impl Strategy<Value = ObjectId> {
+    prop::array::uniform20(any::<u8>()).prop_map(|bytes| ObjectId::try_from(bytes.as_slice()).expect("20 bytes"))
+}
+
+fn a_path() -> impl Strategy<Value = BString> {
+    prop::collection::vec(any::<u8>(), 1..12).prop_map(BString::from)
+}
+
+fn a_chunk() -> impl Strategy<Value = Chunk> {
+    (200_001..300_012_u32, any::<String>(), 0..999_999_u32, an_id()).prop_map(|(month, session, number, id)| Chunk {
+        reference: refname::transcripts_ref(&format!("{month:06}")),
+        path: format!("{}/{number:06}", refname::encode_component(session.as_str().into())),
+        id,
+    })
+}
+
+fn a_part() -> impl Strategy<Value = SessionPart> {
+    let turns = prop::collection::btree_set(any::<u32>(), 0..4);
+    let chunks = prop::collection::vec(a_chunk(), 0..3);
+    (any::<String>(), any::<Option<String>>(), any::<Option<String>>(), turns, any::<u32>(), any::<bool>(), chunks)
+        .prop_map(|(id, agent, model, turns, checkpoints, is_partial, chunks)| SessionPart {
+            id,
+            agent,
+            model,
+            turns: turns.into_iter().collect(),
+            checkpoints,
+            is_partial,
+            chunks,
+        })
+}
+
+fn counts() -> impl Strategy<Value = Counts> {
+    prop::array::uniform6(any::<u32>()).prop_map(|[agent, human, mixed, unknown, agent_removed, human_removed]| {
+        Counts { agent, human, mixed, unknown, agent_removed, human_removed }
+    })
+}
+
+fn a_file(sessions: usize) -> impl Strategy<Value = RecordFile> {
+    let indices = match sessions {
+        0 => Just(Vec::new()).boxed(),
+        count => prop::collection::btree_set(0..count, 0..3).prop_map(|set| set.into_iter().collect()).boxed(),
+    };
+    (a_path(), prop::option::of(an_id()), prop::option::of(an_id()), indices)
+        .prop_map(|(path, before, after, sessions)| RecordFile { path, before, after, sessions })
+}
+
+fn a_record() -> impl Strategy<Value = Record> {
+    let base = prop_oneof![Just(Base::Unborn), an_id().prop_map(Base::Commit)];
+    let ids = (an_id(), prop::option::of(an_id()), an_id(), prop::option::of("[0-9a-f]{40}"));
+    let rest = (any::<u64>(), any::<u32>(), any::<i64>(), base, a_path(), any::<String>(), counts());
+    let parts = prop::collection::vec(a_part(), 0..3).prop_flat_map(|sessions| {
+        let files = prop::collection::vec(a_file(sessions.len()), 0..4);
+        (Just(sessions), files)
+    });
+    (ids, rest, parts).prop_map(|((commit, parent, tree, patch_id), rest, (sessions, mut files))| {
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.dedup_by(|a, b| a.path == b.path);
+        let (number, revision, seconds, base, worktree, tool, counts) = rest;
+        let id = RecordId::parse(&format!("{number:016x}")).expect("16 digits");
+        Record { id, revision, commit, parent, tree, patch_id, seconds, base, worktree, tool, sessions, files, counts }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn records_come_back(record in a_record()) {
+        let text = record.to_toml();
+        let mut read = Record::from_toml(text.as_bytes()).expect("it is sound");
+        prop_assert_eq!(read.to_toml(), text);
+        for (part, kept) in read.sessions.iter_mut().zip(&record.sessions) {
+            part.chunks = Chunk::list_from_toml(kept.to_toml().as_bytes()).expect("they are sound");
+        }
+        prop_assert_eq!(read, record);
+    }
+
+    #[test]
+    fn prompts_and_links_come_back(prompts in prop::collection::vec((any::<u32>(), any::<i64>(), any::<String>()), 0..4), id in an_id(), from in prop::option::of(an_id())) {
+        let prompts: Vec<Prompt> = prompts.into_iter().map(|(turn, seconds, text)| Prompt { turn, seconds, text }).collect();
+        prop_assert_eq!(Prompt::list_from_toml(Prompt::list_to_toml(&prompts).as_bytes()), Ok(prompts));
+        let link = Link { record: RecordId::random(), commit: id, from, how: How::Squash };
+        prop_assert_eq!(Link::from_toml(link.record, id, link.to_toml().as_bytes()), Ok(link));
+    }
+
+    #[test]
+    fn nothing_makes_the_parsers_panic(record in a_record(), at in any::<prop::sample::Index>(), byte in any::<u8>(), noise in prop::collection::vec(any::<u8>(), 0..40)) {
+        let mut text = record.to_toml().into_bytes();
+        let at = at.index(text.len());
+        text[at] = byte;
+        for text in [text, noise] {
+            if let Ok(record) = Record::from_toml(&text) {
+                prop_assert!(record.files.iter().flat_map(|file| &file.sessions).all(|index| *index < record.sessions.len()));
+            }
+            let _ = (Chunk::list_from_toml(&text), Prompt::list_from_toml(&text), Link::from_toml(record.id, record.commit, &text));
+        }
+    }
+}
+
+#[rstest::rstest]
+#[case::newer("version = 2\nid = \"s\"\n")]
+#[case::others_ref(
+    "version = 1\nid = \"s\"\n[[chunk]]\nref = \"refs/heads/main\"\npath = \"s/000001\"\nid = \"0123456789012345678901234567890123456789\"\n"
+)]
+#[case::others_path(
+    "version = 1\nid = \"s\"\n[[chunk]]\nref = \"refs/checkpoints/transcripts/202511\"\npath = \"../x/000001\"\nid = \"0123456789012345678901234567890123456789\"\n"
+)]
+#[case::no_id(
+    "version = 1\nid = \"s\"\n[[chunk]]\nref = \"refs/checkpoints/transcripts/202511\"\npath = \"s/000001\"\nid = \"0123\"\n"
+)]
+fn damaged_sessions_are_errors(#[case] text: &str) {
+    assert!(Chunk::list_from_toml(text.as_bytes()).is_err());
+}

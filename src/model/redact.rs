@@ -1,0 +1,218 @@
+//! Replaces secrets in texts that are to be kept: prompts and transcripts.
+//!
+//! The shapes are data, in `config/redaction.toml`. What they cannot say is here: key blocks, and text that looks random.
+//! All of it takes time that is linear in the length of the text.
+
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+use serde::Deserialize;
+
+static RULES: LazyLock<Rules> = LazyLock::new(Rules::compiled);
+
+/// More than this is no key; a block without an end is replaced up to here.
+const LONGEST_KEY: usize = 64 << 10;
+
+/// Returns `text` with each secret replaced by `[redacted <kind>]`.
+pub fn redact(text: Vec<u8>) -> Vec<u8> {
+    let mut found = Vec::new();
+    find_key_blocks(&text, &mut found);
+    RULES.rules.iter().for_each(|rule| rule.find(&text, &mut found));
+    RULES.entropy.find(&text, &mut found);
+    if found.is_empty() {
+        return text;
+    }
+    found.sort_by_key(|secret| (secret.start, std::cmp::Reverse(secret.end)));
+    let mut out = Vec::with_capacity(text.len());
+    let mut done = 0;
+    for secret in &found {
+        if secret.end <= done {
+            continue;
+        }
+        // What overlaps was announced already.
+        if secret.start >= done {
+            out.extend_from_slice(&text[done..secret.start]);
+            out.extend_from_slice(format!("[redacted {}]", secret.name).as_bytes());
+        }
+        done = secret.end;
+    }
+    out.extend_from_slice(&text[done..]);
+    out
+}
+
+/// A place in the text.
+struct Secret {
+    start: usize,
+    end: usize,
+    name: &'static str,
+}
+
+struct Rules {
+    rules: Vec<Rule>,
+    entropy: Entropy,
+}
+
+struct Rule {
+    name: &'static str,
+    pattern: Regex,
+    needs_digit: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Entropy {
+    name: String,
+    min_length: usize,
+    max_length: usize,
+    min_bits: f64,
+    min_changes: f64,
+    spare_prefixes: Vec<String>,
+    spare_after: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct StoredRule {
+    name: String,
+    pattern: String,
+    #[serde(default)]
+    needs_digit: bool,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    #[serde(rename = "rule")]
+    rules: Vec<StoredRule>,
+    entropy: Entropy,
+}
+
+impl Rules {
+    fn compiled() -> Self {
+        let stored: Stored = toml::from_str(include_str!("../../config/redaction.toml"))
+            .expect("our own file is sound, a test reads it");
+        let compile = |rule: StoredRule| Rule {
+            name: rule.name.leak(),
+            pattern: Regex::new(&format!("(?-u){}", rule.pattern.trim())).expect("a test compiles our own patterns"),
+            needs_digit: rule.needs_digit,
+        };
+        Self { rules: stored.rules.into_iter().map(compile).collect(), entropy: stored.entropy }
+    }
+}
+
+impl Rule {
+    fn find(&self, text: &[u8], found: &mut Vec<Secret>) {
+        let has_group = self.pattern.captures_len() > 1;
+        let mut at = 0;
+        while let Some(all) = self.pattern.find_at(text, at) {
+            let mut secret = all;
+            if has_group {
+                let captures = self.pattern.captures_at(text, all.start());
+                secret = captures.and_then(|captures| captures.name("secret")).unwrap_or(all);
+            }
+            if !self.needs_digit || secret.as_bytes().iter().any(u8::is_ascii_digit) {
+                found.push(Secret { start: secret.start(), end: secret.end(), name: self.name });
+            }
+            // The end of one assignment may be the beginning of the next.
+            at = secret.end().max(at + 1);
+        }
+    }
+}
+
+/// Finds the blocks that `-----BEGIN ... PRIVATE KEY-----` begins, with line breaks as they are or escaped.
+fn find_key_blocks(text: &[u8], found: &mut Vec<Secret>) {
+    static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("(?-u)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[0-9]:")
+            .expect("the pattern is constant")
+    });
+    static END: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new("(?-u)-----END [A-Z0-9 ]{0,60}-----|Private-MAC: *[0-9a-f]*").expect("the pattern is constant")
+    });
+    let mut ends = END.find_iter(text).map(|end| end.end()).peekable();
+    let mut done = 0;
+    for begin in BEGIN.find_iter(text) {
+        if begin.start() < done {
+            continue;
+        }
+        while ends.next_if(|end| *end <= begin.end()).is_some() {}
+        let limit = text.len().min(begin.end() + LONGEST_KEY);
+        let end = ends.peek().copied().filter(|end| *end <= limit).unwrap_or_else(|| {
+            // Without an end, whatever may be its body: no blank inside a line.
+            let is_body = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=\\\r\n:,-".contains(byte);
+            let length = text[begin.end()..limit].iter().take_while(|byte| is_body(byte)).count();
+            begin.end() + length
+        });
+        found.push(Secret { start: begin.start(), end, name: "private-key" });
+        done = end;
+    }
+}
+
+impl Entropy {
+    fn find(&self, text: &[u8], found: &mut Vec<Secret>) {
+        let name = LazyLock::force(&RULES).entropy.name.as_str();
+        let mut at = 0;
+        while at < text.len() {
+            if !is_token(text[at]) {
+                at += 1;
+                continue;
+            }
+            let length = text[at..].iter().take_while(|byte| is_token(**byte)).count();
+            // The letter of an escape is none of its own.
+            let start = if at > 0 && text[at - 1] == b'\\' && text[at].is_ascii_lowercase() { at + 1 } else { at };
+            let end = at + length;
+            if self.is_random(&text[..start], &text[start..end]) {
+                found.push(Secret { start, end, name });
+            }
+            at = end;
+        }
+    }
+
+    fn is_random(&self, before: &[u8], token: &[u8]) -> bool {
+        if token.len() < self.min_length || token.len() > self.max_length {
+            return false;
+        }
+        if self.spare_prefixes.iter().any(|prefix| token.starts_with(prefix.as_bytes()))
+            || self.spare_after.iter().any(|text| before.ends_with(text.as_bytes()))
+        {
+            return false;
+        }
+        let (mut counts, mut changes, mut kinds) = ([0_u32; 256], 0_u32, [false; 4]);
+        for (at, &byte) in token.iter().enumerate() {
+            counts[usize::from(byte)] += 1;
+            kinds[kind(byte)] = true;
+            // A separator is no sign of chance: names are made of words that way.
+            if at > 0 && kind(byte) != kind(token[at - 1]) && kind(byte) != OTHER && kind(token[at - 1]) != OTHER {
+                changes += 1;
+            }
+        }
+        if !kinds[..OTHER].iter().all(|is_there| *is_there) {
+            return false;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "a token is short")]
+        let length = token.len() as f64;
+        let bits: f64 = counts
+            .iter()
+            .filter(|count| **count > 0)
+            .map(|count| f64::from(*count) / length)
+            .map(|share| -share * share.log2())
+            .sum();
+        bits >= self.min_bits && f64::from(changes) / (length - 1.0) >= self.min_changes
+    }
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-')
+}
+
+const OTHER: usize = 3;
+
+fn kind(byte: u8) -> usize {
+    match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => OTHER,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! Records in `refs/checkpoints/history`: finds them, and appends to them.
+//!
+//! The layout is that of gitcheckpoint-format(5): sharded trees, so that finding and appending cost the same however many
+//! records there are, and commits whose parents are commits of the log only, so that it leads to no code.
+
+mod append;
+mod transcript;
+
+use bstr::{BStr, ByteSlice as _};
+use gix::ObjectId;
+
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    git::Repo,
+    model::{
+        record::{self, Chunk, Link, Prompt, Record, RecordId},
+        refname,
+    },
+};
+
+pub use append::append;
+
+/// No text file of a record is larger; what is, was not written by us.
+const LARGEST: u64 = 256 << 20;
+
+/// What [`append`] shall add.
+#[derive(Clone, Debug, Default)]
+pub struct Additions {
+    /// New records, and new revisions of old ones.
+    pub records: Vec<NewRecord>,
+    /// Commits that have a record.
+    pub links: Vec<Link>,
+}
+
+/// A record with what is kept beside it.
+#[derive(Clone, Debug)]
+pub struct NewRecord {
+    /// The record; its chunks are those that are stored already.
+    pub record: Record,
+    /// Whose line is whose; empty: what is there stays.
+    pub attribution: Vec<u8>,
+    /// What there is to keep of each of its sessions, in their order.
+    pub sessions: Vec<NewSession>,
+}
+
+/// What there is to keep of a session, before redaction.
+#[derive(Clone, Debug, Default)]
+pub struct NewSession {
+    /// The prompts of the turns that are in the commit; none: what is there stays.
+    pub prompts: Vec<Prompt>,
+    /// The transcript since what was stored last.
+    pub transcript: Option<Vec<u8>>,
+}
+
+/// Returns the record `id`.
+///
+/// # Errors
+/// If what is stored is damaged, or of a version that is not known here.
+pub fn find(repo: &Repo, id: &RecordId) -> Result<Option<Record>> {
+    match Log::open(repo)? {
+        Some(log) => log.find(id),
+        None => Ok(None),
+    }
+}
+
+/// Returns the attribution of the record `id` as it is stored.
+pub fn attribution(repo: &Repo, id: &RecordId) -> Result<Option<Vec<u8>>> {
+    let Some(log) = Log::open(repo)? else { return Ok(None) };
+    log.read(&format!("{}/attribution", folder(id)))
+}
+
+/// Returns the prompts of the session at `index` of the record `id`.
+pub fn prompts(repo: &Repo, id: &RecordId, index: usize) -> Result<Vec<Prompt>> {
+    let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
+    let path = format!("{}/sessions/{index}/prompts.toml", folder(id));
+    let Some(text) = log.read(&path)? else { return Ok(Vec::new()) };
+    Prompt::list_from_toml(&text).map_err(|why| damaged(&path, &why))
+}
+
+/// Returns the records of `commit`: those that its message names, then those that are linked to it; no doubles.
+pub fn of_commit(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
+    match Log::open(repo)? {
+        Some(log) => log.of_commit(commit),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the records of commits whose first parent is `parent`; the null id stands for none.
+pub fn of_parent(repo: &Repo, parent: ObjectId) -> Result<Vec<RecordId>> {
+    match Log::open(repo)? {
+        Some(log) => log.index(PARENTS, parent),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the commits that have the record `id`, by their ids.
+pub fn links(repo: &Repo, id: &RecordId) -> Result<Vec<Link>> {
+    match Log::open(repo)? {
+        Some(log) => log.links(id),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the ids of all records, sorted; the time it takes grows with their number.
+pub fn all(repo: &Repo) -> Result<Vec<RecordId>> {
+    match Log::open(repo)? {
+        Some(log) => log.all(),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the bytes of a piece of a transcript; none if they are not here.
+pub fn transcript(repo: &Repo, chunk: &Chunk) -> Result<Option<Vec<u8>>> {
+    if repo.has_object(chunk.id) { repo.read_blob(chunk.id).map(Some) } else { Ok(None) }
+}
+
+/// The index by commit.
+const COMMITS: &str = "commits";
+/// The index by first parent.
+const PARENTS: &str = "parents";
+
+/// The log as it is at one moment.
+pub(crate) struct Log<'r> {
+    repo: &'r Repo,
+    tree_id: ObjectId,
+}
+
+impl<'r> Log<'r> {
+    /// Returns the log of now; none if there is no record yet.
+    pub(crate) fn open(repo: &'r Repo) -> Result<Option<Self>> {
+        let Some(tip) = repo.find_ref(refname::HISTORY)? else { return Ok(None) };
+        Ok(Some(Self { repo, tree_id: repo.tree_of_commit(tip)? }))
+    }
+
+    fn at(repo: &'r Repo, tree_id: ObjectId) -> Self {
+        Self { repo, tree_id }
+    }
+
+    fn entry(&self, path: &str) -> Result<Option<(u32, ObjectId)>> {
+        self.repo.find_entry(self.tree_id, path.into())
+    }
+
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        match self.entry(path)? {
+            Some((0o100_644, id)) => {
+                if self.repo.object_size(id)?.is_some_and(|size| size > LARGEST) {
+                    return Err(damaged(path, "it is too large"));
+                }
+                self.repo.read_blob(id).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns true if there is a record `id`, sound or not.
+    pub(crate) fn has(&self, id: &RecordId) -> Result<bool> {
+        Ok(self.entry(&format!("{}/record.toml", folder(id)))?.is_some())
+    }
+
+    /// Returns the record `id`.
+    pub(crate) fn find(&self, id: &RecordId) -> Result<Option<Record>> {
+        let path = format!("{}/record.toml", folder(id));
+        let Some(text) = self.read(&path)? else { return Ok(None) };
+        let mut record = Record::from_toml(&text).map_err(|why| damaged(&path, &why))?;
+        if record.id != *id {
+            return Err(damaged(&path, "it is another record"));
+        }
+        for (index, part) in record.sessions.iter_mut().enumerate() {
+            let path = format!("{}/sessions/{index}/session.toml", folder(id));
+            if let Some(text) = self.read(&path)? {
+                part.chunks = Chunk::list_from_toml(&text).map_err(|why| damaged(&path, &why))?;
+            }
+        }
+        Ok(Some(record))
+    }
+
+    fn index(&self, index: &str, key: ObjectId) -> Result<Vec<RecordId>> {
+        let text = self.read(&index_path(index, key))?.unwrap_or_default();
+        Ok(text.lines().filter_map(|line| RecordId::parse(line.to_str().ok()?)).collect())
+    }
+
+    /// Returns the records of `commit`, as [`of_commit`] does.
+    pub(crate) fn of_commit(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        let mut ids = self.named_by(commit)?;
+        let linked = self.index(COMMITS, commit)?;
+        ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+        Ok(ids)
+    }
+
+    /// Returns the records that the message of `commit` names; none if it is not here.
+    pub(crate) fn named_by(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        let mut ids = Vec::new();
+        if self.repo.is_commit(commit)? {
+            for id in self.repo.with_commit(commit, |commit| record::ids_in_message(commit.message))? {
+                if self.has(&id)? {
+                    ids.push(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    /// Returns the records that are linked to `commit`.
+    pub(crate) fn linked_to(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        self.index(COMMITS, commit)
+    }
+
+    /// Returns the commits of the record `id`, by their ids.
+    pub(crate) fn links(&self, id: &RecordId) -> Result<Vec<Link>> {
+        let path = format!("{}/links", folder(id));
+        let Some((0o40_000, tree_id)) = self.entry(&path)? else { return Ok(Vec::new()) };
+        let mut links = Vec::new();
+        for (name, is_tree, blob_id) in self.repo.tree_entries(tree_id)? {
+            let Ok(commit) = ObjectId::from_hex(&name) else { continue };
+            if !is_tree {
+                let text = self.repo.read_blob(blob_id)?;
+                links
+                    .push(Link::from_toml(*id, commit, &text).map_err(|why| damaged(&format!("{path}/{name}"), &why))?);
+            }
+        }
+        Ok(links)
+    }
+
+    /// Returns the ids of all records, sorted.
+    pub(crate) fn all(&self) -> Result<Vec<RecordId>> {
+        let mut ids = Vec::new();
+        for (shard, is_tree, tree_id) in self.repo.tree_entries(self.tree_id)? {
+            if !is_tree || shard.len() != 2 {
+                continue;
+            }
+            let entries = self.repo.tree_entries(tree_id)?.into_iter().filter(|(_, is_tree, _)| *is_tree);
+            ids.extend(entries.filter_map(|(rest, _, _)| parse_id(shard.as_bstr(), rest.as_bstr())));
+        }
+        Ok(ids)
+    }
+}
+
+fn parse_id(shard: &BStr, rest: &BStr) -> Option<RecordId> {
+    RecordId::parse(&format!("{}{}", shard.to_str().ok()?, rest.to_str().ok()?))
+}
+
+/// Returns the directory of the record `id` in the log.
+fn folder(id: &RecordId) -> String {
+    let (shard, rest) = id.as_str().split_at(2);
+    format!("{shard}/{rest}")
+}
+
+fn index_path(index: &str, key: ObjectId) -> String {
+    let hex = key.to_string();
+    let (shard, rest) = hex.split_at(2);
+    format!("{index}/{shard}/{rest}")
+}
+
+fn damaged(path: &str, why: &str) -> Error {
+    let outcome: std::result::Result<(), String> = Err(why.to_owned());
+    let error = outcome.context(Kind::Corrupt, || format!("'{path}' of '{}' is damaged", refname::HISTORY));
+    error.expect_err("it was one").with_hint("'git checkpoint doctor' tells what is sound")
+}

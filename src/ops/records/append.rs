@@ -1,0 +1,205 @@
+//! Appends to the log: one commit for all additions, and the transcripts they name, in one transaction.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+use bstr::{BString, ByteSlice as _};
+use gix::{ObjectId, objs::Kind as ObjectKind};
+
+use super::{
+    Additions, COMMITS, Log, NewRecord, PARENTS, folder, index_path,
+    transcript::{self, Redacted, Transcripts},
+};
+use crate::{
+    error::{Kind, Result},
+    git::{
+        Repo,
+        commit::NewCommit,
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+        snapshot::{Edit, edit_tree},
+    },
+    model::{
+        change::Mode,
+        record::{How, Link, Prompt, RecordId},
+        refname,
+    },
+    ops::Context,
+    state::failpoint,
+};
+
+/// Adds records and links to the log, and transcripts beside it.
+///
+/// Secrets are replaced before any object is written. Adding the same again changes nothing; a record replaces what is
+/// stored of it only if its revision is higher. When others append at the same time, it is done again on what they made.
+///
+/// # Errors
+/// [`Kind::Race`] if others are faster for longer than `lock-timeout`.
+pub fn append(context: &Context, mut additions: Additions) -> Result<()> {
+    let texts = additions.records.iter_mut().map(|new| transcript::redact(context, new)).collect::<Vec<_>>();
+    let start = Instant::now();
+    let mut pause = Duration::from_millis(2 + u64::from(std::process::id() % 7));
+    loop {
+        context.check_interrupt()?;
+        match try_append(context, &additions, &texts) {
+            Err(error) if error.kind() == Kind::Race && start.elapsed() < context.settings.lock_timeout => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(100));
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>]) -> Result<()> {
+    let repo = &context.repo;
+    let tip = repo.find_ref(refname::HISTORY)?;
+    let tree_id = tip.map_or(Ok(repo.empty_tree_id()), |tip| repo.tree_of_commit(tip))?;
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let mut transcripts = Transcripts::read(repo)?;
+    let mut edits = Edits::new(Log::at(repo, tree_id));
+    for (new, texts) in additions.records.iter().zip(texts) {
+        edits.add_record(new, texts, &mut transcripts, &mut objects)?;
+    }
+    for link in &additions.links {
+        edits.add_link(link, &mut objects)?;
+    }
+    let subject = edits.subject();
+    let edits = edits.finish(&mut objects)?;
+    let new_tree_id = edit_tree(tree_id, &edits, &mut objects)?;
+    let mut updates = transcripts.finish(&mut objects)?;
+    if new_tree_id != tree_id {
+        let id = commit(repo, new_tree_id, tip, &subject, &mut objects)?;
+        updates.push(RefUpdate { name: refname::HISTORY.into(), old: tip, new: Some(id) });
+    }
+    if updates.is_empty() {
+        return Ok(());
+    }
+    failpoint::hit("records:before-objects");
+    let written = objects.write()?;
+    failpoint::hit("records:after-objects");
+    repo.update_refs(&updates)?;
+    failpoint::hit("records:after-refs");
+    written.settle();
+    Ok(())
+}
+
+/// Adds a commit whose only parent is `parent`, another one of the same ref.
+pub(super) fn commit(
+    repo: &Repo,
+    tree_id: ObjectId,
+    parent: Option<ObjectId>,
+    subject: &str,
+    objects: &mut NewObjects<'_>,
+) -> Result<ObjectId> {
+    let (author, committer, time) = (repo.identity(), repo.identity(), repo.now());
+    let parents = parent.into_iter().collect();
+    Repo::write_commit(&NewCommit { tree_id, parents, author, committer, time, message: subject }, objects)
+}
+
+/// What changes in the tree of the log.
+struct Edits<'r> {
+    log: Log<'r>,
+    edits: BTreeMap<BString, Edit>,
+    /// Lines of the indices that are to be there.
+    lines: BTreeMap<String, BTreeSet<RecordId>>,
+    records: usize,
+    links: usize,
+}
+
+impl<'r> Edits<'r> {
+    fn new(log: Log<'r>) -> Self {
+        Self { log, edits: BTreeMap::new(), lines: BTreeMap::new(), records: 0, links: 0 }
+    }
+
+    fn add_record(
+        &mut self,
+        new: &NewRecord,
+        texts: &[Redacted],
+        transcripts: &mut Transcripts<'_>,
+        objects: &mut NewObjects<'_>,
+    ) -> Result<()> {
+        let mut record = new.record.clone();
+        // What is damaged is replaced: the new text is all that can be had.
+        let stored = self.log.find(&record.id).unwrap_or_default();
+        if stored.is_none_or(|stored| stored.revision < record.revision) {
+            let folder = folder(&record.id);
+            for (part, text) in record.sessions.iter_mut().zip(texts) {
+                if let Some(chunk) = transcripts.add(&part.id, text, objects)?
+                    && !part.chunks.contains(&chunk)
+                {
+                    part.chunks.push(chunk);
+                }
+            }
+            self.file(format!("{folder}/record.toml"), record.to_toml().as_bytes(), objects)?;
+            if !new.attribution.is_empty() {
+                self.file(format!("{folder}/attribution"), &new.attribution, objects)?;
+            }
+            for (index, part) in record.sessions.iter().enumerate() {
+                let folder = format!("{folder}/sessions/{index}");
+                self.file(format!("{folder}/session.toml"), part.to_toml().as_bytes(), objects)?;
+                let prompts = texts.get(index).map_or(&[][..], |text| &text.prompts);
+                if !prompts.is_empty() {
+                    self.file(format!("{folder}/prompts.toml"), Prompt::list_to_toml(prompts).as_bytes(), objects)?;
+                }
+            }
+            self.records += 1;
+        }
+        self.line(PARENTS, record.parent.unwrap_or(self.no_commit()), record.id);
+        let link = Link { record: record.id, commit: record.commit, from: None, how: How::Commit };
+        self.add_link(&link, objects)
+    }
+
+    /// The first word on how a commit came to a record stays.
+    fn add_link(&mut self, link: &Link, objects: &mut NewObjects<'_>) -> Result<()> {
+        let path = format!("{}/links/{}", folder(&link.record), link.commit);
+        if self.log.entry(&path)?.is_none() && !self.edits.contains_key(path.as_bytes().as_bstr()) {
+            self.file(path, link.to_toml().as_bytes(), objects)?;
+            self.links += 1;
+        }
+        self.line(COMMITS, link.commit, link.record);
+        let repo = self.log.repo;
+        if repo.is_commit(link.commit)? {
+            let parent = repo.with_commit(link.commit, |commit| commit.parents().next())?;
+            self.line(PARENTS, parent.unwrap_or(self.no_commit()), link.record);
+        }
+        Ok(())
+    }
+
+    fn no_commit(&self) -> ObjectId {
+        ObjectId::null(self.log.repo.object_hash())
+    }
+
+    fn line(&mut self, index: &str, key: ObjectId, id: RecordId) {
+        self.lines.entry(index_path(index, key)).or_default().insert(id);
+    }
+
+    fn file(&mut self, path: String, content: &[u8], objects: &mut NewObjects<'_>) -> Result<()> {
+        let id = objects.add(ObjectKind::Blob, content)?;
+        self.edits.insert(path.into(), Some((id, Mode::File)));
+        Ok(())
+    }
+
+    fn subject(&self) -> String {
+        format!("{} added or completed, {} linked\n", plural(self.records, "record"), plural(self.links, "commit"))
+    }
+
+    /// Returns all edits, the indices' included.
+    fn finish(mut self, objects: &mut NewObjects<'_>) -> Result<Vec<(BString, Edit)>> {
+        for (path, mut ids) in std::mem::take(&mut self.lines) {
+            let before = self.log.read(&path)?.unwrap_or_default();
+            ids.extend(before.lines().filter_map(|line| RecordId::parse(line.to_str().ok()?)));
+            let text: String = ids.iter().map(|id| format!("{id}\n")).collect();
+            if text.as_bytes() != before {
+                self.file(path, text.as_bytes(), objects)?;
+            }
+        }
+        Ok(self.edits.into_iter().collect())
+    }
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
