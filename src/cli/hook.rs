@@ -75,7 +75,8 @@ impl HookCommand {
             Hook::PostCommit => commit::committed(context),
             Hook::PostRewrite => {
                 let pairs = read_pairs(io::stdin().lock())?;
-                rewrite::rewritten(context, self.word(0).unwrap_or("rebase"), &pairs)
+                rewrite::rewritten(context, self.word(0).unwrap_or("rebase"), &pairs)?;
+                follow::head_moved(context)
             }
             // The last argument is 0 if only files were checked out.
             Hook::PostCheckout if self.word(2) == Some("0") => Ok(()),

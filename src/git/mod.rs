@@ -47,6 +47,7 @@ mod scan;
 pub(crate) mod seed;
 pub(crate) mod side;
 pub(crate) mod snapshot;
+mod staged;
 pub(crate) mod stat_cache;
 mod sweep;
 pub(crate) mod untracked;

@@ -29,6 +29,8 @@ pub(crate) struct Ground {
     pub(crate) now_tree_id: ObjectId,
     /// The only paths that may go on; none: all.
     pub(crate) wanted: Option<BTreeSet<BString>>,
+    /// True if that is what the worktree holds: where it is as the work left it, so it stays.
+    pub(crate) is_now_seen: bool,
 }
 
 /// What of a chain goes on.
@@ -69,7 +71,7 @@ pub(crate) fn carry(
             leaves_some |= change.after != head;
             continue;
         }
-        let carried = if change.after == now || change.before == head {
+        let carried = if (change.after == now && ground.is_now_seen) || change.before == head {
             change.after
         } else {
             merge(repo, &change, head, objects)?.unwrap_or(now)

@@ -7,6 +7,7 @@ use gix::ObjectId;
 use super::{
     Context,
     carry::{Carried, Ground, carry},
+    condense,
     draft::{self, Draft},
     reset::archive_name,
     save::{self, Shadow},
@@ -41,7 +42,10 @@ pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
     if known == Some(now) || repo.is_rebasing() {
         return Ok(());
     }
-    if let Some(known) = known {
+    if known.is_some() {
+        condense::finish(context, lock)?;
+    }
+    if let Some(known) = known_base(context)?.filter(|known| *known != now) {
         follow_from(context, known, lock)?;
     }
     note_base(context, now)
@@ -141,7 +145,7 @@ pub(crate) fn bring(
 ) -> Result<Option<Carried>> {
     let repo = &context.repo;
     let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
-    let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: None };
+    let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: None, is_now_seen: true };
     let Some(carried) = carry(repo, tip, &ground, objects)? else { return Ok(None) };
     put_on_top(context, shadow, tip, origin, carried.tree_id, objects)?;
     Ok(Some(carried))

@@ -23,9 +23,11 @@ mod condense;
 mod draft;
 mod held;
 mod recall;
+mod recommit;
 mod show;
 mod timeline;
 mod turn;
+mod work;
 
 use std::{
     path::Path,

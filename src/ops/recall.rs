@@ -133,7 +133,7 @@ pub(crate) fn take_up(
             continue;
         }
         let (head_tree_id, last_tree_id, now_tree_id) = (shadow.head_tree_id, shadow.last_tree_id(), seen.tree_id);
-        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted) };
+        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted), is_now_seen: true };
         let mut new = NewObjects::new(repo, Target::Loose);
         let Some(carried) = carry(repo, &checkpoint, &ground, &mut new)? else { continue };
         taken.extend(sessions_of(repo, &checkpoint, &carried.paths)?);

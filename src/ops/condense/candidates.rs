@@ -1,0 +1,107 @@
+//! The shadows whose work a commit may have taken: the live one of its parent, and what was set aside.
+
+use std::collections::BTreeSet;
+
+use bstr::{BString, ByteSlice as _};
+
+use super::super::{
+    carry::base_tree,
+    recall::{Waiting, is_alike, waiting},
+    timeline::Tip,
+    work::{Step, Work, steps},
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        change::Change,
+        checkpoint::{Checkpoint, Origin},
+        refname::{Base, ShadowName},
+    },
+};
+
+/// A shadow, and what it touches.
+pub(super) struct Candidate {
+    pub(super) tip: Tip,
+    pub(super) checkpoint: Checkpoint,
+    /// How it differs from its base.
+    pub(super) touched: Vec<Change>,
+    /// True for the live shadow of the commit's parent.
+    pub(super) is_live: bool,
+}
+
+/// Returns the shadows that commits on `base` in this worktree may take work from; the live one comes last.
+pub(super) fn candidates(repo: &Repo, base: Base) -> Result<Vec<Candidate>> {
+    let live = ShadowName { base, worktree: repo.worktree_id().to_owned() }.to_ref();
+    let mut found = Vec::new();
+    let mut add = |tip: Tip, checkpoint: Checkpoint, is_live: bool| {
+        let touched = repo.diff_trees(base_tree(repo, &checkpoint)?, checkpoint.tree_id)?;
+        found.push(Candidate { tip, checkpoint, touched, is_live });
+        Ok::<_, crate::error::Error>(())
+    };
+    for Waiting { tip, checkpoint } in waiting(repo, &live)?.into_iter().rev() {
+        add(tip, checkpoint, false)?;
+    }
+    if let Some(id) = repo.find_ref(&live)?
+        && let Some(checkpoint) = repo.find_checkpoint(id)?
+    {
+        add(Tip { name: live, id, archived: false }, checkpoint, true)?;
+    }
+    Ok(found)
+}
+
+impl Candidate {
+    /// Returns those of `committed` in which the work of this shadow may be: for one that was set aside, content decides.
+    fn paths(&self, repo: &Repo, committed: &[Change]) -> Result<BTreeSet<BString>> {
+        let mut paths = BTreeSet::new();
+        for change in committed {
+            if self.is_live {
+                paths.insert(change.path.clone());
+                paths.extend(change.old_path.clone());
+            } else if let Ok(at) = self.touched.binary_search_by(|it| it.path.cmp(&change.path))
+                && is_alike(repo, &self.touched[at], change.before, change.after)?
+            {
+                paths.insert(change.path.clone());
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Returns true if all that this shadow touches is in the tree that `leaf` reads.
+    pub(super) fn is_all_in(&self, repo: &Repo, tree_id: gix::ObjectId) -> Result<bool> {
+        for change in &self.touched {
+            if repo.find_leaf(tree_id, change.path.as_bstr())? != change.after {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Returns whose work `committed` holds of `candidates`, and what they did to reach it.
+///
+/// `renamed` are files that the last checkpoint knew by another name.
+pub(super) fn work(
+    repo: &Repo,
+    candidates: &[Candidate],
+    committed: &[Change],
+    renamed: Vec<Change>,
+) -> Result<(Work, Vec<Step>)> {
+    let mut all = Vec::new();
+    for candidate in candidates {
+        let mut paths = candidate.paths(repo, committed)?;
+        if candidate.is_live {
+            paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
+        }
+        if !paths.is_empty() {
+            all.extend(steps(repo, &candidate.checkpoint, &|path| paths.contains(path))?);
+        }
+    }
+    if all.iter().all(|step| step.origin.session.is_none()) {
+        return Ok((Work::default(), all));
+    }
+    if !renamed.is_empty() {
+        all.push(Step { origin: Origin::default(), changes: renamed });
+    }
+    Ok((Work::of(repo, &all, committed)?, all))
+}

@@ -1,0 +1,233 @@
+//! Turns the part of shadows that a commit took into a record, and lets the rest go on upon the commit.
+//!
+//! Only content counts: a commit that holds nothing of a session's work makes no record. Each step can be done again, so
+//! that whoever comes after a crash finishes what is left.
+
+mod candidates;
+mod record;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::{
+    Context,
+    carry::{Ground, carry},
+    follow::{note_base, origin_of, put_on_top},
+    records::{self, Additions},
+    reset::archive_name,
+    rewrite,
+    save::Shadow,
+};
+use crate::{
+    error::Result,
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+    },
+    model::{
+        change::Change,
+        event::Event,
+        record::{How, Link, RecordId, ids_in_message},
+        refname::{self, Base, Settled},
+        session::Session,
+    },
+    state::{commit_note::CommitNote, failpoint, lock::Lock, sessions},
+};
+use candidates::{Candidate, candidates, work};
+
+/// How HEAD came to be where it is.
+struct Made {
+    /// The commit.
+    commit: ObjectId,
+    /// Its first parent.
+    parent: Option<ObjectId>,
+    /// What the shadow stands on: the parent, or the commit that was amended.
+    base: Base,
+}
+
+/// Returns whether the commit to come, of what is staged, holds work of a session that is in no record yet.
+pub(crate) fn holds_work(context: &Context, base: Base) -> Result<bool> {
+    let repo = &context.repo;
+    let found = candidates(repo, base)?;
+    let mut paths: Vec<_> = found.iter().flat_map(|it| it.touched.iter().map(|change| change.path.clone())).collect();
+    paths.sort();
+    paths.dedup();
+    if paths.is_empty() {
+        return Ok(false);
+    }
+    let head_tree_id = base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let mut staged = Vec::new();
+    for (path, leaf) in repo.staged_leaves(&paths)? {
+        let before = repo.find_leaf(head_tree_id, path.as_bstr())?;
+        staged.extend(Change::between(path, before, leaf));
+    }
+    if staged.is_empty() {
+        return Ok(false);
+    }
+    Ok(!work(repo, &found, &staged, Vec::new())?.0.sessions.is_empty())
+}
+
+/// Condenses what the commit at HEAD took, in this worktree.
+pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
+    let repo = &context.repo;
+    let Some(commit) = repo.head()?.id else { return Ok(()) };
+    let note = CommitNote::read(repo.git_dir())?.unwrap_or_default();
+    link_what_is_there(context, commit, &note)?;
+    // What a sequence makes are commits of old work; post-rewrite tells of them.
+    if !repo.is_in_sequence() {
+        let made = made(repo, commit, &note)?;
+        condense(context, &made, &note)?;
+        note_base(context, Base::Commit(commit))?;
+    }
+    failpoint::hit("condense:before-note");
+    CommitNote::remove(repo.git_dir())
+}
+
+/// Finishes what a process that died has left of a condensation.
+pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
+    let repo = &context.repo;
+    let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(()) };
+    let (Some(commit), Some(id)) = (repo.head()?.id, note.reserved.as_deref().and_then(RecordId::parse)) else {
+        return Ok(());
+    };
+    let message = repo.message_of(commit)?;
+    if ids_in_message(message.as_bytes()).contains(&id) { commit_made(context, lock) } else { Ok(()) }
+}
+
+fn made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<Made> {
+    let parents = repo.parents_of(commit)?;
+    let parent = parents.first().copied();
+    let plain = Made { commit, parent, base: Base::of_head(parent) };
+    let Some(Base::Commit(head)) = Base::parse(&note.head) else { return Ok(plain) };
+    let is_amend = Some(head) != parent && head != commit && repo.is_commit(head)? && repo.parents_of(head)? == parents;
+    Ok(if is_amend { Made { base: Base::Commit(head), ..plain } } else { plain })
+}
+
+/// Links the commit to records that were there before it.
+fn link_what_is_there(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
+    let links: Vec<Link> = note
+        .reused
+        .iter()
+        .filter_map(|id| RecordId::parse(id))
+        .map(|record| Link { record, commit, from: None, how: How::Recommit })
+        .collect();
+    if !links.is_empty() {
+        records::append(context, Additions { records: Vec::new(), links })?;
+    }
+    let squashed: Vec<ObjectId> =
+        note.squashed.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()).collect();
+    rewrite::link_squash(context, commit, &squashed)?;
+    rewrite::link_copies(context, commit)
+}
+
+fn condense(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
+    let repo = &context.repo;
+    let found = candidates(repo, made.base)?;
+    let message = repo.message_of(made.commit)?;
+    let named = ids_in_message(message.as_bytes());
+    let reserved = note.reserved.as_deref().and_then(RecordId::parse);
+    let promised = reserved.filter(|id| named.contains(id));
+    if found.is_empty() && promised.is_none() {
+        return Ok(());
+    }
+    let base_tree_id = made.base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let tree_id = repo.tree_of_commit(made.commit)?;
+    let committed = repo.detect_renames(repo.diff_trees(base_tree_id, tree_id)?)?;
+    let renamed = match found.iter().find(|candidate| candidate.is_live) {
+        Some(live) => renamed_since(repo, live, tree_id, &committed)?,
+        None => Vec::new(),
+    };
+    let (work, steps) = work(repo, &found, &committed, renamed)?;
+    // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
+    if !work.sessions.is_empty() || promised.is_some() {
+        let id = promised.or(reserved).unwrap_or_else(RecordId::random);
+        let new = record::build(context, made, id, &committed, &work, &steps)?;
+        let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
+        failpoint::hit("condense:before-record");
+        records::append(context, Additions { records: vec![new], links: Vec::new() })?;
+        failpoint::hit("condense:after-record");
+        record::note_sessions(context, made, id, &work)?;
+        let (record, commit) = (id.to_string(), made.commit.to_string());
+        context.emit(&Event::Condense { record, commit, sessions, paths });
+    }
+    failpoint::hit("condense:before-carry");
+    for candidate in &found {
+        if candidate.is_live {
+            carry_forward(context, candidate, made.commit, tree_id)?;
+        } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
+            settle(repo, candidate, Settled::Condensed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns files of the last checkpoint that the commit has under another name.
+fn renamed_since(repo: &Repo, live: &Candidate, tree_id: ObjectId, committed: &[Change]) -> Result<Vec<Change>> {
+    let is_new = |change: &Change| {
+        committed.binary_search_by(|it| it.path.cmp(&change.path)).is_ok_and(|at| committed[at].before.is_none())
+    };
+    let since = repo.diff_trees(live.checkpoint.tree_id, tree_id)?;
+    if !since.iter().any(is_new) {
+        return Ok(Vec::new());
+    }
+    let mut renamed = repo.detect_renames(since)?;
+    renamed.retain(|change| change.old_path.is_some() && is_new(change));
+    Ok(renamed)
+}
+
+/// Lets what the commit did not take go on upon it; nothing is read from the worktree.
+fn carry_forward(context: &Context, live: &Candidate, commit: ObjectId, tree_id: ObjectId) -> Result<()> {
+    let repo = &context.repo;
+    let tip = &live.checkpoint;
+    let origin = origin_of(context, tip)?;
+    // People's own checkpoints stay where they were taken.
+    if origin.session.is_none() {
+        return Ok(());
+    }
+    let mut shadow = Shadow::read(repo)?;
+    let is_done = repo.chain(shadow.expected.unwrap_or(tip.id)).take_while(Result::is_ok).flatten();
+    let is_done = is_done.take(8).any(|checkpoint| checkpoint.origin.carried == Some(tip.id));
+    let mut updates = Vec::new();
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let ground = Ground {
+        head_tree_id: tree_id,
+        last_tree_id: shadow.last_tree_id(),
+        now_tree_id: tip.tree_id,
+        wanted: None,
+        is_now_seen: false,
+    };
+    debug_assert_eq!(shadow.name.base, Base::Commit(commit));
+    let carried = carry(repo, tip, &ground, &mut objects)?;
+    let settled = if carried.is_some() { Settled::Carried } else { Settled::Condensed };
+    if let Some(carried) = carried.filter(|_| !is_done) {
+        put_on_top(context, &mut shadow, tip, origin, carried.tree_id, &mut objects)?;
+        let new = shadow.tip.as_ref().map(|tip| tip.id);
+        updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
+    }
+    let archive = refname::settled_archive_ref(&archive_name(repo, tip.id)?, settled);
+    updates.push(RefUpdate { name: archive, old: None, new: Some(tip.id) });
+    updates.push(RefUpdate { name: live.tip.name.clone(), old: Some(tip.id), new: None });
+    let written = objects.write()?;
+    repo.update_refs(&updates)?;
+    written.settle();
+    Ok(())
+}
+
+/// Says in the name of an archived shadow that nothing in it waits any more.
+fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
+    let name = refname::settled_archive_ref(&candidate.tip.name, settled);
+    let id = candidate.tip.id;
+    repo.update_refs(&[
+        RefUpdate { name, old: None, new: Some(id) },
+        RefUpdate { name: candidate.tip.name.clone(), old: Some(id), new: None },
+    ])
+}
+
+/// Completes the record of a commit that `session` made in the middle of its turn, now that the turn is over.
+pub(crate) fn complete(context: &Context, session: &mut Session) -> Result<()> {
+    let Some(id) = session.open_record.as_deref().and_then(RecordId::parse) else { return Ok(()) };
+    record::complete(context, session, id)?;
+    session.open_record = None;
+    sessions::store(context.repo.common_dir(), session)
+}

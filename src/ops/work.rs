@@ -1,0 +1,171 @@
+//! Whose work the content of a commit is: chains of checkpoints replayed over the files that it changes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use bstr::{BString, ByteSlice as _};
+
+use super::carry::base_tree;
+use crate::{
+    error::Result,
+    git::{Repo, line_edits},
+    model::{
+        attribution::{self, Author, AuthorId, Committed, Content, Differ, Owner, Ownership, Replay},
+        change::{Change, Leaf, Mode},
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+    },
+};
+
+/// The author of what no checkpoint tells about: whoever made the commit.
+pub(crate) const COMMITTER: AuthorId = 0;
+
+/// A checkpoint's part in some files.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) origin: Origin,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// Returns what the chain that ends with `tip` did to files that `wanted` asks for, oldest first.
+///
+/// Work that was carried on is followed into the chain it came from.
+pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
+    let mut parts: Vec<Vec<Step>> = Vec::new();
+    for checkpoint in repo.chain(tip.id) {
+        let checkpoint = checkpoint?;
+        let parent_tree_id = if checkpoint.base.commit_id() == Some(checkpoint.parent_id) {
+            base_tree(repo, &checkpoint)?
+        } else {
+            repo.tree_of_commit(checkpoint.parent_id)?
+        };
+        let mut changes = repo.diff_trees(parent_tree_id, checkpoint.tree_id)?;
+        changes.retain(|change| wanted(&change.path));
+        let mut part = Vec::new();
+        if changes.is_empty() {
+            continue;
+        }
+        if let Some(carried) = checkpoint.origin.carried {
+            // What was carried is nobody's doing here, but its chain tells whose it was.
+            let paths: BTreeSet<BString> = changes.iter().map(|change| change.path.clone()).collect();
+            if let Some(source) = repo.find_checkpoint(carried)? {
+                part = steps(repo, &source, &|path| paths.contains(path))?;
+                changes
+                    .retain(|change| repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() != Some(change.after));
+            }
+        }
+        if !changes.is_empty() {
+            let is_merge = checkpoint.origin.carried.is_some() && !part.is_empty();
+            let origin = if is_merge { Origin::default() } else { checkpoint.origin };
+            part.push(Step { origin, changes });
+        }
+        parts.push(part);
+    }
+    Ok(parts.into_iter().rev().flatten().collect())
+}
+
+/// Whose the lines of some files are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Work {
+    pub(crate) authors: Vec<Author>,
+    pub(crate) ownership: Ownership,
+    /// By path, the sessions that have a part in what is committed there.
+    pub(crate) sessions: BTreeMap<BString, BTreeSet<String>>,
+}
+
+impl Work {
+    /// Replays `steps` up to `committed`, the changes of the commit.
+    pub(crate) fn of(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Self> {
+        let (mut authors, mut ids) = (vec![Author::plain(Contributor::Human)], HashMap::new());
+        let algorithm = repo.diff_algorithm();
+        let in_steps = line_edits::step_edits;
+        let counted = |before: &[u8], after: &[u8]| line_edits::counted_edits(algorithm, before, after);
+        let mut replay = Replay::new(Differ { steps: &in_steps, counted: &counted });
+        for step in steps {
+            let author = author_of(&step.origin);
+            let id = *ids.entry(author.clone()).or_insert_with(|| {
+                authors.push(author);
+                AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
+            });
+            let mut changes = Vec::with_capacity(step.changes.len());
+            for change in &step.changes {
+                let before = if replay.knows(change.path.as_bstr()) { None } else { content(repo, change.before)? };
+                let (path, from) = (change.path.clone(), change.old_path.clone());
+                changes.push(attribution::Change { path, from, before, after: content(repo, change.after)? });
+            }
+            replay.step(id, changes);
+        }
+        let finals = committed.iter().map(|change| {
+            Ok(Committed {
+                path: change.path.clone(),
+                from: change.old_path.clone(),
+                before: content(repo, change.before)?,
+                after: content(repo, change.after)?,
+                author: COMMITTER,
+            })
+        });
+        let ownership = replay.finish(&finals.collect::<Result<Vec<_>>>()?);
+        let sessions = sessions_by_path(&authors, &ownership, steps, committed);
+        Ok(Self { authors, ownership, sessions })
+    }
+
+    /// Returns the sessions that have a part in the commit.
+    pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
+        self.sessions.values().flatten().map(String::as_str).collect()
+    }
+}
+
+fn author_of(origin: &Origin) -> Author {
+    let Origin { contributor, session, turn, agent, model, .. } = origin.clone();
+    match contributor {
+        Contributor::Agent => Author { contributor, session, turn, agent, model },
+        other => Author::plain(other),
+    }
+}
+
+fn content(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Content>> {
+    let Some(leaf) = leaf else { return Ok(None) };
+    Ok(Some(match leaf.mode {
+        Mode::File | Mode::Executable => Content::Bytes(repo.read_blob(leaf.id)?),
+        Mode::Link => Content::Opaque(repo.read_blob(leaf.id)?),
+        Mode::Gitlink => Content::Opaque(leaf.id.to_string().into_bytes()),
+    }))
+}
+
+fn sessions_by_path(
+    authors: &[Author],
+    ownership: &Ownership,
+    steps: &[Step],
+    committed: &[Change],
+) -> BTreeMap<BString, BTreeSet<String>> {
+    let session =
+        |id: AuthorId| authors.get(id as usize).filter(|it| it.contributor == Contributor::Agent)?.session.clone();
+    let mut by_path: BTreeMap<BString, BTreeSet<String>> = BTreeMap::new();
+    for file in &ownership.files {
+        let mut owners: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
+        for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
+            match owner {
+                Owner::Base => {}
+                Owner::Author(id) => owners.push(id),
+                Owner::Mixed { of, over, .. } => owners.extend([of].into_iter().chain(over)),
+            }
+        }
+        by_path.entry(file.path.clone()).or_default().extend(owners.into_iter().filter_map(session));
+    }
+    // A file that is committed just as a session left it is that session's, lines or not: deleted, made executable.
+    for change in committed {
+        let last = steps.iter().rev().find_map(|step| {
+            let found = step.changes.iter().find(|it| it.path == change.path)?;
+            (found.after == change.after).then_some(&step.origin)
+        });
+        if let Some(origin) = last.filter(|origin| origin.contributor == Contributor::Agent) {
+            by_path.entry(change.path.clone()).or_default().extend(origin.session.clone());
+        }
+    }
+    by_path.retain(|_, sessions| !sessions.is_empty());
+    by_path
+}
+
+/// Returns whose lines the files of a commit are, as it is stored.
+pub(crate) fn text(_work: &Work, _committed: &[Change]) -> Vec<u8> {
+    Vec::new()
+}
