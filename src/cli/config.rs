@@ -1,5 +1,7 @@
 //! `git checkpoint config`: shows the settings with where they come from, and edits the files they are in.
 
+mod migrate;
+
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -84,6 +86,8 @@ enum Action {
         #[command(flatten)]
         format: Format,
     },
+    /// Rewrite old names of settings to the new ones, keeping comments and order
+    Migrate(migrate::Migrate),
     /// Print which files are read
     Path,
     /// Open a file in your editor
@@ -104,13 +108,14 @@ impl Config {
             Ok(repo) => (Some(repo), None),
             Err(error) => (None, Some(error)),
         };
-        let here = Here { sources: settings::sources(repo.as_ref()), place: self.place, outside };
+        let mut here = Here { sources: settings::sources(repo.as_ref()), place: self.place, outside };
         let out = &mut call.out;
         match self.action {
             Action::Get { key, format } => get(here, &key, format, out),
             Action::List { format } => list(here, format, out),
             Action::Set { key, values } => set(here, &key, &values, out),
             Action::Unset { key } => unset(here, &key, out),
+            Action::Migrate(migrate) => migrate.run(&mut here, repo.as_ref(), out),
             Action::Path => path(here, out),
             Action::Edit => edit_file(here, out),
         }

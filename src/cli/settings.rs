@@ -1,5 +1,7 @@
 //! Where the settings of this run come from: files, git config, environment; and their warnings to the user.
 
+use std::path::{Path, PathBuf};
+
 use super::{environment, output::Output};
 use crate::{
     config::{self, GitEntry, Settings, Sources},
@@ -12,14 +14,21 @@ pub(super) fn sources(repo: Option<&Repo>) -> Sources {
     let sources = Sources::from_environment(environment::all());
     let Some(repo) = repo else { return sources };
     // The git directory may be relative; messages should name files in full.
-    let common_dir = std::fs::canonicalize(repo.common_dir()).unwrap_or_else(|_| repo.common_dir().to_owned());
-    let mut sources = sources.with_repository(Some(repo.worktree_root()), &common_dir);
+    let mut sources = sources.with_repository(Some(repo.worktree_root()), &full(repo.common_dir()));
     sources.git = repo
         .config_pairs("checkpoint")
         .into_iter()
-        .map(|(key, value)| GitEntry { key, value: Some(value.to_string()), origin: String::new() })
+        .map(|pair| GitEntry {
+            key: pair.key,
+            value: Some(pair.value.to_string()),
+            origin: pair.file.map(|file| full(&file).to_string_lossy().into_owned()).unwrap_or_default(),
+        })
         .collect();
     sources
+}
+
+fn full(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Returns the settings that hold for `repo`; what was ignored is said on standard error.

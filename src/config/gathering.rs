@@ -12,6 +12,9 @@ use super::value::{Value, shorten};
 use super::{Layer, Origin, Sources, Warning};
 use crate::error::Error;
 
+/// What rewrites old names.
+const MIGRATE: &str = "git checkpoint config migrate";
+
 /// A checked value of one layer.
 pub(super) struct Found {
     pub(super) key: &'static Key,
@@ -19,6 +22,8 @@ pub(super) struct Found {
     pub(super) place: Place,
     /// Whether it was written under the key's old, inverted name.
     is_inverted: bool,
+    /// Its position where a layer has an order: of git config, later files win.
+    order: usize,
 }
 
 /// Where a value was found, for messages and origins.
@@ -185,7 +190,9 @@ impl Gathering {
     /// an empty text begins a list anew.
     fn texts(&mut self, layer: Layer, values: Vec<TextValue>) -> Vec<Found> {
         let mut of_key: BTreeMap<&'static str, Vec<TextValue>> = BTreeMap::new();
-        for value in values {
+        let mut orders: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for (order, value) in values.into_iter().enumerate() {
+            orders.extend(value.key.map(|key| (key, order)));
             match value.key {
                 Some(key) => of_key.entry(key).or_default().push(value),
                 None => {
@@ -202,7 +209,7 @@ impl Gathering {
             let place = Place { layer, source: last.source, line: None };
             let text = last.text.as_deref().or(matches!(kind, Kind::Bool).then_some("true"));
             match text.map(|text| kind.read_text(text)) {
-                Some(Some(value)) => Some(found(name, value, place)),
+                Some(Some(value)) => Some(Found { order: orders[name], ..found(name, value, place) }),
                 _ => self.bad_value(name, kind, &describe(text), &place),
             }
         });
@@ -224,24 +231,46 @@ impl Gathering {
         Some(found(name, Value::List(items), place))
     }
 
-    /// Leaves out the old name where the layer has the new one too, and says once what to write instead.
+    /// Leaves out the old name where the layer has the new one too, and says once how to get rid of it.
     fn without_shadowed(&mut self, mut found: Vec<Found>) -> Vec<Found> {
-        let Some(at) = found.iter().position(|found| found.is_inverted) else { return found };
-        let place = found[at].place.clone();
-        if found.iter().any(|found| found.key.name == INVERTED_NOW && !found.is_inverted) {
-            found.remove(at);
-            self.warnings.push(Warning {
-                message: format!("'{INVERTED}' in {place} is ignored: '{INVERTED_NOW}' is set there too"),
-                hint: place.remedy(INVERTED),
-            });
-        } else if !self.has_hinted_inverted {
-            self.has_hinted_inverted = true;
-            self.warnings.push(Warning {
-                message: format!("'{INVERTED}' in {place} is an old name"),
-                hint: Some(format!("write '{INVERTED_NOW} = {}' instead", found[at].value)),
-            });
+        let Some(old) = found.iter().position(|found| found.is_inverted) else { return found };
+        let new = found.iter().position(|found| found.key.name == INVERTED_NOW && !found.is_inverted);
+        let Some(new) = new else {
+            self.hint_inverted(&found[old]);
+            return found;
+        };
+        let place = &found[old].place;
+        if place.layer == Layer::Git && place.source != found[new].place.source {
+            self.hint_inverted(&found[old]);
+            found.remove(if found[old].order > found[new].order { new } else { old });
+            return found;
         }
+        let message = format!("'{INVERTED}' in {place} is ignored: '{INVERTED_NOW}' is set there too");
+        let hint = match place.layer {
+            Layer::Environment => place.remedy(INVERTED),
+            _ => Some(format!("'{MIGRATE}' takes it out")),
+        };
+        self.warnings.push(Warning { message, hint: hint.filter(|_| !self.has_hinted_inverted) });
+        self.has_hinted_inverted = true;
+        found.remove(old);
         found
+    }
+
+    fn hint_inverted(&mut self, old: &Found) {
+        if self.has_hinted_inverted {
+            return;
+        }
+        self.has_hinted_inverted = true;
+        let (place, value) = (&old.place, &old.value);
+        let hint = match place.layer {
+            Layer::Environment => {
+                let name = INVERTED_NOW.to_ascii_uppercase().replace('-', "_");
+                format!("set '{VARIABLE_PREFIX}{name}={value}' instead; '{MIGRATE}' rewrites files")
+            }
+            _ => format!("'{MIGRATE}' makes '{INVERTED_NOW} = {value}' of it"),
+        };
+        let message = format!("'{INVERTED}' in {place} is an old name");
+        self.warnings.push(Warning { message, hint: Some(hint) });
     }
 
     /// Notes a value that its key cannot have; the answer is always `None`.
@@ -307,7 +336,7 @@ fn found(name: &str, value: Value, place: Place) -> Found {
         Value::Bool(value) if is_inverted => Value::Bool(!value),
         value => value,
     };
-    Found { key: known(name), value, place, is_inverted }
+    Found { key: known(name), value, place, is_inverted, order: 0 }
 }
 
 /// Returns the key that a known or old name stands for.

@@ -10,6 +10,7 @@
 //! - `gathering`: what each says, checked.
 //! - `layers`: their composition; the only place that names figment.
 //! - [`edit`], `replace`: changes one file and keeps its comments and order.
+//! - [`migrate`]: from the old name of a setting to the new one.
 
 use serde::Serialize;
 
@@ -19,6 +20,7 @@ pub mod edit;
 mod gathering;
 pub mod keys;
 mod layers;
+pub mod migrate;
 mod replace;
 mod settings;
 mod sources;

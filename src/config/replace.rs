@@ -7,11 +7,30 @@ use std::path::{Path, PathBuf};
 use super::{Layer, toml_file};
 use crate::error::{Context as _, Kind, Result};
 
-const BYTE_ORDER_MARK: char = '\u{feff}';
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Replaces the text of the file of `layer` at `path` by what `edit` makes of it; `None` leaves the file alone.
 /// Returns whether it was replaced. The text that `edit` gets is empty if there is no file.
 pub(super) fn replace(layer: Layer, path: &Path, edit: impl FnOnce(&str) -> Result<Option<String>>) -> Result<bool> {
+    rewrite(layer, path, |_, raw| {
+        let old = raw.strip_prefix(BYTE_ORDER_MARK).unwrap_or(raw);
+        let Some(mut new) = edit(old)? else { return Ok(None) };
+        if old.find('\n').is_some_and(|at| old[..at].ends_with('\r')) {
+            new = new.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
+        if old.len() < raw.len() {
+            new.insert(0, BYTE_ORDER_MARK);
+        }
+        Ok(Some(new))
+    })
+}
+
+/// The same to the byte: `edit` gets all of the text and the path of the file itself, and returns all of it.
+pub(super) fn rewrite(
+    layer: Layer,
+    path: &Path,
+    edit: impl FnOnce(&Path, &str) -> Result<Option<String>>,
+) -> Result<bool> {
     let follow = layer != Layer::Project;
     // The file behind a symbolic link is what is replaced, not the link: dotfiles are often linked.
     let path: PathBuf = if follow { path.canonicalize().unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() };
@@ -22,18 +41,35 @@ pub(super) fn replace(layer: Layer, path: &Path, edit: impl FnOnce(&str) -> Resu
     std::fs::create_dir_all(directory).context(Kind::User, || format!("cannot create '{}'", directory.display()))?;
     let _lock = lock(directory);
     let raw = toml_file::read(&path, follow)?.unwrap_or_default();
-    let old = raw.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&raw);
-    let Some(mut new) = edit(old)? else { return Ok(false) };
-    if old.find('\n').is_some_and(|at| old[..at].ends_with('\r')) {
-        new = new.replace("\r\n", "\n").replace('\n', "\r\n");
-    }
-    if old.len() < raw.len() {
-        new.insert(0, BYTE_ORDER_MARK);
-    }
+    let Some(new) = edit(&path, &raw)? else { return Ok(false) };
     // What cannot be read back is not written.
     toml_file::parse(&new, &path.to_string_lossy())?;
     write(directory, &path, &new).context(Kind::User, || format!("cannot write '{}'", path.display()))?;
     Ok(true)
+}
+
+/// Copies `bytes`, which are those of the file `path`, to a new file beside it, and returns that one's path.
+pub fn back_up(path: &Path, bytes: &[u8]) -> Result<PathBuf> {
+    let what = || format!("cannot make a backup of '{}'", path.display());
+    let permissions = path.metadata().context(Kind::User, what)?.permissions();
+    for n in 0..1000 {
+        let mut name = path.as_os_str().to_owned();
+        name.push(if n == 0 { ".bak".to_owned() } else { format!(".bak.{n}") });
+        let backup = PathBuf::from(name);
+        // Never through a link, and never over another backup.
+        match File::options().write(true).create_new(true).open(&backup) {
+            Ok(mut file) => {
+                let written = file
+                    .set_permissions(permissions)
+                    .and_then(|()| file.write_all(bytes))
+                    .and_then(|()| file.sync_all());
+                return written.context(Kind::User, what).map(|()| backup);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error).context(Kind::User, what),
+        }
+    }
+    Err(crate::error::Error::user(what()).with_hint("there are too many already"))
 }
 
 /// Two changes at once would lose one of them. The lock is on the directory, so that nothing is left behind,

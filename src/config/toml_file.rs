@@ -110,7 +110,8 @@ fn collect(text: &str, table: &dyn TableLike, path: &mut Vec<String>, entries: &
     }
 }
 
-fn content(item: &Item) -> Content {
+/// Returns what `item` holds.
+pub(super) fn content(item: &Item) -> Content {
     let odd = |what: &str| Content::Odd(what.to_owned());
     match item {
         Item::Value(TomlValue::Boolean(value)) => Content::Value(Value::Bool(*value.value())),

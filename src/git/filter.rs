@@ -229,9 +229,9 @@ impl Repo {
             sum.update(&self.config_value(key).unwrap_or_default());
             sum.update(b"\0");
         }
-        for (key, value) in self.config_pairs("filter") {
-            sum.update(key.as_bytes());
-            sum.update(&value);
+        for pair in self.config_pairs("filter") {
+            sum.update(pair.key.as_bytes());
+            sum.update(&pair.value);
             sum.update(b"\0");
         }
         for path in self.attribute_files()? {

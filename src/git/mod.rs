@@ -45,6 +45,7 @@ pub mod refs;
 mod renames;
 mod scan;
 pub(crate) mod seed;
+pub mod settings;
 pub(crate) mod side;
 pub(crate) mod snapshot;
 mod staged;
@@ -231,28 +232,6 @@ impl Repo {
     /// Returns the boolean git setting `key`; none if it is not set or not a boolean.
     pub fn config_bool(&self, key: &str) -> Option<bool> {
         self.inner.config_snapshot().boolean(key)
-    }
-
-    /// Returns all values in `section` as `[subsection.]key` and value, in the order git reads them.
-    pub fn config_pairs(&self, section: &str) -> Vec<(String, BString)> {
-        let snapshot = self.inner.config_snapshot();
-        let mut pairs = Vec::new();
-        for section in snapshot.plumbing().sections_by_name(section).into_iter().flatten() {
-            let prefix =
-                section.header().subsection_name().map(|name| format!("{}.", name.to_str_lossy())).unwrap_or_default();
-            let mut names: Vec<_> = section.value_names().map(|name| name.to_ascii_lowercase()).collect();
-            names.sort();
-            names.dedup();
-            for name in names {
-                // A name without `=` is true; `values()` takes the next name's value for it.
-                let values = match section.value_implicit(&name) {
-                    Some(None) => vec!["true".into()],
-                    _ => section.values(&name),
-                };
-                pairs.extend(values.into_iter().map(|value| (format!("{prefix}{name}"), value)));
-            }
-        }
-        pairs
     }
 
     /// Returns the user's home directory.

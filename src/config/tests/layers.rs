@@ -327,7 +327,8 @@ fn the_old_name_obeys_the_order_of_layers_and_is_hinted_once() {
     let loaded = bench.load();
     assert!(loaded.settings.enable_multisession_warning);
     assert_eq!(loaded.warnings.len(), 1);
-    assert_eq!(loaded.warnings[0].hint.as_deref(), Some("write 'enable-multisession-warning = true' instead"));
+    let hint = "'git checkpoint config migrate' makes 'enable-multisession-warning = true' of it";
+    assert_eq!(loaded.warnings[0].hint.as_deref(), Some(hint));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::error::Kind;
 mod defaults;
 mod edit;
 mod layers;
+mod migrate;
 mod random;
 
 /// A directory with a file per layer.
