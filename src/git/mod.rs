@@ -69,6 +69,9 @@ use gix::ObjectId;
 use crate::error::{Context as _, Error, Kind, Result};
 use refs::RefStore;
 
+/// How many bytes of objects are kept that were read.
+const OBJECT_CACHE: usize = 8 << 20;
+
 /// A repository with a worktree.
 pub struct Repo {
     inner: gix::Repository,
@@ -78,7 +81,7 @@ pub struct Repo {
     /// False if the caller's `GIT_*` variables must not reach the git we run.
     honours_environment: bool,
     /// The packs that git may collect object by object, as they were when first asked for.
-    packs: std::cell::OnceCell<Vec<gix::odb::pack::index::File>>,
+    packs: std::cell::OnceCell<Vec<new_objects::SettledPack>>,
     /// Raised when somebody wants the work under way to end.
     interrupt: Arc<AtomicBool>,
 }
@@ -122,7 +125,12 @@ impl Repo {
 
     fn check(found: gix::Result<gix::ThreadSafeRepository>, dir: &Path, honours_environment: bool) -> Result<Self> {
         let inner = match found {
-            Ok(repo) => repo.to_thread_local(),
+            Ok(repo) => {
+                let mut repo = repo.to_thread_local();
+                // One operation reads the same trees several times.
+                repo.object_cache_size_if_unset(OBJECT_CACHE);
+                repo
+            }
             Err(cause) if Self::is_inside_repository(dir) => {
                 return Err(Error::user(format!("cannot open the repository of '{}'", dir.display())).with_cause(cause));
             }

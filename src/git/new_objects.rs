@@ -1,6 +1,11 @@
 //! Objects that a save makes: kept until all are known, then written so that a crash leaves at most unreferenced ones.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    cell::Cell,
+    collections::HashMap,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use gix::{
     ObjectId,
@@ -263,9 +268,29 @@ impl Repo {
             let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path());
             let indices = files.filter(|path| path.extension().is_some_and(|end| end == "idx"));
             let indices = indices.filter(|path| !path.with_extension("mtimes").exists());
-            indices.filter_map(|path| gix::odb::pack::index::File::at(&path, self.object_hash()).ok()).collect()
+            let indices = indices.filter_map(|path| gix::odb::pack::index::File::at(&path, self.object_hash()).ok());
+            indices.map(|index| SettledPack { index, touched: Cell::new(None) }).collect()
         });
-        packs.iter().filter(|index| index.lookup(id).is_some()).any(|index| touch(&index.path().with_extension("pack")))
+        packs.iter().filter(|pack| pack.index.lookup(id).is_some()).any(SettledPack::touch)
+    }
+}
+
+/// A pack that git may collect object by object.
+pub(super) struct SettledPack {
+    index: gix::odb::pack::index::File,
+    touched: Cell<Option<Instant>>,
+}
+
+impl SettledPack {
+    /// Makes the pack a new one, if it was not a moment ago; false if it cannot be.
+    fn touch(&self) -> bool {
+        const MOMENT: Duration = Duration::from_secs(1);
+        if self.touched.get().is_some_and(|time| time.elapsed() < MOMENT) {
+            return true;
+        }
+        let is_touched = touch(&self.index.path().with_extension("pack"));
+        self.touched.set(is_touched.then(Instant::now));
+        is_touched
     }
 }
 

@@ -1,5 +1,7 @@
 //! Reads objects; what is written goes through `new_objects`.
 
+use std::collections::HashMap;
+
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
     ObjectId,
@@ -14,6 +16,9 @@ use crate::{
         checkpoint::Checkpoint,
     },
 };
+
+/// Blobs that were read before they are needed.
+pub(crate) type ReadAhead = HashMap<ObjectId, Vec<u8>>;
 
 impl Repo {
     /// Returns true if the object `id` is present here (never fetches).
@@ -43,6 +48,33 @@ impl Repo {
         let length = self.read_object(id, ObjectKind::Blob, &mut buffer)?.len();
         buffer.truncate(length);
         Ok(buffer)
+    }
+
+    /// Returns what reads `ids` on another thread: as many blobs, from the first on, as take `limit` bytes.
+    ///
+    /// What cannot be read is left to the one who needs it.
+    pub(crate) fn read_ahead(&self, ids: Vec<ObjectId>, limit: usize) -> impl FnOnce() -> ReadAhead + Send + use<> {
+        let shared = self.inner.clone().into_sync();
+        move || {
+            let repo = shared.to_thread_local();
+            let mut blobs = ReadAhead::new();
+            let mut room = limit;
+            for id in ids {
+                let Ok(Some(header)) = repo.try_find_header(id) else { continue };
+                let size = usize::try_from(header.size()).unwrap_or(usize::MAX);
+                let Some(left) = room.checked_sub(size) else { break };
+                room = left;
+                let mut buffer = Vec::new();
+                if let Ok(Some(data)) = repo.objects.try_find(&id, &mut buffer)
+                    && data.kind == ObjectKind::Blob
+                {
+                    let length = data.data.len();
+                    buffer.truncate(length);
+                    blobs.insert(id, buffer);
+                }
+            }
+            blobs
+        }
     }
 
     /// Returns the size of the object `id` in bytes; none if it is not present.

@@ -42,13 +42,21 @@ proptest! {
 
     #[test]
     fn no_bytes_make_the_stat_cache_panic(bytes in prop_oneof![bytes(300), damaged(stat_cache::sample_bytes())]) {
-        if let Some(cache) = stat_cache::decode(&bytes, SHA1) {
+        if let Some(mut cache) = stat_cache::decode(&bytes, SHA1) {
             // What is believed has paths for all entries.
             let length: usize = cache.entries().iter().map(|entry| cache.path(entry).len()).sum();
             prop_assert!(length <= bytes.len());
-            let _ = (cache.find("b/c".into()).is_some(), cache.below("b/".into()), cache.merged(&[]));
+            let _ = (cache.find("b/c".into()).is_some(), cache.below("b/".into()));
+            cache.apply(vec![("b/cc".into(), None)]);
         }
         let _ = stat_cache::decode(&bytes, gix::hash::Kind::Sha256);
+    }
+
+    #[test]
+    fn no_bytes_make_a_section_of_the_stat_cache_panic(
+        bytes in prop_oneof![bytes(300), damaged(stat_cache::sample_section())],
+    ) {
+        let _ = (stat_cache::parse_section(&bytes, SHA1), stat_cache::parse_section(&bytes, gix::hash::Kind::Sha256));
     }
 
     #[test]

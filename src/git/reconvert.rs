@@ -37,7 +37,7 @@ pub(super) fn reconvert(
             if !is_file || entry.skips_worktree || !is_settled(path) {
                 continue;
             }
-            if entry.raw_id.is_none() && !filters.applies_to(path)? {
+            if cache.raw_id(entry).is_none() && !filters.applies_to(path)? {
                 continue;
             }
             // A file that changes just now is the next pass's matter.
@@ -47,8 +47,8 @@ pub(super) fn reconvert(
             let mut new = Vec::new();
             let raw_id = if back == bytes { None } else { Some(reader.prepare(&bytes, &mut new)?) };
             new.into_iter().try_for_each(|object| objects.add_prepared(object))?;
-            if raw_id != entry.raw_id {
-                changes.push((path.to_owned(), Known { raw_id, ..entry.known() }));
+            if raw_id != cache.raw_id(entry) {
+                changes.push((path.to_owned(), Known { raw_id, ..cache.known(entry) }));
             }
         }
     }

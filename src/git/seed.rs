@@ -85,7 +85,7 @@ pub(crate) fn seed(
         });
         match earlier {
             Some(earlier) if is_same_version(earlier, &known) => {
-                known.raw_id = earlier.raw_id;
+                known.raw_id = before.and_then(|before| before.raw_id(earlier));
                 known.is_racy = false;
             }
             _ => known.is_racy |= is_plain && converts.any(path, mode)?,

@@ -23,7 +23,7 @@ use super::{
     reconvert::{directories_of_attributes, reconvert},
     scan::{Candidate, scan},
     seed::{Staged, seed},
-    stat_cache::{Known, Stat, StatCache},
+    stat_cache::{CacheChange, Known, Stat, StatCache},
     untracked::collect,
 };
 use crate::{
@@ -55,8 +55,9 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// Returns the paths whose exact bytes are kept beside the tree.
     pub(crate) fn raw_paths(&self) -> Vec<(BString, ObjectId)> {
-        let entries = self.cache.entries().iter();
-        entries.filter_map(|entry| entry.raw_id.map(|id| (self.cache.path(entry).to_owned(), id))).collect()
+        let cache = &self.cache;
+        let entries = if cache.may_have_raw() { cache.entries() } else { &[] };
+        entries.iter().filter_map(|entry| cache.raw_id(entry).map(|id| (cache.path(entry).to_owned(), id))).collect()
     }
 }
 
@@ -80,12 +81,13 @@ pub(crate) type Edit = Option<(ObjectId, Mode)>;
 pub(crate) fn full_pass<'r>(
     repo: &'r Repo,
     limits: &Limits,
-    before: Option<&StatCache>,
+    before: Option<StatCache>,
     keep: Keep,
 ) -> Result<(Snapshot, NewObjects<'r>)> {
     let in_memory = keep == Keep::InMemory;
     let (started, modes) = (started(keep), repo.modes());
-    let before = before.filter(|cache| is_whole(repo, cache, in_memory));
+    let owned = before.filter(|cache| is_whole(repo, cache, in_memory));
+    let before = owned.as_ref();
     let conversions = repo.conversions()?;
     let identity = repo.user_index_identity();
     let follows_index = before.filter(|cache| {
@@ -94,12 +96,14 @@ pub(crate) fn full_pass<'r>(
     let mut objects = NewObjects::new(repo, if in_memory { Target::Memory } else { Target::Loose });
     let (seeded, staged);
     let cache = if let Some(cache) = follows_index {
-        staged = Staged { tree_id: cache.index_tree_id, ..Staged::default() };
+        (seeded, staged) = (None, Staged { tree_id: cache.index_tree_id, ..Staged::default() });
         cache
     } else {
         let index = repo.user_index()?;
-        (seeded, staged) = seed(repo, index.as_deref(), identity, before, &mut objects)?;
-        &seeded
+        let (cache, found) = seed(repo, index.as_deref(), identity, before, &mut objects)?;
+        staged = found;
+        seeded = Some(cache);
+        seeded.as_ref().expect("it is there")
     };
     let mut pass = Pass {
         repo,
@@ -131,10 +135,15 @@ pub(crate) fn full_pass<'r>(
     pass.capture(candidates, &mut objects)?;
     pass.reconvert(&mut objects)?;
     pass.gitlinks(&found.gitlinks, untracked.nested, limits)?;
-    let is_news = follows_index.is_none() || pass.has_new_conversions;
-    let (mut snapshot, objects) = pass.finish(&staged.tree_id, objects, is_news)?;
-    snapshot.cache.conversions = conversions;
-    Ok((snapshot, objects))
+    let is_news = seeded.is_some() || pass.has_new_conversions;
+    let manifest = std::mem::take(&mut pass.manifest);
+    let (tree_id, changes, objects) = pass.finish(objects)?;
+    let is_cache_new = is_news || !changes.is_empty();
+    let mut cache = seeded.or(owned).expect("one of them was in use");
+    cache.apply(changes);
+    (cache.tree_id, cache.conversions) = (Some(tree_id), conversions);
+    let index_tree_id = staged.tree_id.expect("staged content was read");
+    Ok((Snapshot { tree_id, index_tree_id, manifest, cache, is_cache_new }, objects))
 }
 
 /// Returns the moment before a pass, from which on a file's times do not tell whether it changed again.
@@ -153,7 +162,8 @@ fn started(keep: Keep) -> (i64, u32) {
 fn is_whole(repo: &Repo, cache: &StatCache, in_memory: bool) -> bool {
     let is_here = |id| if in_memory { repo.has_object(id) } else { repo.freshen(id) };
     let has_tree = cache.tree_id.is_some_and(|id| repo.has_object(id));
-    has_tree && cache.entries().iter().filter_map(|entry| entry.raw_id).all(is_here)
+    let entries = if cache.may_have_raw() { cache.entries() } else { &[] };
+    has_tree && entries.iter().filter_map(|entry| cache.raw_id(entry)).all(is_here)
 }
 
 struct Pass<'r, 'c> {
@@ -233,7 +243,7 @@ impl<'r> Pass<'r, '_> {
             let entry = cache.find(path)?;
             let is_same_mode = self.modes.stored(candidate.mode, Some(entry.mode)) == entry.mode;
             let is_same = !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && is_same_mode;
-            let Known { id, raw_id, stat, mode, .. } = entry.known();
+            let Known { id, raw_id, stat, mode, .. } = cache.known(entry);
             is_same.then_some(Content { id, raw_id, stat, mode, is_torn: false })
         })
     }
@@ -265,7 +275,7 @@ impl<'r> Pass<'r, '_> {
             if let Some(head) = self.repo.nested_head(path)?
                 && head != entry.id
             {
-                self.changes.insert(path.to_owned(), Some(Known { id: head, ..entry.known() }));
+                self.changes.insert(path.to_owned(), Some(Known { id: head, ..self.cache.known(entry) }));
             }
         }
         for path in nested {
@@ -289,12 +299,8 @@ impl<'r> Pass<'r, '_> {
         Ok(())
     }
 
-    fn finish(
-        self,
-        index_tree_id: &Option<ObjectId>,
-        mut objects: NewObjects<'r>,
-        is_seeded: bool,
-    ) -> Result<(Snapshot, NewObjects<'r>)> {
+    /// Returns the tree, what changes in the cache, and all objects.
+    fn finish(self, mut objects: NewObjects<'r>) -> Result<(ObjectId, Vec<CacheChange>, NewObjects<'r>)> {
         let base = self.cache.tree_id.expect("a cache in use knows its tree");
         let is_other = |path: &BStr, known: &Option<Known>| {
             let entry = self.cache.find(path).filter(|entry| !entry.id.is_null()).map(|entry| (entry.id, entry.mode));
@@ -307,18 +313,7 @@ impl<'r> Pass<'r, '_> {
             .map(|(path, known)| (path.clone(), known.map(|known| (known.id, known.mode))))
             .collect();
         let tree_id = edit_tree(base, &edits, &mut objects)?;
-        let is_cache_new = is_seeded || !self.changes.is_empty();
-        let changes: Vec<_> = self.changes.into_iter().collect();
-        let mut cache = if is_cache_new { self.cache.merged(&changes) } else { self.cache.clone() };
-        cache.tree_id = Some(tree_id);
-        let snapshot = Snapshot {
-            tree_id,
-            index_tree_id: index_tree_id.expect("staged content was read"),
-            manifest: self.manifest,
-            cache,
-            is_cache_new,
-        };
-        Ok((snapshot, objects))
+        Ok((tree_id, self.changes.into_iter().collect(), objects))
     }
 }
 

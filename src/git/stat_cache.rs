@@ -1,10 +1,11 @@
 //! The private index of a worktree: what each file was when it was last captured, so that only changed files are read.
 //!
-//! A format of our own, as git's has no room for what must be known together with the entries: the tree they make
-//! up, the user's index they follow, the bytes kept beside. Little-endian: header, fixed-size records, raw ids, paths,
-//! and a CRC-32 of all that; a file that is torn or of another version is as good as none.
+//! A format of our own ([`file`]), as git's has no room for what must be known together with the entries: the tree they
+//! make up, the user's index they follow, the bytes kept beside.
 
-use std::{path::Path, sync::Arc};
+mod file;
+
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -65,8 +66,8 @@ pub(crate) struct Entry {
     pub(crate) stat: Stat,
     /// The blob; null if the path is known but was never captured.
     pub(crate) id: ObjectId,
-    /// The blob with the exact bytes, if the stored ones do not come back as they were.
-    pub(crate) raw_id: Option<ObjectId>,
+    /// Which of the cache's raw ids is its own, counted from one; 0: none.
+    raw: u32,
     /// The kind of file.
     pub(crate) mode: Mode,
     /// In the user's index: captured whatever the ignore rules say.
@@ -89,12 +90,17 @@ pub(crate) struct Known {
     pub(crate) is_racy: bool,
 }
 
+/// A change of the cache: none removes the path.
+pub(crate) type CacheChange = (BString, Option<Known>);
+
 /// All captured paths of a worktree, sorted by their bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatCache {
     /// Shared, as a pass that finds nothing hands on what it was given.
     paths: Arc<Vec<u8>>,
     entries: Arc<Vec<Entry>>,
+    /// The blobs with the exact bytes of files whose stored ones do not come back as they were.
+    raw_ids: Arc<Vec<ObjectId>>,
     /// The tree that all entries with an id make up; none: not known.
     pub(crate) tree_id: Option<ObjectId>,
     /// The user's index that the flags come from.
@@ -105,28 +111,38 @@ pub(crate) struct StatCache {
     pub(crate) anchor: Option<ObjectId>,
     /// What tells the settings that convert files from others.
     pub(crate) conversions: u32,
+    /// The file that it was read from.
+    stored: Option<file::Stored>,
+    /// What has changed since.
+    pending: Vec<CacheChange>,
 }
 
 impl StatCache {
     /// Appends `path`, which must sort after all before it.
     pub(crate) fn push(&mut self, path: &BStr, known: Known) {
         debug_assert!(self.entries.last().is_none_or(|last| self.path(last) < path), "paths come in order");
+        let place = self.add_path(path);
+        let entry = self.entry(place, known);
+        Arc::make_mut(&mut self.entries).push(entry);
+    }
+
+    /// Returns from where to where `path` is in the paths, now that it is.
+    fn add_path(&mut self, path: &BStr) -> (u32, u32) {
         let offset = |length: usize| u32::try_from(length).expect("paths take less than 4 GiB");
         let start = offset(self.paths.len());
-        Arc::make_mut(&mut self.paths).extend_from_slice(path);
+        let paths = Arc::make_mut(&mut self.paths);
+        paths.extend_from_slice(path);
+        (start, offset(paths.len()))
+    }
+
+    fn entry(&mut self, (start, end): (u32, u32), known: Known) -> Entry {
         let Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy } = known;
-        let end = offset(self.paths.len());
-        Arc::make_mut(&mut self.entries).push(Entry {
-            start,
-            end,
-            stat,
-            id,
-            raw_id,
-            mode,
-            is_tracked,
-            skips_worktree,
-            is_racy,
+        let raw = raw_id.map_or(0, |id| {
+            let raw_ids = Arc::make_mut(&mut self.raw_ids);
+            raw_ids.push(id);
+            u32::try_from(raw_ids.len()).expect("fewer than 4 billion paths")
         });
+        Entry { start, end, stat, id, raw, mode, is_tracked, skips_worktree, is_racy }
     }
 
     /// Returns the path of `entry`, which must be of this cache.
@@ -156,217 +172,66 @@ impl StatCache {
         start..start + length
     }
 
-    /// Returns this cache with `changes` (sorted by path) applied: none removes the path.
-    pub(crate) fn merged(&self, changes: &[(BString, Option<Known>)]) -> Self {
-        let mut merged = Self {
-            paths: Arc::new(Vec::with_capacity(self.paths.len())),
-            entries: Arc::new(Vec::with_capacity(self.entries.len() + changes.len())),
-            ..Self {
-                tree_id: self.tree_id,
-                index: self.index,
-                index_tree_id: self.index_tree_id,
-                conversions: self.conversions,
-                anchor: self.anchor,
-                ..Self::default()
-            }
-        };
-        let mut changes = changes.iter().peekable();
-        let apply = |merged: &mut Self, (path, known): &(BString, Option<Known>)| {
+    /// Returns true if exact bytes of any file are kept, or were a short while ago.
+    pub(crate) fn may_have_raw(&self) -> bool {
+        !self.raw_ids.is_empty()
+    }
+
+    /// Returns the blob with the exact bytes of `entry`, if the stored ones do not come back as they were.
+    pub(crate) fn raw_id(&self, entry: &Entry) -> Option<ObjectId> {
+        let at = (entry.raw as usize).checked_sub(1)?;
+        self.raw_ids.get(at).copied()
+    }
+
+    /// Returns what is known of `entry`, without the path.
+    pub(crate) fn known(&self, entry: &Entry) -> Known {
+        let Entry { stat, id, mode, is_tracked, skips_worktree, is_racy, .. } = *entry;
+        Known { stat, id, raw_id: self.raw_id(entry), mode, is_tracked, skips_worktree, is_racy }
+    }
+
+    /// Applies `changes`, sorted by path.
+    pub(crate) fn apply(&mut self, mut changes: Vec<CacheChange>) {
+        self.put(&changes);
+        self.pending.append(&mut changes);
+    }
+
+    fn put(&mut self, changes: &[CacheChange]) {
+        let positions: Vec<_> = changes.iter().map(|(path, _)| self.position(path.as_bstr())).collect();
+        let stays = |(at, (_, known)): (&Option<usize>, &CacheChange)| at.is_some() && known.is_some();
+        if !positions.iter().zip(changes).all(stays) {
+            return self.merge(changes);
+        }
+        for (at, (_, known)) in positions.into_iter().zip(changes) {
+            let (Some(at), Some(known)) = (at, known) else { continue };
+            let place = (self.entries[at].start, self.entries[at].end);
+            let entry = self.entry(place, *known);
+            Arc::make_mut(&mut self.entries)[at] = entry;
+        }
+    }
+
+    fn merge(&mut self, changes: &[CacheChange]) {
+        let old = Arc::clone(&self.entries);
+        let mut merged = Vec::with_capacity(old.len() + changes.len());
+        let mut taken = 0;
+        for (path, known) in changes {
+            let at = old.partition_point(|entry| self.path(entry) < path.as_bstr());
+            let same = old.get(at).filter(|entry| self.path(entry) == path.as_bstr());
+            merged.extend_from_slice(&old[taken..at]);
+            taken = at + usize::from(same.is_some());
             if let Some(known) = known {
-                merged.push(path.as_bstr(), *known);
-            }
-        };
-        for entry in self.entries.iter() {
-            let path = self.path(entry);
-            while let Some(change) = changes.next_if(|(changed, _)| changed.as_bstr() < path) {
-                apply(&mut merged, change);
-            }
-            match changes.next_if(|(changed, _)| changed.as_bstr() == path) {
-                Some(change) => apply(&mut merged, change),
-                None => merged.push(path, entry.known()),
+                let place = same.map_or_else(|| self.add_path(path.as_bstr()), |entry| (entry.start, entry.end));
+                merged.push(self.entry(place, *known));
             }
         }
-        changes.for_each(|change| apply(&mut merged, change));
-        merged
+        merged.extend_from_slice(&old[taken..]);
+        self.entries = Arc::new(merged);
     }
-}
-
-impl Entry {
-    /// Returns what is known, without the path.
-    pub(crate) fn known(&self) -> Known {
-        let Self { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy, .. } = *self;
-        Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy }
-    }
-}
-
-const MAGIC: [u8; 8] = *b"GCPSTAT\x02";
-const TRACKED: u8 = 1;
-const SKIPS_WORKTREE: u8 = 2;
-const RACY: u8 = 4;
-const RAW: u8 = 8;
-const NO_RAW: Option<ObjectId> = None;
-
-impl StatCache {
-    /// Returns the cache in the file `path`; none if there is none, or none that can be used.
-    pub(crate) fn load(path: &Path, hash: gix::hash::Kind) -> Option<Self> {
-        let bytes = std::fs::read(path).ok()?;
-        let (body, crc) = bytes.split_last_chunk::<4>()?;
-        let mut sum = flate2::Crc::new();
-        sum.update(body);
-        if sum.sum() != u32::from_le_bytes(*crc) {
-            return None;
-        }
-        decode(body, hash)
-    }
-
-    /// Writes the cache to the file `path`, replacing it.
-    pub(crate) fn store(&self, path: &Path, hash: gix::hash::Kind) -> crate::error::Result<()> {
-        let mut out = encode(self, hash);
-        let mut sum = flate2::Crc::new();
-        sum.update(&out);
-        out.extend_from_slice(&sum.sum().to_le_bytes());
-        crate::state::replace_file(path, &out)
-    }
-}
-
-fn encode(cache: &StatCache, hash: gix::hash::Kind) -> Vec<u8> {
-    let id_length = hash.len_in_bytes();
-    let mut out = Vec::with_capacity(128 + cache.entries.len() * (42 + id_length) + cache.paths.len());
-    let id = |out: &mut Vec<u8>, id: Option<ObjectId>| {
-        out.extend_from_slice(id.unwrap_or_else(|| ObjectId::null(hash)).as_slice());
-    };
-    out.extend_from_slice(&MAGIC);
-    out.push(u8::try_from(id_length).expect("20 or 32"));
-    id(&mut out, cache.tree_id);
-    id(&mut out, cache.index_tree_id);
-    id(&mut out, cache.anchor);
-    for (seconds, nanoseconds) in [cache.index.mtime, cache.index.ctime] {
-        out.extend_from_slice(&seconds.to_le_bytes());
-        out.extend_from_slice(&nanoseconds.to_le_bytes());
-    }
-    out.extend_from_slice(&cache.index.size.to_le_bytes());
-    out.extend_from_slice(&cache.index.inode.to_le_bytes());
-    out.extend_from_slice(&cache.conversions.to_le_bytes());
-    out.extend_from_slice(&u32::try_from(cache.entries.len()).expect("fewer than 4 billion paths").to_le_bytes());
-    for entry in cache.entries.iter() {
-        for (seconds, nanoseconds) in [entry.stat.mtime, entry.stat.ctime] {
-            out.extend_from_slice(&seconds.to_le_bytes());
-            out.extend_from_slice(&nanoseconds.to_le_bytes());
-        }
-        out.extend_from_slice(&entry.stat.size.to_le_bytes());
-        out.extend_from_slice(&entry.stat.inode.to_le_bytes());
-        out.extend_from_slice(&(entry.end - entry.start).to_le_bytes());
-        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        out.push(
-            flag(entry.is_tracked, TRACKED)
-                | flag(entry.skips_worktree, SKIPS_WORKTREE)
-                | flag(entry.is_racy, RACY)
-                | flag(entry.raw_id.is_some(), RAW),
-        );
-        out.push(match entry.mode {
-            Mode::File => 0,
-            Mode::Executable => 1,
-            Mode::Link => 2,
-            Mode::Gitlink => 3,
-        });
-        out.extend_from_slice(entry.id.as_slice());
-    }
-    for raw_id in cache.entries.iter().filter_map(|entry| entry.raw_id) {
-        out.extend_from_slice(raw_id.as_slice());
-    }
-    out.extend_from_slice(&cache.paths);
-    out
-}
-
-/// Takes fixed-size fields off the front of a slice.
-struct Reader<'a>(&'a [u8]);
-
-impl<'a> Reader<'a> {
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (head, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*head)
-    }
-
-    fn slice(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (head, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(head)
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    fn time(&mut self) -> Option<(i64, u32)> {
-        Some((self.array().map(i64::from_le_bytes)?, self.u32()?))
-    }
-
-    fn id(&mut self, length: usize) -> Option<ObjectId> {
-        ObjectId::try_from(self.slice(length)?).ok()
-    }
-}
-
-pub(super) fn decode(body: &[u8], hash: gix::hash::Kind) -> Option<StatCache> {
-    let mut reader = Reader(body);
-    let id_length = hash.len_in_bytes();
-    if reader.array()? != MAGIC || usize::from(reader.array::<1>()?[0]) != id_length {
-        return None;
-    }
-    let known = |id: ObjectId| (!id.is_null()).then_some(id);
-    let tree_id = known(reader.id(id_length)?);
-    let index_tree_id = known(reader.id(id_length)?);
-    let anchor = known(reader.id(id_length)?);
-    let index =
-        IndexIdentity { mtime: reader.time()?, ctime: reader.time()?, size: reader.u64()?, inode: reader.u64()? };
-    let conversions = reader.u32()?;
-    let count = reader.u32()? as usize;
-    let mut entries = Vec::with_capacity(count.min(body.len() / id_length));
-    let mut end = 0u32;
-    let mut raw_positions = Vec::new();
-    for position in 0..count {
-        let stat = Stat { mtime: reader.time()?, ctime: reader.time()?, size: reader.u32()?, inode: reader.u32()? };
-        let start = end;
-        end = start.checked_add(reader.u32()?)?;
-        let [flags, mode] = reader.array()?;
-        let mode = [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink].get(usize::from(mode)).copied()?;
-        if flags & RAW != 0 {
-            raw_positions.push(position);
-        }
-        entries.push(Entry {
-            start,
-            end,
-            stat,
-            id: reader.id(id_length)?,
-            raw_id: NO_RAW,
-            mode,
-            is_tracked: flags & TRACKED != 0,
-            skips_worktree: flags & SKIPS_WORKTREE != 0,
-            is_racy: flags & RACY != 0,
-        });
-    }
-    for position in raw_positions {
-        entries[position].raw_id = Some(reader.id(id_length)?);
-    }
-    let path = |entry: &Entry| reader.0.get(entry.start as usize..entry.end as usize);
-    let is_sorted = entries.windows(2).all(|pair| path(&pair[0]) < path(&pair[1]));
-    (is_sorted && reader.0.len() == end as usize).then(|| StatCache {
-        paths: Arc::new(reader.0.to_vec()),
-        entries: Arc::new(entries),
-        tree_id,
-        index,
-        index_tree_id,
-        anchor,
-        conversions,
-    })
 }
 
 #[cfg(test)]
-pub(super) use tests::sample_bytes;
+pub(super) use file::{decode, parse_section};
+#[cfg(test)]
+pub(super) use tests::{sample_bytes, sample_section};
 
 #[cfg(test)]
 mod tests;

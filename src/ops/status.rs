@@ -129,12 +129,11 @@ pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
     let repo = context.repo.with_object_memory();
     let path = state::directory(repo.git_dir()).join("index");
     let cache = StatCache::load(&path, repo.object_hash());
+    let had_cache = cache.is_some();
     let limits = save::limits(context);
-    let (snapshot, _) = match full_pass(&repo, &limits, cache.as_ref(), Keep::InMemory) {
+    let (snapshot, _) = match full_pass(&repo, &limits, cache, Keep::InMemory) {
         // What the cache relies on may have been pruned.
-        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => {
-            full_pass(&repo, &limits, None, Keep::InMemory)?
-        }
+        Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(&repo, &limits, None, Keep::InMemory)?,
         other => other?,
     };
     Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, repo })

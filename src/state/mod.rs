@@ -13,6 +13,7 @@ pub(crate) mod temporary;
 
 use std::{
     io::Write as _,
+    os::unix::fs::{FileExt as _, MetadataExt as _},
     path::{Path, PathBuf},
 };
 
@@ -39,6 +40,24 @@ pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
 /// The same, and when it returns, the new content outlives a power loss.
 pub fn replace_file_durably(path: &Path, content: &[u8]) -> Result<()> {
     replace(path, content, true)
+}
+
+/// Appends `content` to the file `path` if it is the one with this inode and length, and returns whether it was.
+///
+/// Readers may see a part of it, and a crash may leave one.
+pub fn append(path: &Path, inode: u64, length: u64, content: &[u8]) -> Result<bool> {
+    let what = || format!("cannot write '{}'", path.display());
+    let file = match std::fs::File::options().write(true).open(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        other => other.context(Kind::Internal, what)?,
+    };
+    let metadata = file.metadata().context(Kind::Internal, what)?;
+    if (metadata.ino(), metadata.len()) != (inode, length) {
+        return Ok(false);
+    }
+    failpoint::hit("state:before-append");
+    file.write_all_at(content, length).context(Kind::Internal, what)?;
+    Ok(true)
 }
 
 fn replace(path: &Path, content: &[u8], is_durable: bool) -> Result<()> {

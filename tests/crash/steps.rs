@@ -84,10 +84,10 @@ fn goes_on(world: &World, step: &str) {
 }
 
 #[rstest::rstest]
-#[case::full(Work::Full, &["state:before-rename"])]
+#[case::full(Work::Full, &["state:before-append"])]
 #[case::paths(Work::Paths, &[])]
 #[case::big(Work::Big, &["pack:before-pack", "pack:before-index"])]
-#[case::unborn(Work::Unborn, &[])]
+#[case::unborn(Work::Unborn, &["state:before-rename"])]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
 fn a_save_that_dies_leaves_the_state_before_or_after(#[case] work: Work, #[case] more: &[&str]) {
     for step in STEPS.iter().chain(more) {

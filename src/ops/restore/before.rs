@@ -133,7 +133,7 @@ impl Before {
         let index = memory.user_index_identity();
         let cache_path = state::directory(memory.git_dir()).join("index");
         let cache = StatCache::load(&cache_path, memory.object_hash());
-        let (now, mut objects) = full_pass(&memory, &save::limits(context), cache.as_ref(), Keep::InMemory)?;
+        let (now, mut objects) = full_pass(&memory, &save::limits(context), cache, Keep::InMemory)?;
         let raw_tree = tree_of_blobs(&memory, now.raw_paths(), &mut objects)?;
         drop(objects);
         let (saved_tree, saved_raw) = (snapshot.tree_id, snapshot.raw_tree(&memory));

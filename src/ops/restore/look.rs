@@ -14,6 +14,7 @@ use crate::{
         checkout_names::is_valid_path,
         filter::Filters,
         new_objects::id_of,
+        objects::ReadAhead,
     },
     model::{
         change::Mode,
@@ -47,6 +48,8 @@ pub(super) struct Site<'a> {
     empty_directories: BTreeSet<BString>,
     pub(super) has_links: bool,
     has_modes: bool,
+    /// Blobs that will be asked for.
+    pub(super) ahead: ReadAhead,
 }
 
 impl<'a> Site<'a> {
@@ -72,6 +75,7 @@ impl<'a> Site<'a> {
             empty_directories: empty_directories.iter().cloned().collect(),
             has_links: repo.config_bool("core.symlinks").unwrap_or(true),
             has_modes: repo.config_bool("core.fileMode").unwrap_or(true),
+            ahead: ReadAhead::new(),
         })
     }
 
@@ -167,7 +171,8 @@ impl<'a> Site<'a> {
 
     /// Returns the bytes that `content` is in the worktree.
     pub(super) fn bytes(&mut self, path: &BStr, content: Content, side: Side) -> Outcome<Vec<u8>> {
-        let blob = self.repo.read_blob(content.raw.unwrap_or(content.leaf.id))?;
+        let id = content.raw.unwrap_or(content.leaf.id);
+        let blob = self.ahead.remove(&id).map_or_else(|| self.repo.read_blob(id), Ok)?;
         if content.raw.is_some() || content.leaf.mode == Mode::Link {
             return Ok(blob);
         }

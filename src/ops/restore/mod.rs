@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer, ser::SerializeSeq as _};
 
 use crate::{
     error::{Error, Result},
-    git::Repo,
+    git::{Repo, objects::ReadAhead},
     model::{
         event::Event,
         id_text,
@@ -159,6 +159,9 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
     if options.dry_run { work.preview() } else { work.execute(&before) }
 }
 
+/// How many bytes of files may be read before they are written.
+const READ_AHEAD: usize = 8 << 20;
+
 /// A plan with all that it takes to carry it out.
 struct Work<'a> {
     context: &'a Context,
@@ -233,18 +236,27 @@ impl<'a> Work<'a> {
             directories: self.directories.to_vec(),
             index: self.staging.map(|staging| staging.changes.clone()).unwrap_or_default(),
         };
-        self.repo.make_durable()?;
-        failpoint::hit("restore:after-sync");
-        journal.write(self.repo.git_dir())?;
-        failpoint::hit("restore:after-journal");
-        self.carry_out(journal, before)
+        let written = journal.steps.iter().filter_map(|step| step.after);
+        let ids = written.map(|content| content.raw.unwrap_or(content.leaf.id)).collect();
+        let read_ahead = self.repo.read_ahead(ids, READ_AHEAD);
+        let ahead = std::thread::scope(|scope| {
+            // While the disk is waited for.
+            let reader = scope.spawn(read_ahead);
+            self.repo.make_durable()?;
+            failpoint::hit("restore:after-sync");
+            journal.write(self.repo.git_dir())?;
+            failpoint::hit("restore:after-journal");
+            Ok::<_, Error>(reader.join().unwrap_or_default())
+        })?;
+        self.carry_out(journal, before, ahead)
     }
 
     /// Does what `journal`, which is already written, says.
-    fn carry_out(&self, mut journal: Journal, before: &Before) -> Result<Restored> {
+    fn carry_out(&self, mut journal: Journal, before: &Before, ahead: ReadAhead) -> Result<Restored> {
         self.sweep(&journal)?;
         let mut applier = self.applier(&journal.nonce, &journal.steps)?;
         let phase = Instant::now();
+        applier.site.ahead = ahead;
         let applied = applier.run(self.plan, self.directories).map_err(half_way)?;
         let (written, deleted) = (applied.written.len(), applied.deleted.len());
         tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: have put them back");

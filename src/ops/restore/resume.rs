@@ -5,6 +5,7 @@ use std::time::Instant;
 use super::{Restored, Work, before::Before, snapshot, snapshot::Snapshot, staged::Staging};
 use crate::{
     error::Result,
+    git::objects::ReadAhead,
     model::{plan, verdict::Verdict},
     ops::Context,
 };
@@ -41,5 +42,5 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     }
     snapshot::verify(repo, target.id, &plan)?;
     staging.verify(repo)?;
-    work.carry_out(journal.clone(), &before)
+    work.carry_out(journal.clone(), &before, ReadAhead::new())
 }

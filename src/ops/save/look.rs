@@ -85,8 +85,7 @@ impl Shadow {
     fn holds(&self, repo: &Repo, cache: &StatCache) -> Result<bool> {
         // Saves of named paths do not touch the cache, so its checkpoint may be some way back.
         const FAR: usize = 256;
-        let has_raw = cache.entries().iter().any(|entry| entry.raw_id.is_some());
-        if cache.tree_id == Some(self.head_tree_id) && !has_raw {
+        if cache.tree_id == Some(self.head_tree_id) && !cache.may_have_raw() {
             return Ok(true);
         }
         let Some(anchor) = cache.anchor.filter(|id| repo.has_object(*id)) else { return Ok(false) };
@@ -140,10 +139,11 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let cache = cache.filter(|_| is_held);
+    let had_cache = cache.is_some();
     let keep = Keep::ToWrite { clock: lock.taken_at() };
-    let (snapshot, mut objects) = match full_pass(repo, &limits, cache.as_ref(), keep) {
+    let (snapshot, mut objects) = match full_pass(repo, &limits, cache, keep) {
         // What the cache relies on may have been pruned.
-        Err(error) if error.kind() == Kind::Corrupt && cache.is_some() => full_pass(repo, &limits, None, keep)?,
+        Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(repo, &limits, None, keep)?,
         other => other?,
     };
     let raw_tree_id = tree_of_blobs(repo, snapshot.raw_paths(), &mut objects)?;
