@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests run programs and read what cargo tells them")]
 
 mod architecture;
+mod attribution;
 mod crash;
 mod hostile;
 mod interrupt;

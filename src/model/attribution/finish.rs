@@ -43,7 +43,12 @@ pub(super) fn file(replay: &Replay<'_>, entry: &Committed) -> FileOwnership {
     let (before, after) = (file::text(entry.before.as_ref()), file::text(entry.after.as_ref()));
     let base = replay.bases.get(entry.from.as_ref().unwrap_or(&entry.path)).copied();
     let is_large = before.len().max(after.len()) > replay.limits.file_bytes;
-    let edits = if is_large { ends(before, after) } else { counted(replay, before, after) };
+    let has_no_lines = file::has_no_lines(entry.before.as_ref()) || file::has_no_lines(entry.after.as_ref());
+    let edits = match (has_no_lines, is_large) {
+        (true, _) => Vec::new(),
+        (_, true) => ends(before, after),
+        _ => counted(replay, before, after),
+    };
     let side = Side {
         file: base,
         lines: &file.lines,
@@ -61,7 +66,6 @@ pub(super) fn file(replay: &Replay<'_>, entry: &Committed) -> FileOwnership {
             author => *removed.entry(author).or_default() += 1,
         }
     }
-    let has_no_lines = file::has_no_lines(entry.before.as_ref()) || file::has_no_lines(entry.after.as_ref());
     FileOwnership {
         path: entry.path.clone(),
         from: entry.from.clone(),

@@ -9,7 +9,7 @@ use bstr::BString;
 
 use super::{contributor::Contributor, line_diff::Edit};
 
-// carry
+pub mod carry;
 mod file;
 mod finish;
 mod moves;
@@ -17,7 +17,7 @@ mod replay;
 pub mod summary;
 #[cfg(test)]
 mod tests;
-// text
+pub mod text;
 mod words;
 mod work;
 

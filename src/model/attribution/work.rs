@@ -4,7 +4,7 @@
 //! and are back; (in `moves`) blocks that moved; (in `words`) lines that were wrapped anew or edited. All that is left
 //! is the author's.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use bstr::ByteSlice as _;
 
@@ -17,6 +17,9 @@ use crate::model::line_diff::Edit;
 
 /// Common lines around what differs that are given to the algorithm, for its sliders.
 const MARGIN: usize = 100;
+
+/// So many deleted lines around a place (and four for each line there) are compared with what came there: the last ones.
+const MOST_NEAR: usize = 400;
 
 /// The part of a file that differs before and after a step.
 pub(super) struct Work<'t> {
@@ -33,7 +36,7 @@ pub(super) struct Work<'t> {
     /// Old lines that live on in the new content, or in another file.
     pub(super) lives: Vec<bool>,
     /// Graves that are empty again.
-    reopened: Vec<usize>,
+    reopened: HashSet<usize>,
     /// Old and new lines that differ in blanks only.
     anchors: Vec<(usize, usize)>,
     pub(super) is_cut_off: bool,
@@ -49,7 +52,7 @@ pub(super) struct Outcome {
     /// The deleted lines; a line that was edited is among them.
     pub(super) graves: Vec<Grave>,
     /// Lines that are back.
-    pub(super) reopened: Vec<usize>,
+    pub(super) reopened: HashSet<usize>,
     pub(super) is_cut_off: bool,
 }
 
@@ -72,8 +75,18 @@ impl<'t> Work<'t> {
         };
         let known = &file.lines[skip..skip + old.len()];
         let (placed, lives) = (vec![None; new.len()], vec![false; old.len()]);
-        let mut work =
-            Self { skip, old, new, known, hunks, placed, lives, reopened: Vec::new(), anchors: Vec::new(), is_cut_off };
+        let mut work = Self {
+            skip,
+            old,
+            new,
+            known,
+            hunks,
+            placed,
+            lives,
+            reopened: HashSet::new(),
+            anchors: Vec::new(),
+            is_cut_off,
+        };
         work.place_common();
         if !is_cut_off {
             work.place_formatted(differ);
@@ -126,19 +139,21 @@ impl<'t> Work<'t> {
                 .filter(|&at| graves[at].first_gap <= last && graves[at].last_gap >= first)
                 .filter(|at| !self.reopened.contains(at))
                 .collect();
+            let most = MOST_NEAR + 4 * open.len();
+            near.drain(..near.len().saturating_sub(most));
             near.sort_by_key(|&at| graves[at].first_gap);
             let texts: Vec<&[u8]> = near.iter().map(|&at| &*graves[at].text).collect();
             let lines: Vec<&[u8]> = open.iter().map(|&new| self.new[new]).collect();
             for (old, new) in common(differ, &texts, &lines) {
                 self.placed[open[new]] = Some(graves[near[old]].line);
-                self.reopened.push(near[old]);
+                self.reopened.insert(near[old]);
             }
         }
     }
 
     /// Decides on what is still open in replaced hunks: wrapped, edited, or the author's.
     pub(super) fn finish(mut self, differ: &Differ<'_>, limits: &Limits, author: AuthorId) -> Outcome {
-        let mut edited = Vec::new();
+        let mut edited = vec![false; self.old.len()];
         if !self.is_cut_off {
             for (gone, come) in self.parts() {
                 self.place_edited(differ, limits, author, &mut edited, (gone, come));
@@ -147,7 +162,7 @@ impl<'t> Work<'t> {
         let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(author))).collect();
         let mut graves = Vec::new();
         for (gone, come) in &self.hunks {
-            let dead = gone.clone().filter(|&old| !self.lives[old] || edited.contains(&old));
+            let dead = gone.clone().filter(|&old| !self.lives[old] || edited[old]);
             graves.extend(dead.map(|old| Grave {
                 first_gap: self.skip + come.start,
                 last_gap: self.skip + come.end,
@@ -186,7 +201,7 @@ impl<'t> Work<'t> {
         differ: &Differ<'_>,
         limits: &Limits,
         author: AuthorId,
-        edited: &mut Vec<usize>,
+        edited: &mut [bool],
         (gone, come): Edit,
     ) {
         let gone: Vec<usize> = gone.filter(|&old| !self.lives[old]).collect();
@@ -208,7 +223,7 @@ impl<'t> Work<'t> {
                 Derived::New => None,
                 Derived::Kept(old) => Some(self.known[gone[old]]),
                 Derived::Edited(old, share) => {
-                    edited.push(gone[old]);
+                    edited[gone[old]] = true;
                     Some(self.known[gone[old]].edited(author, share))
                 }
             };

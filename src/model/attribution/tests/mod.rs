@@ -1,4 +1,8 @@
 //! The rules, case by case, and the invariants.
 
+mod carry;
+mod histories;
+mod odd;
 mod rules;
+mod stored;
 mod support;
