@@ -125,7 +125,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     let mut survey = Survey::new(context)?;
     diagnosis.commits = survey.reachable.len();
     diagnosis.records = survey.records.len();
-    diagnosis.problems.append(&mut survey.damaged);
+    diagnosis.problems.extend(survey.damaged.iter().cloned());
     if options.relink {
         diagnosis.relinked = relink::relink(context, &survey)?;
         let found: Vec<RecordId> = diagnosis.relinked.iter().map(|relinked| relinked.record).collect();
