@@ -122,6 +122,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(checks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::sessions(repo));
     diagnosis.problems.extend(checks::condensations(repo));
+    diagnosis.problems.extend(checks::hooks(repo)?);
     let mut survey = Survey::new(context)?;
     diagnosis.commits = survey.reachable.len();
     diagnosis.records = survey.records.len();

@@ -109,8 +109,8 @@ fn commit_tree_and_update_ref() {
 
 #[test]
 fn export_and_import_after_the_old_objects_are_gone() {
-    let script =
-        "git fast-export --reencode=yes main | sed 's/add b/add b as well/' | sed '/^Checkpoint:/s/C/D/' >../stream
+    // A stream says how long a message is, so it is replaced by one as long.
+    let script = "git fast-export --reencode=yes main | sed -e 's/^add b$/ADD B/' -e '/^Checkpoint:/s/C/D/' >../stream
                   git update-ref -d refs/heads/main
                   rm -rf .git/logs; git fast-import --quiet --force <../stream; git reset -q --hard
                   git gc -q --prune=now";

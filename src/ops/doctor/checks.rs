@@ -6,7 +6,13 @@ use std::{
 };
 
 use super::Problem;
-use crate::{error::Result, git::Repo, model::refname, state};
+use crate::{
+    error::Result,
+    git::{Repo, hooks::Health},
+    model::refname,
+    ops::hooks,
+    state,
+};
 
 /// A lock or a journal that is younger may be in use.
 const STALE: Duration = Duration::from_secs(10 * 60);
@@ -98,4 +104,19 @@ pub(super) fn condensations(repo: &Repo) -> Vec<Problem> {
             .hint("the next command in that worktree finishes it, or forgets a commit that was given up")
     };
     journals.filter(|path| is_stale(path)).map(problem).collect()
+}
+
+/// Hooks that git will not call us in, though they were enabled.
+pub(super) fn hooks(repo: &Repo) -> Result<Vec<Problem>> {
+    let health = hooks::health(repo)?;
+    let problem = |(hook, health)| {
+        let message = match health {
+            Health::Ok => return None,
+            Health::Missing => "the hook is not there any more, or git ignores it",
+            Health::Replaced => "something else has taken the place of the hook",
+        };
+        let hook: crate::git::hooks::Hook = hook;
+        Some(Problem::new("hook-missing", hook.name(), message).hint("'git checkpoint enable' installs it again"))
+    };
+    Ok(health.into_iter().filter_map(problem).collect())
 }
