@@ -9,9 +9,11 @@ mod completions;
 mod config;
 mod date;
 mod diff;
+mod doctor;
 mod enable;
 mod environment;
 mod events;
+mod explain;
 mod external;
 mod hook;
 mod interrupt;
@@ -95,6 +97,7 @@ enum Command {
     #[command(visible_alias = "log")]
     List(list::List),
     Show(show::Show),
+    Explain(explain::Explain),
     Diff(diff::Diff),
     Restore(restore::Restore),
     Undo(undo::Undo),
@@ -103,6 +106,7 @@ enum Command {
     Verify(verify::Verify),
     Events(events::Events),
     Prune(prune::Prune),
+    Doctor(doctor::Doctor),
     Config(config::Config),
     Enable(enable::Enable),
     Disable(enable::Disable),
@@ -118,6 +122,7 @@ impl Command {
             Self::Status(command) => command.run(call),
             Self::List(command) => command.run(call),
             Self::Show(command) => command.run(call),
+            Self::Explain(command) => command.run(call),
             Self::Diff(command) => command.run(call),
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),
@@ -126,6 +131,7 @@ impl Command {
             Self::Verify(command) => command.run(call),
             Self::Events(command) => command.run(call),
             Self::Prune(command) => command.run(call),
+            Self::Doctor(command) => command.run(call),
             Self::Completions(command) => command.run(call, Cli::command()),
             Self::Config(command) => command.run(call),
             Self::Enable(command) => command.run(call),

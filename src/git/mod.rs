@@ -43,6 +43,7 @@ mod read_directory;
 mod reconvert;
 pub mod refs;
 mod renames;
+pub(crate) mod revision;
 mod scan;
 pub(crate) mod seed;
 pub mod settings;

@@ -139,6 +139,33 @@ impl Repo {
         })
         .context(Kind::Internal, what)
     }
+
+    /// Runs git with `first` on `input`, and with `second` on what that prints, and returns what the second prints.
+    ///
+    /// # Errors
+    /// If one cannot be started or exits with another code than 0.
+    pub(crate) fn pipe_git(&self, first: &[&str], second: &[&str], input: &[u8]) -> Result<BString> {
+        let what = |arguments: &[&str]| format!("cannot run 'git {}'", joined(arguments));
+        let mut producer = self.git(first).stdin(Stdio::piped()).spawn().context(Kind::Internal, || what(first))?;
+        let mut stdin = producer.stdin.take().expect("stdin is piped");
+        let between = producer.stdout.take().expect("stdout is piped");
+        let mut consumer = self.git(second);
+        let output = std::thread::scope(|scope| {
+            scope.spawn(move || drop(stdin.write_all(input)));
+            consumer.stdin(between).output()
+        });
+        drop(consumer);
+        let said = producer.wait_with_output().context(Kind::Internal, || what(first))?;
+        let output = output.context(Kind::Internal, || what(second))?;
+        for (arguments, status, stderr) in [(first, said.status, &said.stderr), (second, output.status, &output.stderr)]
+        {
+            if !status.success() {
+                return Err(Error::internal(format!("'git {}' failed", joined(arguments)))
+                    .with_cause(stderr.trim().to_str_lossy().into_owned()));
+            }
+        }
+        Ok(output.stdout.into())
+    }
 }
 
 fn joined(arguments: &[impl AsRef<OsStr>]) -> String {

@@ -15,6 +15,8 @@ pub const PENDING: &str = "refs/checkpoints/pending/";
 pub const VERIFIED: &str = "refs/checkpoints/verified/";
 /// The namespace of checkpoints the user named.
 pub const TAGS: &str = "refs/checkpoints/tags/";
+/// The namespace of what others keep, as it was fetched.
+pub const FETCHED: &str = "refs/checkpoints-remote/";
 /// The log of records.
 pub const HISTORY: &str = "refs/checkpoints/history";
 /// The namespace of transcripts, one ref a month.

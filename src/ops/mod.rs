@@ -2,7 +2,9 @@
 
 pub mod commit;
 pub mod compare;
+pub mod doctor;
 pub mod events;
+pub mod explain;
 pub mod follow;
 pub mod history;
 pub mod hooks;

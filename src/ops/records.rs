@@ -71,10 +71,10 @@ pub fn attribution(repo: &Repo, id: &RecordId) -> Result<Option<Vec<u8>>> {
 
 /// Returns the prompts of the session at `index` of the record `id`.
 pub fn prompts(repo: &Repo, id: &RecordId, index: usize) -> Result<Vec<Prompt>> {
-    let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
-    let path = format!("{}/sessions/{index}/prompts.toml", folder(id));
-    let Some(text) = log.read(&path)? else { return Ok(Vec::new()) };
-    Prompt::list_from_toml(&text).map_err(|why| damaged(&path, &why))
+    match Log::open(repo)? {
+        Some(log) => log.prompts(id, index),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// Returns the records of `commit`: those that its message names, then those that are linked to it; no doubles.
@@ -172,6 +172,13 @@ impl<'r> Log<'r> {
             }
         }
         Ok(Some(record))
+    }
+
+    /// Returns the prompts of the session at `index` of the record `id`.
+    pub(crate) fn prompts(&self, id: &RecordId, index: usize) -> Result<Vec<Prompt>> {
+        let path = format!("{}/sessions/{index}/prompts.toml", folder(id));
+        let Some(text) = self.read(&path)? else { return Ok(Vec::new()) };
+        Prompt::list_from_toml(&text).map_err(|why| damaged(&path, &why))
     }
 
     fn index(&self, index: &str, key: ObjectId) -> Result<Vec<RecordId>> {

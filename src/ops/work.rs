@@ -9,7 +9,10 @@ use crate::{
     error::Result,
     git::{Repo, line_edits},
     model::{
-        attribution::{self, Author, AuthorId, Committed, Content, Differ, Owner, Ownership, Replay},
+        attribution::{
+            self, Author, AuthorId, Committed, Content, Differ, Owner, Ownership, Replay,
+            text::{Attribution, File},
+        },
         change::{Change, Leaf, Mode},
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
@@ -166,6 +169,12 @@ fn sessions_by_path(
 }
 
 /// Returns whose lines the files of a commit are, as it is stored.
-pub(crate) fn text(_work: &Work, _committed: &[Change]) -> Vec<u8> {
-    Vec::new()
+pub(crate) fn text(work: &Work, committed: &[Change]) -> Vec<u8> {
+    let files = work
+        .ownership
+        .files
+        .iter()
+        .zip(committed)
+        .map(|(ownership, change)| File { blob: change.after.map(|leaf| leaf.id), ownership: ownership.clone() });
+    Attribution { authors: work.authors.clone(), files: files.collect() }.to_text()
 }

@@ -1,6 +1,7 @@
 //! Library tests, one file per verb.
 
 mod compare;
+mod doctor;
 mod events;
 mod growth;
 mod history;

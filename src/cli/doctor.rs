@@ -1,0 +1,86 @@
+//! `git checkpoint doctor`: what is not as it should be, and how to mend it.
+
+use std::collections::BTreeMap;
+
+use super::{Exit, call::Call, output::printable, phrase};
+use crate::{
+    error::Result,
+    ops::doctor::{self, Diagnosis, Options, Problem, Severity},
+};
+
+/// How many problems of a kind people see.
+const SHOWN: usize = 10;
+
+/// Check refs, records, commits and files, and mend what can be mended
+///
+/// The exit status is 1 if something is left that somebody should look at.
+#[derive(clap::Args, Debug)]
+pub(super) struct Doctor {
+    /// Mend what can be mended
+    #[arg(long)]
+    fix: bool,
+    /// Find commits of records again, after tools that run no hook rewrote them
+    #[arg(long)]
+    relink: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Doctor {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let progress = call.progress("looking at commits and records");
+        let diagnosis = doctor::doctor(&context, Options { fix: self.fix, relink: self.relink })?;
+        drop(progress);
+        if self.json {
+            call.out.json(&diagnosis)?;
+        } else {
+            print(&diagnosis, call)?;
+        }
+        Ok(if diagnosis.is_sound() { Exit::Done } else { Exit::No })
+    }
+}
+
+fn print(diagnosis: &Diagnosis, call: &mut Call) -> Result<()> {
+    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
+    for problem in &diagnosis.problems {
+        let count = shown.entry(problem.code).or_default();
+        *count += 1;
+        if *count <= SHOWN {
+            let is_next_same = diagnosis.problems.iter().filter(|other| other.code == problem.code).count() > *count;
+            print_problem(problem, is_next_same && *count < SHOWN, call)?;
+        }
+    }
+    for (code, count) in shown.into_iter().filter(|(_, count)| *count > SHOWN) {
+        call.out.line(&format!("and {} more of {code}; '--json' lists all", count - SHOWN))?;
+    }
+    for relinked in diagnosis.relinked.iter().take(SHOWN) {
+        let (record, commit) = (relinked.record, phrase::short(&relinked.commit));
+        call.out.line(&format!("linked {commit} to record {record} again (by its {})", relinked.by))?;
+    }
+    if diagnosis.relinked.len() > SHOWN {
+        call.out.line(&format!("and {} more", diagnosis.relinked.len() - SHOWN))?;
+    }
+    let looked =
+        format!("{}, {}", phrase::count(diagnosis.commits, "commit"), phrase::count(diagnosis.records, "record"));
+    let open = diagnosis.problems.iter().filter(|problem| !problem.fixed && problem.severity == Severity::Problem);
+    match open.count() {
+        0 => call.out.note(&format!("looked at {looked}: nothing is wrong")),
+        count => call.out.note(&format!("looked at {looked}: {}", phrase::count(count, "problem"))),
+    }
+}
+
+/// The hint is said once for several of a kind.
+fn print_problem(problem: &Problem, has_next: bool, call: &mut Call) -> Result<()> {
+    let word = match (problem.fixed, problem.severity) {
+        (true, _) => call.out.paint(phrase::NEW, "fixed"),
+        (_, Severity::Problem) => call.out.paint(phrase::OLD, "problem"),
+        (_, Severity::Note) => call.out.paint(phrase::DIM, "note"),
+    };
+    call.out.line(&format!("{word}: {}: {}", printable(&problem.subject), printable(&problem.message)))?;
+    match &problem.hint {
+        Some(hint) if !has_next && !problem.fixed => call.out.line(&format!("    {}", printable(hint))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,182 @@
+//! `git checkpoint explain`: how a commit came about.
+
+use super::{Exit, call::Call, output::printable, phrase};
+use crate::{
+    error::Result,
+    model::record::How,
+    ops::explain::{self, Explained, ExplainedRecord, ExplainedSession, Subject},
+};
+
+/// How many lines of a prompt people see.
+const PROMPT_LINES: usize = 3;
+/// How many commits of a record people see.
+const LINKS: usize = 5;
+
+/// Tell how a commit came about: sessions, prompts, files, whose lines
+///
+/// The exit status is 1 if the commit or session has no record.
+#[derive(clap::Args, Debug)]
+pub(super) struct Explain {
+    /// A commit (any revision of git's), a record or a session (default: HEAD)
+    #[arg(value_name = "commit|record|session", default_value = "HEAD", hide_default_value = true)]
+    target: String,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Explain {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let explained = explain::explain(&context, &self.target)?;
+        let exit = if explained.records.is_empty() { Exit::No } else { Exit::Done };
+        if self.json {
+            call.out.json(&explained)?;
+            return Ok(exit);
+        }
+        if exit == Exit::No {
+            call.out.note(&match (&explained.commit, &explained.session) {
+                (Some(commit), _) => format!("commit {} has no record", phrase::short(commit)),
+                (_, Some(session)) => format!("session {} has no record yet", printable(session)),
+                _ => "no record".to_owned(),
+            })?;
+            return Ok(exit);
+        }
+        call.start_pager(&context)?;
+        for (index, record) in explained.records.iter().enumerate() {
+            if index > 0 {
+                call.out.line("")?;
+            }
+            print(&explained, record, call)?;
+        }
+        Ok(exit)
+    }
+}
+
+fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Result<()> {
+    let id = call.out.paint(phrase::ID, &format!("record {}", record.id));
+    call.out.line(&id)?;
+    call.out.line(&format!("Commit:   {}", record.commit))?;
+    if let (Subject::Commit, Some(commit)) = (explained.kind, explained.commit)
+        && commit != record.commit
+    {
+        let how = record.how.map_or("named by its message", word);
+        call.out.line(&format!("Asked:    {commit} ({how})"))?;
+    }
+    call.out.line(&format!("Date:     {}", record.time))?;
+    call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
+    call.out.line(&format!("Lines:    {}", lines(record)))?;
+    print_links(explained, record, call)?;
+    for session in &record.sessions {
+        call.out.line("")?;
+        print_session(session, call)?;
+    }
+    if !record.files.is_empty() {
+        call.out.line("")?;
+    }
+    for file in &record.files {
+        let who = if record.sessions.len() < 2 || file.sessions.is_empty() {
+            if file.sessions.is_empty() { " (people only)".to_owned() } else { String::new() }
+        } else {
+            format!(" ({})", file.sessions.iter().map(printable).collect::<Vec<_>>().join(", "))
+        };
+        let letter = call.out.paint(phrase::BOLD, &file.status.to_string());
+        call.out.line(&format!("{letter}  {}{who}", phrase::quoted(&file.path)))?;
+    }
+    Ok(())
+}
+
+fn print_links(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Result<()> {
+    let others: Vec<_> = record
+        .links
+        .iter()
+        .filter(|link| link.commit != record.commit && Some(link.commit) != explained.commit)
+        .collect();
+    for link in others.iter().take(LINKS) {
+        let gone = if link.is_here { "" } else { ", not here" };
+        call.out.line(&format!("Also:     {} ({}{gone})", link.commit, word(link.how)))?;
+    }
+    if others.len() > LINKS {
+        call.out.line(&format!("          and {} more", others.len() - LINKS))?;
+    }
+    Ok(())
+}
+
+fn print_session(session: &ExplainedSession, call: &mut Call) -> Result<()> {
+    let mut parts = vec![printable(session.agent.as_deref().unwrap_or("agent"))];
+    parts.extend(session.model.as_deref().map(|model| format!("model {}", printable(model))));
+    parts.extend(turns(&session.turns));
+    let checkpoints = usize::try_from(session.checkpoints).unwrap_or(usize::MAX);
+    parts.push(phrase::count(checkpoints, "checkpoint"));
+    if session.partial {
+        parts.push("committed in the middle of a turn".to_owned());
+    }
+    let title = call.out.paint(phrase::BOLD, &format!("session {}", printable(&session.id)));
+    call.out.line(&format!("{title}: {}", parts.join(", ")))?;
+    for prompt in &session.prompts {
+        let mut texts = prompt.text.trim().lines();
+        for (index, text) in texts.by_ref().take(PROMPT_LINES).enumerate() {
+            let start = if index == 0 { format!("{:>4}  ", prompt.turn) } else { "      ".to_owned() };
+            call.out.line(format!("{start}{}", printable(text)).trim_end())?;
+        }
+        let rest = texts.count();
+        if rest > 0 {
+            call.out.line(&format!("      and {}", phrase::count(rest, "more line")))?;
+        }
+    }
+    if !session.transcript.is_empty() {
+        call.out.line(&format!("      transcript kept in {}", phrase::count(session.transcript.len(), "piece")))?;
+    }
+    Ok(())
+}
+
+/// Returns `turn 3`, or `turns 1-3, 7`.
+fn turns(turns: &[u32]) -> Option<String> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &turn in turns {
+        match ranges.last_mut() {
+            Some((_, end)) if end.checked_add(1) == Some(turn) => *end = turn,
+            _ => ranges.push((turn, turn)),
+        }
+    }
+    let range = |&(start, end): &(u32, u32)| if start == end { start.to_string() } else { format!("{start}-{end}") };
+    let text = ranges.iter().map(range).collect::<Vec<_>>().join(", ");
+    let noun = if turns.len() == 1 { "turn" } else { "turns" };
+    (!turns.is_empty()).then(|| format!("{noun} {text}"))
+}
+
+fn lines(record: &ExplainedRecord) -> String {
+    let counts = record.lines;
+    let added =
+        [(counts.agent, "agent"), (counts.human, "human"), (counts.mixed, "mixed"), (counts.unknown, "unknown")];
+    let removed = [(counts.agent_removed, "agent"), (counts.human_removed, "human")];
+    let mut parts: Vec<String> =
+        added.iter().filter(|(count, _)| *count > 0).map(|(count, who)| format!("+{count} {who}")).collect();
+    parts.extend(removed.iter().filter(|(count, _)| *count > 0).map(|(count, who)| format!("-{count} {who}")));
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+fn word(how: How) -> &'static str {
+    match how {
+        How::Commit => "the commit itself",
+        How::Amend => "amended",
+        How::Rebase => "rebased",
+        How::Squash => "squashed",
+        How::Copy => "copied",
+        How::Recommit => "committed again",
+        How::Relink => "found again",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::none(&[], None)]
+    #[case::one(&[3], Some("turn 3"))]
+    #[case::ranges(&[1, 2, 3, 7, u32::MAX], Some("turns 1-3, 7, 4294967295"))]
+    fn turns_are_ranges(#[case] list: &[u32], #[case] expected: Option<&str>) {
+        assert_eq!(turns(list).as_deref(), expected);
+    }
+}

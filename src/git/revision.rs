@@ -1,0 +1,123 @@
+//! Questions about the user's own commits: which one a text names, which are reachable, what they change.
+
+use std::collections::HashMap;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::Repo;
+use crate::error::Result;
+
+/// A commit among those that refs lead to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Reachable {
+    pub(crate) id: ObjectId,
+    pub(crate) tree_id: ObjectId,
+    /// Its first parent.
+    pub(crate) parent_id: Option<ObjectId>,
+}
+
+/// What a commit does to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) commit: ObjectId,
+    pub(crate) path: BString,
+    /// The blob afterwards; none if it is deleted.
+    pub(crate) after: Option<ObjectId>,
+}
+
+impl Repo {
+    /// Returns the commit that `text` names as a revision of git's (gitrevisions(7)).
+    pub(crate) fn find_commit(&self, text: &str) -> Result<Option<ObjectId>> {
+        if text.is_empty() || text.contains('\0') {
+            return Ok(None);
+        }
+        let revision = format!("{text}^{{commit}}");
+        let output = self.try_git(&["rev-parse", "--verify", "-q", "--end-of-options", &revision], None)?;
+        Ok(output.status.success().then(|| ObjectId::from_hex(output.stdout.trim()).ok()).flatten())
+    }
+
+    /// Returns the newest `most` commits that HEADs and refs lead to, refs that `exclude` (globs) matches left out.
+    pub(crate) fn reachable(&self, exclude: &[String], most: usize) -> Result<Vec<Reachable>> {
+        let limit = format!("--max-count={most}");
+        let output =
+            self.run_git(&walk(&["log", "--no-show-signature", "--format=%H %T %P", &limit], exclude), None)?;
+        let parse = |line: &[u8]| {
+            let mut ids = line.split_str(" ").map(|hex| ObjectId::from_hex(hex).ok());
+            Some(Reachable { id: ids.next()??, tree_id: ids.next()??, parent_id: ids.next().flatten() })
+        };
+        Ok(output.lines().filter_map(parse).collect())
+    }
+
+    /// Returns reachable commits with a line in the message that begins with `key` and a colon, and the message.
+    pub(crate) fn commits_with_key(&self, key: &str, exclude: &[String]) -> Result<Vec<(ObjectId, BString)>> {
+        let grep = format!("--grep=^{key}:");
+        let start = ["log", "--no-show-signature", "-i", "-E", &grep, "--encoding=UTF-8", "--format=%H%n%B%x00"];
+        let output = self.run_git(&walk(&start, exclude), None)?;
+        let parse = |entry: &[u8]| {
+            let (hex, message) = entry.trim_start().split_once_str("\n")?;
+            Some((ObjectId::from_hex(hex).ok()?, message.into()))
+        };
+        Ok(output.split_str("\0").filter_map(parse).collect())
+    }
+
+    /// Returns the newest `most` reachable commits, without merges, that change any of `paths`.
+    pub(crate) fn commits_touching(&self, paths: &[&BStr], exclude: &[String], most: usize) -> Result<Vec<ObjectId>> {
+        let limit = format!("--max-count={most}");
+        let start = ["--literal-pathspecs", "rev-list", "--no-merges", "--full-history", &limit];
+        let mut arguments = walk(&start, exclude);
+        arguments.push("--stdin".into());
+        let mut input = b"--\n".to_vec();
+        // A path with a line break cannot be said this way; the others of its commit can.
+        for path in paths.iter().filter(|path| !path.contains(&b'\n')) {
+            input.extend_from_slice(path);
+            input.push(b'\n');
+        }
+        let output = self.run_git(&arguments, Some(&input))?;
+        Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
+    }
+
+    /// Returns the stable patch ids of `commits` against their first parents; merges and empty commits have none.
+    ///
+    /// One pair of processes, however many commits there are.
+    pub(crate) fn patch_ids(&self, commits: &[ObjectId]) -> Result<HashMap<ObjectId, String>> {
+        let diff =
+            ["diff-tree", "--stdin", "--root", "-p", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
+        let output = self.pipe_git(&diff, &["patch-id", "--stable"], lines(commits).as_bytes())?;
+        let parse = |line: &[u8]| {
+            let (patch_id, commit) = line.split_once_str(" ")?;
+            Some((ObjectId::from_hex(commit.trim()).ok()?, patch_id.to_str().ok()?.to_owned()))
+        };
+        Ok(output.lines().filter_map(parse).collect())
+    }
+
+    /// Returns what `commits` do to files, against their first parents.
+    pub(crate) fn steps_of(&self, commits: &[ObjectId]) -> Result<Vec<Step>> {
+        let arguments = ["diff-tree", "--stdin", "--root", "-r", "-z", "--no-renames", "--no-abbrev"];
+        let output = self.run_git(&arguments, Some(lines(commits).as_bytes()))?;
+        let (mut steps, mut commit) = (Vec::new(), None);
+        let mut fields = output.split_str("\0");
+        while let Some(field) = fields.next() {
+            // `:<mode> <mode> <before> <after> <status>`, or a commit.
+            let Some(meta) = field.strip_prefix(b":") else {
+                commit = ObjectId::from_hex(field.trim()).ok();
+                continue;
+            };
+            let (Some(commit), Some(path)) = (commit, fields.next()) else { continue };
+            let after = meta.split_str(" ").nth(3).and_then(|hex| ObjectId::from_hex(hex).ok());
+            steps.push(Step { commit, path: path.into(), after: after.filter(|id| !id.is_null()) });
+        }
+        Ok(steps)
+    }
+}
+
+fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {
+    let mut arguments: Vec<String> = start.iter().map(|&word| word.to_owned()).collect();
+    arguments.extend(exclude.iter().map(|glob| format!("--exclude={glob}")));
+    arguments.push("--all".into());
+    arguments
+}
+
+fn lines(ids: &[ObjectId]) -> String {
+    ids.iter().map(|id| format!("{id}\n")).collect()
+}

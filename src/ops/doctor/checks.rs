@@ -1,0 +1,122 @@
+//! Checks of our refs and files that need no commit to be read.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use super::Problem;
+use crate::{
+    error::Result,
+    git::{Repo, hooks::Health},
+    model::refname,
+    ops::hooks,
+    state,
+};
+
+/// A lock or a journal that is younger may be in use.
+const STALE: Duration = Duration::from_secs(10 * 60);
+
+/// Refs of ours that lead nowhere, or to what they should not.
+pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
+    let (refs, broken) = repo.sound_and_broken_refs(refname::PREFIX)?;
+    let mut problems: Vec<Problem> = broken
+        .into_iter()
+        .map(|name| Problem::new("ref-broken", name, "it cannot be read").hint("'git fsck' says what is wrong with it"))
+        .collect();
+    for (name, id) in refs {
+        let wrong = if !repo.has_object(id) {
+            format!("the commit {id} it leads to is missing")
+        } else if !repo.is_commit(id)? {
+            format!("{id} is not a commit")
+        } else if name.starts_with(refname::SHADOWS) && refname::ShadowName::from_ref(&name).is_none() {
+            "its name is not that of a shadow".to_owned()
+        } else if name.starts_with(refname::SHADOWS) && repo.checkpoint(id)?.is_none() {
+            format!("{id} is not a checkpoint")
+        } else {
+            continue;
+        };
+        let hint = format!("'git update-ref -d {name}' removes it, once nothing of it is wanted any more");
+        problems.push(Problem::new("ref-broken", name, wrong).hint(hint));
+    }
+    Ok(problems)
+}
+
+/// Locks of refs of ours whose owners are gone; git's own are only named.
+pub(super) fn locks(repo: &Repo, fix: bool) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let ours = repo.common_dir().join(refname::PREFIX.trim_end_matches('/'));
+    for path in locks_below(&ours).into_iter().filter(|path| is_stale(path)) {
+        let mut problem = Problem::new("lock-stale", path.display(), "whoever took this lock is gone, or very slow")
+            .hint("'git checkpoint doctor --fix' removes it");
+        problem.fixed = fix && std::fs::remove_file(&path).is_ok();
+        problems.push(problem);
+    }
+    let shared = repo.common_dir().join("packed-refs.lock");
+    for path in [shared, repo.git_dir().join("index.lock")].into_iter().filter(|path| is_stale(path)) {
+        let problem =
+            Problem::new("lock-stale", path.display(), "whoever took this lock of git's is gone, or very slow");
+        problems.push(problem.hint("remove it if no git command is running"));
+    }
+    problems
+}
+
+fn locks_below(directory: &Path) -> Vec<PathBuf> {
+    let (mut locks, mut directories) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => directories.push(entry.path()),
+                Ok(kind) if kind.is_file() && entry.path().extension().is_some_and(|end| end == "lock") => {
+                    locks.push(entry.path());
+                }
+                _ => {}
+            }
+        }
+    }
+    locks.sort();
+    locks
+}
+
+fn is_stale(path: &Path) -> bool {
+    let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|time| SystemTime::now().duration_since(time).is_ok_and(|age| age > STALE))
+}
+
+/// Session files that made no sense and were set aside.
+pub(super) fn sessions(repo: &Repo) -> Vec<Problem> {
+    let problem = |path: PathBuf| {
+        Problem::new("session-damaged", path.display(), "this file of a session made no sense and was set aside")
+            .note()
+            .hint("what it was about is in refs; remove it once you have looked at it")
+    };
+    state::sessions::damaged(repo.common_dir()).into_iter().map(problem).collect()
+}
+
+/// Commits that were begun and whose record was not written to the end, in any worktree.
+pub(super) fn condensations(repo: &Repo) -> Vec<Problem> {
+    let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
+    let worktrees = std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()));
+    let journals = worktrees.map(|git_dir| state::directory(&git_dir).join("commit.toml"));
+    let problem = |path: PathBuf| {
+        Problem::new("condensation-unfinished", path.display(), "a commit was begun, and its record is not finished")
+            .note()
+            .hint("the next command in that worktree finishes it, or forgets a commit that was given up")
+    };
+    journals.filter(|path| is_stale(path)).map(problem).collect()
+}
+
+/// Hooks that git will not call us in, though they were enabled.
+pub(super) fn hooks(repo: &Repo) -> Result<Vec<Problem>> {
+    let health = hooks::health(repo)?;
+    let problem = |(hook, health)| {
+        let message = match health {
+            Health::Ok => return None,
+            Health::Missing => "the hook is not there any more, or git ignores it",
+            Health::Replaced => "something else has taken the place of the hook",
+        };
+        let hook: crate::git::hooks::Hook = hook;
+        Some(Problem::new("hook-missing", hook.name(), message).hint("'git checkpoint enable' installs it again"))
+    };
+    Ok(health.into_iter().filter_map(problem).collect())
+}

@@ -1,0 +1,145 @@
+//! Finds the commits of records again after tools that run no hook.
+//!
+//! The surest sign comes first, and the next is only tried for records that it did not find: the trailer; the same tree on
+//! a parent with the same tree; the same patch; the same blobs at the same paths.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bstr::{BStr, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{MOST_COMMITS, Relinked, Survey, excluded};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::record::{How, Link, Record, RecordId},
+    ops::{
+        Context,
+        records::{self, Additions},
+    },
+};
+
+/// As many commits, the newest, have their patches compared.
+const MOST_PATCHES: usize = 20_000;
+
+/// Links what it finds, and says what that is.
+pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>> {
+    let repo = &context.repo;
+    let mut found = by_trailer(survey);
+    let mut lost: Vec<&Record> = survey.lost.iter().filter_map(|id| survey.records.get(id)).collect();
+    for search in [by_tree, by_patch, by_blob] {
+        lost.retain(|record| !found.iter().any(|relinked| relinked.record == record.id));
+        context.check_interrupt()?;
+        if !lost.is_empty() {
+            found.extend(search(repo, survey, &lost)?);
+        }
+    }
+    let links = found
+        .iter()
+        .map(|relinked| Link {
+            record: relinked.record,
+            commit: relinked.commit,
+            from: survey.records.get(&relinked.record).map(|record| record.commit),
+            how: How::Relink,
+        })
+        .collect();
+    records::append(context, Additions { records: Vec::new(), links })?;
+    Ok(found)
+}
+
+/// Commits that name a record but are not linked to it.
+fn by_trailer(survey: &Survey) -> Vec<Relinked> {
+    let is_new = |(commit, id): &&(ObjectId, RecordId)| {
+        survey.links.get(id).is_some_and(|links| links.iter().all(|link| link.commit != *commit))
+    };
+    let relinked =
+        |(commit, record): &(ObjectId, RecordId)| Relinked { record: *record, commit: *commit, by: "trailer" };
+    survey.named.iter().filter(is_new).map(relinked).collect()
+}
+
+/// A message, an author or an ancestor was changed, but no content.
+fn by_tree(repo: &Repo, survey: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+    let mut wanted: HashMap<ObjectId, Vec<&Record>> = HashMap::new();
+    lost.iter().for_each(|record| wanted.entry(record.tree).or_default().push(record));
+    let mut found = Vec::new();
+    for commit in &survey.reachable {
+        for record in wanted.get(&commit.tree_id).into_iter().flatten() {
+            if has_same_parent(repo, record, commit.parent_id)? {
+                found.push(Relinked { record: record.id, commit: commit.id, by: "tree" });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn has_same_parent(repo: &Repo, record: &Record, parent: Option<ObjectId>) -> Result<bool> {
+    let (Some(before), Some(now)) = (record.parent, parent) else { return Ok(record.parent == parent) };
+    if before == now {
+        return Ok(true);
+    }
+    if !repo.is_commit(before)? {
+        return Ok(false);
+    }
+    Ok(repo.tree_of_commit(before)? == repo.tree_of_commit(now)?)
+}
+
+/// Returns the commits that touch the files of any of `lost`.
+fn candidates(repo: &Repo, lost: &[&Record]) -> Result<Vec<ObjectId>> {
+    let mut paths: Vec<&BStr> = lost.iter().flat_map(|record| &record.files).map(|file| file.path.as_bstr()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    if paths.is_empty() {
+        Ok(Vec::new())
+    } else {
+        repo.commits_touching(&paths, &excluded(), MOST_PATCHES.min(MOST_COMMITS))
+    }
+}
+
+/// The same change somewhere else.
+fn by_patch(repo: &Repo, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+    let mut wanted: HashMap<&str, Vec<RecordId>> = HashMap::new();
+    for record in lost {
+        if let Some(patch_id) = &record.patch_id {
+            wanted.entry(patch_id).or_default().push(record.id);
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for (commit, patch_id) in repo.patch_ids(&candidates(repo, lost)?)? {
+        let records = wanted.get(patch_id.as_str()).into_iter().flatten();
+        found.extend(records.map(|record| Relinked { record: *record, commit, by: "patch" }));
+    }
+    found.sort_by_key(|relinked| (relinked.record, relinked.commit));
+    Ok(found)
+}
+
+/// The commit that has most of the files of a record as they were, at least half of those that agents worked on.
+fn by_blob(repo: &Repo, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
+    let steps = repo.steps_of(&candidates(repo, lost)?)?;
+    let mut found = Vec::new();
+    for record in lost {
+        let is_wanted = |path: &BStr, after: Option<ObjectId>| {
+            let mut files = record.files.iter().filter(|file| !file.sessions.is_empty() && file.after.is_some());
+            files.any(|file| file.path == path && file.after == after)
+        };
+        let wanted = record.files.iter().filter(|file| !file.sessions.is_empty() && file.after.is_some()).count();
+        let mut matches: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut order: Vec<ObjectId> = Vec::new();
+        for step in &steps {
+            if order.last() != Some(&step.commit) {
+                order.push(step.commit);
+            }
+            if is_wanted(step.path.as_bstr(), step.after) {
+                *matches.entry(order.len() - 1).or_default() += 1;
+            }
+        }
+        // The newest commits come first: of equals, the oldest brought the content in.
+        let best = matches.into_iter().max_by_key(|(at, count)| (*count, *at));
+        if let Some((at, _)) = best.filter(|(_, count)| *count * 2 >= wanted) {
+            found.push(Relinked { record: record.id, commit: order[at], by: "blob" });
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,212 @@
+//! Tells all that is known of how a commit came about: its records, or those of a session.
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{Context, records::Log};
+use crate::{
+    error::{Error, Result},
+    model::{
+        id_text, moment, path_text,
+        record::{Counts, How, Link, Prompt, Record, RecordId},
+    },
+    state,
+};
+
+/// What is known. Serializes to what `explain --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explained {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// What was asked for.
+    pub kind: Subject,
+    /// The commit, if one was asked for.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub commit: Option<ObjectId>,
+    /// The session, if one was asked for.
+    pub session: Option<String>,
+    /// The records; of a session, newest first.
+    pub records: Vec<ExplainedRecord>,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Subject {
+    /// A commit.
+    Commit,
+    /// A record.
+    Record,
+    /// A session.
+    Session,
+}
+
+/// A record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedRecord {
+    /// Its name.
+    pub id: RecordId,
+    /// The commit it was made for.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub commit: ObjectId,
+    /// When, in ISO 8601.
+    pub time: String,
+    /// The worktree.
+    #[serde(serialize_with = "path_text::serialize")]
+    pub worktree: BString,
+    /// How the commit that was asked for came to it; none if its message names it and nothing else is known.
+    pub how: Option<How>,
+    /// Every commit that has it.
+    pub links: Vec<ExplainedLink>,
+    /// The sessions whose work it is.
+    pub sessions: Vec<ExplainedSession>,
+    /// The files of the commit.
+    pub files: Vec<ExplainedFile>,
+    /// Whose lines they are.
+    pub lines: Counts,
+}
+
+/// A commit that has the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedLink {
+    /// The commit.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub commit: ObjectId,
+    /// How.
+    pub how: How,
+    /// The commit it was made from.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub from: Option<ObjectId>,
+    /// True if it is here; others may have dropped it.
+    pub is_here: bool,
+}
+
+/// A session's part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedSession {
+    /// The session.
+    pub id: String,
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The turns that changed something.
+    pub turns: Vec<u32>,
+    /// How many checkpoints there were.
+    pub checkpoints: u32,
+    /// True if the commit was made in the middle of a turn.
+    pub partial: bool,
+    /// What was asked for.
+    pub prompts: Vec<Prompt>,
+    /// The pieces of its transcript: ref and path.
+    pub transcript: Vec<String>,
+}
+
+/// A file of the commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedFile {
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// A, M or D.
+    pub status: char,
+    /// The sessions that worked on it; empty: only people did.
+    pub sessions: Vec<String>,
+}
+
+/// Explains what `text` names: a record, a commit (any revision of git's), or a session.
+///
+/// Of a commit without a record, `records` is empty. For a session, all records are looked through.
+///
+/// # Errors
+/// If `text` names none of them.
+pub fn explain(context: &Context, text: &str) -> Result<Explained> {
+    let repo = &context.repo;
+    let log = Log::open(repo)?;
+    let (mut kind, mut commit, mut session) = (Subject::Record, None, None);
+    let mut records = Vec::new();
+    let named = RecordId::parse(text);
+    if let (Some(log), Some(id)) = (&log, named)
+        && let Some(record) = log.find(&id)?
+    {
+        records.push(describe(context, log, &record, None)?);
+    } else if let Some(id) = repo.find_commit(text)? {
+        (kind, commit) = (Subject::Commit, Some(id));
+        if let Some(log) = &log {
+            for record_id in log.of_commit(id)? {
+                if let Some(record) = log.find(&record_id)? {
+                    records.push(describe(context, log, &record, Some(id))?);
+                }
+            }
+        }
+    } else {
+        let found = log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, text))?;
+        let is_known = !found.is_empty() || is_session(context, text)?;
+        if !is_known {
+            return Err(Error::user(format!("no commit, record or session matches '{text}'"))
+                .with_hint("'git checkpoint explain HEAD' explains the last commit"));
+        }
+        (kind, session) = (Subject::Session, Some(text.to_owned()));
+        records = found;
+    }
+    Ok(Explained { version: 1, kind, commit, session, records })
+}
+
+fn is_session(context: &Context, text: &str) -> Result<bool> {
+    Ok(state::sessions::load(context.repo.common_dir(), text)? != state::sessions::Found::Absent)
+}
+
+fn of_session(context: &Context, log: &Log<'_>, session: &str) -> Result<Vec<ExplainedRecord>> {
+    let mut found = Vec::new();
+    for id in log.all()? {
+        context.check_interrupt()?;
+        if let Some(record) = log.find(&id)?.filter(|record| record.sessions.iter().any(|part| part.id == session)) {
+            found.push(record);
+        }
+    }
+    found.sort_by_key(|record| (std::cmp::Reverse(record.seconds), record.id));
+    found.iter().map(|record| describe(context, log, record, None)).collect()
+}
+
+fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<ObjectId>) -> Result<ExplainedRecord> {
+    let links = log.links(&record.id)?;
+    let how = commit.and_then(|commit| links.iter().find(|link| link.commit == commit)).map(|link| link.how);
+    let link = |link: &Link| {
+        let is_here = context.repo.has_object(link.commit);
+        ExplainedLink { commit: link.commit, how: link.how, from: link.from, is_here }
+    };
+    let mut sessions = Vec::new();
+    for (index, part) in record.sessions.iter().enumerate() {
+        sessions.push(ExplainedSession {
+            id: part.id.clone(),
+            agent: part.agent.clone(),
+            model: part.model.clone(),
+            turns: part.turns.clone(),
+            checkpoints: part.checkpoints,
+            partial: part.is_partial,
+            prompts: log.prompts(&record.id, index)?,
+            transcript: part.chunks.iter().map(|chunk| format!("{}:{}", chunk.reference, chunk.path)).collect(),
+        });
+    }
+    let file = |file: &crate::model::record::RecordFile| ExplainedFile {
+        path: file.path.as_bstr().to_owned(),
+        status: match (file.before, file.after) {
+            (None, _) => 'A',
+            (_, None) => 'D',
+            _ => 'M',
+        },
+        sessions: file.sessions.iter().map(|index| record.sessions[*index].id.clone()).collect(),
+    };
+    Ok(ExplainedRecord {
+        id: record.id,
+        commit: record.commit,
+        time: moment::iso(record.seconds, 0),
+        worktree: record.worktree.clone(),
+        how,
+        links: links.iter().map(link).collect(),
+        files: record.files.iter().map(file).collect(),
+        sessions,
+        lines: record.counts,
+    })
+}

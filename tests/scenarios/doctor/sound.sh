@@ -1,0 +1,11 @@
+repository
+printf 'more\n' >more
+remember
+run git checkpoint save
+run git checkpoint doctor
+run git checkpoint doctor --json
+note 'a lock that nobody holds any more'
+touch -d @1000000000 .git/refs/checkpoints/history.lock
+run git checkpoint doctor
+run git checkpoint doctor --fix
+run git checkpoint doctor -q
