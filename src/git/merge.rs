@@ -5,7 +5,7 @@ use std::io::Write as _;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, environment};
+use super::Repo;
 use crate::error::{Context as _, Kind, Result};
 
 /// What in the git directory tells that commits are being made by git itself (git's wt-status.c).
@@ -52,26 +52,6 @@ impl Repo {
         }
         let answer = self.run_git(&["patch-id", "--stable"], Some(&patch))?;
         Ok(answer.to_str_lossy().split(' ').next().filter(|text| !text.is_empty()).map(Into::into))
-    }
-
-    /// Returns true if the commit in the making has the author and the date of the commit `head`: git tells its hooks
-    /// only so that it amends, if the message is given on the command line.
-    ///
-    /// A date of this very second may be that of any commit.
-    pub(crate) fn commits_as_author_of(&self, head: Option<ObjectId>) -> Result<bool> {
-        let Some(head) = head.filter(|_| self.honours_environment) else { return Ok(false) };
-        let variable = |name| environment::variable(name).unwrap_or_default();
-        let date = variable("GIT_AUTHOR_DATE");
-        let told = (variable("GIT_AUTHOR_NAME"), variable("GIT_AUTHOR_EMAIL"));
-        let author = self.with_commit(head, |commit| {
-            let author = commit.author().ok()?;
-            let seconds = author.seconds();
-            Some(((author.name.to_owned(), author.email.to_owned()), seconds))
-        })?;
-        let Some((author, seconds)) = author else { return Ok(false) };
-        let is_same_date = date.strip_prefix(b"@").unwrap_or(&date).starts_with(format!("{seconds} ").as_bytes());
-        let is_old = jiff::Timestamp::now().as_second() > seconds + 1;
-        Ok(author == told && is_same_date && is_old)
     }
 
     /// Returns the message of the commit `id`.

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
 
+pub(crate) mod ancestors;
 mod bases;
 pub(crate) mod beneath;
 mod capture;

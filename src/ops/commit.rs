@@ -9,7 +9,7 @@ use super::{Context, condense, recommit, records, rewrite, save};
 use crate::{
     config::Link,
     error::{Context as _, Kind, Result},
-    git::message,
+    git::{ancestors, message},
     model::{record::RecordId, refname::Base},
     state::{self, commit_note::CommitNote, failpoint},
 };
@@ -28,8 +28,7 @@ pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, obj
     let base = Base::of_head(head);
     let mut note = CommitNote { head: base.to_string(), ..CommitNote::default() };
     let squashed = if source == Some("squash") { rewrite::squashed_commits(context)? } else { Vec::new() };
-    let is_amend =
-        head.is_some() && ((source, object) == (Some("commit"), Some("HEAD")) || repo.commits_as_author_of(head)?);
+    let is_amend = head.is_some() && ((source, object) == (Some("commit"), Some("HEAD")) || ancestors::is_amending());
     let mut ids: Vec<RecordId> = Vec::new();
     if is_amend && let Some(head) = head {
         // They are in the message already, unless it was given with `-m`.

@@ -1,0 +1,66 @@
+//! The git that runs us as a hook: what it was asked for, where it does not say.
+
+use std::fs;
+
+/// How many processes up git is looked for: there is the hook's shell in between, and maybe a hook manager.
+const MOST_ANCESTORS: usize = 8;
+
+/// Returns true if we run in a hook of `git commit --amend`.
+///
+/// Git tells prepare-commit-msg so only where it takes the old message (githooks(5)); with `-m` its command line is all
+/// there is. False where that cannot be read: not Linux, or an alias; then post-rewrite tells after the commit.
+pub(crate) fn is_amending() -> bool {
+    let mut process = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+    for _ in 0..MOST_ANCESTORS {
+        let Some(pid) = process.filter(|pid| *pid > 1) else { return false };
+        let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+        let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
+        if is_git(words[0]) {
+            return asks_for_amend(&words[1..]);
+        }
+        process = parent_of(pid);
+    }
+    false
+}
+
+fn is_git(program: &[u8]) -> bool {
+    program.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name == b"git" || name == b"git-commit")
+}
+
+/// Options end at `--`; git takes any beginning that is unambiguous.
+fn asks_for_amend(words: &[&[u8]]) -> bool {
+    let mut options = words.iter().take_while(|word| **word != b"--");
+    options.any(|word| word.len() >= b"--am".len() && b"--amend".starts_with(word))
+}
+
+/// Returns the parent of the process `pid`: the second field after the name, which is in parentheses (proc(5)).
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::whole(&["commit", "-q", "--amend", "-m", "x"], true)]
+    #[case::short(&["commit", "--am"], true)]
+    #[case::ambiguous(&["commit", "--a"], false)]
+    #[case::path(&["commit", "--", "--amend"], false)]
+    #[case::other(&["commit", "-m", "--amending"], false)]
+    fn options_are_read_as_git_does(#[case] words: &[&str], #[case] expected: bool) {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        assert_eq!(asks_for_amend(&words), expected);
+    }
+
+    #[test]
+    fn parents_are_found() {
+        let own = i32::try_from(std::process::id()).expect("ids are small");
+        let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+        if std::path::Path::new("/proc/self/stat").exists() {
+            assert_eq!(parent_of(own), parent);
+        }
+    }
+}
