@@ -16,6 +16,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-config.1",
     "git-checkpoint-config.5",
     "git-checkpoint-diff.1",
+    "git-checkpoint-enable.1",
     "git-checkpoint-events.1",
     "git-checkpoint-list.1",
     "git-checkpoint-prune.1",
