@@ -79,7 +79,9 @@ fn a_foreign_hook_sees_what_it_saw_before() {
     let log = |is_enabled: bool| {
         let world = World::new();
         world.repository();
-        NAMES.iter().for_each(|name| put(&hooks(&world).join(name), LOGGER, 0o755));
+        for name in NAMES {
+            put(&hooks(&world).join(name), LOGGER, 0o755);
+        }
         if is_enabled {
             world.done(&["enable"]);
         }

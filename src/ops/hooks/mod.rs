@@ -73,6 +73,9 @@ pub struct HookDone {
     pub line: Option<String>,
     /// What else there is to say.
     pub note: Option<String>,
+    /// True if the line could be added with [`Options::hook_manager`].
+    #[serde(skip)]
+    pub is_addable: bool,
 }
 
 /// The result of [`enable`] and [`disable`].
@@ -136,7 +139,9 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
     // Whoever takes the last line out of a file that we have made removes it.
     let made: Vec<PathBuf> = written.iter().filter(|it| it.is_new).map(|it| it.path.clone()).collect();
-    written.iter_mut().for_each(|entry| entry.is_new = made.contains(&entry.path));
+    for entry in &mut written {
+        entry.is_new = made.contains(&entry.path);
+    }
     let mut hooks = Vec::new();
     for entry in places(&survey, &written) {
         let hook = Hook::parse(&entry.hook);

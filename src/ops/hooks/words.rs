@@ -28,6 +28,7 @@ pub(super) fn enable(
         before: None,
         line: None,
         note: None,
+        is_addable: false,
     };
     let content = hook_files::read(&words.path)?;
     // Managers make their own files when they are told to.
@@ -39,6 +40,7 @@ pub(super) fn enable(
     if words.obstacle.is_some() || !options.hook_manager {
         done.action = Action::Todo;
         done.line = Some(words.text.clone());
+        done.is_addable = words.obstacle.is_none();
         done.note = words.obstacle.clone().or(done.note);
         return Ok(done);
     }
@@ -72,6 +74,7 @@ pub(super) fn disable(hook: Hook, entry: &Written, added: &str, dry_run: bool) -
         before: None,
         line: None,
         note: None,
+        is_addable: false,
     };
     // What was added may stand behind a line break that is not ours any more, once others have added to the file.
     let whole = added.trim_start_matches('\n');

@@ -146,7 +146,9 @@ fn husky_gets_a_line_in_the_users_script() {
     world.repository();
     let husky = world.repo().join(".husky");
     put(&husky.join("_/h"), HUSKY_RUNNER, 0o755);
-    super::NAMES.iter().for_each(|name| put(&husky.join("_").join(name), HUSKY, 0o755));
+    for name in super::NAMES {
+        put(&husky.join("_").join(name), HUSKY, 0o755);
+    }
     put(&husky.join("post-commit"), "touch theirs\n", 0o644);
     world.git(&["config", "core.hooksPath", ".husky/_"]);
     let (before, inner) = (picture(&husky), picture(&husky.join("_")));
@@ -170,7 +172,9 @@ fn old_husky_is_told_by_hand() {
     let world = World::new();
     world.repository();
     let text = "#!/bin/sh\n# husky\n. \"$(dirname \"$0\")/husky.sh\"\n";
-    super::NAMES.iter().for_each(|name| put(&hooks(&world).join(name), text, 0o755));
+    for name in super::NAMES {
+        put(&hooks(&world).join(name), text, 0o755);
+    }
     world.write("package.json", "{}\n");
     let before = picture(&hooks(&world));
     let output = world.checkpoint(&["enable", "--hook-manager"]);
