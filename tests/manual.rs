@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 use crate::support::World;
 
 /// Commands that are explained on the page of another.
-const SHARED_PAGES: &[(&str, &str)] = &[("undo", "restore"), ("completions", ""), ("man", "")];
+const SHARED_PAGES: &[(&str, &str)] =
+    &[("undo", "restore"), ("disable", "enable"), ("hook", "enable"), ("completions", ""), ("man", "")];
 
 #[test]
 fn every_command_and_option_is_in_the_manual() {
@@ -190,6 +191,8 @@ fn the_manual_shows_every_field_of_json() {
     assert!(world.checkpoint(&["save"]).status.success());
     assert!(world.checkpoint(&["restore", "--all", "base"]).status.success());
     check_json(&world, "prune", "prune --keep 0 --json");
+    check_json(&world, "enable\\fR, \\fBdisable", "enable --json");
+    check_json(&world, "enable\\fR, \\fBdisable", "disable --json");
     check_events(&world);
 }
 

@@ -113,8 +113,7 @@ fn details(hook: &HookDone, call: &mut Call) -> Result<()> {
 }
 
 fn hint(done: &HooksDone, asked: bool, call: &mut Call) {
-    let is_addable = done.hooks.iter().any(|hook| hook.action == Action::Todo && hook.note.is_none());
-    if is_addable && !asked {
+    if !asked && done.hooks.iter().any(|hook| hook.is_addable) {
         call.out.hint("'git checkpoint enable --hook-manager' adds these lines, and 'disable' removes them");
     }
     call.out.hint("'git checkpoint status' shows which hooks do not call git-checkpoint yet");

@@ -47,9 +47,15 @@ pub(super) fn refuse_unknown_extensions(repo: &gix::Repository) -> Result<()> {
 }
 
 /// Refuses redirected object directories: gix ignores them, so objects would land in the wrong place.
-pub(super) fn refuse_redirected_objects() -> Result<()> {
+///
+/// Naming the directory that `objects_dir` is anyhow redirects nothing.
+pub(super) fn refuse_redirected_objects(objects_dir: Option<&std::path::Path>) -> Result<()> {
+    let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
+    let own = objects_dir.and_then(real);
     for name in ["GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_COMMON_DIR"] {
-        if std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+        let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else { continue };
+        let is_own = name == "GIT_OBJECT_DIRECTORY" && own.is_some() && real(value.as_ref()) == own;
+        if !is_own {
             return Err(Error::user(format!("'{name}' is set, and checkpoints cannot honour it"))
                 .with_hint(format!("run it without: 'env -u {name} git checkpoint ...'")));
         }

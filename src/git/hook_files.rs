@@ -106,8 +106,13 @@ fn set_aside(path: &Path) -> Result<Option<PathBuf>> {
         if is_same(path, &before).context(Kind::User, what)? {
             return Ok(None);
         }
-        let free = (1..).map(|number| with_suffix(&before, &format!(".{number}"))).find(|free| !is_there(free));
-        let free = free.expect("some number is free");
+        let mut free = with_suffix(&before, ".1");
+        for number in 2.. {
+            if !is_there(&free) {
+                break;
+            }
+            free = with_suffix(&before, &format!(".{number}"));
+        }
         fs::rename(&before, &free).context(Kind::User, what)?;
         moved = Some(free);
     }

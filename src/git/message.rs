@@ -67,9 +67,11 @@ impl Repo {
         }
         let reading = self.reading(&text);
         let is_ours = |line: &&[u8]| is_trailer(line);
-        let mut rest = reading.content(&text).filter(|line| !is_ours(line) && !line.starts_with(b"Signed-off-by: "));
+        // Git does not count the user's signature either.
+        let counts = |line: &&[u8]| !is_ours(line) && !line.starts_with(b"Signed-off-by: ");
+        let mut rest = reading.content(&text).filter(counts);
         let is_lone = match template {
-            Some(template) => rest.eq(reading.content(template).filter(|line| !is_ours(line))),
+            Some(template) => rest.eq(reading.content(template).filter(counts)),
             None => rest.next().is_none(),
         };
         if !is_lone {

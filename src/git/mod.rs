@@ -116,12 +116,12 @@ impl Repo {
     /// # Errors
     /// As [`open`](Self::open), and if the object directory is redirected by the environment.
     pub fn open_from_environment(dir: &Path) -> Result<Self> {
-        environment::refuse_redirected_objects()?;
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             dir,
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
             trust_map(&environment::config_parameters()?, true),
         );
+        environment::refuse_redirected_objects(found.as_ref().ok().map(gix::ThreadSafeRepository::objects_dir))?;
         Self::check(found, dir, true)
     }
 

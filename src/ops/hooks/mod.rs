@@ -73,6 +73,9 @@ pub struct HookDone {
     pub line: Option<String>,
     /// What else there is to say.
     pub note: Option<String>,
+    /// True if the line could be added with [`Options::hook_manager`].
+    #[serde(skip)]
+    pub is_addable: bool,
 }
 
 /// The result of [`enable`] and [`disable`].
@@ -134,6 +137,11 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     let _lock = lock(context, dry_run)?;
     let survey = context.repo.survey_hooks()?;
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
+    // Whoever takes the last line out of a file that we have made removes it.
+    let made: Vec<PathBuf> = written.iter().filter(|it| it.is_new).map(|it| it.path.clone()).collect();
+    for entry in &mut written {
+        entry.is_new = made.contains(&entry.path);
+    }
     let mut hooks = Vec::new();
     for entry in places(&survey, &written) {
         let hook = Hook::parse(&entry.hook);

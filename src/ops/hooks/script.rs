@@ -38,6 +38,7 @@ pub(super) fn enable(
         before: hook_files::is_there(&before).then(|| bytes(&before)),
         line: None,
         note: None,
+        is_addable: false,
     };
     match hook_files::look(path)? {
         Found::Nothing => {}
@@ -95,6 +96,7 @@ pub(super) fn disable(
         before: None,
         line: None,
         note: None,
+        is_addable: false,
     };
     let mut place = path.to_owned();
     match hook_files::look(path)? {

@@ -6,7 +6,7 @@ use super::{Action, HookDone, Options, bytes, remember};
 use crate::{
     error::Result,
     git::{
-        hook_files,
+        hook_files::{self, Found},
         hook_managers::{self, Words},
         hooks::{Health, Hook},
     },
@@ -28,15 +28,20 @@ pub(super) fn enable(
         before: None,
         line: None,
         note: None,
+        is_addable: false,
     };
     let content = hook_files::read(&words.path)?;
+    // Managers make their own files when they are told to.
+    let needs_install = words.runner.as_ref().is_some_and(|runner| !runner.exists());
+    done.note = needs_install.then(|| "it has no effect until the manager is told to install its hooks".into());
     if is_called(hook, words, content.as_deref())? {
         return Ok(done);
     }
     if words.obstacle.is_some() || !options.hook_manager {
         done.action = Action::Todo;
         done.line = Some(words.text.clone());
-        done.note.clone_from(&words.obstacle);
+        done.is_addable = words.obstacle.is_none();
+        done.note = words.obstacle.clone().or(done.note);
         return Ok(done);
     }
     done.action = Action::Added;
@@ -69,6 +74,7 @@ pub(super) fn disable(hook: Hook, entry: &Written, added: &str, dry_run: bool) -
         before: None,
         line: None,
         note: None,
+        is_addable: false,
     };
     // What was added may stand behind a line break that is not ours any more, once others have added to the file.
     let whole = added.trim_start_matches('\n');
@@ -113,6 +119,12 @@ pub(super) fn health(hook: Hook, words: &Words) -> Result<Health> {
 }
 
 fn is_called(hook: Hook, words: &Words, content: Option<&[u8]>) -> Result<bool> {
+    // The manager came after our script, and has not yet taken its place.
+    if let Some(runner) = &words.runner
+        && matches!(hook_files::look(runner)?, Found::Ours { is_executable: true, .. })
+    {
+        return Ok(true);
+    }
     if content.is_some_and(|content| hook_managers::calls_us(content, hook)) {
         return Ok(true);
     }
