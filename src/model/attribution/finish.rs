@@ -12,6 +12,9 @@ use super::{
 };
 use crate::model::line_diff::Edit;
 
+/// So often a line is looked for elsewhere; then it counts as one that was moved.
+const MOST_HOPS: usize = 100;
+
 /// Replays what differs between the last step and the commit.
 pub(super) fn last_steps(replay: &mut Replay<'_>, committed: &[Committed]) {
     let mut steps: BTreeMap<AuthorId, Vec<Change>> = BTreeMap::new();
@@ -100,7 +103,7 @@ struct Side<'s> {
 impl Side<'_> {
     fn owner(&self, line: usize) -> Owner {
         let mut line = line;
-        for _ in 0..=self.edits.len() {
+        for _ in 0..MOST_HOPS {
             let Some(known) = self.lines.get(line) else { return Owner::Author(self.author) };
             let Some(origin) = known.origin else { return known.owner };
             if Some(origin.file) != self.file {
@@ -116,7 +119,7 @@ impl Side<'_> {
 
     fn who_removed(&self, line: usize) -> AuthorId {
         let mut line = line;
-        for _ in 0..=self.edits.len() {
+        for _ in 0..MOST_HOPS {
             match self.fates.get(line) {
                 None => return self.author,
                 Some(&NOBODY) => {}

@@ -185,7 +185,7 @@ struct Limits {
     file_bytes: usize,
     /// Lines of what differs in a file.
     lines: usize,
-    /// Bytes of replaced lines that are compared word by word.
+    /// Bytes of replaced lines that are compared word by word, unless as many lines replace them.
     hunk_bytes: usize,
     /// Bytes of a line that is compared word by word.
     line_bytes: usize,
@@ -193,7 +193,7 @@ struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { file_bytes: 32 << 20, lines: 1_000_000, hunk_bytes: 1 << 20, line_bytes: 64 << 10 }
+        Self { file_bytes: 32 << 20, lines: 1_000_000, hunk_bytes: 64 << 10, line_bytes: 16 << 10 }
     }
 }
 

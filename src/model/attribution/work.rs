@@ -18,6 +18,8 @@ use crate::model::line_diff::Edit;
 /// Common lines around what differs that are given to the algorithm, for its sliders.
 const MARGIN: usize = 100;
 
+/// So many lines at a time, of very many that are replaced by as many, are compared word by word.
+const PARALLEL_LINES: usize = 32;
 /// So many deleted lines around a place (and four for each line there) are compared with what came there: the last ones.
 const MOST_NEAR: usize = 400;
 
@@ -209,14 +211,32 @@ impl<'t> Work<'t> {
         if gone.is_empty() || come.is_empty() {
             return;
         }
+        let size = |lines: &[usize], texts: &[&[u8]]| lines.iter().map(|&at| texts[at].len()).sum::<usize>();
+        let is_long = |lines: &[usize], texts: &[&[u8]]| lines.iter().any(|&at| texts[at].len() > limits.line_bytes);
+        if is_long(&gone, &self.old) || is_long(&come, &self.new) {
+            self.is_cut_off = true;
+        } else if size(&gone, &self.old).max(size(&come, &self.new)) <= limits.hunk_bytes {
+            self.place_words(differ, author, edited, &gone, &come);
+        } else if gone.len() == come.len() {
+            // Something was replaced all over: each line stands for its counterpart.
+            for (gone, come) in gone.chunks(PARALLEL_LINES).zip(come.chunks(PARALLEL_LINES)) {
+                self.place_words(differ, author, edited, gone, come);
+            }
+        } else {
+            self.is_cut_off = true;
+        }
+    }
+
+    fn place_words(
+        &mut self,
+        differ: &Differ<'_>,
+        author: AuthorId,
+        edited: &mut [bool],
+        gone: &[usize],
+        come: &[usize],
+    ) {
         let old: Vec<&[u8]> = gone.iter().map(|&old| self.old[old]).collect();
         let new: Vec<&[u8]> = come.iter().map(|&new| self.new[new]).collect();
-        let size = |lines: &[&[u8]]| lines.iter().map(|line| line.len()).sum::<usize>();
-        let is_long = |lines: &[&[u8]]| lines.iter().any(|line| line.len() > limits.line_bytes);
-        if size(&old).max(size(&new)) > limits.hunk_bytes || is_long(&old) || is_long(&new) {
-            self.is_cut_off = true;
-            return;
-        }
         let pairs = words::pair(differ, &old, &new);
         for (at, derived) in pairs.lines.into_iter().enumerate() {
             self.placed[come[at]] = match derived {

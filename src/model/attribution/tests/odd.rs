@@ -110,6 +110,20 @@ fn long_lines_are_not_compared_word_by_word() {
 }
 
 #[test]
+fn a_name_that_is_replaced_all_over_is_an_edit_of_each_line() {
+    let many =
+        |name: &str| (0..2000).fold(String::new(), |text, n| text + &format!("let value_{n} = {name}({n}) + other;\n"));
+    let file = History::new(&[])
+        .step(AGENT, &[("f", Some(&many("alpha")))])
+        .step(HUMAN, &[("f", Some(&many("beta")))])
+        .commit(HUMAN, None)
+        .files
+        .remove(0);
+    let is_mixed = |owner: Owner| matches!(owner, Owner::Mixed { of: HUMAN, over: Some(AGENT), .. });
+    assert!(!file.is_cut_off && file.spans.iter().all(|span| is_mixed(span.owner)));
+}
+
+#[test]
 fn a_line_of_a_megabyte_and_a_hundred_thousand_lines() {
     let long = |end: &str| format!("{}{end}\n", "x=1;".repeat(1 << 18));
     let file =
