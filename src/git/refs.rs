@@ -115,17 +115,17 @@ impl Repo {
         Ok(refs)
     }
 
-    /// Returns the refs below `prefix`, and the names of those that make no sense.
-    pub(crate) fn sound_and_broken_refs(&self, prefix: &str) -> Result<(Vec<(String, ObjectId)>, Vec<String>)> {
+    /// Returns the refs below `prefix`, with what they point to; none for one that makes no sense.
+    pub(crate) fn sound_and_broken_refs(&self, prefix: &str) -> Result<Vec<(String, Option<ObjectId>)>> {
         let output = self.try_git(&["for-each-ref", "--format=%(objectname) %(refname)", prefix], None)?;
         let parse = |line: &[u8]| {
             let (id, name) = line.to_str().ok()?.split_once(' ')?;
-            Some((name.to_owned(), ObjectId::from_hex(id.as_bytes()).ok()?))
+            Some((name.to_owned(), ObjectId::from_hex(id.as_bytes()).ok()))
         };
         let said = output.stderr.to_str_lossy();
-        let broken =
-            said.lines().filter_map(|line| line.split_once("ignoring broken ref ")).map(|(_, name)| name.to_owned());
-        Ok((output.stdout.lines().filter_map(parse).collect(), broken.collect()))
+        let broken = said.lines().filter_map(|line| line.split_once("ignoring broken ref "));
+        let broken = broken.map(|(_, name)| (name.to_owned(), None));
+        Ok(output.stdout.lines().filter_map(parse).chain(broken).collect())
     }
 
     /// Carries out all of `updates` or none.

@@ -98,9 +98,9 @@ pub struct Relinked {
 }
 
 impl Problem {
-    fn new(code: &'static str, subject: impl ToString, message: impl Into<String>) -> Self {
-        let (severity, subject, message) = (Severity::Problem, subject.to_string(), message.into());
-        Self { code, severity, subject, message, hint: None, fixed: false }
+    fn new(code: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
+        let (subject, message) = (subject.into(), message.into());
+        Self { code, severity: Severity::Problem, subject, message, hint: None, fixed: false }
     }
 
     fn note(mut self) -> Self {
@@ -134,7 +134,8 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     }
     diagnosis.problems.extend(trailers_without_record(&survey));
     for id in &survey.lost {
-        let problem = Problem::new("record-without-commit", id, "no ref leads to a commit of this record").note();
+        let problem =
+            Problem::new("record-without-commit", id.as_str(), "no ref leads to a commit of this record").note();
         diagnosis.problems.push(if options.relink {
             problem
         } else {
@@ -203,14 +204,14 @@ impl Survey {
                 Ok((None, _)) => continue,
                 Err(error) => {
                     let causes = error.causes().join(": ");
-                    self.damaged.push(Problem::new("record-damaged", id, format!("{error}: {causes}")));
+                    self.damaged.push(Problem::new("record-damaged", id.as_str(), format!("{error}: {causes}")));
                     continue;
                 }
             };
             for chunk in record.sessions.iter().flat_map(|part| &part.chunks) {
                 if !context.repo.has_object(chunk.id) {
                     let message = format!("'{}' of '{}' is not here", chunk.path, chunk.reference);
-                    self.damaged.push(Problem::new("transcript-missing", id, message).note());
+                    self.damaged.push(Problem::new("transcript-missing", id.as_str(), message).note());
                 }
             }
             for link in &links {
@@ -240,8 +241,12 @@ fn trailers_without_record(survey: &Survey) -> Vec<Problem> {
         return vec![Problem::new("trailer-without-record", refname::HISTORY, message).note()];
     }
     let problem = |(commit, id): &&(ObjectId, RecordId)| {
-        Problem::new("trailer-without-record", commit, format!("it names the record {id}, which is not here"))
-            .hint("if others made the commit, their records may not have been fetched")
+        Problem::new(
+            "trailer-without-record",
+            commit.to_string(),
+            format!("it names the record {id}, which is not here"),
+        )
+        .hint("if others made the commit, their records may not have been fetched")
     };
     unknown.iter().map(problem).collect()
 }

@@ -224,3 +224,37 @@ fn settings_decide_what_is_kept(#[case] store: Store, #[case] prompts: usize, #[
         assert!(!String::from_utf8_lossy(&content).contains(&secret), "no object holds the secret");
     }
 }
+
+#[test]
+#[ignore = "takes a minute; run by hand"]
+fn appending_costs_the_same_with_many_records() {
+    let world = world();
+    let new = record_of(&world, "HEAD", ONE);
+    let numbered = |number: u64| {
+        let mut new = new.clone();
+        let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        new.record.id = an_id(&format!("{mixed:016x}"));
+        let bytes: Vec<u8> = [mixed, !mixed, number].iter().flat_map(|it| it.to_be_bytes()).collect();
+        new.record.commit = ObjectId::try_from(&bytes[..20]).expect("20 bytes");
+        new.record.parent = Some(new.record.commit);
+        new.record.sessions[0].id = format!("session-{}", number / 20);
+        new.sessions[0].transcript = Some(format!("{number}\n").into_bytes());
+        new
+    };
+    let time = |first: u64| {
+        let mut times = Vec::new();
+        for number in first..first + 21 {
+            let (context, records) = (world.context(), vec![numbered(number)]);
+            let start = std::time::Instant::now();
+            records::append(&context, Additions { records, links: Vec::new() }).expect("it can be written");
+            times.push(start.elapsed());
+        }
+        times.sort();
+        times[10]
+    };
+    let empty = time(0);
+    let count = 8_000;
+    world.append((100..100 + count).map(numbered).collect(), Vec::new());
+    let full = time(30_000);
+    assert!(full < empty * 3, "{empty:?} with none, {full:?} with {count}");
+}

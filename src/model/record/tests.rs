@@ -105,16 +105,19 @@ proptest! {
 }
 
 #[rstest::rstest]
-#[case::newer("version = 2\nid = \"s\"\n")]
-#[case::others_ref(
-    "version = 1\nid = \"s\"\n[[chunk]]\nref = \"refs/heads/main\"\npath = \"s/000001\"\nid = \"0123456789012345678901234567890123456789\"\n"
-)]
-#[case::others_path(
-    "version = 1\nid = \"s\"\n[[chunk]]\nref = \"refs/checkpoints/transcripts/202511\"\npath = \"../x/000001\"\nid = \"0123456789012345678901234567890123456789\"\n"
-)]
-#[case::no_id(
-    "version = 1\nid = \"s\"\n[[chunk]]\nref = \"refs/checkpoints/transcripts/202511\"\npath = \"s/000001\"\nid = \"0123\"\n"
-)]
-fn damaged_sessions_are_errors(#[case] text: &str) {
-    assert!(Chunk::list_from_toml(text.as_bytes()).is_err());
+#[case::sound("version = 1", "MONTH", "s/000001", "0123456789012345678901234567890123456789", true)]
+#[case::newer("version = 2", "MONTH", "s/000001", "0123456789012345678901234567890123456789", false)]
+#[case::others_ref("version = 1", "refs/heads/main", "s/000001", "0123456789012345678901234567890123456789", false)]
+#[case::others_path("version = 1", "MONTH", "../x/000001", "0123456789012345678901234567890123456789", false)]
+#[case::no_id("version = 1", "MONTH", "s/000001", "0123", false)]
+fn only_sound_chunks_are_read(
+    #[case] version: &str,
+    #[case] reference: &str,
+    #[case] path: &str,
+    #[case] id: &str,
+    #[case] is_sound: bool,
+) {
+    let reference = reference.replace("MONTH", &refname::transcripts_ref("202511"));
+    let text = format!("{version}\nid = \"s\"\n[[chunk]]\nref = \"{reference}\"\npath = \"{path}\"\nid = \"{id}\"\n");
+    assert_eq!(Chunk::list_from_toml(text.as_bytes()).is_ok(), is_sound);
 }

@@ -19,12 +19,12 @@ const STALE: Duration = Duration::from_secs(10 * 60);
 
 /// Refs of ours that lead nowhere, or to what they should not.
 pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
-    let (refs, broken) = repo.sound_and_broken_refs(refname::PREFIX)?;
-    let mut problems: Vec<Problem> = broken
-        .into_iter()
-        .map(|name| Problem::new("ref-broken", name, "it cannot be read").hint("'git fsck' says what is wrong with it"))
-        .collect();
-    for (name, id) in refs {
+    let mut problems = Vec::new();
+    for (name, id) in repo.sound_and_broken_refs(refname::PREFIX)? {
+        let Some(id) = id else {
+            problems.push(Problem::new("ref-broken", name, "it cannot be read").hint("'git fsck' says what is wrong"));
+            continue;
+        };
         let wrong = if !repo.has_object(id) {
             format!("the commit {id} it leads to is missing")
         } else if !repo.is_commit(id)? {
@@ -47,15 +47,19 @@ pub(super) fn locks(repo: &Repo, fix: bool) -> Vec<Problem> {
     let mut problems = Vec::new();
     let ours = repo.common_dir().join(refname::PREFIX.trim_end_matches('/'));
     for path in locks_below(&ours).into_iter().filter(|path| is_stale(path)) {
-        let mut problem = Problem::new("lock-stale", path.display(), "whoever took this lock is gone, or very slow")
-            .hint("'git checkpoint doctor --fix' removes it");
+        let mut problem =
+            Problem::new("lock-stale", path.display().to_string(), "whoever took this lock is gone, or very slow")
+                .hint("'git checkpoint doctor --fix' removes it");
         problem.fixed = fix && std::fs::remove_file(&path).is_ok();
         problems.push(problem);
     }
     let shared = repo.common_dir().join("packed-refs.lock");
     for path in [shared, repo.git_dir().join("index.lock")].into_iter().filter(|path| is_stale(path)) {
-        let problem =
-            Problem::new("lock-stale", path.display(), "whoever took this lock of git's is gone, or very slow");
+        let problem = Problem::new(
+            "lock-stale",
+            path.display().to_string(),
+            "whoever took this lock of git's is gone, or very slow",
+        );
         problems.push(problem.hint("remove it if no git command is running"));
     }
     problems
@@ -86,9 +90,13 @@ fn is_stale(path: &Path) -> bool {
 /// Session files that made no sense and were set aside.
 pub(super) fn sessions(repo: &Repo) -> Vec<Problem> {
     let problem = |path: PathBuf| {
-        Problem::new("session-damaged", path.display(), "this file of a session made no sense and was set aside")
-            .note()
-            .hint("what it was about is in refs; remove it once you have looked at it")
+        Problem::new(
+            "session-damaged",
+            path.display().to_string(),
+            "this file of a session made no sense and was set aside",
+        )
+        .note()
+        .hint("what it was about is in refs; remove it once you have looked at it")
     };
     state::sessions::damaged(repo.common_dir()).into_iter().map(problem).collect()
 }
@@ -99,9 +107,13 @@ pub(super) fn condensations(repo: &Repo) -> Vec<Problem> {
     let worktrees = std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()));
     let journals = worktrees.map(|git_dir| state::directory(&git_dir).join("commit.toml"));
     let problem = |path: PathBuf| {
-        Problem::new("condensation-unfinished", path.display(), "a commit was begun, and its record is not finished")
-            .note()
-            .hint("the next command in that worktree finishes it, or forgets a commit that was given up")
+        Problem::new(
+            "condensation-unfinished",
+            path.display().to_string(),
+            "a commit was begun, and its record is not finished",
+        )
+        .note()
+        .hint("the next command in that worktree finishes it, or forgets a commit that was given up")
     };
     journals.filter(|path| is_stale(path)).map(problem).collect()
 }
@@ -116,7 +128,10 @@ pub(super) fn hooks(repo: &Repo) -> Result<Vec<Problem>> {
             Health::Replaced => "something else has taken the place of the hook",
         };
         let hook: crate::git::hooks::Hook = hook;
-        Some(Problem::new("hook-missing", hook.name(), message).hint("'git checkpoint enable' installs it again"))
+        Some(
+            Problem::new("hook-missing", hook.name().to_owned(), message)
+                .hint("'git checkpoint enable' installs it again"),
+        )
     };
     Ok(health.into_iter().filter_map(problem).collect())
 }

@@ -60,7 +60,9 @@ fn by_trailer(survey: &Survey) -> Vec<Relinked> {
 /// A message, an author or an ancestor was changed, but no content.
 fn by_tree(repo: &Repo, survey: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
     let mut wanted: HashMap<ObjectId, Vec<&Record>> = HashMap::new();
-    lost.iter().for_each(|record| wanted.entry(record.tree).or_default().push(record));
+    for record in lost {
+        wanted.entry(record.tree).or_default().push(record);
+    }
     let mut found = Vec::new();
     for commit in &survey.reachable {
         for record in wanted.get(&commit.tree_id).into_iter().flatten() {

@@ -57,7 +57,9 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
     let repo = &context.repo;
     let tip = repo.find_ref(refname::HISTORY)?;
     let tree_id = tip.map_or(Ok(repo.empty_tree_id()), |tip| repo.tree_of_commit(tip))?;
-    let mut objects = NewObjects::new(repo, Target::Loose);
+    // A record is about ten objects, a link two; trees come to that.
+    let target = Target::for_count(additions.records.len() * 10 + additions.links.len() * 2);
+    let mut objects = NewObjects::new(repo, target);
     let mut transcripts = Transcripts::read(repo)?;
     let mut edits = Edits::new(Log::at(repo, tree_id));
     for (new, texts) in additions.records.iter().zip(texts) {
@@ -102,7 +104,7 @@ pub(super) fn commit(
 /// What changes in the tree of the log.
 struct Edits<'r> {
     log: Log<'r>,
-    edits: BTreeMap<BString, Edit>,
+    files: BTreeMap<BString, Edit>,
     /// Lines of the indices that are to be there.
     lines: BTreeMap<String, BTreeSet<RecordId>>,
     records: usize,
@@ -111,7 +113,7 @@ struct Edits<'r> {
 
 impl<'r> Edits<'r> {
     fn new(log: Log<'r>) -> Self {
-        Self { log, edits: BTreeMap::new(), lines: BTreeMap::new(), records: 0, links: 0 }
+        Self { log, files: BTreeMap::new(), lines: BTreeMap::new(), records: 0, links: 0 }
     }
 
     fn add_record(
@@ -155,7 +157,7 @@ impl<'r> Edits<'r> {
     /// The first word on how a commit came to a record stays.
     fn add_link(&mut self, link: &Link, objects: &mut NewObjects<'_>) -> Result<()> {
         let path = format!("{}/links/{}", folder(&link.record), link.commit);
-        if self.log.entry(&path)?.is_none() && !self.edits.contains_key(path.as_bytes().as_bstr()) {
+        if self.log.entry(&path)?.is_none() && !self.files.contains_key(path.as_bytes().as_bstr()) {
             self.file(path, link.to_toml().as_bytes(), objects)?;
             self.links += 1;
         }
@@ -178,7 +180,7 @@ impl<'r> Edits<'r> {
 
     fn file(&mut self, path: String, content: &[u8], objects: &mut NewObjects<'_>) -> Result<()> {
         let id = objects.add(ObjectKind::Blob, content)?;
-        self.edits.insert(path.into(), Some((id, Mode::File)));
+        self.files.insert(path.into(), Some((id, Mode::File)));
         Ok(())
     }
 
@@ -196,7 +198,7 @@ impl<'r> Edits<'r> {
                 self.file(path, text.as_bytes(), objects)?;
             }
         }
-        Ok(self.edits.into_iter().collect())
+        Ok(self.files.into_iter().collect())
     }
 }
 
