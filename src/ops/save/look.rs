@@ -96,7 +96,8 @@ impl Shadow {
         let name = ShadowName { base: checkpoint.base, worktree: checkpoint.worktree };
         let Some(tip) = repo.find_ref(&name.to_ref())?.or(self.expected) else { return Ok(false) };
         // What was carried on is as reachable as what carries it.
-        let is_anchor = |checkpoint: Checkpoint| [Some(checkpoint.id), checkpoint.origin.carried].contains(&Some(anchor));
+        let is_anchor =
+            |checkpoint: Checkpoint| [Some(checkpoint.id), checkpoint.origin.carried].contains(&Some(anchor));
         Ok(repo.chain(tip).take(FAR).flatten().any(is_anchor))
     }
 
