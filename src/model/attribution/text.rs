@@ -139,7 +139,7 @@ fn renumber(file: &mut FileOwnership, place: impl Fn(AuthorId) -> AuthorId) {
     for span in file.spans.drain(..).map(|span| Span { owner: moved(span.owner), ..span }) {
         match spans.last_mut() {
             Some(last) if last.owner == span.owner && last.end.checked_add(1) == Some(span.start) => {
-                last.end = span.end
+                last.end = span.end;
             }
             _ => spans.push(span),
         }

@@ -70,7 +70,7 @@ fn the_commits_diff_decides_whether_a_file_was_renamed() {
         author: HUMAN,
     };
     let renamed = entry("b", Some("a"), bytes("x1\nx2\n"), bytes("x1\nx2\ny3\n"));
-    let file = replay().finish(&[renamed.clone()]).files.remove(0);
+    let file = replay().finish(std::slice::from_ref(&renamed)).files.remove(0);
     assert_eq!((letters(&file, "1\n2\n3\n"), file.deleted()), ("..a".to_owned(), 0));
     // Nobody has seen a checkpoint with the rename.
     let file = Replay::new(DIFFER).finish(&[renamed]).files.remove(0);

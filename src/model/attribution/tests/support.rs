@@ -30,6 +30,7 @@ fn listed(diff: &Diff) -> Vec<Edit> {
 
 pub(super) const DIFFER: Differ<'static> = Differ { steps: &edits, counted: &counted };
 
+#[expect(clippy::unnecessary_wraps, reason = "as the fields of changes have it")]
 pub(super) fn bytes(text: &str) -> Option<Content> {
     Some(Content::Bytes(text.as_bytes().to_vec()))
 }

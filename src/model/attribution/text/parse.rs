@@ -92,7 +92,7 @@ fn file(text: &str) -> Option<File> {
     let (blob, path) = text.split_once(' ')?;
     let blob = match blob {
         "-" => None,
-        hex => Some(ObjectId::from_hex(hex.as_bytes()).ok().filter(|id| id.to_string() == hex)?),
+        hex => Some(ObjectId::from_hex(hex.as_bytes()).ok().filter(|id| *hex == *id.to_string())?),
     };
     let path = unescape(path, false).filter(|path| !path.is_empty())?;
     Some(File { blob, ownership: FileOwnership { path, ..FileOwnership::default() } })
