@@ -43,17 +43,6 @@ impl Repo {
         self.with_commit(id, |commit| commit.parents().collect())
     }
 
-    /// Returns the stable patch id of the commit `id` (git-patch-id(1)); none for merges, and where nothing changed.
-    pub(crate) fn patch_id(&self, id: ObjectId) -> Result<Option<String>> {
-        let commit = id.to_string();
-        let patch = self.run_git(&["diff-tree", "-p", "--root", "--no-ext-diff", "--no-textconv", &commit], None)?;
-        if patch.is_empty() {
-            return Ok(None);
-        }
-        let answer = self.run_git(&["patch-id", "--stable"], Some(&patch))?;
-        Ok(answer.to_str_lossy().split(' ').next().filter(|text| !text.is_empty()).map(Into::into))
-    }
-
     /// Returns the message of the commit `id`.
     pub(crate) fn message_of(&self, id: ObjectId) -> Result<String> {
         self.with_commit(id, |commit| commit.message.to_str_lossy().into_owned())

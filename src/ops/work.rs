@@ -91,7 +91,8 @@ impl Work {
             });
             let mut changes = Vec::with_capacity(step.changes.len());
             for change in &step.changes {
-                let before = if replay.knows(change.path.as_bstr()) { None } else { content(repo, change.before)? };
+                let known = change.old_path.as_ref().unwrap_or(&change.path);
+                let before = if replay.knows(known.as_bstr()) { None } else { content(repo, change.before)? };
                 let (path, from) = (change.path.clone(), change.old_path.clone());
                 changes.push(attribution::Change { path, from, before, after: content(repo, change.after)? });
             }

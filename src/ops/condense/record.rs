@@ -64,7 +64,7 @@ pub(super) fn build(
         commit: made.commit,
         parent: made.parent,
         tree: repo.tree_of_commit(made.commit)?,
-        patch_id: repo.patch_id(made.commit)?,
+        patch_id: repo.patch_ids(&[made.commit])?.remove(&made.commit),
         seconds: repo
             .with_commit(made.commit, |commit| commit.committer().map(|who| who.seconds()).unwrap_or_default())?,
         base: made.base,
