@@ -126,7 +126,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
 /// Returns the sessions with a turn in this worktree that began on `base` and has no checkpoint yet.
 fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
     let repo = &context.repo;
-    let mut turns = sessions::all(repo.common_dir())?;
+    let mut turns = sessions::open_turns(repo.common_dir(), repo.git_dir())?;
     turns.retain(|session| {
         let is_open = session.phase == Phase::Active && !session.turn.has_checkpoint;
         is_open && session.is_in(repo.worktree_id()) && session.base() == Some(base)

@@ -13,7 +13,10 @@ use serde::{Deserialize, Serialize};
 use super::{directory, ensure_directory, replace_file};
 use crate::{
     error::{Context as _, Kind, Result},
-    model::{refname::encode_component, session::Session},
+    model::{
+        refname::{decode_component, encode_component},
+        session::Session,
+    },
 };
 
 /// What was found of a session.
@@ -150,6 +153,43 @@ pub fn prompts(common_dir: &Path, id: &str) -> Result<Vec<Prompt>> {
     Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
+fn turns(git_dir: &Path) -> PathBuf {
+    directory(git_dir).join("turns")
+}
+
+/// Notes that the session `id` has a turn under way in the worktree of `git_dir`.
+pub fn open_turn(git_dir: &Path, id: &str) -> Result<()> {
+    let folder = turns(git_dir);
+    fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
+    let path = folder.join(encode_component(id.into()));
+    fs::write(&path, "").context(Kind::Internal, || format!("cannot write '{}'", path.display()))
+}
+
+/// Notes that it is over.
+pub fn close_turn(git_dir: &Path, id: &str) -> Result<()> {
+    let path = turns(git_dir).join(encode_component(id.into()));
+    match fs::remove_file(&path) {
+        Err(cause) if cause.kind() != ErrorKind::NotFound => {
+            Err(crate::error::Error::internal(format!("cannot remove '{}'", path.display())).with_cause(cause))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the sessions with a turn under way in the worktree of `git_dir`, however many ended ones there are.
+pub fn open_turns(common_dir: &Path, git_dir: &Path) -> Result<Vec<Session>> {
+    let mut open = Vec::new();
+    for entry in fs::read_dir(turns(git_dir)).into_iter().flatten().flatten() {
+        let id = entry.file_name().to_str().and_then(decode_component);
+        let Some(id) = id.and_then(|id| String::from_utf8(id.into()).ok()) else { continue };
+        if let Some(Some(session)) = read(&file(common_dir, &id, "toml"))? {
+            open.push(session);
+        }
+    }
+    open.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(open)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,6 +210,21 @@ mod tests {
         assert!(matches!(&found, Found::Damaged(bad) if bad.exists() && !path.exists()), "{found:?}");
         assert_eq!(load(common, "../x").expect("readable"), Found::Absent);
         assert_eq!(damaged(common).len(), 1);
+    }
+
+    #[test]
+    fn turns_are_open_until_they_are_closed() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path();
+        assert!(open_turns(path, path).expect("readable").is_empty());
+        let session = Session::new("a/b", &"main".into(), 5);
+        store(path, &session).expect("it can be written");
+        open_turn(path, "a/b").expect("it can be written");
+        open_turn(path, "lost").expect("it can be written");
+        assert_eq!(open_turns(path, path).expect("readable"), [session]);
+        close_turn(path, "a/b").expect("it is ours");
+        close_turn(path, "a/b").expect("nothing to do");
+        assert!(open_turns(path, path).expect("readable").is_empty());
     }
 
     #[test]

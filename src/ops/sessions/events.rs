@@ -144,6 +144,7 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, lock: &Lock) 
         saved = taken.created.then_some(taken);
     }
     drop_pending(context, &session.id)?;
+    sessions::close_turn(repo.git_dir(), &session.id)?;
     session.turn.should_reset_shadow = false;
     session.turn.shadow_tip = None;
     session.turn.baseline = None;

@@ -131,6 +131,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     }
     if !(is_here && session.phase == Phase::Active) {
         drop_pending(context, id)?;
+        sessions::close_turn(repo.git_dir(), id)?;
         session.phase = Phase::Idle;
         session.turn.should_reset_shadow = false;
     }
@@ -153,6 +154,7 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
             .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
     }
     drop_pending(context, id)?;
+    sessions::close_turn(context.repo.git_dir(), id)?;
     if !sessions::remove(context.repo.common_dir(), id)? {
         return Err(Error::refused(format!("nothing but checkpoints is known of the session '{id}'"))
             .with_hint("'git checkpoint reset' sets those aside"));

@@ -127,6 +127,7 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
     session.base = shadow.name.base.to_string();
     keep_prompt(context, &mut session, message)?;
     sessions::store(repo.common_dir(), &session)?;
+    sessions::open_turn(repo.git_dir(), id)?;
     context.emit(&Event::Overlap {
         session: id.to_owned(),
         should_reset: decision.should_reset,
