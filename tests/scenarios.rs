@@ -102,7 +102,8 @@ fn without_chance(text: &str) -> String {
             let before = &out[out[..].rfind('\n').map_or(0, |at| at + 1)..];
             let is_record = (before == "record " || before == "Checkpoint: ") && is_hex(word, 16) && word != FIXED;
             is_chance |= is_record;
-            let is_clock = word.len() == 25 && word.starts_with("20") && !word.starts_with("2025") && word.contains('T');
+            let is_clock =
+                word.len() == 25 && word.starts_with("20") && !word.starts_with("2025") && word.contains('T');
             let is_commit = is_chance && before.starts_with("Commit:") && is_hex(word, 40);
             out.push_str(if is_record || is_clock || is_commit { "N" } else { word });
         }

@@ -6,9 +6,13 @@ use std::collections::BTreeSet;
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Context, records};
+use super::{
+    Context,
+    records::{self, Log},
+};
 use crate::{
     error::Result,
+    git::Repo,
     model::record::{Record, RecordId},
 };
 
@@ -18,27 +22,37 @@ const MOST_COMMITS: usize = 100;
 /// Returns the records whose work is staged on `head`: of commits that stood there, and of those a reset left behind.
 pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
+    let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    let mut left = repo.find_ref("ORIG_HEAD")?;
-    for _ in 0..MOST_COMMITS {
-        let Some(commit) = left.filter(|commit| Some(*commit) != head) else { break };
-        if !repo.is_commit(commit)? {
-            break;
-        }
-        ids.extend(records::of_commit(repo, commit)?);
-        left = repo.parents_of(commit)?.first().copied();
+    for commit in left_behind(repo, head)? {
+        ids.extend(log.of_commit(commit)?);
     }
     let mut found = Vec::new();
     for id in ids {
         // A damaged record is no reason to refuse a commit.
-        if let Ok(Some(record)) = records::find(repo, &id)
+        if let Ok(Some(record)) = log.find(&id)
             && is_staged(context, head, &record)?
         {
             found.push(id);
         }
     }
     Ok(found)
+}
+
+/// Returns the commits that a reset to `head` has left behind: from ORIG_HEAD down to `head`, if it leads there.
+fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
+    let mut left = Vec::new();
+    let mut next = repo.find_ref("ORIG_HEAD")?;
+    while let Some(commit) = next.filter(|commit| Some(*commit) != head) {
+        if left.len() == MOST_COMMITS || !repo.is_commit(commit)? {
+            return Ok(Vec::new());
+        }
+        left.push(commit);
+        next = repo.parents_of(commit)?.first().copied();
+    }
+    // Down to the root without having met it: another line of history.
+    Ok(if next == head { left } else { Vec::new() })
 }
 
 /// Returns true if a file of `record` is staged as a session left it.
