@@ -99,10 +99,13 @@ impl Repo {
         self.fold(&directory)
     }
 
-    /// Git takes its own mark for left behind after twelve hours.
+    /// Returns true while git's gc is at work here, by git's own rule: its mark counts for twelve hours at most, and on
+    /// this host as long as the process is there.
     pub(super) fn is_git_collecting(&self) -> bool {
-        let age = std::fs::metadata(self.common_dir().join("gc.pid")).and_then(|metadata| metadata.modified());
-        age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age.as_secs() < 12 * 3600))
+        let path = self.common_dir().join("gc.pid");
+        let age = std::fs::metadata(&path).and_then(|metadata| metadata.modified());
+        let is_young = age.is_ok_and(|time| time.elapsed().map_or(0, |age| age.as_secs()) <= 12 * 3600);
+        is_young && std::fs::read_to_string(&path).is_ok_and(|text| is_alive_or_elsewhere(&text))
     }
 
     /// Returns our packs that are worth merging. Packs that git lists in a multi-pack index are git's to merge.
@@ -251,6 +254,15 @@ impl Repo {
     }
 }
 
+/// Returns true if `mark`, a pid and a host, names a process that runs, or may run on another host.
+fn is_alive_or_elsewhere(mark: &str) -> bool {
+    let mut words = mark.split_ascii_whitespace();
+    let pid = words.next().and_then(|pid| rustix::process::Pid::from_raw(pid.parse().ok().filter(|pid| *pid > 0)?));
+    let (Some(pid), Some(host)) = (pid, words.next()) else { return false };
+    let is_here = rustix::system::uname().nodename().to_bytes() == host.as_bytes();
+    !is_here || rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+}
+
 /// Removes the pack `path` if it has no index and never gets one, and returns true then.
 fn remove_abandoned(path: &Path) -> bool {
     let age =
@@ -261,4 +273,22 @@ fn remove_abandoned(path: &Path) -> bool {
 
 fn noted(path: &Path) -> Vec<String> {
     std::fs::read_to_string(path).map(|text| text.lines().map(ToOwned::to_owned).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gits_mark_counts_as_it_does_for_git() {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let me = std::process::id();
+        assert!(is_alive_or_elsewhere(&format!("{me} {host}")));
+        // Linux has no such pid: the largest is 2^22.
+        assert!(!is_alive_or_elsewhere(&format!("2147483647 {host}")));
+        assert!(is_alive_or_elsewhere("2147483647 not-this-host"));
+        for nonsense in ["", "x", "12", &format!("x {host}"), &format!("-1 {host}"), &format!("0 {host}")] {
+            assert!(!is_alive_or_elsewhere(nonsense), "{nonsense:?}");
+        }
+    }
 }

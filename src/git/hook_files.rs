@@ -12,13 +12,19 @@ use std::{
 use bstr::ByteSlice as _;
 
 use super::hooks::Hook;
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    state::{failpoint, temporary},
+};
 
 /// Every script of ours has this line.
 pub(crate) const MARK: &[u8] = b"# Installed by 'git checkpoint enable' and removed by 'git checkpoint disable'.";
 
 /// What the name of a hook that was set aside ends with.
 const BEFORE: &str = ".before-checkpoint";
+
+/// How the names of files in the making begin.
+const TEMPORARY: &str = ".checkpoint-hook-";
 
 /// What the file of a hook is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,13 +94,16 @@ pub(crate) fn install(path: &Path, text: &[u8]) -> Result<Option<PathBuf>> {
     let directory = path.parent().expect("a hook is in a directory");
     fs::create_dir_all(directory).context(Kind::User, || format!("cannot create '{}'", directory.display()))?;
     let mut file = tempfile::Builder::new()
-        .prefix(".checkpoint-hook-")
+        .prefix(&temporary::prefix(TEMPORARY))
         .permissions(Permissions::from_mode(0o777))
         .tempfile_in(directory)
         .context(Kind::User, what)?;
     file.write_all(text).context(Kind::User, what)?;
+    failpoint::hit("hooks:before-aside");
     let moved = if matches!(look(path)?, Found::Foreign { .. }) { set_aside(path)? } else { None };
+    failpoint::hit("hooks:before-install");
     file.persist(path).context(Kind::User, what)?;
+    failpoint::hit("hooks:after-install");
     Ok(moved)
 }
 
@@ -150,7 +159,7 @@ pub(crate) fn write(path: &Path, text: &[u8], is_executable: bool) -> Result<()>
     fs::create_dir_all(directory).context(Kind::User, what)?;
     let mode = Permissions::from_mode(if is_executable { 0o777 } else { 0o666 });
     let mut file = tempfile::Builder::new()
-        .prefix(".checkpoint-hook-")
+        .prefix(&temporary::prefix(TEMPORARY))
         .permissions(mode)
         .tempfile_in(directory)
         .context(Kind::User, what)?;
@@ -158,6 +167,7 @@ pub(crate) fn write(path: &Path, text: &[u8], is_executable: bool) -> Result<()>
     if let Ok(metadata) = path.metadata() {
         file.as_file().set_permissions(metadata.permissions()).context(Kind::User, what)?;
     }
+    failpoint::hit("hooks:before-write");
     file.persist(path).context(Kind::User, what)?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Three-way merges of files, and whether git is in the middle of something.
 
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -36,6 +36,23 @@ impl Repo {
     /// Returns true while a rebase or am is under way: HEAD is somewhere in between.
     pub(crate) fn is_rebasing(&self) -> bool {
         SEQUENCES[..2].iter().any(|name| self.git_dir().join(name).exists())
+    }
+
+    /// Returns the commits at which HEAD of this worktree was lately, the last of `count` moves first; none without a
+    /// reflog in files.
+    pub(crate) fn where_head_was(&self, count: usize) -> Vec<ObjectId> {
+        const LONGEST: i64 = 64 << 10;
+        let read = || -> std::io::Result<Vec<u8>> {
+            let mut file = std::fs::File::open(self.git_dir().join("logs/HEAD"))?;
+            if file.seek(SeekFrom::End(-LONGEST)).is_err() {
+                file.rewind()?;
+            }
+            let mut text = Vec::new();
+            file.read_to_end(&mut text).map(|_| text)
+        };
+        let text = read().unwrap_or_default();
+        let id = |line: &[u8]| ObjectId::from_hex(line.split_str(" ").nth(1)?).ok();
+        text.lines().rev().take(count).filter_map(id).collect()
     }
 
     /// Returns the parents of the commit `id`.

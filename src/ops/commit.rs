@@ -21,11 +21,17 @@ use crate::{
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     keep_template(context, message_file, source)?;
     let repo = &context.repo;
+    failpoint::hit("condense:before-prepare");
+    // What a sequence makes are commits of old work.
     if repo.is_in_sequence() {
-        return CommitNote::remove(repo.git_dir());
+        return Ok(());
     }
+    let lock = save::lock(context)?;
+    // The commit before may wait for its post-commit, or have lost it: the note that tells of it is about to be replaced.
+    condense::finish(context, &lock)?;
     let head = repo.head()?.id;
     let base = Base::of_head(head);
+    let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
     let mut note = CommitNote { head: base.to_string(), ..CommitNote::default() };
     let squashed = if source == Some("squash") { rewrite::squashed_commits(context)? } else { Vec::new() };
     let is_amend = head.is_some() && ((source, object) == (Some("commit"), Some("HEAD")) || ancestors::is_amending());
@@ -35,7 +41,9 @@ pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, obj
         ids.extend(records::of_commit(repo, head)?);
     }
     if condense::holds_work(context, base)? {
-        let id = RecordId::random();
+        // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
+        let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
+        let id = promised.unwrap_or_else(RecordId::random);
         note.reserved = Some(id.to_string());
         ids.push(id);
     }

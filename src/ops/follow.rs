@@ -15,6 +15,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::{
+        Repo,
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
     },
@@ -24,8 +25,11 @@ use crate::{
         refname::{self, Base, Settled, ShadowName},
         session::{Phase, Session},
     },
-    state::{self, lock::Lock, sessions},
+    state::{self, failpoint, lock::Lock, sessions},
 };
+
+/// How many checkpoints back one that carries something on is looked for: whoever comes after a crash comes soon.
+const MOST_SINCE: usize = 8;
 
 /// Lets the shadow of where HEAD was go on where HEAD is, if the worktree still shows its work; for git's hooks.
 pub fn head_moved(context: &Context) -> Result<()> {
@@ -36,17 +40,22 @@ pub fn head_moved(context: &Context) -> Result<()> {
 /// The same while `lock` is held.
 pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
-    let now = Base::of_head(repo.head()?.id);
-    let known = known_base(context)?;
     // In the middle of a rebase, HEAD is where the work never was.
-    if known == Some(now) || repo.is_rebasing() {
+    if repo.is_rebasing() {
         return Ok(());
     }
-    if known.is_some() {
-        condense::finish(context, lock)?;
+    if let Err(error) = condense::finish(context, lock) {
+        context.check_interrupt()?;
+        // Nothing is lost: the note stays, and until it is done, the work stays where it is.
+        return context.tell_failure("condense", Err(error)).or(Ok(()));
     }
-    if let Some(known) = known_base(context)?.filter(|known| *known != now) {
+    let (now, known) = (Base::of_head(repo.head()?.id), known_base(context)?);
+    if known == Some(now) {
+        return Ok(());
+    }
+    if let Some(known) = known {
         follow_from(context, known, lock)?;
+        failpoint::hit("follow:before-base");
     }
     note_base(context, now)
 }
@@ -90,6 +99,8 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
+    // Somebody who died may have come as far as this.
+    pending.retain(|before| !carries(repo, &shadow, before));
     let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
     let seen_objects = objects.write()?;
     let mut objects = NewObjects::new(repo, Target::Loose);
@@ -110,7 +121,9 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let new = shadow.tip.as_ref().map(|tip| tip.id);
     if new != shadow.expected {
         updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
+        failpoint::hit("follow:before-refs");
         repo.update_refs(&updates)?;
+        failpoint::hit("follow:after-refs");
         seen_objects.settle();
         written.settle();
     }
@@ -121,6 +134,13 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         sessions::store(repo.common_dir(), &session)?;
     }
     Ok(())
+}
+
+/// Returns true if `shadow` carries on the chain that ends with `tip`.
+pub(crate) fn carries(repo: &Repo, shadow: &Shadow, tip: &Checkpoint) -> bool {
+    let Some(id) = shadow.expected else { return false };
+    let last = repo.chain(id).take_while(Result::is_ok).flatten().take(MOST_SINCE);
+    last.into_iter().any(|checkpoint| checkpoint.origin.carried == Some(tip.id))
 }
 
 /// Returns the sessions with a turn in this worktree that began on `base` and has no checkpoint yet.

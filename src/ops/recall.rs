@@ -28,6 +28,7 @@ use crate::{
         contributor::Contributor,
         refname::{self, Settled},
     },
+    state::failpoint,
 };
 
 /// How many shadows are looked through, newest first: what is older has been forgotten by people, too.
@@ -146,7 +147,9 @@ pub(crate) fn take_up(
             updates.push(RefUpdate { name, old: None, new: Some(tip.id) });
             updates.push(RefUpdate { name: tip.name, old: Some(tip.id), new: None });
         }
+        failpoint::hit("recall:before-refs");
         repo.update_refs(&updates)?;
+        failpoint::hit("recall:after-refs");
         written.settle();
         shadow.expected = id;
     }

@@ -18,7 +18,10 @@ use crate::{
         draft::{self, Draft},
         save::{self, Shadow},
     },
-    state::sessions::{self, Found},
+    state::{
+        failpoint,
+        sessions::{self, Found},
+    },
 };
 
 /// A turn under way in this worktree.
@@ -102,6 +105,7 @@ impl<'c> OpenTurn<'c> {
         let (repo, turn) = (&context.repo, &mut self.session.turn);
         (turn.has_checkpoint, turn.should_reset_shadow) = (true, false);
         self.session.last_seen = repo.now().seconds;
+        failpoint::hit("turn:before-session");
         let noted = sessions::store(repo.common_dir(), &self.session);
         let noted = noted.and_then(|()| drop_pending(context, &self.session.id));
         if let Err(error) = noted {

@@ -5,6 +5,7 @@
 use std::{
     fs,
     io::{ErrorKind, Write as _},
+    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
 };
 
@@ -44,7 +45,8 @@ pub struct Prompt {
 /// More than this is in a session's file only if it is damaged.
 const LONGEST: u64 = 1 << 20;
 
-fn folder(common_dir: &Path) -> PathBuf {
+/// Returns the directory of all of them.
+pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("sessions")
 }
 
@@ -136,11 +138,20 @@ pub fn append_prompt(common_dir: &Path, id: &str, prompt: &Prompt) -> Result<()>
     let path = file(common_dir, id, "prompts");
     let what = || format!("cannot write '{}'", path.display());
     fs::create_dir_all(folder(common_dir)).context(Kind::Internal, what)?;
-    let mut line = serde_json::to_vec(prompt).context(Kind::Internal, what)?;
+    let mut file =
+        fs::File::options().read(true).append(true).create(true).open(&path).context(Kind::Internal, what)?;
+    let mut line = if ends_within_a_line(&file) { vec![b'\n'] } else { Vec::new() };
+    serde_json::to_writer(&mut line, prompt).context(Kind::Internal, what)?;
     line.push(b'\n');
-    let mut file = fs::File::options().append(true).create(true).open(&path).context(Kind::Internal, what)?;
     // One call: another process appends before or after it.
     file.write_all(&line).context(Kind::Internal, what)
+}
+
+/// Returns true if whoever wrote last has died in between.
+fn ends_within_a_line(file: &fs::File) -> bool {
+    let Some(last) = file.metadata().ok().and_then(|metadata| metadata.len().checked_sub(1)) else { return false };
+    let mut byte = [b'\n'];
+    file.read_exact_at(&mut byte, last).is_ok() && byte != *b"\n"
 }
 
 /// Returns the prompts of the session `id` in order; lines that make no sense are left out.

@@ -4,4 +4,5 @@
 mod halts;
 mod interrupts;
 mod kills;
+mod sessions;
 mod steps;

@@ -4,6 +4,7 @@
 //! that whoever comes after a crash finishes what is left.
 
 mod candidates;
+mod journal;
 mod record;
 
 use bstr::ByteSlice as _;
@@ -12,7 +13,7 @@ use gix::ObjectId;
 use super::{
     Context,
     carry::{Ground, carry},
-    follow::{note_base, origin_of, put_on_top},
+    follow::{carries, note_base, origin_of, put_on_top},
     records::{self, Additions},
     reset::archive_name,
     rewrite,
@@ -36,7 +37,9 @@ use crate::{
 };
 use candidates::{Candidate, candidates, work};
 
-/// How HEAD came to be where it is.
+pub(crate) use journal::finish;
+
+/// How a commit came to be.
 struct Made {
     /// The commit.
     commit: ObjectId,
@@ -44,6 +47,8 @@ struct Made {
     parent: Option<ObjectId>,
     /// What the shadow stands on: the parent, or the commit that was amended.
     base: Base,
+    /// What the work of the commit begins with: the same, unless it was rewritten since.
+    from: Base,
 }
 
 /// Returns whether the commit to come, of what is staged, holds work of a session that is in no record yet.
@@ -72,36 +77,30 @@ pub(crate) fn holds_work(context: &Context, base: Base) -> Result<bool> {
 pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let Some(commit) = repo.head()?.id else { return Ok(()) };
-    let note = CommitNote::read(repo.git_dir())?.unwrap_or_default();
-    link_what_is_there(context, commit, &note)?;
     // What a sequence makes are commits of old work; post-rewrite tells of them.
-    if !repo.is_in_sequence() {
-        let made = made(repo, commit, &note)?;
-        condense(context, &made, &note)?;
-        note_base(context, Base::Commit(commit))?;
+    if repo.is_in_sequence() {
+        return link_what_is_there(context, commit, &CommitNote::default());
     }
+    let note = CommitNote::read(repo.git_dir())?.unwrap_or_default();
+    // Another commit is being prepared upon this one; whoever prepares it has finished this one first.
+    let is_for_next = note.head == Base::Commit(commit).to_string();
+    let note = if is_for_next { CommitNote::default() } else { journal::keep_promise_to_past(context, commit, note)? };
+    link_what_is_there(context, commit, &note)?;
+    let made = made(repo, commit, &note)?;
+    condense(context, &made, &note)?;
+    failpoint::hit("condense:before-base");
+    note_base(context, Base::Commit(commit))?;
     failpoint::hit("condense:before-note");
-    CommitNote::remove(repo.git_dir())
-}
-
-/// Finishes what a process that died has left of a condensation.
-pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
-    let repo = &context.repo;
-    let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(()) };
-    let (Some(commit), Some(id)) = (repo.head()?.id, note.reserved.as_deref().and_then(RecordId::parse)) else {
-        return Ok(());
-    };
-    let message = repo.message_of(commit)?;
-    if ids_in_message(message.as_bytes()).contains(&id) { commit_made(context, lock) } else { Ok(()) }
+    if is_for_next { Ok(()) } else { CommitNote::remove(repo.git_dir()) }
 }
 
 fn made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<Made> {
     let parents = repo.parents_of(commit)?;
     let parent = parents.first().copied();
-    let plain = Made { commit, parent, base: Base::of_head(parent) };
+    let plain = Made { commit, parent, base: Base::of_head(parent), from: Base::of_head(parent) };
     let Some(Base::Commit(head)) = Base::parse(&note.head) else { return Ok(plain) };
     let is_amend = Some(head) != parent && head != commit && repo.is_commit(head)? && repo.parents_of(head)? == parents;
-    Ok(if is_amend { Made { base: Base::Commit(head), ..plain } } else { plain })
+    Ok(if is_amend { Made { base: Base::Commit(head), from: Base::Commit(head), ..plain } } else { plain })
 }
 
 /// Links the commit to records that were there before it.
@@ -123,15 +122,31 @@ fn link_what_is_there(context: &Context, commit: ObjectId, note: &CommitNote) ->
 
 fn condense(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
     let repo = &context.repo;
+    let found = record_work(context, made, note)?;
+    failpoint::hit("condense:before-carry");
+    let tree_id = repo.tree_of_commit(made.commit)?;
+    for candidate in &found {
+        if candidate.is_live {
+            carry_forward(context, candidate, made.commit, tree_id)?;
+        } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
+            settle(repo, candidate, Settled::Condensed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the record of what the commit took; returns the shadows it may have taken it from.
+fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
+    let repo = &context.repo;
     let found = candidates(repo, made.base)?;
     let message = repo.message_of(made.commit)?;
     let named = ids_in_message(message.as_bytes());
     let reserved = note.reserved.as_deref().and_then(RecordId::parse);
     let promised = reserved.filter(|id| named.contains(id));
     if found.is_empty() && promised.is_none() {
-        return Ok(());
+        return Ok(found);
     }
-    let base_tree_id = made.base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let base_tree_id = made.from.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let tree_id = repo.tree_of_commit(made.commit)?;
     let committed = repo.detect_renames(repo.diff_trees(base_tree_id, tree_id)?)?;
     let renamed = match found.iter().find(|candidate| candidate.is_live) {
@@ -144,22 +159,17 @@ fn condense(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
         let id = promised.or(reserved).unwrap_or_else(RecordId::random);
         let new = record::build(context, made, id, &committed, &work, &steps)?;
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
+        // Made already, before somebody died: whoever did may have moved on in the transcripts, or not.
+        let is_first = records::find(repo, &id).unwrap_or_default().is_none();
         failpoint::hit("condense:before-record");
         records::append(context, Additions { records: vec![new], links: Vec::new() })?;
         failpoint::hit("condense:after-record");
-        record::note_sessions(context, made, id, &work)?;
+        record::note_sessions(context, made, id, &work, is_first)?;
+        failpoint::hit("condense:after-sessions");
         let (record, commit) = (id.to_string(), made.commit.to_string());
         context.emit(&Event::Condense { record, commit, sessions, paths });
     }
-    failpoint::hit("condense:before-carry");
-    for candidate in &found {
-        if candidate.is_live {
-            carry_forward(context, candidate, made.commit, tree_id)?;
-        } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
-            settle(repo, candidate, Settled::Condensed)?;
-        }
-    }
-    Ok(())
+    Ok(found)
 }
 
 /// Returns files of the last checkpoint that the commit has under another name.
@@ -186,8 +196,7 @@ fn carry_forward(context: &Context, live: &Candidate, commit: ObjectId, tree_id:
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    let is_done = repo.chain(shadow.expected.unwrap_or(tip.id)).take_while(Result::is_ok).flatten();
-    let is_done = is_done.take(8).any(|checkpoint| checkpoint.origin.carried == Some(tip.id));
+    let is_done = carries(repo, &shadow, tip);
     let mut updates = Vec::new();
     let mut objects = NewObjects::new(repo, Target::Loose);
     let ground = Ground {
@@ -209,7 +218,9 @@ fn carry_forward(context: &Context, live: &Candidate, commit: ObjectId, tree_id:
     updates.push(RefUpdate { name: archive, old: None, new: Some(tip.id) });
     updates.push(RefUpdate { name: live.tip.name.clone(), old: Some(tip.id), new: None });
     let written = objects.write()?;
+    failpoint::hit("condense:before-refs");
     repo.update_refs(&updates)?;
+    failpoint::hit("condense:after-refs");
     written.settle();
     Ok(())
 }

@@ -25,7 +25,10 @@ use crate::{
         record::{Counts, Prompt, Record, RecordFile, RecordId, SessionPart},
         session::{Phase, Session},
     },
-    state::sessions::{self, Found},
+    state::{
+        failpoint,
+        sessions::{self, Found},
+    },
 };
 
 /// Returns the record `id` of the commit that was made.
@@ -142,11 +145,13 @@ fn counts(work: &Work) -> Counts {
     }
 }
 
-/// Notes in the sessions of `work` what is in the record now.
-pub(super) fn note_sessions(context: &Context, made: &Made, id: RecordId, work: &Work) -> Result<()> {
+/// Notes in the sessions of `work` what is in the record now; `is_first` if nobody may have done so before.
+pub(super) fn note_sessions(context: &Context, made: &Made, id: RecordId, work: &Work, is_first: bool) -> Result<()> {
     for session in work.all_sessions() {
         let Some(mut session) = load(context, session)? else { continue };
-        pass_over(context, &mut session);
+        if is_first {
+            pass_over(context, &mut session);
+        }
         if session.phase == Phase::Active {
             session.open_record = Some(id.to_string());
         }
@@ -175,6 +180,7 @@ pub(super) fn complete(context: &Context, session: &mut Session, id: RecordId) -
     record.revision += 1;
     let new = NewRecord { record, attribution: Vec::new(), sessions: kept };
     records::append(context, Additions { records: vec![new], links: Vec::new() })?;
+    failpoint::hit("complete:after-record");
     pass_over(context, session);
     Ok(())
 }

@@ -20,7 +20,7 @@ use crate::{
         hooks::{Health, Hook},
     },
     model::path_text,
-    state::{self, hooks::Written, lock::Lock},
+    state::{self, failpoint, hooks::Written, lock::Lock, temporary},
 };
 
 /// How [`enable`] does it.
@@ -111,9 +111,10 @@ fn serialize_some<S: serde::Serializer>(path: &Option<BString>, serializer: S) -
 /// # Errors
 /// If git runs no hooks here, or a file cannot be read or written.
 pub fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
-    let _lock = lock(context, options.dry_run)?;
+    let lock = lock(context, options.dry_run)?;
     let survey = context.repo.survey_hooks()?;
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
+    let _lock = lock.map(|lock| sweep(context, lock, &survey, &written));
     let mut hooks = Vec::new();
     for hook in Hook::ALL {
         // What is about to be written is noted first: should we be killed in between, it is known to be ours.
@@ -134,7 +135,7 @@ pub fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
 /// # Errors
 /// If a file cannot be read or written.
 pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
-    let _lock = lock(context, dry_run)?;
+    let lock = lock(context, dry_run)?;
     let survey = context.repo.survey_hooks()?;
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
     // Whoever takes the last line out of a file that we have made removes it.
@@ -142,6 +143,7 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     for entry in &mut written {
         entry.is_new = made.contains(&entry.path);
     }
+    let _lock = lock.map(|lock| sweep(context, lock, &survey, &written));
     let mut hooks = Vec::new();
     for entry in places(&survey, &written) {
         let hook = Hook::parse(&entry.hook);
@@ -151,11 +153,13 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
         } else {
             hooks.extend(script::disable(context, hook, &entry.path, &written, dry_run)?);
         }
+        failpoint::hit("hooks:after-removal");
         if !dry_run {
             written.retain(|other| *other != entry);
             state::hooks::write(context.repo.common_dir(), &written)?;
         }
     }
+    failpoint::hit("hooks:before-end");
     if !dry_run {
         state::hooks::remove(context.repo.common_dir())?;
     }
@@ -199,6 +203,20 @@ fn lock(context: &Context, dry_run: bool) -> Result<Option<Lock>> {
     let directory = state::ensure_directory(context.repo.common_dir())?;
     let go_on = || context.check_interrupt();
     Lock::acquire(&directory.join("hooks.lock"), context.settings.lock_timeout, &go_on).map(Some)
+}
+
+/// Removes what those have left who were killed while they held the lock.
+fn sweep(context: &Context, mut lock: Lock, survey: &Survey, written: &[Written]) -> Lock {
+    if !lock.dead().is_empty() {
+        temporary::sweep(&state::directory(context.repo.common_dir()), lock.dead());
+        let mut directories: Vec<PathBuf> =
+            places(survey, written).iter().filter_map(|place| Some(place.path.parent()?.to_owned())).collect();
+        directories.sort();
+        directories.dedup();
+        directories.iter().for_each(|directory| temporary::sweep(directory, lock.dead()));
+        lock.forget_dead();
+    }
+    lock
 }
 
 fn done(survey: &Survey, hooks: Vec<HookDone>, dry_run: bool) -> HooksDone {

@@ -27,7 +27,7 @@ use crate::{
         refname,
     },
     ops::Context,
-    state::failpoint,
+    state::{self, failpoint, lock::Lock},
 };
 
 /// Adds records and links to the log, and transcripts beside it.
@@ -40,6 +40,7 @@ use crate::{
 pub fn append(context: &Context, mut additions: Additions) -> Result<()> {
     let texts = additions.records.iter_mut().map(|new| transcript::redact(context, new)).collect::<Vec<_>>();
     let start = Instant::now();
+    let _lock = lock(context)?;
     let mut pause = Duration::from_millis(2 + u64::from(std::process::id() % 7));
     loop {
         context.check_interrupt()?;
@@ -51,6 +52,18 @@ pub fn append(context: &Context, mut additions: Additions) -> Result<()> {
             outcome => return outcome,
         }
     }
+}
+
+/// Takes the lock of the records of all worktrees; others than us may still move the refs.
+fn lock(context: &Context) -> Result<Lock> {
+    let repo = &context.repo;
+    let path = state::ensure_directory(repo.common_dir())?.join("records.lock");
+    let mut lock = Lock::acquire(&path, context.settings.lock_timeout, &|| context.check_interrupt())?;
+    if !lock.dead().is_empty() {
+        repo.sweep_records(lock.dead());
+        lock.forget_dead();
+    }
+    Ok(lock)
 }
 
 fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>]) -> Result<()> {

@@ -21,7 +21,7 @@ use crate::{
         refname::Base,
         session::{Action, Happening, Phase, Session, transition},
     },
-    state::{lock::Lock, sessions},
+    state::{failpoint, lock::Lock, sessions},
 };
 
 /// The result of a start. Serializes to what `session start --json` prints.
@@ -114,14 +114,20 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
     check_transcript(told)?;
     prepare(context)?;
     let lock = lock_and_follow(context)?;
-    let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
+    let Some(mut session) = known(context, id)? else {
+        // Of a prompt that died, nothing else may be left.
+        drop_pending(context, id)?;
+        return Err(unknown(id));
+    };
     told_of(&mut session, told);
     let step = transition(Some(session.phase), happening);
     let checkpoint =
         if step.actions.contains(&Action::CloseTurn) { close_turn(context, &mut session, &lock)? } else { None };
     session.phase = step.phase.unwrap_or(session.phase);
     session.last_seen = clock();
+    failpoint::hit("stop:before-session");
     sessions::store(context.repo.common_dir(), &session)?;
+    failpoint::hit("stop:after-session");
     super::super::condense::complete(context, &mut session)?;
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint })
 }

@@ -10,6 +10,7 @@ use super::{
     super::{
         Context,
         carry::base_tree,
+        condense,
         draft::{self, Draft},
         follow::follow_head,
         recall,
@@ -39,6 +40,7 @@ use crate::{
         session::{Action, Happening, Session, Transcript, Turn, transition},
     },
     state::{
+        failpoint,
         lock::Lock,
         sessions::{self, Prompt},
     },
@@ -97,6 +99,10 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
     if step.actions.contains(&Action::CloseInterrupted) {
         close_turn(context, &mut session, &lock)?;
     }
+    // A turn that was interrupted, or a stop that was.
+    if let Err(error) = condense::complete(context, &mut session) {
+        tracing::warn!(%error, "the record of a commit in mid-turn not completed");
+    }
     follow_head(context, &lock)?;
     told_of(&mut session, told);
     let (mut shadow, is_broken) = match Shadow::read(repo) {
@@ -121,13 +127,16 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
     };
     keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?;
     written.settle();
+    failpoint::hit("prompt:before-session");
     (session.phase, session.last_seen) = (step.phase.unwrap_or(session.phase), clock());
     session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
     session.worktree_path = repo.worktree_root().display().to_string();
     session.base = shadow.name.base.to_string();
     keep_prompt(context, &mut session, message)?;
+    failpoint::hit("prompt:after-prompt");
     sessions::store(repo.common_dir(), &session)?;
     sessions::open_turn(repo.git_dir(), id)?;
+    failpoint::hit("prompt:after-session");
     context.emit(&Event::Overlap {
         session: id.to_owned(),
         should_reset: decision.should_reset,

@@ -1,0 +1,129 @@
+//! Finishes condensations that somebody else has begun: `commit.toml` tells what was promised to which commit.
+
+use gix::ObjectId;
+
+use super::{Settled, commit_made, made, record_work};
+use crate::{
+    error::Result,
+    git::{Repo, refs::RefUpdate},
+    model::{
+        record::{RecordId, ids_in_message},
+        refname::{self, Base},
+    },
+    ops::{Context, reset::archive_name},
+    state::{commit_note::CommitNote, lock::Lock},
+};
+
+/// How many commits back from HEAD a promise is looked for.
+const MOST_COMMITS: usize = 64;
+/// How many places where HEAD was are looked at.
+const MOST_MOVES: usize = 32;
+
+/// Finishes what a process that died has left of a condensation, or has not come to yet.
+pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
+    let repo = &context.repo;
+    let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(()) };
+    let Some(commit) = repo.head()?.id else { return Ok(()) };
+    // A sequence will end somewhere else.
+    if repo.is_in_sequence() {
+        return Ok(());
+    }
+    if Base::parse(&note.head) == Some(Base::Commit(commit)) {
+        // Nothing has been committed yet, or what was has been left again.
+        let Some(past) = promised_where_head_was(repo, &promises(&note))? else { return Ok(()) };
+        keep_promise(context, past, &note)?;
+        return CommitNote::remove(repo.git_dir());
+    }
+    if is_made_of(repo, commit, &note)? {
+        return commit_made(context, lock);
+    }
+    if let Some(past) = promised_elsewhere(repo, commit, &note)? {
+        keep_promise(context, past, &note)?;
+    }
+    CommitNote::remove(repo.git_dir())
+}
+
+/// Keeps a promise that was made to another commit than `commit`, the one at HEAD; returns what is left of `note`.
+pub(super) fn keep_promise_to_past(context: &Context, commit: ObjectId, note: CommitNote) -> Result<CommitNote> {
+    let repo = &context.repo;
+    if promises(&note).is_empty() || is_made_of(repo, commit, &note)? {
+        return Ok(note);
+    }
+    let Some(past) = promised_elsewhere(repo, commit, &note)? else { return Ok(note) };
+    keep_promise(context, past, &note)?;
+    Ok(CommitNote::default())
+}
+
+fn promises(note: &CommitNote) -> Vec<RecordId> {
+    note.reserved.iter().chain(&note.reused).filter_map(|id| RecordId::parse(id)).collect()
+}
+
+/// Returns true if `commit` is the one that was prepared: it has the trailer, or has none and stands where it should.
+fn is_made_of(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
+    let named = ids_in_message(repo.message_of(commit)?.as_ref());
+    if promises(note).iter().any(|id| named.contains(id)) {
+        return Ok(true);
+    }
+    // What was promised one record, and names another, is another commit.
+    let may_be = named.is_empty() || note.reserved.is_none();
+    Ok(may_be && Base::parse(&note.head) == Some(made(repo, commit, note)?.base))
+}
+
+/// Returns the commit that has a promised trailer though HEAD has moved on from it.
+fn promised_elsewhere(repo: &Repo, head: ObjectId, note: &CommitNote) -> Result<Option<ObjectId>> {
+    let promises = promises(note);
+    if promises.is_empty() {
+        return Ok(None);
+    }
+    let start = Base::parse(&note.head).and_then(Base::commit_id);
+    let mut at = Some(head);
+    for _ in 0..MOST_COMMITS {
+        let Some(id) = at.filter(|id| Some(*id) != start) else { break };
+        if !repo.is_commit(id)? {
+            break;
+        }
+        if names_any(repo, id, &promises)? {
+            return Ok(Some(id));
+        }
+        at = repo.parents_of(id)?.first().copied();
+    }
+    promised_where_head_was(repo, &promises)
+}
+
+/// Returns the commit at which HEAD was lately that has a trailer of `promises`: another branch was checked out since.
+fn promised_where_head_was(repo: &Repo, promises: &[RecordId]) -> Result<Option<ObjectId>> {
+    if !promises.is_empty() {
+        for id in repo.where_head_was(MOST_MOVES) {
+            if repo.is_commit(id)? && names_any(repo, id, promises)? {
+                return Ok(Some(id));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn names_any(repo: &Repo, commit: ObjectId, promises: &[RecordId]) -> Result<bool> {
+    Ok(ids_in_message(repo.message_of(commit)?.as_ref()).iter().any(|id| promises.contains(id)))
+}
+
+/// Makes the record of `commit`, which is not at HEAD any more; its shadow stays unless the commit has all of it.
+fn keep_promise(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
+    let repo = &context.repo;
+    let mut made = made(repo, commit, note)?;
+    if let Some(head) = Base::parse(&note.head) {
+        made.base = head;
+    }
+    let found = record_work(context, &made, note)?;
+    let tree_id = repo.tree_of_commit(commit)?;
+    for candidate in found.iter().filter(|candidate| candidate.is_live) {
+        if candidate.is_all_in(repo, tree_id)? {
+            let id = candidate.tip.id;
+            let name = refname::settled_archive_ref(&archive_name(repo, id)?, Settled::Condensed);
+            repo.update_refs(&[
+                RefUpdate { name, old: None, new: Some(id) },
+                RefUpdate { name: candidate.tip.name.clone(), old: Some(id), new: None },
+            ])?;
+        }
+    }
+    Ok(())
+}
