@@ -38,8 +38,9 @@ pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, obj
         let id = RecordId::random();
         note.reserved = Some(id.to_string());
         ids.push(id);
-    } else if !is_amend {
-        let again = if squashed.is_empty() { recommit::records_again(context, head)? } else { Vec::new() };
+    }
+    if !is_amend && squashed.is_empty() {
+        let again = recommit::records_again(context, head)?;
         note.reused = again.iter().map(ToString::to_string).collect();
         ids.extend(again);
     }
