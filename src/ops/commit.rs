@@ -5,11 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use gix::ObjectId;
+
 use super::{Context, condense, recommit, records, rewrite, save};
 use crate::{
     config::Link,
     error::{Context as _, Kind, Result},
-    git::{ancestors, message},
+    git::{ancestors, message, sequence::Doing},
     model::{record::RecordId, refname::Base},
     state::{self, commit_note::CommitNote, failpoint},
 };
@@ -21,40 +23,68 @@ use crate::{
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     keep_template(context, message_file, source)?;
     let repo = &context.repo;
-    if repo.is_in_sequence() {
-        return CommitNote::remove(repo.git_dir());
-    }
     let head = repo.head()?.id;
     let base = Base::of_head(head);
-    let mut note = CommitNote { head: base.to_string(), ..CommitNote::default() };
-    let squashed = if source == Some("squash") { rewrite::squashed_commits(context)? } else { Vec::new() };
-    let is_amend = head.is_some() && ((source, object) == (Some("commit"), Some("HEAD")) || ancestors::is_amending());
-    let mut ids: Vec<RecordId> = Vec::new();
-    if is_amend && let Some(head) = head {
-        // They are in the message already, unless it was given with `-m`.
-        ids.extend(records::of_commit(repo, head)?);
-    }
-    if condense::holds_work(context, base)? {
-        let id = RecordId::random();
-        note.reserved = Some(id.to_string());
-        ids.push(id);
-    } else if !is_amend {
-        let again = if squashed.is_empty() { recommit::records_again(context, head)? } else { Vec::new() };
-        note.reused = again.iter().map(ToString::to_string).collect();
-        ids.extend(again);
-    }
-    for commit in &squashed {
-        ids.extend(records::of_commit(repo, *commit)?);
-    }
-    note.squashed = squashed.iter().map(ToString::to_string).collect();
+    let earlier = condense::unkept(context)?;
+    let mut note = CommitNote { head: base.to_string(), earlier, ..CommitNote::default() };
+    let ids = match repo.doing()? {
+        Doing::Again(copied) => {
+            note.is_again = true;
+            note.copied = copied.as_ref().map(ToString::to_string);
+            // They are in the message already, unless it was given with `-m`.
+            copied.map_or_else(|| Ok(Vec::new()), |commit| records::named_by(repo, commit))?
+        }
+        Doing::New => {
+            let told = (source, object) == (Some("commit"), Some("HEAD"));
+            let amended = head.filter(|_| told || ancestors::is_amending());
+            promise(context, head, amended, source, &mut note)?
+        }
+    };
     note.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
-    let mut seen = BTreeSet::new();
-    ids.retain(|id| seen.insert(*id));
     if ids.is_empty() || context.settings.link == Link::None {
         return Ok(());
     }
     repo.add_trailers(message_file, &ids.iter().map(RecordId::as_str).collect::<Vec<_>>())
+}
+
+/// Notes what a commit on `head`, or instead of `amended`, of what is staged is promised; returns its records.
+fn promise(
+    context: &Context,
+    head: Option<ObjectId>,
+    amended: Option<ObjectId>,
+    source: Option<&str>,
+    note: &mut CommitNote,
+) -> Result<Vec<RecordId>> {
+    let repo = &context.repo;
+    let mut ids: Vec<RecordId> = Vec::new();
+    if let Some(head) = amended {
+        ids.extend(records::of_commit(repo, head)?);
+    }
+    if condense::holds_work(context, Base::of_head(head))? {
+        let id = RecordId::random();
+        note.reserved = Some(id.to_string());
+        ids.push(id);
+    }
+    if amended.is_none() && !repo.is_merging() {
+        let mut squashed = rewrite::squashed_commits(context)?;
+        // With another message, what it lists may have been given up.
+        if source != Some("squash") && !recommit::is_any_staged(context, head, &squashed)? {
+            squashed.clear();
+        }
+        for commit in &squashed {
+            ids.extend(records::of_commit(repo, *commit)?);
+        }
+        note.squashed = squashed.iter().map(ToString::to_string).collect();
+        if squashed.is_empty() {
+            let again = recommit::records_again(context, head)?;
+            note.reused = again.iter().map(ToString::to_string).collect();
+            ids.extend(again);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    ids.retain(|id| seen.insert(*id));
+    Ok(ids)
 }
 
 /// Takes our trailers out of a message that has nothing else, so that git refuses it as empty or as not edited.
