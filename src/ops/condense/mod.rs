@@ -158,7 +158,7 @@ fn was_made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
     {
         return Ok(true);
     }
-    if note.head == commit.to_string() {
+    if Base::parse(&note.head) == Some(Base::Commit(commit)) {
         return Ok(false);
     }
     let made = made(repo, commit, note)?;
