@@ -27,10 +27,43 @@ fn is_git(program: &[u8]) -> bool {
     program.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name == b"git" || name == b"git-commit")
 }
 
+/// Options whose value may be the next word: a message that says `--amend` is none.
+const WITH_VALUE: [&[u8]; 11] = [
+    b"--message",
+    b"--file",
+    b"--author",
+    b"--date",
+    b"--reuse-message",
+    b"--reedit-message",
+    b"--template",
+    b"--cleanup",
+    b"--trailer",
+    b"--fixup",
+    b"--squash",
+];
+
 /// Options end at `--`; git takes any beginning that is unambiguous.
 fn asks_for_amend(words: &[&[u8]]) -> bool {
     let mut options = words.iter().take_while(|word| **word != b"--");
-    options.any(|word| word.len() >= b"--am".len() && b"--amend".starts_with(word))
+    while let Some(word) = options.next() {
+        if word.len() >= b"--am".len() && b"--amend".starts_with(word) {
+            return true;
+        }
+        if takes_next(word) {
+            options.next();
+        }
+    }
+    false
+}
+
+/// Returns true if the word after the option `word` is its value.
+fn takes_next(word: &[u8]) -> bool {
+    if word.starts_with(b"--") {
+        return WITH_VALUE.contains(&word);
+    }
+    // Of several in one word, what comes after a letter with a value is that value.
+    let letters = word.strip_prefix(b"-").unwrap_or_default();
+    letters.iter().position(|letter| b"mFCct".contains(letter)).is_some_and(|at| at + 1 == letters.len())
 }
 
 /// Returns the parent of the process `pid`: the second field after the name, which is in parentheses (proc(5)).
@@ -50,6 +83,10 @@ mod tests {
     #[case::ambiguous(&["commit", "--a"], false)]
     #[case::path(&["commit", "--", "--amend"], false)]
     #[case::other(&["commit", "-m", "--amending"], false)]
+    #[case::message(&["commit", "-qam", "--amend"], false)]
+    #[case::long_message(&["commit", "--message", "--amend"], false)]
+    #[case::after_a_message(&["commit", "-mwords", "--amend"], true)]
+    #[case::after_a_setting(&["-c", "a.b=c", "commit", "--amend"], true)]
     fn options_are_read_as_git_does(#[case] words: &[&str], #[case] expected: bool) {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         assert_eq!(asks_for_amend(&words), expected);

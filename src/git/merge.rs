@@ -1,4 +1,4 @@
-//! Three-way merges of files, and whether git is in the middle of something.
+//! Three-way merges of files, and what commits tell of themselves.
 
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
@@ -7,10 +7,6 @@ use gix::ObjectId;
 
 use super::Repo;
 use crate::error::{Context as _, Kind, Result};
-
-/// What in the git directory tells that commits are being made by git itself (git's wt-status.c).
-const SEQUENCES: [&str; 6] =
-    ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "sequencer", "BISECT_LOG"];
 
 impl Repo {
     /// Returns the blob `ours` with what turns `base` into `theirs`; none if both changed the same lines.
@@ -26,16 +22,6 @@ impl Repo {
         let output = self.try_git(&arguments, None)?;
         // The status is the number of conflicts, or 255 for what cannot be merged, such as binary files.
         Ok(output.status.success().then(|| output.stdout.into()))
-    }
-
-    /// Returns true while rebase, am, cherry-pick, revert or bisect is under way in this worktree.
-    pub(crate) fn is_in_sequence(&self) -> bool {
-        SEQUENCES.iter().any(|name| self.git_dir().join(name).exists())
-    }
-
-    /// Returns true while a rebase or am is under way: HEAD is somewhere in between.
-    pub(crate) fn is_rebasing(&self) -> bool {
-        SEQUENCES[..2].iter().any(|name| self.git_dir().join(name).exists())
     }
 
     /// Returns the commits at which HEAD of this worktree was lately, the last of `count` moves first; none without a

@@ -47,6 +47,7 @@ mod renames;
 pub(crate) mod revision;
 mod scan;
 pub(crate) mod seed;
+pub(crate) mod sequence;
 pub mod settings;
 pub(crate) mod side;
 pub(crate) mod snapshot;

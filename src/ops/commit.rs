@@ -5,11 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use gix::ObjectId;
+
 use super::{Context, condense, recommit, records, rewrite, save};
 use crate::{
     config::Link,
     error::{Context as _, Kind, Result},
-    git::{ancestors, message},
+    git::{ancestors, message, sequence::Doing},
     model::{record::RecordId, refname::Base},
     state::{self, commit_note::CommitNote, failpoint},
 };
@@ -21,49 +23,73 @@ use crate::{
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     keep_template(context, message_file, source)?;
     let repo = &context.repo;
-    failpoint::hit("condense:before-prepare");
-    // What a sequence makes are commits of old work.
-    if repo.is_in_sequence() {
-        return Ok(());
-    }
-    let lock = save::lock(context)?;
-    // The commit before may wait for its post-commit, or have lost it: the note that tells of it is about to be replaced.
-    condense::finish(context, &lock)?;
     let head = repo.head()?.id;
     let base = Base::of_head(head);
+    failpoint::hit("condense:before-prepare");
+    let earlier = condense::unkept(context)?;
+    // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
     let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
-    let mut note = CommitNote { head: base.to_string(), ..CommitNote::default() };
-    let squashed = if source == Some("squash") { rewrite::squashed_commits(context)? } else { Vec::new() };
-    let is_amend = head.is_some() && ((source, object) == (Some("commit"), Some("HEAD")) || ancestors::is_amending());
-    let mut ids: Vec<RecordId> = Vec::new();
-    if is_amend && let Some(head) = head {
-        // They are in the message already, unless it was given with `-m`.
-        ids.extend(records::of_commit(repo, head)?);
-    }
-    if condense::holds_work(context, base)? {
-        // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
-        let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
-        let id = promised.unwrap_or_else(RecordId::random);
-        note.reserved = Some(id.to_string());
-        ids.push(id);
-    }
-    if !is_amend && squashed.is_empty() {
-        let again = recommit::records_again(context, head)?;
-        note.reused = again.iter().map(ToString::to_string).collect();
-        ids.extend(again);
-    }
-    for commit in &squashed {
-        ids.extend(records::of_commit(repo, *commit)?);
-    }
-    note.squashed = squashed.iter().map(ToString::to_string).collect();
+    let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
+    let mut note = CommitNote { head: base.to_string(), earlier, ..CommitNote::default() };
+    let ids = match repo.doing()? {
+        Doing::Again(copied) => {
+            note.is_again = true;
+            note.copied = copied.as_ref().map(ToString::to_string);
+            // They are in the message already, unless it was given with `-m`.
+            copied.map_or_else(|| Ok(Vec::new()), |commit| records::named_by(repo, commit))?
+        }
+        Doing::New => {
+            let told = (source, object) == (Some("commit"), Some("HEAD"));
+            let amended = head.filter(|_| told || ancestors::is_amending());
+            promise(context, head, amended, source, promised, &mut note)?
+        }
+    };
     note.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
-    let mut seen = BTreeSet::new();
-    ids.retain(|id| seen.insert(*id));
     if ids.is_empty() || context.settings.link == Link::None {
         return Ok(());
     }
     repo.add_trailers(message_file, &ids.iter().map(RecordId::as_str).collect::<Vec<_>>())
+}
+
+/// Notes what a commit on `head`, or instead of `amended`, of what is staged is promised; returns its records.
+fn promise(
+    context: &Context,
+    head: Option<ObjectId>,
+    amended: Option<ObjectId>,
+    source: Option<&str>,
+    promised: Option<RecordId>,
+    note: &mut CommitNote,
+) -> Result<Vec<RecordId>> {
+    let repo = &context.repo;
+    let mut ids: Vec<RecordId> = Vec::new();
+    if let Some(head) = amended {
+        ids.extend(records::of_commit(repo, head)?);
+    }
+    if condense::holds_work(context, Base::of_head(head))? {
+        let id = promised.unwrap_or_else(RecordId::random);
+        note.reserved = Some(id.to_string());
+        ids.push(id);
+    }
+    if amended.is_none() && !repo.is_merging() {
+        let mut squashed = rewrite::squashed_commits(context)?;
+        // With another message, what it lists may have been given up.
+        if source != Some("squash") && !recommit::is_any_staged(context, head, &squashed)? {
+            squashed.clear();
+        }
+        for commit in &squashed {
+            ids.extend(records::of_commit(repo, *commit)?);
+        }
+        note.squashed = squashed.iter().map(ToString::to_string).collect();
+        if squashed.is_empty() {
+            let again = recommit::records_again(context, head)?;
+            note.reused = again.iter().map(ToString::to_string).collect();
+            ids.extend(again);
+        }
+    }
+    let mut seen = BTreeSet::new();
+    ids.retain(|id| seen.insert(*id));
+    Ok(ids)
 }
 
 /// Takes our trailers out of a message that has nothing else, so that git refuses it as empty or as not edited.

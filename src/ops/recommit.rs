@@ -1,23 +1,32 @@
 //! Knows work again that has a record already and is committed once more: after `git reset --soft`, in one part or in
-//! several.
+//! several, after `git cherry-pick -n`, or of a squash whose message was given up.
 
 use std::collections::BTreeSet;
 
-use bstr::ByteSlice as _;
+use bstr::{BStr, ByteSlice};
 use gix::ObjectId;
 
 use super::{
     Context,
+    recall::is_alike,
     records::{self, Log},
 };
 use crate::{
     error::Result,
     git::Repo,
-    model::record::{Record, RecordId},
+    model::{
+        change::{Change, Leaf, Mode},
+        record::{Record, RecordFile, RecordId, ids_in_message},
+        refname,
+    },
 };
 
 /// How many commits back from ORIG_HEAD are looked at.
 const MOST_COMMITS: usize = 100;
+/// How many commits back from HEAD may be where the two lines part.
+const MOST_KEPT: usize = 32;
+/// How many commits of files that a pick has staged are looked at.
+const MOST_PICKED: usize = 100;
 
 /// Returns the records whose work is staged on `head`: of commits that stood there, and of those a reset left behind.
 pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
@@ -27,45 +36,100 @@ pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
     for commit in left_behind(repo, head)? {
         ids.extend(log.of_commit(commit)?);
+        // Another reset before that one has left these.
+        ids.extend(records::of_parent(repo, commit)?);
+    }
+    if let Some(message) = repo.prepared_message() {
+        ids.extend(ids_in_message(&message));
+        ids.extend(picked(context)?);
     }
     let mut found = Vec::new();
     for id in ids {
-        // A damaged record is no reason to refuse a commit.
-        if let Ok(Some(record)) = log.find(&id)
-            && is_staged(context, head, &record)?
-        {
+        if is_staged(context, head, &id)? {
             found.push(id);
         }
     }
     Ok(found)
 }
 
-/// Returns the commits that a reset to `head` has left behind: from ORIG_HEAD down to `head`, if it leads there.
+/// Returns the commits that resets have left behind: from ORIG_HEAD down to what leads to `head` now, too.
 fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
-    let mut left = Vec::new();
-    let mut next = repo.find_ref("ORIG_HEAD")?;
-    while let Some(commit) = next.filter(|commit| Some(*commit) != head) {
-        if left.len() == MOST_COMMITS || !repo.is_commit(commit)? {
-            return Ok(Vec::new());
-        }
-        left.push(commit);
-        next = repo.parents_of(commit)?.first().copied();
+    let Some(start) = repo.find_ref("ORIG_HEAD")?.filter(|start| Some(*start) != head) else { return Ok(Vec::new()) };
+    let kept = line_of(repo, head, MOST_KEPT)?;
+    let line = line_of(repo, Some(start), MOST_COMMITS)?;
+    match line.iter().position(|commit| kept.contains(commit)) {
+        Some(end) => Ok(line[..end].to_vec()),
+        // Down to a root: all of it was left, or it is another line of history.
+        None if line.len() < MOST_COMMITS && kept.len() < MOST_KEPT => Ok(line),
+        None => Ok(Vec::new()),
     }
-    // Down to the root without having met it: another line of history.
-    Ok(if next == head { left } else { Vec::new() })
 }
 
-/// Returns true if a file of `record` is staged as a session left it.
-fn is_staged(context: &Context, head: Option<ObjectId>, record: &Record) -> Result<bool> {
+/// Returns up to `most` commits from `start` on, first parents only, as far as they are here.
+fn line_of(repo: &Repo, start: Option<ObjectId>, most: usize) -> Result<Vec<ObjectId>> {
+    let (mut line, mut next) = (Vec::new(), start);
+    while let Some(commit) = next.filter(|_| line.len() < most) {
+        if !repo.is_commit(commit)? {
+            break;
+        }
+        line.push(commit);
+        next = repo.parents_of(commit)?.first().copied();
+    }
+    Ok(line)
+}
+
+/// Returns true if work of the records of `commits` is staged on `head`.
+pub(super) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
+    for commit in commits {
+        for id in records::of_commit(&context.repo, *commit)? {
+            if is_staged(context, head, &id)? {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the records of commits that touch what is staged: `git cherry-pick -n` names the last of them only.
+fn picked(context: &Context) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
+    let staged = repo.run_git(&["diff", "--cached", "--name-only", "-z", "--no-renames"], None)?;
+    let paths: Vec<&BStr> = staged.split_str("\0").filter(|path| !path.is_empty()).map(ByteSlice::as_bstr).collect();
+    let mut ids = Vec::new();
+    if !paths.is_empty() {
+        let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
+        for commit in repo.commits_touching(&paths, &exclude, MOST_PICKED)? {
+            ids.extend(records::of_commit(repo, commit)?);
+        }
+    }
+    Ok(ids)
+}
+
+/// Returns true if a file of the record `id` is staged as a session left it, or with most of what that added.
+fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
+    let repo = &context.repo;
+    // A damaged record is no reason to refuse a commit.
+    let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
     let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    let files: Vec<_> = record.files.iter().filter(|file| !file.sessions.is_empty()).collect();
+    let files: Vec<RecordFile> = files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
     let staged = repo.staged_leaves(&paths)?;
     for file in files {
-        let now = staged.get(&file.path).copied().flatten().map(|leaf| leaf.id);
-        let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?.map(|leaf| leaf.id);
-        if now == file.after && now != before {
+        let now = staged.get(&file.path).copied().flatten();
+        let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
+        if now == before {
+            continue;
+        }
+        if now.map(|leaf| leaf.id) == file.after {
+            return Ok(true);
+        }
+        // What came from another repository may lack the content.
+        let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
+        let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
+        if is_here
+            && let Some(change) = Change::between(file.path, file.before.map(leaf), file.after.map(leaf))
+            && is_alike(repo, &change, before, now)?
+        {
             return Ok(true);
         }
     }

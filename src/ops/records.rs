@@ -85,6 +85,14 @@ pub fn of_commit(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
     }
 }
 
+/// Returns the records that the message of `commit` names.
+pub(crate) fn named_by(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
+    match Log::open(repo)? {
+        Some(log) => log.named_by(commit),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// Returns the records of commits whose first parent is `parent`; the null id stands for none.
 pub fn of_parent(repo: &Repo, parent: ObjectId) -> Result<Vec<RecordId>> {
     match Log::open(repo)? {

@@ -68,12 +68,12 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
     append(context, links)
 }
 
-/// Links `commit` to the records of the commits `from` that were squashed into it.
-pub fn link_squash(context: &Context, commit: ObjectId, from: &[ObjectId]) -> Result<()> {
+/// Links `commit` to the records of the commits `from` that it comes of in the way `how`.
+pub fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: How) -> Result<()> {
     let Some(log) = Log::open(&context.repo)? else { return Ok(()) };
     let mut links = Vec::new();
     for old in from {
-        links.extend(links_of(&log, *old, commit, How::Squash)?);
+        links.extend(links_of(&log, *old, commit, how)?);
     }
     append(context, links)
 }

@@ -165,6 +165,11 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
     Ok(lock)
 }
 
+/// Returns the lock if nobody holds it.
+pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
+    Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))
+}
+
 /// Takes a checkpoint while `lock` is held.
 pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
     let start = Instant::now();

@@ -29,6 +29,25 @@ pub struct CommitNote {
     /// Commits that are squashed into it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub squashed: Vec<String>,
+    /// The commit that it is a copy of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied: Option<String>,
+    /// True if git makes a commit once more, in a rebase for one: it takes no work of now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_again: bool,
+    /// Commits before it whose promises nobody could keep so far, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Unkept>,
+}
+
+/// A commit that was made, and what was promised to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Unkept {
+    /// The commit.
+    pub commit: String,
+    /// What was promised.
+    pub note: CommitNote,
 }
 
 fn file(git_dir: &Path) -> PathBuf {

@@ -19,6 +19,7 @@ mod restore_roundtrip;
 mod restore_safety;
 mod restore_staged;
 mod rewrite;
+mod rewrites;
 mod save;
 mod sessions;
 mod trees;

@@ -2,15 +2,15 @@
 
 use gix::ObjectId;
 
-use super::{Settled, commit_made, made, record_work};
+use super::{commit_made, keep, keep_earlier, made, was_made};
 use crate::{
     error::Result,
-    git::{Repo, refs::RefUpdate},
+    git::Repo,
     model::{
         record::{RecordId, ids_in_message},
-        refname::{self, Base},
+        refname::Base,
     },
-    ops::{Context, reset::archive_name},
+    ops::Context,
     state::{commit_note::CommitNote, lock::Lock},
 };
 
@@ -19,26 +19,33 @@ const MOST_COMMITS: usize = 64;
 /// How many places where HEAD was are looked at.
 const MOST_MOVES: usize = 32;
 
-/// Finishes what a process that died has left of a condensation, or has not come to yet.
+/// Finishes what a process that died, or could not have the lock, has left of a condensation.
 pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
-    let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(()) };
-    let Some(commit) = repo.head()?.id else { return Ok(()) };
-    // A sequence will end somewhere else.
-    if repo.is_in_sequence() {
-        return Ok(());
-    }
-    if Base::parse(&note.head) == Some(Base::Commit(commit)) {
-        // Nothing has been committed yet, or what was has been left again.
-        let Some(past) = promised_where_head_was(repo, &promises(&note))? else { return Ok(()) };
-        keep_promise(context, past, &note)?;
-        return CommitNote::remove(repo.git_dir());
-    }
-    if is_made_of(repo, commit, &note)? {
+    let Some(mut note) = CommitNote::read(repo.git_dir())? else { return Ok(()) };
+    let head = repo.head()?.id;
+    if let Some(commit) = head
+        && was_made(repo, commit, &note)?
+    {
         return commit_made(context, lock);
     }
-    if let Some(past) = promised_elsewhere(repo, commit, &note)? {
-        keep_promise(context, past, &note)?;
+    keep_earlier(context, &note)?;
+    if Base::of_head(head).to_string() == note.head {
+        // Nothing has been committed yet, or what was has been left again.
+        if let Some(past) = promised_where_head_was(repo, &promises(&note))? {
+            keep(context, past, &note)?;
+            return CommitNote::remove(repo.git_dir());
+        }
+        if note.earlier.is_empty() {
+            return Ok(());
+        }
+        note.earlier.clear();
+        return note.write(repo.git_dir());
+    }
+    if let Some(commit) = head
+        && let Some(past) = promised_elsewhere(repo, commit, &note)?
+    {
+        keep(context, past, &note)?;
     }
     CommitNote::remove(repo.git_dir())
 }
@@ -50,7 +57,7 @@ pub(super) fn keep_promise_to_past(context: &Context, commit: ObjectId, note: Co
         return Ok(note);
     }
     let Some(past) = promised_elsewhere(repo, commit, &note)? else { return Ok(note) };
-    keep_promise(context, past, &note)?;
+    keep(context, past, &note)?;
     Ok(CommitNote::default())
 }
 
@@ -104,26 +111,4 @@ fn promised_where_head_was(repo: &Repo, promises: &[RecordId]) -> Result<Option<
 
 fn names_any(repo: &Repo, commit: ObjectId, promises: &[RecordId]) -> Result<bool> {
     Ok(ids_in_message(repo.message_of(commit)?.as_ref()).iter().any(|id| promises.contains(id)))
-}
-
-/// Makes the record of `commit`, which is not at HEAD any more; its shadow stays unless the commit has all of it.
-fn keep_promise(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
-    let repo = &context.repo;
-    let mut made = made(repo, commit, note)?;
-    if let Some(head) = Base::parse(&note.head) {
-        made.base = head;
-    }
-    let found = record_work(context, &made, note)?;
-    let tree_id = repo.tree_of_commit(commit)?;
-    for candidate in found.iter().filter(|candidate| candidate.is_live) {
-        if candidate.is_all_in(repo, tree_id)? {
-            let id = candidate.tip.id;
-            let name = refname::settled_archive_ref(&archive_name(repo, id)?, Settled::Condensed);
-            repo.update_refs(&[
-                RefUpdate { name, old: None, new: Some(id) },
-                RefUpdate { name: candidate.tip.name.clone(), old: Some(id), new: None },
-            ])?;
-        }
-    }
-    Ok(())
 }

@@ -17,7 +17,7 @@ use super::{
     records::{self, Additions},
     reset::archive_name,
     rewrite,
-    save::Shadow,
+    save::{self, Shadow},
 };
 use crate::{
     error::Result,
@@ -33,7 +33,12 @@ use crate::{
         refname::{self, Base, Settled},
         session::Session,
     },
-    state::{commit_note::CommitNote, failpoint, lock::Lock, sessions},
+    state::{
+        commit_note::{CommitNote, Unkept},
+        failpoint,
+        lock::Lock,
+        sessions,
+    },
 };
 use candidates::{Candidate, candidates, work};
 
@@ -77,21 +82,77 @@ pub(crate) fn holds_work(context: &Context, base: Base) -> Result<bool> {
 pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let Some(commit) = repo.head()?.id else { return Ok(()) };
-    // What a sequence makes are commits of old work; post-rewrite tells of them.
-    if repo.is_in_sequence() {
-        return link_what_is_there(context, commit, &CommitNote::default());
-    }
-    let note = CommitNote::read(repo.git_dir())?.unwrap_or_default();
-    // Another commit is being prepared upon this one; whoever prepares it has finished this one first.
+    let plain = || CommitNote { is_again: repo.is_rebasing(), ..CommitNote::default() };
+    let note = CommitNote::read(repo.git_dir())?.unwrap_or_else(plain);
+    keep_earlier(context, &note)?;
+    // Another commit is being prepared upon this one; whoever prepares it has finished this one, or noted it.
     let is_for_next = note.head == Base::Commit(commit).to_string();
-    let note = if is_for_next { CommitNote::default() } else { journal::keep_promise_to_past(context, commit, note)? };
-    link_what_is_there(context, commit, &note)?;
-    let made = made(repo, commit, &note)?;
-    condense(context, &made, &note)?;
+    let note = if is_for_next { plain() } else { journal::keep_promise_to_past(context, commit, note)? };
+    keep(context, commit, &note)?;
     failpoint::hit("condense:before-base");
-    note_base(context, Base::Commit(commit))?;
+    // A rebase leaves work where it was, and it goes on from there.
+    if !repo.is_rebasing() {
+        note_base(context, Base::Commit(commit))?;
+    }
     failpoint::hit("condense:before-note");
     if is_for_next { Ok(()) } else { CommitNote::remove(repo.git_dir()) }
+}
+
+fn keep_earlier(context: &Context, note: &CommitNote) -> Result<()> {
+    for Unkept { commit, note } in &note.earlier {
+        if let Ok(commit) = ObjectId::from_hex(commit.as_bytes())
+            && context.repo.is_commit(commit)?
+        {
+            keep(context, commit, note)?;
+        }
+    }
+    Ok(())
+}
+
+/// Keeps what `note` promised to `commit`.
+fn keep(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
+    let made = made(&context.repo, commit, note)?;
+    link_what_is_there(context, &made, note)?;
+    // What is made once more takes no work of now; post-rewrite tells what it was.
+    if note.is_again { Ok(()) } else { condense(context, &made, note) }
+}
+
+/// Returns the commits, oldest first, whose promises are not kept yet and cannot be now; for the note of the next one.
+pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
+    let repo = &context.repo;
+    let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(Vec::new()) };
+    let made = match repo.head()?.id {
+        Some(commit) if was_made(repo, commit, &note)? => Some(commit),
+        _ => None,
+    };
+    if made.is_none() && note.earlier.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(lock) = save::try_lock(context)? {
+        finish(context, &lock)?;
+        return Ok(Vec::new());
+    }
+    let CommitNote { earlier, .. } = note.clone();
+    let last =
+        made.map(|commit| Unkept { commit: commit.to_string(), note: CommitNote { earlier: Vec::new(), ..note } });
+    Ok(earlier.into_iter().chain(last).collect())
+}
+
+/// Returns true if `commit`, at HEAD, is the one that `note` was written for.
+fn was_made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
+    if let Some(id) = note.reserved.as_deref().and_then(RecordId::parse)
+        && ids_in_message(repo.message_of(commit)?.as_bytes()).contains(&id)
+    {
+        return Ok(true);
+    }
+    if Base::parse(&note.head) == Some(Base::Commit(commit)) {
+        return Ok(false);
+    }
+    let made = made(repo, commit, note)?;
+    let is_on_head = made.base.to_string() == note.head;
+    let has_promise =
+        note.reserved.is_some() || note.copied.is_some() || !(note.reused.is_empty() && note.squashed.is_empty());
+    Ok(is_on_head && has_promise && repo.has_just_committed()?)
 }
 
 fn made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<Made> {
@@ -104,7 +165,8 @@ fn made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<Made> {
 }
 
 /// Links the commit to records that were there before it.
-fn link_what_is_there(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
+fn link_what_is_there(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
+    let commit = made.commit;
     let links: Vec<Link> = note
         .reused
         .iter()
@@ -114,10 +176,17 @@ fn link_what_is_there(context: &Context, commit: ObjectId, note: &CommitNote) ->
     if !links.is_empty() {
         records::append(context, Additions { records: Vec::new(), links })?;
     }
-    let squashed: Vec<ObjectId> =
-        note.squashed.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()).collect();
-    rewrite::link_squash(context, commit, &squashed)?;
-    rewrite::link_copies(context, commit)
+    let id = |hex: &String| ObjectId::from_hex(hex.as_bytes()).ok();
+    let squashed: Vec<ObjectId> = note.squashed.iter().filter_map(id).collect();
+    rewrite::link_from(context, commit, &squashed, How::Squash)?;
+    let copied: Vec<ObjectId> = note.copied.iter().filter_map(id).collect();
+    rewrite::link_from(context, commit, &copied, How::Copy)?;
+    match made.base {
+        Base::Commit(old) if made.parent != Some(old) => rewrite::link_from(context, commit, &[old], How::Amend),
+        // A rebase tells of its commits when it is done.
+        _ if note.is_again && context.repo.is_rebasing() => Ok(()),
+        _ => rewrite::link_copies(context, commit),
+    }
 }
 
 fn condense(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
@@ -195,7 +264,7 @@ fn carry_forward(context: &Context, live: &Candidate, commit: ObjectId, tree_id:
     if origin.session.is_none() {
         return Ok(());
     }
-    let mut shadow = Shadow::read(repo)?;
+    let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
     let is_done = carries(repo, &shadow, tip);
     let mut updates = Vec::new();
     let mut objects = NewObjects::new(repo, Target::Loose);
@@ -206,7 +275,6 @@ fn carry_forward(context: &Context, live: &Candidate, commit: ObjectId, tree_id:
         wanted: None,
         is_now_seen: false,
     };
-    debug_assert_eq!(shadow.name.base, Base::Commit(commit));
     let carried = carry(repo, tip, &ground, &mut objects)?;
     let settled = if carried.is_some() { Settled::Carried } else { Settled::Condensed };
     if let Some(carried) = carried.filter(|_| !is_done) {

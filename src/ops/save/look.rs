@@ -48,7 +48,12 @@ impl Shadow {
     /// # Errors
     /// [`Kind::Corrupt`] if its ref points to what is no checkpoint.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
-        let mut shadow = Self::without_tip(repo)?;
+        Self::read_at(repo, Base::of_head(repo.head()?.id))
+    }
+
+    /// The same for the live shadow of `base` in this worktree.
+    pub(crate) fn read_at(repo: &Repo, base: Base) -> Result<Self> {
+        let mut shadow = Self::without_tip_at(repo, base)?;
         let Some(id) = shadow.expected else { return Ok(shadow) };
         let tip = repo.find_checkpoint(id)?.ok_or_else(|| {
             Error::corrupt(format!("'{}' points to '{id}', which is no checkpoint", shadow.name.to_ref()))
@@ -60,9 +65,12 @@ impl Shadow {
 
     /// Returns the shadow of HEAD as if nothing were in it.
     pub(crate) fn without_tip(repo: &Repo) -> Result<Self> {
-        let head = repo.head()?.id;
-        let name = ShadowName { base: Base::of_head(head), worktree: repo.worktree_id().to_owned() };
-        let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+        Self::without_tip_at(repo, Base::of_head(repo.head()?.id))
+    }
+
+    fn without_tip_at(repo: &Repo, base: Base) -> Result<Self> {
+        let name = ShadowName { base, worktree: repo.worktree_id().to_owned() };
+        let head_tree_id = base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
         let expected = repo.find_ref(&name.to_ref())?;
         Ok(Self { name, tip: None, tip_side: None, head_tree_id, expected, sets_aside: false })
     }

@@ -1,0 +1,56 @@
+//! Whether git is in the middle of something: rebase, am, cherry-pick, revert.
+
+use std::fs;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::Repo;
+use crate::error::Result;
+
+/// What a rebase leaves while it joins commits (git's sequencer.c).
+const JOINING: [&str; 3] = ["rebase-merge/message-squash", "rebase-merge/message-fixup", "rebase-merge/current-fixups"];
+
+/// What the next commit is to git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// A commit of its own: nothing is under way, or what is has stopped, and somebody commits in between.
+    New,
+    /// A commit that is there, made once more; for a cherry-pick, that commit.
+    Again(Option<ObjectId>),
+}
+
+impl Repo {
+    /// Returns true while a rebase or am is under way: HEAD is somewhere in between.
+    pub(crate) fn is_rebasing(&self) -> bool {
+        ["rebase-merge", "rebase-apply"].iter().any(|name| self.git_dir().join(name).exists())
+    }
+
+    /// Returns true while a merge waits for its commit.
+    pub(crate) fn is_merging(&self) -> bool {
+        self.git_dir().join("MERGE_HEAD").exists()
+    }
+
+    /// Returns what a commit made now is, in this worktree.
+    pub(crate) fn doing(&self) -> Result<Doing> {
+        let has = |name: &str| self.git_dir().join(name).exists();
+        if has("CHERRY_PICK_HEAD") {
+            // A rebase tells of its commits when it is done.
+            let copied = if self.is_rebasing() { None } else { self.find_ref("CHERRY_PICK_HEAD")? };
+            return Ok(Doing::Again(copied));
+        }
+        let is_again = has("REVERT_HEAD") || has("rebase-apply") || JOINING.iter().any(|name| has(name));
+        Ok(if is_again { Doing::Again(None) } else { Doing::New })
+    }
+
+    /// Returns the message that git has prepared for the commit to come, after `cherry-pick -n` for one.
+    pub(crate) fn prepared_message(&self) -> Option<Vec<u8>> {
+        fs::read(self.git_dir().join("MERGE_MSG")).ok()
+    }
+
+    /// Returns true if the last thing that moved HEAD was a commit.
+    pub(crate) fn has_just_committed(&self) -> Result<bool> {
+        let said = self.try_git(&["log", "-g", "-1", "--format=%gs", "HEAD"], None)?;
+        Ok(said.stdout.starts_with_str("commit"))
+    }
+}

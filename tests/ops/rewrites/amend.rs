@@ -1,0 +1,197 @@
+//! `git commit --amend`, in all its forms.
+
+use std::time::Duration;
+
+use git_checkpoint::model::record::How;
+
+use super::{Bench, lines};
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.agent_commit("a", "one");
+    assert_eq!(bench.sessions("HEAD"), ["a"]);
+    bench
+}
+
+#[rstest::rstest]
+#[case::no_edit(&["--no-edit"])]
+#[case::editor(&[])]
+#[case::reset_author(&["--no-edit", "--reset-author"])]
+#[case::author(&["--no-edit", "--author=X <x@example.com>"])]
+#[case::date(&["--no-edit", "--date=2001-01-01T00:00:00Z"])]
+#[case::message(&["-m", "other words"])]
+#[case::message_and_author(&["-m", "other words", "--reset-author"])]
+#[case::message_and_date(&["-m", "other words", "--date=2001-01-01T00:00:00Z"])]
+#[case::abbreviated(&["--am", "-m", "other words"])]
+#[case::reused(&["-C", "HEAD~1"])]
+fn an_amend_at_once_keeps_the_record(#[case] arguments: &[&str]) {
+    let bench = bench();
+    let (before, ids) = (bench.id("HEAD"), bench.ids("HEAD"));
+    bench.git(&[&["commit", "-q", "--amend", "--allow-empty"], arguments].concat());
+    assert_eq!(bench.ids("HEAD"), ids);
+    assert_eq!(bench.named("HEAD"), [ids[0].to_string()], "{}", bench.message("HEAD"));
+    // Within a second, an amend that changes nothing makes the same commit.
+    let how = if bench.id("HEAD") == before { How::Commit } else { How::Amend };
+    assert_eq!(bench.how("HEAD"), [how]);
+    assert_eq!(bench.all().len(), 1);
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_with_a_message_later_keeps_the_record() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    std::thread::sleep(Duration::from_millis(2100));
+    bench.git(&["commit", "-q", "--amend", "-m", "other words"]);
+    assert_eq!((bench.ids("HEAD"), bench.how("HEAD")), (ids.clone(), vec![How::Amend]));
+    assert_eq!(bench.named("HEAD"), [ids[0].to_string()]);
+    bench.is_whole();
+}
+
+#[test]
+fn an_alias_that_amends_keeps_the_trailer() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    bench.git(&["config", "alias.again", "commit --amend"]);
+    bench.git(&["again", "-qm", "other words"]);
+    assert_eq!(bench.named("HEAD"), [ids[0].to_string()]);
+    bench.is_whole();
+}
+
+#[test]
+fn a_commit_with_the_date_of_the_last_one_is_no_amend() {
+    let bench = Bench::new();
+    let run = |arguments: &[&str]| {
+        let mut command = bench.command("git");
+        command.env("GIT_AUTHOR_DATE", "@1710000000 +0000").env("GIT_COMMITTER_DATE", "@1710000000 +0000");
+        assert!(command.args(arguments).status().expect("git runs").success());
+    };
+    bench.agent("a", "one", &lines("one", 5));
+    bench.git(&["add", "-A"]);
+    run(&["commit", "-qm", "one"]);
+    bench.write("two", "by hand\n");
+    bench.git(&["add", "-A"]);
+    run(&["commit", "-qm", "two"]);
+    assert_eq!(bench.sessions("HEAD~1"), ["a"]);
+    assert_eq!(bench.ids("HEAD"), []);
+    bench.is_whole();
+}
+
+#[test]
+fn a_message_that_says_amend_is_no_amend() {
+    let bench = bench();
+    bench.write("two", "by hand\n");
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-q", "-m", "--amend"]);
+    assert_eq!(bench.ids("HEAD"), []);
+    bench.is_whole();
+}
+
+#[rstest::rstest]
+#[case::no_edit(&["--no-edit"])]
+#[case::message(&["-m", "other words"])]
+fn an_amend_with_new_work_has_both(#[case] arguments: &[&str]) {
+    let bench = bench();
+    let old = bench.ids("HEAD");
+    bench.agent("b", "two", &lines("two", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&[&["commit", "-q", "--amend"], arguments].concat());
+    assert_eq!(bench.sessions("HEAD"), ["a", "b"]);
+    assert!(bench.ids("HEAD").contains(&old[0]));
+    bench.is_whole();
+    // And what comes after it is no amend.
+    bench.human_commit("three");
+    assert_eq!(bench.ids("HEAD"), []);
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_with_new_work_of_the_same_session_and_file() {
+    let bench = bench();
+    bench.turn("a", || bench.append("one", &lines("more", 3)));
+    bench.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    assert_eq!(bench.sessions("HEAD"), ["a"]);
+    assert!(bench.ids("HEAD").len() <= 2);
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_with_work_by_hand_keeps_the_record() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    bench.write("hand", "by hand\n");
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-q", "--amend", "-m", "other words"]);
+    assert_eq!(bench.ids("HEAD"), ids);
+    assert_eq!(bench.all(), ids);
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_of_work_by_hand_takes_an_agents_work_in() {
+    let bench = Bench::new();
+    bench.human_commit("hand");
+    bench.agent("a", "one", &lines("one", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-q", "--amend", "-m", "other words"]);
+    assert_eq!(bench.sessions("HEAD"), ["a"]);
+    assert_eq!(bench.named("HEAD").len(), 1);
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_that_takes_only_a_part_lets_the_rest_go_on() {
+    let bench = bench();
+    bench.turn("b", || {
+        bench.write("two", &lines("two", 6));
+        bench.write("three", &lines("three", 6));
+    });
+    bench.git(&["add", "two"]);
+    bench.git(&["commit", "-q", "--amend", "--no-edit"]);
+    assert_eq!(bench.sessions("HEAD"), ["a", "b"]);
+    bench.git(&["add", "three"]);
+    bench.git(&["commit", "-qm", "three"]);
+    assert_eq!(bench.sessions("HEAD"), ["b"]);
+    assert_eq!(bench.all().len(), 3);
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_while_work_waits_keeps_the_work() {
+    let bench = bench();
+    bench.agent("b", "two", &lines("two", 6));
+    bench.git(&["commit", "-q", "--amend", "-m", "only words"]);
+    assert_eq!(bench.sessions("HEAD"), ["a"]);
+    bench.git(&["add", "two"]);
+    bench.git(&["commit", "-qm", "two"]);
+    assert_eq!(bench.sessions("HEAD"), ["b"]);
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_of_the_first_commit() {
+    let bench = Bench::new();
+    bench.git(&["checkout", "-q", "--orphan", "new"]);
+    bench.agent("a", "one", &lines("one", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "first"]);
+    assert_eq!(bench.sessions("HEAD"), ["a"]);
+    bench.git(&["commit", "-q", "--amend", "-m", "first again"]);
+    assert_eq!(bench.sessions("HEAD"), ["a"]);
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_of_a_merge() {
+    let bench = bench();
+    bench.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+    bench.agent_commit("b", "two");
+    bench.git(&["checkout", "-q", "main"]);
+    bench.git(&["merge", "-q", "--no-edit", "side"]);
+    bench.agent("c", "three", &lines("three", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-q", "--amend", "--no-edit"]);
+    assert_eq!(bench.sessions("HEAD"), ["c"]);
+    assert_eq!(bench.git(&["rev-list", "--parents", "-1", "HEAD"]).split(' ').count(), 3);
+    bench.is_whole();
+}

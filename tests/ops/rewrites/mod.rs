@@ -1,0 +1,217 @@
+//! What git does to commits, through real git and our hooks: the record of each commit with a session's work is found.
+
+mod amend;
+mod copies;
+mod forms;
+mod hooks;
+mod places;
+mod rebase;
+mod undone;
+
+use std::{
+    collections::BTreeSet,
+    process::{Command, Output},
+};
+
+use git_checkpoint::{
+    model::record::{How, RecordId},
+    ops::{Context, records},
+};
+use gix::ObjectId;
+
+use crate::support::{World, site::described};
+
+/// Makes a file of `count` lines that are like no others.
+fn lines(what: &str, count: usize) -> String {
+    (1..=count).map(|at| format!("{what} has a line with the number {at}\n")).collect()
+}
+
+/// A repository with our hooks, a commit with `f` and `g`, and clocks that run.
+struct Bench {
+    world: World,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self { world: World::new() };
+        bench.world.git(&["init", "-q", "-b", "main", "."]);
+        bench.write("f", &lines("base", 9));
+        bench.write("g", &lines("other", 9));
+        bench.git(&["add", "-A"]);
+        // So old that no commit of the tests has the same date.
+        let mut first = bench.command("git");
+        first.env("GIT_AUTHOR_DATE", "@1700000000 +0000").env("GIT_COMMITTER_DATE", "@1700000000 +0000");
+        assert!(first.args(["commit", "-qm", "base"]).status().expect("git runs").success());
+        bench.git(&["checkpoint", "enable"]);
+        bench
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = self.world.command(program);
+        command.env_remove("GIT_AUTHOR_DATE").env_remove("GIT_COMMITTER_DATE").env("GIT_EDITOR", "true");
+        command
+    }
+
+    fn try_git(&self, arguments: &[&str]) -> Output {
+        self.command("git").args(arguments).output().expect("git runs")
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let output = self.try_git(arguments);
+        assert!(output.status.success(), "git {arguments:?}: {}", described(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs git, which must stop: a conflict, an edit, a refusal.
+    fn stops(&self, arguments: &[&str]) {
+        let output = self.try_git(arguments);
+        assert!(!output.status.success(), "git {arguments:?}: {}", described(&output));
+    }
+
+    /// Runs git with a shell command as editor of messages, and one as editor of what a rebase is to do.
+    fn edit(&self, editor: &str, sequence: &str, arguments: &[&str]) -> Output {
+        let mut command = self.command("git");
+        command.env("GIT_EDITOR", editor).env("GIT_SEQUENCE_EDITOR", sequence);
+        command.args(arguments).output().expect("git runs")
+    }
+
+    fn rebase(&self, sequence: &str, arguments: &[&str]) {
+        let output = self.edit("true", sequence, &[&["rebase", "-q", "-i"], arguments].concat());
+        assert!(output.status.success(), "{sequence}: {}", described(&output));
+    }
+
+    fn checkpoint(&self, arguments: &[&str]) -> String {
+        let output = self.command(env!("CARGO_BIN_EXE_git-checkpoint")).args(arguments).output().expect("it runs");
+        assert!(output.status.success(), "{arguments:?}: {}", described(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        self.world.write(path, content);
+    }
+
+    fn append(&self, path: &str, content: &str) {
+        let old = std::fs::read_to_string(self.world.repo().join(path)).unwrap_or_default();
+        self.write(path, &(old + content));
+    }
+
+    /// Lets `session` have a turn in which it writes `content` at `path`.
+    fn agent(&self, session: &str, path: &str, content: &str) {
+        self.turn(session, || self.write(path, content));
+    }
+
+    fn turn(&self, session: &str, work: impl FnOnce()) {
+        self.checkpoint(&["session", "start", session, "--agent", "claude-code"]);
+        self.checkpoint(&["session", "prompt", session, "-m", &format!("do what {session} does")]);
+        work();
+        self.checkpoint(&["save", "--session", session]);
+        self.checkpoint(&["session", "stop", session]);
+    }
+
+    /// A turn of `session` that makes the file `path`, and a commit of all.
+    fn agent_commit(&self, session: &str, path: &str) -> ObjectId {
+        self.agent(session, path, &lines(path, 6));
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-qm", &format!("{session}: {path}")]);
+        self.id("HEAD")
+    }
+
+    /// A commit of a file that no session knows.
+    fn human_commit(&self, path: &str) -> ObjectId {
+        self.write(path, &lines(path, 4));
+        self.git(&["add", "--", path]);
+        self.git(&["commit", "-qm", &format!("by hand: {path}"), "--", path]);
+        self.id("HEAD")
+    }
+
+    fn id(&self, revision: &str) -> ObjectId {
+        let hex = self.git(&["rev-parse", "--verify", "-q", revision]);
+        ObjectId::from_hex(hex.trim().as_bytes()).expect("git prints an id")
+    }
+
+    fn message(&self, revision: &str) -> String {
+        self.git(&["log", "-1", "--format=%B", revision])
+    }
+
+    /// Returns the ids in the trailers of a commit.
+    fn named(&self, revision: &str) -> Vec<String> {
+        let all = self.git(&["log", "-1", "--format=%(trailers:key=Checkpoint,valueonly)", revision]);
+        all.lines().filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect()
+    }
+
+    fn context(&self) -> Context {
+        self.world.context()
+    }
+
+    fn ids(&self, revision: &str) -> Vec<RecordId> {
+        records::of_commit(&self.context().repo, self.id(revision)).expect("sound")
+    }
+
+    /// Returns the sessions in the records of a commit.
+    fn sessions(&self, revision: &str) -> Vec<String> {
+        let context = self.context();
+        let mut sessions = BTreeSet::new();
+        for id in self.ids(revision) {
+            let record = records::find(&context.repo, &id).expect("sound").expect("it is there");
+            sessions.extend(record.sessions.into_iter().map(|part| part.id));
+        }
+        sessions.into_iter().collect()
+    }
+
+    /// Returns how a commit is linked to its records.
+    fn how(&self, revision: &str) -> Vec<How> {
+        let (context, commit) = (self.context(), self.id(revision));
+        let links = self.ids(revision).into_iter().flat_map(|id| records::links(&context.repo, &id).expect("sound"));
+        links.filter(|link| link.commit == commit).map(|link| link.how).collect()
+    }
+
+    fn all(&self) -> Vec<RecordId> {
+        records::all(&self.context().repo).expect("sound")
+    }
+
+    /// Finds the records of commits that were made behind our back.
+    fn relink(&self) {
+        self.checkpoint(&["doctor", "--relink"]);
+    }
+
+    /// Returns the operations of ours that failed.
+    fn failures(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.world.repo().join(".git/checkpoint/events.jsonl")).unwrap_or_default();
+        log.lines().filter(|line| line.contains("\"error\"")).map(ToOwned::to_owned).collect()
+    }
+
+    /// Checks what holds after everything: no trailer without a record, no record without a commit, each commit of a
+    /// branch that has a record is linked to it, nothing is left half done, and the repository is sound.
+    fn is_whole(&self) {
+        assert_eq!(self.failures(), [""; 0]);
+        self.world.assert_sound("after all");
+        let context = self.context();
+        let sequence = ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
+        let is_in_sequence = sequence.iter().any(|name| self.world.repo().join(".git").join(name).exists());
+        assert!(is_in_sequence || !self.world.repo().join(".git/checkpoint/commit.toml").exists(), "a note is left");
+        let commits = self.git(&["rev-list", "--branches", "HEAD"]);
+        for commit in commits.lines() {
+            let named = self.named(commit);
+            let unique: BTreeSet<&String> = named.iter().collect();
+            assert_eq!(unique.len(), named.len(), "{}", self.message(commit));
+            let ids: Vec<String> = self.ids(commit).iter().map(ToString::to_string).collect();
+            for id in &named {
+                assert!(ids.contains(id), "no record for the trailer of: {}", self.message(commit));
+            }
+            let commit = ObjectId::from_hex(commit.as_bytes()).expect("an id");
+            for id in self.ids(&commit.to_string()) {
+                let links = records::links(&context.repo, &id).expect("sound");
+                assert!(
+                    links.iter().any(|link| link.commit == commit),
+                    "not linked: {}",
+                    self.message(&commit.to_string())
+                );
+            }
+        }
+        for id in self.all() {
+            let record = records::find(&context.repo, &id).expect("sound").expect("it is there");
+            assert!(!record.sessions.is_empty(), "a record of nobody's work: {record:?}");
+            assert!(!records::links(&context.repo, &id).expect("sound").is_empty(), "a record of no commit: {id}");
+        }
+    }
+}

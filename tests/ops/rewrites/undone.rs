@@ -1,0 +1,270 @@
+//! Commits taken apart and made again: `git reset --soft`, the stash, and tools that run no hook.
+
+use git_checkpoint::model::record::How;
+
+use super::{Bench, lines};
+
+fn is(bench: &Bench, revision: &str, sessions: &[&str]) {
+    assert_eq!(bench.sessions(revision), sessions, "{}", bench.message(revision));
+}
+
+/// A commit with two files of session a.
+fn bench() -> Bench {
+    let bench = Bench::new();
+    bench.turn("a", || {
+        bench.write("one", &lines("one", 6));
+        bench.write("two", &lines("two", 6));
+    });
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "one and two"]);
+    bench
+}
+
+#[test]
+fn committed_again_as_it_was() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    bench.git(&["commit", "-qm", "again"]);
+    assert_eq!((bench.ids("HEAD"), bench.how("HEAD")), (ids.clone(), vec![How::Recommit]));
+    assert_eq!(bench.all(), ids);
+    bench.is_whole();
+}
+
+#[test]
+fn committed_again_with_the_old_message() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    bench.git(&["commit", "-q", "-C", "ORIG_HEAD"]);
+    assert_eq!(bench.ids("HEAD"), ids);
+    assert_eq!(bench.all(), ids);
+    bench.is_whole();
+}
+
+#[test]
+fn committed_again_in_parts() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    bench.git(&["reset", "-q", "HEAD~1"]);
+    for path in ["one", "two"] {
+        bench.git(&["add", path]);
+        bench.git(&["commit", "-qm", path]);
+        assert_eq!(bench.ids("HEAD"), ids, "{path}");
+    }
+    bench.human_commit("hand");
+    is(&bench, "HEAD", &[]);
+    assert_eq!(bench.all(), ids);
+    bench.is_whole();
+}
+
+#[test]
+fn several_committed_again_as_one() {
+    let bench = bench();
+    bench.agent_commit("b", "three");
+    bench.agent_commit("c", "four");
+    bench.git(&["reset", "-q", "--soft", "HEAD~3"]);
+    bench.git(&["commit", "-qm", "all"]);
+    is(&bench, "HEAD", &["a", "b", "c"]);
+    assert_eq!(bench.all().len(), 3);
+    bench.is_whole();
+}
+
+#[test]
+fn committed_again_after_two_resets() {
+    let bench = bench();
+    bench.agent_commit("b", "three");
+    bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    bench.git(&["commit", "-qm", "all"]);
+    is(&bench, "HEAD", &["a", "b"]);
+    bench.is_whole();
+}
+
+#[test]
+fn committed_again_with_changes_by_hand() {
+    let bench = bench();
+    bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    bench.append("one", "by hand\n");
+    bench.append("two", "by hand\n");
+    bench.git(&["commit", "-qam", "again"]);
+    is(&bench, "HEAD", &["a"]);
+    bench.is_whole();
+}
+
+#[test]
+fn committed_again_with_new_work() {
+    let bench = bench();
+    bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    bench.agent("b", "three", &lines("three", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "again"]);
+    is(&bench, "HEAD", &["a", "b"]);
+    bench.is_whole();
+}
+
+#[test]
+fn committed_again_on_another_branch() {
+    let bench = bench();
+    bench.git(&["branch", "other", "HEAD~1"]);
+    bench.git(&["checkout", "-q", "other"]);
+    bench.human_commit("hand");
+    bench.git(&["checkout", "-q", "main", "--", "one", "two"]);
+    bench.git(&["commit", "-qm", "the same files"]);
+    assert!(bench.sessions("HEAD").len() <= 1);
+    bench.is_whole();
+}
+
+#[test]
+fn what_was_thrown_away_is_not_committed_again() {
+    let bench = bench();
+    bench.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    bench.write("one", "by hand, from nothing\n");
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "mine"]);
+    is(&bench, "HEAD", &[]);
+    bench.is_whole();
+}
+
+#[test]
+fn a_stash_that_is_popped_on_another_base() {
+    let bench = Bench::new();
+    bench.agent("a", "one", &lines("one", 6));
+    bench.git(&["stash", "push", "-q", "-u"]);
+    bench.git(&["checkout", "-q", "-b", "other"]);
+    bench.human_commit("hand");
+    bench.git(&["stash", "pop", "-q"]);
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "one"]);
+    is(&bench, "HEAD", &["a"]);
+    assert_eq!(bench.named("HEAD").len(), 1);
+    bench.is_whole();
+}
+
+#[test]
+fn a_stash_that_is_popped_over_a_change_of_the_same_file() {
+    let bench = Bench::new();
+    bench.agent("a", "f", &(lines("base", 9) + &lines("agent", 6)));
+    bench.git(&["stash", "push", "-q"]);
+    bench.write("f", &(lines("top", 3) + &lines("base", 9)));
+    bench.git(&["commit", "-qam", "by hand"]);
+    is(&bench, "HEAD", &[]);
+    bench.git(&["stash", "pop", "-q"]);
+    bench.git(&["commit", "-qam", "both"]);
+    is(&bench, "HEAD", &["a"]);
+    bench.is_whole();
+}
+
+#[test]
+fn a_part_that_is_stashed_while_the_rest_is_committed() {
+    let bench = Bench::new();
+    bench.turn("a", || {
+        bench.write("one", &lines("one", 6));
+        bench.write("two", &lines("two", 6));
+    });
+    bench.git(&["stash", "push", "-q", "-u", "--", "two"]);
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "one"]);
+    is(&bench, "HEAD", &["a"]);
+    bench.git(&["stash", "pop", "-q"]);
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "two"]);
+    is(&bench, "HEAD", &["a"]);
+    assert_eq!(bench.all().len(), 2);
+    bench.is_whole();
+}
+
+#[test]
+fn a_commit_without_hooks_is_not_mixed_up_with_the_next() {
+    let bench = Bench::new();
+    bench.agent("a", "one", &lines("one", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "one"]);
+    bench.human_commit("hand");
+    assert_eq!(bench.named("HEAD"), [""; 0]);
+    is(&bench, "HEAD", &[]);
+    assert_eq!(bench.failures(), [""; 0]);
+    bench.world.assert_sound("after all");
+}
+
+#[test]
+fn commits_made_by_plumbing_keep_what_their_message_names() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    let message = bench.message("HEAD");
+    let new = bench.git(&["commit-tree", "HEAD^{tree}", "-p", "HEAD~1", "-m", &format!("x {message}")]);
+    bench.git(&["update-ref", "refs/heads/main", new.trim()]);
+    assert_eq!(bench.ids("HEAD"), ids);
+    bench.human_commit("hand");
+    is(&bench, "HEAD", &[]);
+    bench.relink();
+    bench.is_whole();
+}
+
+#[test]
+fn filter_branch_keeps_the_records() {
+    let bench = bench();
+    bench.agent_commit("b", "three");
+    let mut command = bench.command("git");
+    command.env("FILTER_BRANCH_SQUELCH_WARNING", "1");
+    let filter = ["filter-branch", "-f", "--tree-filter", "echo x >everywhere", "HEAD"];
+    assert!(command.args(filter).output().expect("git runs").status.success());
+    is(&bench, "HEAD", &["b"]);
+    is(&bench, "HEAD~1", &["a"]);
+    bench.human_commit("hand");
+    is(&bench, "HEAD", &[]);
+    bench.relink();
+    bench.is_whole();
+}
+
+#[test]
+fn filter_repo_keeps_the_records() {
+    let bench = bench();
+    if !bench.try_git(&["filter-repo", "--version"]).status.success() {
+        eprintln!("skipped: there is no git-filter-repo");
+        return;
+    }
+    bench.agent_commit("b", "three");
+    bench.git(&["filter-repo", "--force", "--path-rename", "three:drei"]);
+    is(&bench, "HEAD", &["b"]);
+    is(&bench, "HEAD~1", &["a"]);
+    bench.relink();
+    bench.is_whole();
+}
+
+#[test]
+fn fast_export_and_import_keep_the_records() {
+    let bench = bench();
+    bench.agent_commit("b", "three");
+    let ids = bench.ids("HEAD");
+    let script = "git fast-export --signed-tags=strip main | sed 's/^base$/BASE/' |
+        git fast-import --quiet --force && git reset -q --hard";
+    assert!(bench.command("sh").args(["-c", script]).status().expect("a shell runs").success());
+    assert_eq!(bench.ids("HEAD"), ids);
+    bench.human_commit("hand");
+    is(&bench, "HEAD", &[]);
+    bench.relink();
+    bench.is_whole();
+}
+
+#[test]
+fn copies_that_lost_their_trailers_are_found_by_what_they_do() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    let new = bench.git(&["commit-tree", "HEAD^{tree}", "-p", "HEAD~1", "-m", "no trailer"]);
+    bench.git(&["update-ref", "refs/heads/main", new.trim()]);
+    assert_eq!(bench.ids("HEAD"), []);
+    bench.relink();
+    assert_eq!((bench.ids("HEAD"), bench.how("HEAD")), (ids, vec![How::Relink]));
+    bench.is_whole();
+}
+
+#[test]
+fn a_commit_while_bisecting() {
+    let bench = bench();
+    bench.git(&["bisect", "start", "HEAD", "HEAD~1"]);
+    bench.agent_commit("b", "three");
+    is(&bench, "HEAD", &["b"]);
+    bench.git(&["bisect", "reset"]);
+    bench.is_whole();
+}
