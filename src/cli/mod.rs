@@ -4,6 +4,7 @@
 //! shared by commands is here: `Command`, `Call` and the exit codes.
 #![allow(rustdoc::invalid_html_tags, reason = "the comments are help text first, with placeholders as git writes them")]
 
+mod attribution;
 mod call;
 mod completions;
 mod config;
@@ -98,6 +99,7 @@ enum Command {
     List(list::List),
     Show(show::Show),
     Explain(explain::Explain),
+    Attribution(attribution::AttributionCommand),
     Diff(diff::Diff),
     Restore(restore::Restore),
     Undo(undo::Undo),
@@ -123,6 +125,7 @@ impl Command {
             Self::List(command) => command.run(call),
             Self::Show(command) => command.run(call),
             Self::Explain(command) => command.run(call),
+            Self::Attribution(command) => command.run(call),
             Self::Diff(command) => command.run(call),
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),
