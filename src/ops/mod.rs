@@ -1,6 +1,7 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
 pub mod attribution;
+pub mod blame;
 pub mod commit;
 pub mod compare;
 pub mod doctor;

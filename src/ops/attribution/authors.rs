@@ -28,7 +28,7 @@ impl Authors {
         id
     }
 
-    pub(super) fn plain(&mut self, contributor: Contributor) -> AuthorId {
+    pub(crate) fn plain(&mut self, contributor: Contributor) -> AuthorId {
         self.id(&Author::plain(contributor))
     }
 
@@ -43,7 +43,7 @@ impl Authors {
     }
 
     /// Returns `ownership`, whose ids are of the table `authors`, with the ids of this one.
-    pub(super) fn adopt_file(&mut self, ownership: FileOwnership, authors: &[Author]) -> FileOwnership {
+    pub(crate) fn adopt_file(&mut self, ownership: FileOwnership, authors: &[Author]) -> FileOwnership {
         let ids: Vec<AuthorId> = authors.iter().map(|author| self.id(author)).collect();
         renumbered(ownership, |id| ids.get(id as usize).copied().unwrap_or(id))
     }

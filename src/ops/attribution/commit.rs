@@ -1,6 +1,6 @@
 //! Whose the lines of commits are: records where there are any, and else what may be said without.
 
-use std::{cell::OnceCell, ops::Range, rc::Rc};
+use std::{cell::OnceCell, ops::Range};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -9,7 +9,7 @@ use super::{
     super::Context,
     authors::Authors,
     file::{Text, counted},
-    recorded::{Recorded, Records},
+    recorded::Records,
 };
 use crate::{
     error::Result,
@@ -148,11 +148,6 @@ impl<'r> Reader<'r> {
                 message: commit.message.to_owned(),
             }
         })
-    }
-
-    /// Returns the records of `commit`, newest first.
-    pub(super) fn records_of(&mut self, commit: ObjectId) -> Result<Vec<Rc<Recorded>>> {
-        self.records.of(commit, &mut self.authors)
     }
 
     /// Returns whose the lines are that no record tells of, in a commit made at `seconds`.

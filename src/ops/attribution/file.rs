@@ -2,7 +2,7 @@
 
 use std::{ops::Range, rc::Rc};
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{authors::CARRIER, commit::Reader, recorded::Recorded};
@@ -17,6 +17,7 @@ use crate::{
             text::File,
         },
         change::{Change, Leaf, Mode},
+        contributor::Contributor,
         line_diff::Edit,
     },
 };
@@ -38,6 +39,20 @@ impl Text {
 
     pub(crate) fn deleted(&self) -> Vec<Range<usize>> {
         self.edits.iter().map(|(old, _)| old.clone()).filter(|lines| !lines.is_empty()).collect()
+    }
+}
+
+/// Whose the lines of a blob are that its commit has added.
+pub(crate) struct BlobOwners {
+    views: Vec<Vec<Span>>,
+    beside: Beside,
+}
+
+impl BlobOwners {
+    /// Returns the owner of `line`, counted from 1.
+    pub(crate) fn owner(&self, line: u32) -> Owner {
+        let at = line.saturating_sub(1) as usize;
+        combine(&self.views, &[at..at + 1], self.beside).first().map_or(self.beside.unclaimed, |span| span.owner)
     }
 }
 
@@ -93,6 +108,53 @@ impl Reader<'_> {
         Ok((ownership, Some(text)))
     }
 
+    /// Returns whose the lines are that the commit, made at `seconds`, has added at `path`, whichever they are; or who is
+    /// taken for the author of all, if there is no record.
+    pub(crate) fn blob_owners(
+        &mut self,
+        commit: ObjectId,
+        path: &BStr,
+        seconds: i64,
+    ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
+        let records = self.records.of(commit, &mut self.authors)?;
+        let author = self.otherwise(!records.is_empty(), seconds)?;
+        let leaf = self.repo.find_leaf(self.repo.tree_of_commit(commit)?, path)?;
+        let Some(change) = Change::between(path.to_owned(), None, leaf) else { return Ok(Err(author)) };
+        let views = views(&change, &records);
+        let is_whole = matches!(views.as_slice(), [view] if view.file.blob == leaf.map(|leaf| leaf.id));
+        if views.is_empty() {
+            return Ok(Err(author));
+        }
+        let mut text = Text { before: Vec::new(), after: Vec::new(), edits: Vec::new(), is_of_merge: false };
+        if let Some(leaf) = leaf.filter(|_| !is_whole) {
+            text.after = self.repo.read_blob(leaf.id)?;
+        }
+        let (carried, beside) = self.joined(commit, &change, &text, &views, author)?;
+        let unclaimed = if is_whole { Owner::Base } else { beside.unclaimed };
+        Ok(Ok(BlobOwners { views: carried, beside: Beside { unclaimed, ..beside } }))
+    }
+
+    /// Returns the spans of all views in the lines that the commit has, and what is known beside them.
+    fn joined(
+        &mut self,
+        commit: ObjectId,
+        change: &Change,
+        text: &Text,
+        views: &[View<'_>],
+        otherwise: AuthorId,
+    ) -> Result<(Vec<Vec<Span>>, Beside)> {
+        let mut carried: Vec<Vec<Span>> = Vec::with_capacity(views.len());
+        let mut keeps_base = true;
+        for view in views {
+            keeps_base &= !self.records.is_squashed(view.record, commit)?;
+            carried.extend(self.carried(view, change, text)?);
+        }
+        let is_lost = carried.len() < views.len();
+        // What cannot be compared with what was recorded may be anybody's.
+        let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise };
+        Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base }))
+    }
+
     fn spans(
         &mut self,
         commit: ObjectId,
@@ -112,18 +174,8 @@ impl Reader<'_> {
             ownership.spans = restrict(&view.file.ownership.spans, &added, Owner::Base);
             return Ok(());
         }
-        let mut carried: Vec<Vec<Span>> = Vec::with_capacity(views.len());
-        let mut keeps_base = true;
-        for view in views {
-            keeps_base &= !self.records.is_squashed(view.record, commit)?;
-            carried.extend(self.carried(view, change, text)?);
-        }
-        let is_lost = carried.len() < views.len();
-        let unknown = self.authors.plain(crate::model::contributor::Contributor::Unknown);
-        // What cannot be compared with what was recorded may be anybody's.
-        let author = if is_lost { unknown } else { otherwise };
-        let unclaimed = Owner::Author(author);
-        ownership.spans = combine(&carried, &added, Beside { carrier: CARRIER, author, unclaimed, keeps_base });
+        let (carried, beside) = self.joined(commit, change, text, views, otherwise)?;
+        ownership.spans = combine(&carried, &added, beside);
         Ok(())
     }
 

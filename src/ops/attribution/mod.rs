@@ -28,8 +28,10 @@ use crate::{
 pub(crate) use authors::Authors;
 pub(crate) use commit::{OfCommit, OfFile, Reader};
 pub use export::{agent_trace, git_ai};
+pub(crate) use file::BlobOwners;
 pub use patch::PatchFile;
 use present::Sum;
+pub(crate) use present::who;
 pub(crate) use worktree::uncommitted;
 
 /// What to look at, and what to find out.

@@ -24,7 +24,7 @@ use crate::{
 pub(crate) struct Uncommitted {
     pub(crate) work: OfCommit,
     pub(crate) authors: Vec<Author>,
-    texts: Vec<Option<Text>>,
+    pub(crate) texts: Vec<Option<Text>>,
 }
 
 /// Returns whose the lines are that the worktree adds to HEAD in the files that `wanted` asks for.
