@@ -5,6 +5,7 @@
 #![allow(rustdoc::invalid_html_tags, reason = "the comments are help text first, with placeholders as git writes them")]
 
 mod attribution;
+mod blame;
 mod call;
 mod completions;
 mod config;
@@ -34,6 +35,7 @@ mod status;
 mod undo;
 mod usage;
 mod verify;
+mod why;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -100,6 +102,8 @@ enum Command {
     Show(show::Show),
     Explain(explain::Explain),
     Attribution(attribution::AttributionCommand),
+    Blame(blame::BlameCommand),
+    Why(why::WhyCommand),
     Diff(diff::Diff),
     Restore(restore::Restore),
     Undo(undo::Undo),
@@ -126,6 +130,8 @@ impl Command {
             Self::Show(command) => command.run(call),
             Self::Explain(command) => command.run(call),
             Self::Attribution(command) => command.run(call),
+            Self::Blame(command) => command.run(call),
+            Self::Why(command) => command.run(call),
             Self::Diff(command) => command.run(call),
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),

@@ -21,6 +21,7 @@ pub mod sessions;
 pub mod status;
 mod tally;
 pub mod verify;
+pub mod why;
 
 mod carry;
 mod condense;

@@ -9,6 +9,9 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 
+pub(super) use patch::visible;
+pub(super) use text::style;
+
 use super::{Exit, call::Call, output::printable};
 use crate::{
     config::Policy,

@@ -19,7 +19,7 @@ const BAR: usize = 30;
 const ROWS: usize = 20;
 
 /// Returns the colour of an owner.
-pub(super) fn style(kind: Kind) -> Style {
+pub(in crate::cli) fn style(kind: Kind) -> Style {
     match kind {
         Kind::Agent => AnsiColor::Magenta.on_default(),
         Kind::Human => AnsiColor::Green.on_default(),
