@@ -23,7 +23,8 @@ pub fn combine(views: &[Vec<Span>], added: &[Range<usize>], beside: Beside) -> V
     spans_of(added.iter().cloned().flatten().map(|line| (line, owner(views, line, beside))))
 }
 
-fn owner(views: &[Vec<Span>], line: usize, beside: Beside) -> Owner {
+/// Returns the owner of `line`, from 0, likewise.
+pub fn owner(views: &[Vec<Span>], line: usize, beside: Beside) -> Owner {
     let mut edited: Option<(AuthorId, u8)> = None;
     let mut is_base = false;
     let over = |edited: Option<(AuthorId, u8)>, author: AuthorId| match edited {

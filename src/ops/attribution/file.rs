@@ -13,7 +13,7 @@ use crate::{
         attribution::{
             AuthorId, Differ, FileOwnership, Owner, Span,
             carry::{carry, restrict},
-            combine::{Beside, Removal, combine, removed},
+            combine::{Beside, Removal, combine, owner, removed},
             text::File,
         },
         change::{Change, Leaf, Mode},
@@ -51,8 +51,7 @@ pub(crate) struct BlobOwners {
 impl BlobOwners {
     /// Returns the owner of `line`, counted from 1.
     pub(crate) fn owner(&self, line: u32) -> Owner {
-        let at = line.saturating_sub(1) as usize;
-        combine(&self.views, &[at..at + 1], self.beside).first().map_or(self.beside.unclaimed, |span| span.owner)
+        owner(&self.views, line.saturating_sub(1) as usize, self.beside)
     }
 }
 
@@ -98,8 +97,10 @@ impl Reader<'_> {
             FileOwnership { path: change.path.clone(), from: change.old_path.clone(), ..Default::default() };
         let Some(text) = text else {
             let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
-            ownership.whole =
-                Some(exact.and_then(|view| view.file.ownership.whole).unwrap_or(Owner::Author(otherwise)));
+            let told = exact.map(|view| &view.file.ownership);
+            // What has no lines for git now may have had some when it was recorded.
+            let whole = told.and_then(|told| told.whole.or_else(|| told.spans.first().map(|span| span.owner)));
+            ownership.whole = Some(whole.unwrap_or(Owner::Author(otherwise)));
             return Ok((ownership, None));
         };
         ownership.is_cut_off = views.iter().any(|view| view.file.ownership.is_cut_off);

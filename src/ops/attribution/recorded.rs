@@ -21,6 +21,8 @@ pub(super) struct Recorded {
     pub(super) id: RecordId,
     pub(super) commit: ObjectId,
     parent: Option<ObjectId>,
+    /// What the shadow stood on: the parent, or the commit that was amended.
+    base: Option<ObjectId>,
     seconds: i64,
     files: Vec<File>,
     /// The blobs before the commit, by path.
@@ -106,6 +108,7 @@ impl<'r> Records<'r> {
             id,
             commit: record.commit,
             parent: record.parent,
+            base: record.base.commit_id(),
             seconds: record.seconds,
             files: authors.adopt(stored),
             before: record.files.into_iter().map(|file| (file.path, file.before)).collect(),
@@ -117,7 +120,7 @@ impl<'r> Records<'r> {
 fn in_order(records: &mut [Rc<Recorded>]) {
     for at in 1..records.len() {
         let child =
-            (0..at).find(|&before| records[before].parent.is_some() && is_older(&records[before], &records[at]));
+            (0..at).find(|&before| is_older(&records[before], &records[at]));
         if let Some(to) = child {
             records[to..=at].rotate_right(1);
         }
@@ -126,5 +129,5 @@ fn in_order(records: &mut [Rc<Recorded>]) {
 
 /// Returns true if `newer` is made upon `one`.
 fn is_older(one: &Recorded, newer: &Recorded) -> bool {
-    newer.parent == Some(one.commit)
+    newer.parent == Some(one.commit) || newer.base == Some(one.commit)
 }
