@@ -23,7 +23,8 @@ pub(crate) fn write(lab: &Lab) -> Result<()> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 33).unwrap_or_default() % limit
     };
-    let mut lines: Vec<String> = (0..LINES).map(|line| format!("line {line}: {:x} {:x}\n", next(1 << 30), next(99))).collect();
+    let mut lines: Vec<String> =
+        (0..LINES).map(|line| format!("line {line}: {:x} {:x}\n", next(1 << 30), next(99))).collect();
     let path = lab.root().join(FILE);
     lab.output(&["checkpoint", "session", "start", "bench", "--agent", "bench"])?;
     for number in 0..PLAIN + RECORDED {

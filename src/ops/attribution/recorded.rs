@@ -119,8 +119,7 @@ impl<'r> Records<'r> {
 /// Puts a record whose commit is the parent of another's after that one: seconds alone do not tell.
 fn in_order(records: &mut [Rc<Recorded>]) {
     for at in 1..records.len() {
-        let child =
-            (0..at).find(|&before| is_older(&records[before], &records[at]));
+        let child = (0..at).find(|&before| is_older(&records[before], &records[at]));
         if let Some(to) = child {
             records[to..=at].rotate_right(1);
         }
