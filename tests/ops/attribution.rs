@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::support::{World, stage::Dice};
+use crate::support::{World, site::Dice};
 
 /// Edits of people and agents in a repository with hooks; each line ends with the name of who wrote it.
 struct Play {
