@@ -13,6 +13,7 @@ mod lab;
 mod measure;
 mod plan;
 mod table;
+mod whose;
 
 use std::{path::PathBuf, process::ExitCode};
 

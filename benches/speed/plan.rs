@@ -4,6 +4,7 @@ use crate::{
     Arguments, Result, corpus,
     lab::{Lab, MOST, State},
     measure::disk_bytes_a_save,
+    whose,
 };
 
 /// A command to be measured.
@@ -56,6 +57,8 @@ pub(crate) struct Plan {
 const MAIN: usize = 0;
 const SMALL: usize = 1;
 const CHAIN: usize = 2;
+/// Made when its rows are measured.
+const WHOSE: usize = 3;
 
 const CHAIN_LENGTH: usize = 10_000;
 const SAVES: usize = 200;
@@ -101,12 +104,20 @@ impl Plan {
     pub(crate) fn stages(&mut self, arguments: &Arguments) -> Result<Vec<Stage>> {
         let only = arguments.only.as_deref();
         let mut stages = vec![self.everyday()?, self.many_files(), long_chain(self)?];
+        stages.push(whose_lines());
         for stage in &mut stages {
             stage.keep(only);
         }
         stages.retain(|stage| !stage.rows.is_empty());
         if stages.iter().any(|stage| stage.cases.iter().any(|case| case.line.iter().any(|part| part == SHADOW))) {
             self.make_shadow()?;
+        }
+        if stages.iter().any(|stage| stage.cases.iter().any(|case| case.lab == WHOSE)) {
+            let root = corpus::clone(&arguments.cache, self.labs[SMALL].root(), "whose")?;
+            let lab = Lab::new(root, &arguments.binary)?;
+            whose::write(&lab)?;
+            self.labs.push(lab);
+            self.labs[WHOSE].settle()?;
         }
         Ok(stages)
     }
@@ -248,6 +259,22 @@ fn long_chain(plan: &Plan) -> Result<Stage> {
     stage.row("status after 10,000", "status of 10000", "status", Goal::Factor(1.2));
     stage.row("list -n 20 after 10,000", "list of 10000", "list", Goal::Factor(1.2));
     Ok(stage)
+}
+
+/// Whose lines are beside what git says of them.
+fn whose_lines() -> Stage {
+    let mut stage = Stage { rounds: usize::MAX, ..Stage::default() };
+    let settled = State::Settled;
+    stage.case("git show --numstat", WHOSE, settled, &["git", "show", "--numstat", "HEAD"]);
+    stage.case("attribution", WHOSE, settled, &["checkpoint", "attribution", "HEAD"]);
+    stage.case("git blame", WHOSE, settled, &["git", "blame", whose::FILE]);
+    stage.case("blame", WHOSE, settled, &["checkpoint", "blame", whose::FILE]);
+    stage.case("git log --numstat", WHOSE, settled, &["git", "log", "--numstat", "HEAD~1000..HEAD"]);
+    stage.case("range", WHOSE, settled, &["checkpoint", "attribution", "HEAD~1000..HEAD"]);
+    stage.row("attribution of a recorded commit", "attribution", "git show --numstat", Goal::Factor(1.5));
+    stage.row("blame of 11,000 lines", "blame", "git blame", Goal::Factor(1.3));
+    stage.row("attribution of 1,000 commits", "range", "git log --numstat", Goal::Factor(3.0));
+    stage
 }
 
 impl Stage {

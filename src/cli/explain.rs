@@ -108,6 +108,9 @@ fn print_session(session: &ExplainedSession, call: &mut Call) -> Result<()> {
     parts.extend(turns(&session.turns));
     let checkpoints = usize::try_from(session.checkpoints).unwrap_or(usize::MAX);
     parts.push(phrase::count(checkpoints, "checkpoint"));
+    if session.lines > 0 {
+        parts.push(phrase::count(usize::try_from(session.lines).unwrap_or(usize::MAX), "line"));
+    }
     if session.partial {
         parts.push("committed in the middle of a turn".to_owned());
     }
@@ -153,7 +156,11 @@ fn lines(record: &ExplainedRecord) -> String {
     let mut parts: Vec<String> =
         added.iter().filter(|(count, _)| *count > 0).map(|(count, who)| format!("+{count} {who}")).collect();
     parts.extend(removed.iter().filter(|(count, _)| *count > 0).map(|(count, who)| format!("-{count} {who}")));
-    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+    let share = match record.agent_percentage {
+        share if share > 0.0 => format!(" ({share:.0}% agent)"),
+        _ => String::new(),
+    };
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") + &share }
 }
 
 fn word(how: How) -> &'static str {

@@ -13,6 +13,8 @@ macro_rules! pages {
 
 /// The manual: file name and source of each page.
 const PAGES: &[(&str, &str)] = pages![
+    "git-checkpoint-attribution.1",
+    "git-checkpoint-blame.1",
     "git-checkpoint-config.1",
     "git-checkpoint-config.5",
     "git-checkpoint-diff.1",
@@ -29,6 +31,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-show.1",
     "git-checkpoint-status.1",
     "git-checkpoint-verify.1",
+    "git-checkpoint-why.1",
     "git-checkpoint.1",
     "gitcheckpoint-format.5",
     "gitcheckpoint-workflows.7",

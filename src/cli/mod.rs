@@ -4,6 +4,8 @@
 //! shared by commands is here: `Command`, `Call` and the exit codes.
 #![allow(rustdoc::invalid_html_tags, reason = "the comments are help text first, with placeholders as git writes them")]
 
+mod attribution;
+mod blame;
 mod call;
 mod completions;
 mod config;
@@ -33,6 +35,7 @@ mod status;
 mod undo;
 mod usage;
 mod verify;
+mod why;
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -98,6 +101,9 @@ enum Command {
     List(list::List),
     Show(show::Show),
     Explain(explain::Explain),
+    Attribution(attribution::AttributionCommand),
+    Blame(blame::BlameCommand),
+    Why(why::WhyCommand),
     Diff(diff::Diff),
     Restore(restore::Restore),
     Undo(undo::Undo),
@@ -123,6 +129,9 @@ impl Command {
             Self::List(command) => command.run(call),
             Self::Show(command) => command.run(call),
             Self::Explain(command) => command.run(call),
+            Self::Attribution(command) => command.run(call),
+            Self::Blame(command) => command.run(call),
+            Self::Why(command) => command.run(call),
             Self::Diff(command) => command.run(call),
             Self::Restore(command) => command.run(call),
             Self::Undo(command) => command.run(call),

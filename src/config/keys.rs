@@ -68,6 +68,8 @@ pub const KEYS: &[Key] = &[
     key("transcript.store", Choice(&["full", "prompts", "none"]), Stricter(&["none", "prompts", "full"])),
     key("transcript.redact", Bool, Stricter(&["true", "false"])),
     key("transcript.max-size", Size, Free),
+    key("attribution.max-agent-percentage", Count, Lower),
+    key("attribution.max-unknown-percentage", Count, Lower),
     key("push.auto", Bool, Stricter(&["false", "true"])),
     key("push.remote", Text, Never),
     key("push.transcripts", Bool, Stricter(&["false", "true"])),

@@ -31,7 +31,8 @@ mod value;
 mod tests;
 
 pub use settings::{
-    Agents, Archive, Color, Concurrency, Jj, Link, Push, Save, Settings, Storage, Store, Transcript, Ui, Worktree,
+    Agents, Archive, Color, Concurrency, Jj, Link, Policy, Push, Save, Settings, Storage, Store, Transcript, Ui,
+    Worktree,
 };
 pub use sources::{GitEntry, Layer, PROJECT_FILE, Sources};
 pub use value::{ByteSize, Value, parse_duration};

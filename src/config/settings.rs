@@ -38,6 +38,8 @@ pub struct Settings {
     pub archive: Archive,
     /// `[transcript]`
     pub transcript: Transcript,
+    /// `[attribution]`
+    pub attribution: Policy,
     /// `[push]`
     pub push: Push,
     /// `[agents]`
@@ -93,6 +95,16 @@ pub struct Transcript {
     /// The bytes of the longest transcript.
     #[serde(deserialize_with = "value::size_limit")]
     pub max_size: Option<u64>,
+}
+
+/// What `attribution --check` lets pass, in percent of the lines committed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Policy {
+    /// How much may be agents'.
+    pub max_agent_percentage: u64,
+    /// How much may be of nobody knows whom.
+    pub max_unknown_percentage: u64,
 }
 
 /// What leaves the machine.

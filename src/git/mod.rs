@@ -5,6 +5,7 @@
 pub(crate) mod ancestors;
 mod bases;
 pub(crate) mod beneath;
+pub(crate) mod blame;
 mod capture;
 pub(crate) mod chain;
 mod checked_rename;

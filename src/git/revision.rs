@@ -37,6 +37,16 @@ impl Repo {
         Ok(output.status.success().then(|| ObjectId::from_hex(output.stdout.trim()).ok()).flatten())
     }
 
+    /// Returns the commits of the range `text` (git-rev-list(1)), newest first; none if it names none.
+    pub(crate) fn commits_in(&self, text: &str) -> Result<Option<Vec<ObjectId>>> {
+        if text.is_empty() || text.contains('\0') {
+            return Ok(None);
+        }
+        let output = self.try_git(&["rev-list", "--end-of-options", text, "--"], None)?;
+        let ids = output.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok());
+        Ok(output.status.success().then(|| ids.collect()))
+    }
+
     /// Returns the newest `most` commits that HEADs and refs lead to, refs that `exclude` (globs) matches left out.
     pub(crate) fn reachable(&self, exclude: &[String], most: usize) -> Result<Vec<Reachable>> {
         let limit = format!("--max-count={most}");

@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod contributor;
 pub mod event;
 pub(crate) mod id_text;
+pub mod inferred;
 pub mod line_diff;
 pub mod manifest;
 pub mod moment;

@@ -1,5 +1,7 @@
 //! Tells all that is known of how a commit came about: its records, or those of a session.
 
+use std::collections::HashMap;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
@@ -8,6 +10,11 @@ use super::{Context, records::Log};
 use crate::{
     error::{Error, Result},
     model::{
+        attribution::{
+            kind::{Kind, agent_of, kind_of},
+            summary::Figures,
+            text::Attribution,
+        },
         id_text, moment, path_text,
         record::{Counts, How, Link, Prompt, Record, RecordId},
     },
@@ -15,7 +22,7 @@ use crate::{
 };
 
 /// What is known. Serializes to what `explain --json` prints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
     /// The version of the JSON format.
     pub version: u32,
@@ -43,7 +50,7 @@ pub enum Subject {
 }
 
 /// A record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedRecord {
     /// Its name.
     pub id: RecordId,
@@ -65,6 +72,8 @@ pub struct ExplainedRecord {
     pub files: Vec<ExplainedFile>,
     /// Whose lines they are.
     pub lines: Counts,
+    /// How much of them is of agents.
+    pub agent_percentage: f64,
 }
 
 /// A commit that has the record.
@@ -97,6 +106,8 @@ pub struct ExplainedSession {
     pub checkpoints: u32,
     /// True if the commit was made in the middle of a turn.
     pub partial: bool,
+    /// Lines of the recorded commit that it wrote.
+    pub lines: u32,
     /// What was asked for.
     pub prompts: Vec<Prompt>,
     /// The pieces of its transcript: ref and path.
@@ -176,6 +187,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
         let is_here = context.repo.has_object(link.commit);
         ExplainedLink { commit: link.commit, how: link.how, from: link.from, is_here }
     };
+    let (by_session, agent_percentage) = shares(log, &record.id)?;
     let mut sessions = Vec::new();
     for (index, part) in record.sessions.iter().enumerate() {
         sessions.push(ExplainedSession {
@@ -185,6 +197,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
             turns: part.turns.clone(),
             checkpoints: part.checkpoints,
             partial: part.is_partial,
+            lines: by_session.get(&part.id).copied().unwrap_or_default(),
             prompts: log.prompts(&record.id, index)?,
             transcript: part.chunks.iter().map(|chunk| format!("{}:{}", chunk.reference, chunk.path)).collect(),
         });
@@ -208,5 +221,24 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
         files: record.files.iter().map(file).collect(),
         sessions,
         lines: record.counts,
+        agent_percentage,
     })
+}
+
+/// Returns how many lines each session wrote, and how much is of agents; nothing if that is damaged.
+fn shares(log: &Log<'_>, id: &RecordId) -> Result<(HashMap<String, u32>, f64)> {
+    let text = log.attribution(id)?.unwrap_or_default();
+    let Ok(stored) = Attribution::from_text(&text) else { return Ok(Default::default()) };
+    let mut lines: HashMap<String, u32> = HashMap::new();
+    let mut figures = Figures::default();
+    for file in &stored.files {
+        figures = figures.plus(&Figures::of_file(&file.ownership, &stored.authors));
+        for span in file.ownership.spans.iter().filter(|span| kind_of(span.owner, &stored.authors) == Kind::Agent) {
+            let author = agent_of(span.owner, &stored.authors).map(|(id, _)| &stored.authors[id as usize]);
+            if let Some(session) = author.and_then(|author| author.session.clone()) {
+                *lines.entry(session).or_default() += span.count();
+            }
+        }
+    }
+    Ok((lines, figures.agent_percentage))
 }

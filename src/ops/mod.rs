@@ -1,5 +1,7 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
+pub mod attribution;
+pub mod blame;
 pub mod commit;
 pub mod compare;
 pub mod doctor;
@@ -19,6 +21,7 @@ pub mod sessions;
 pub mod status;
 mod tally;
 pub mod verify;
+pub mod why;
 
 mod carry;
 mod condense;

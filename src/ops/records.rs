@@ -140,7 +140,8 @@ impl<'r> Log<'r> {
         Ok(Some(Self { repo, tree_id: repo.tree_of_commit(tip)? }))
     }
 
-    fn at(repo: &'r Repo, tree_id: ObjectId) -> Self {
+    /// Returns the log as it was when its tree was `tree_id`.
+    pub(crate) fn at(repo: &'r Repo, tree_id: ObjectId) -> Self {
         Self { repo, tree_id }
     }
 
@@ -187,6 +188,11 @@ impl<'r> Log<'r> {
         let path = format!("{}/sessions/{index}/prompts.toml", folder(id));
         let Some(text) = self.read(&path)? else { return Ok(Vec::new()) };
         Prompt::list_from_toml(&text).map_err(|why| damaged(&path, &why))
+    }
+
+    /// Returns the attribution of the record `id` as it is stored.
+    pub(crate) fn attribution(&self, id: &RecordId) -> Result<Option<Vec<u8>>> {
+        self.read(&format!("{}/attribution", folder(id)))
     }
 
     fn index(&self, index: &str, key: ObjectId) -> Result<Vec<RecordId>> {

@@ -64,6 +64,14 @@ pub(crate) fn read(common_dir: &Path) -> Result<Option<Vec<Written>>> {
     Ok(Some(entries.collect()))
 }
 
+/// Returns since when hooks are enabled at the latest, in Unix seconds; none if they are not.
+pub(crate) fn enabled_since(common_dir: &Path) -> Option<i64> {
+    let metadata = std::fs::metadata(path(common_dir)).ok()?;
+    let times = [metadata.created(), metadata.modified()].into_iter().flatten();
+    let seconds = times.filter_map(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    seconds.filter_map(|elapsed| i64::try_from(elapsed.as_secs()).ok()).min()
+}
+
 /// Notes what was written.
 pub(crate) fn write(common_dir: &Path, written: &[Written]) -> Result<()> {
     use bstr::ByteVec as _;

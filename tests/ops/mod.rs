@@ -1,5 +1,7 @@
 //! Library tests, one file per verb.
 
+mod attribution;
+mod attribution_formats;
 mod compare;
 mod doctor;
 mod events;

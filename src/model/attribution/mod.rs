@@ -10,8 +10,10 @@ use bstr::BString;
 use super::{contributor::Contributor, line_diff::Edit};
 
 pub mod carry;
+pub mod combine;
 mod file;
 mod finish;
+pub mod kind;
 mod moves;
 mod replay;
 pub mod summary;

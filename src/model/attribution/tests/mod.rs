@@ -1,6 +1,7 @@
 //! The rules, case by case, and the invariants.
 
 mod carry;
+mod combine;
 mod histories;
 mod odd;
 mod rules;

@@ -1,0 +1,55 @@
+//! A repository in which people and agents have written: a long file, a thousand commits, a hundred records.
+
+use std::{fmt::Write as _, fs};
+
+use crate::{Result, lab::Lab};
+
+/// Lines of the long file.
+const LINES: usize = 11_000;
+/// Commits without a record, and with one.
+const PLAIN: usize = 900;
+const RECORDED: usize = 100;
+/// How many lines a commit changes; the last one more.
+const CHANGED: usize = 8;
+const LAST: usize = 200;
+
+/// The long file.
+pub(crate) const FILE: &str = "long.txt";
+
+/// Makes the commits upon what `lab` has.
+pub(crate) fn write(lab: &Lab) -> Result<()> {
+    let mut state = 7u64;
+    let mut next = move |limit: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap_or_default() % limit
+    };
+    let mut lines: Vec<String> =
+        (0..LINES).map(|line| format!("line {line}: {:x} {:x}\n", next(1 << 30), next(99))).collect();
+    let path = lab.root().join(FILE);
+    lab.output(&["checkpoint", "session", "start", "bench", "--agent", "bench"])?;
+    for number in 0..PLAIN + RECORDED {
+        let is_recorded = number >= PLAIN;
+        let count = if number + 1 == PLAIN + RECORDED { LAST } else { CHANGED };
+        for _ in 0..count {
+            let mut line = String::new();
+            writeln!(line, "changed {number}: {:x} {:x}", next(1 << 30), next(1 << 30))?;
+            let at = next(LINES);
+            lines[at] = line;
+        }
+        if is_recorded {
+            lab.output(&["checkpoint", "session", "prompt", "bench", "--message", "go on"])?;
+        }
+        fs::write(&path, lines.concat())?;
+        if is_recorded {
+            lab.output(&["checkpoint", "save", "--session", "bench", "--paths", FILE])?;
+            lab.output(&["checkpoint", "session", "stop", "bench"])?;
+        }
+        lab.git_output(&["add", FILE])?;
+        lab.git_output(&["commit", "-q", "-m", "step"])?;
+        if is_recorded {
+            lab.output(&["checkpoint", "hook", "post-commit"])?;
+        }
+    }
+    lab.git_output(&["gc", "-q"])?;
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! `git checkpoint attribution`: whose the lines of a commit, of a range, or of the worktree are.
+
+mod markdown;
+mod patch;
+mod porcelain;
+mod text;
+
+use std::ffi::OsString;
+
+use clap::ValueEnum;
+
+pub(super) use patch::visible;
+pub(super) use text::style;
+
+use super::{Exit, call::Call, output::printable};
+use crate::{
+    config::Policy,
+    error::{Error, Result},
+    model::attribution::summary::Figures,
+    ops::{
+        Context,
+        attribution::{self, Attribution, Options, Target},
+    },
+};
+
+/// Tell whose the lines are: agents', people's, or of both
+///
+/// Every line that git counts as added or deleted is counted. Records tell whose it is; without one, it is
+/// human if git-checkpoint was in use when the commit was made, and unknown if not.
+#[derive(clap::Args, Debug)]
+#[command(name = "attribution")]
+pub(super) struct AttributionCommand {
+    /// A commit or a range of commits (default: HEAD)
+    #[arg(value_name = "commit|range")]
+    revision: Option<String>,
+    /// Only these paths, after --
+    #[arg(value_name = "path", last = true)]
+    paths: Vec<OsString>,
+    /// What is not committed yet
+    #[arg(long, conflicts_with = "revision")]
+    worktree: bool,
+    /// Show only a line for each file
+    #[arg(long, conflicts_with_all = ["patch", "json", "porcelain", "format"])]
+    stat: bool,
+    /// Show the changed lines, each added one with its owner
+    #[arg(short, long, conflicts_with_all = ["json", "porcelain", "format"])]
+    patch: bool,
+    /// Print the result as JSON
+    #[arg(long, conflicts_with_all = ["porcelain", "format"])]
+    json: bool,
+    /// Print the result in a form for scripts that stays as it is
+    #[arg(long, conflicts_with = "format")]
+    porcelain: bool,
+    /// Print it as markdown (a table), agent-trace (records) or git-ai (notes)
+    #[arg(long, value_name = "format", hide_possible_values = true)]
+    format: Option<Format>,
+    /// Exit with 1 if the limits of the settings `attribution.*` are exceeded
+    #[arg(long)]
+    check: bool,
+}
+
+/// Formats of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Markdown,
+    AgentTrace,
+    GitAi,
+}
+
+impl AttributionCommand {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let target = match self.revision.clone() {
+            _ if self.worktree => Target::Worktree,
+            Some(text) => Target::Revision(text),
+            None => Target::Head,
+        };
+        let pathspecs = Call::pathspecs(&context.repo, &self.paths)?;
+        let options = Options { target, pathspecs, patch: self.patch };
+        match self.format {
+            Some(Format::AgentTrace) => {
+                let records = attribution::agent_trace(&context, &options)?;
+                records.iter().try_for_each(|record| call.out.json(record))?;
+                return self.checked(&context, &options, call);
+            }
+            Some(Format::GitAi) => {
+                print_notes(&attribution::git_ai(&context, &options)?, call)?;
+                return self.checked(&context, &options, call);
+            }
+            Some(Format::Markdown) | None => {}
+        }
+        let progress = call.progress("attributing");
+        let found = attribution::attribution(&context, &options)?;
+        drop(progress);
+        for trouble in &found.troubles {
+            call.out.warning(&printable(trouble));
+        }
+        self.print(&found, &context, call)?;
+        if self.check { judge(&found, &context.settings.attribution, call) } else { Ok(Exit::Done) }
+    }
+
+    fn print(&self, found: &Attribution, context: &Context, call: &mut Call) -> Result<()> {
+        if self.json {
+            return call.out.json(found);
+        }
+        if self.porcelain {
+            return porcelain::print(found, call);
+        }
+        if self.format == Some(Format::Markdown) {
+            return markdown::print(found, call);
+        }
+        call.start_pager(context)?;
+        if self.patch {
+            return patch::print(found, call);
+        }
+        if self.stat { text::print_stat(found, call) } else { text::print(found, call) }
+    }
+
+    /// Formats of others have no figures, so they are looked up again if they are to be judged.
+    fn checked(&self, context: &Context, options: &Options, call: &mut Call) -> Result<Exit> {
+        if !self.check {
+            return Ok(Exit::Done);
+        }
+        judge(&attribution::attribution(context, options)?, &context.settings.attribution, call)
+    }
+}
+
+fn print_notes(notes: &[(gix::ObjectId, String)], call: &mut Call) -> Result<()> {
+    for (commit, note) in notes {
+        // One commit's note is printed as git-notes(1) takes it.
+        if notes.len() > 1 {
+            call.out.line(&format!("commit {commit}"))?;
+        }
+        call.out.text(note)?;
+    }
+    Ok(())
+}
+
+/// Says which limits of `policy` are exceeded.
+fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Result<Exit> {
+    let exceeded = excess(&found.summary, policy);
+    for (what, percent, limit) in &exceeded {
+        call.out.error("error", &Error::refused(format!("{percent:.1} % {what} lines, of at most {limit} %")));
+    }
+    Ok(if exceeded.is_empty() { Exit::Done } else { Exit::No })
+}
+
+fn excess(figures: &Figures, policy: &Policy) -> Vec<(&'static str, f64, u64)> {
+    let unknown = match figures.total_committed {
+        0 => 0.0,
+        total => f64::from(figures.unknown) * 100.0 / f64::from(total),
+    };
+    let found = [
+        ("agent", figures.agent_percentage, policy.max_agent_percentage),
+        ("unknown", unknown, policy.max_unknown_percentage),
+    ];
+    #[expect(clippy::cast_precision_loss, reason = "what is above 100 is as good as 100")]
+    let is_exceeded = |(_, percent, limit): &(_, f64, u64)| *percent > (*limit).min(100) as f64 + 1e-9;
+    found.into_iter().filter(is_exceeded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::all_allowed(100, 100, &[])]
+    #[case::just_so(75, 25, &[])]
+    #[case::too_much(74, 100, &["agent"])]
+    #[case::both(0, 0, &["agent", "unknown"])]
+    fn limits_are_kept(#[case] agent: u64, #[case] unknown: u64, #[case] expected: &[&str]) {
+        let mut figures = Figures::default();
+        (figures.unknown, figures.total_committed, figures.agent_percentage) = (1, 4, 75.0);
+        let policy = Policy { max_agent_percentage: agent, max_unknown_percentage: unknown };
+        let found: Vec<&str> = excess(&figures, &policy).into_iter().map(|(what, ..)| what).collect();
+        assert_eq!(found, expected);
+        assert!(excess(&Figures::default(), &policy).is_empty());
+    }
+}

@@ -1,0 +1,109 @@
+//! The changed lines, each added one marked with its owner.
+
+use bstr::BString;
+
+use super::{
+    super::{call::Call, output::printable, phrase},
+    text::{letter, style},
+};
+use crate::{
+    error::Result,
+    model::{
+        attribution::kind::Kind,
+        line_diff::{Hunk, Line, Side},
+    },
+    ops::attribution::{Attribution, PatchFile, Who},
+};
+
+/// Prints a legend of the sessions and the patch.
+pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
+    let mut sessions: Vec<&Who> = Vec::new();
+    for who in found.patch.iter().flat_map(|file| &file.hunks).flat_map(|(_, owners)| owners) {
+        let is_agent = matches!(who.owner, Kind::Agent | Kind::Mixed);
+        if is_agent && !sessions.iter().any(|known| is_same(known, who)) {
+            sessions.push(who);
+        }
+    }
+    for (number, who) in (1..).zip(&sessions) {
+        let mut name = printable(who.agent.as_deref().unwrap_or("agent"));
+        for (word, value) in [("session", &who.session), ("model", &who.model)] {
+            if let Some(value) = value {
+                name.push_str(&format!(", {word} {}", printable(value)));
+            }
+        }
+        let turn = who.turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
+        let mark = call.out.paint(style(Kind::Agent), &format!("A{number}"));
+        call.out.line(&format!("{mark}  {name}{turn}"))?;
+    }
+    if !sessions.is_empty() {
+        call.out.line("")?;
+    }
+    found.patch.iter().try_for_each(|file| print_file(file, &sessions, call))
+}
+
+fn is_same(one: &Who, other: &Who) -> bool {
+    (&one.session, one.turn, &one.agent, &one.model) == (&other.session, other.turn, &other.agent, &other.model)
+}
+
+fn print_file(file: &PatchFile, sessions: &[&Who], call: &mut Call) -> Result<()> {
+    let width = sessions.len().to_string().len() + 1;
+    let name =
+        |prefix: &str, path: &BString| phrase::quoted(&BString::from([prefix.as_bytes(), path.as_slice()].concat()));
+    let old = if file.sides.0 { name("a/", file.old_path.as_ref().unwrap_or(&file.path)) } else { "/dev/null".into() };
+    let new = if file.sides.1 { name("b/", &file.path) } else { "/dev/null".into() };
+    for line in [format!("--- {old}"), format!("+++ {new}")] {
+        let line = call.out.paint(phrase::BOLD, &line);
+        call.out.line(&line)?;
+    }
+    if file.is_binary {
+        return call.out.line("no lines");
+    }
+    for (hunk, owners) in &file.hunks {
+        print_hunk(hunk, owners, sessions, width, call)?;
+    }
+    Ok(())
+}
+
+fn print_hunk(hunk: &Hunk, owners: &[Who], sessions: &[&Who], width: usize, call: &mut Call) -> Result<()> {
+    let header = printable(hunk.header());
+    let header = call.out.paint(phrase::MARK, &header);
+    call.out.line(&header)?;
+    let mut owners = owners.iter();
+    for line in &hunk.lines {
+        let owner = if line.side == Side::Added { owners.next() } else { None };
+        let mark = owner.map_or_else(String::new, |who| {
+            let number = sessions.iter().position(|known| is_same(known, who)).map(|at| (at + 1).to_string());
+            format!("{}{}", letter(who.owner), number.unwrap_or_default())
+        });
+        let kind = owner.map(|who| who.owner);
+        let mark = format!("{mark:<width$} ");
+        let mark = kind.map_or_else(|| mark.clone(), |kind| call.out.paint(style(kind), &mark));
+        call.out.text(&mark)?;
+        print_line(line, kind, call)?;
+    }
+    Ok(())
+}
+
+fn print_line(line: &Line, kind: Option<Kind>, call: &mut Call) -> Result<()> {
+    let (sign, style) = match (line.side, kind) {
+        (Side::Common, _) => (" ", None),
+        (Side::Deleted, _) => ("-", Some(phrase::OLD)),
+        (Side::Added, kind) => ("+", kind.map(style)),
+    };
+    let (on, off) = style.map_or_else(Default::default, |style| call.out.around(style));
+    call.out.text(&format!("{on}{sign}"))?;
+    let mut from = 0;
+    for range in &line.emphasis {
+        let (strong, weak) = call.out.around(style.unwrap_or_default().invert());
+        call.out.text(&visible(&line.content[from..range.start]))?;
+        call.out.text(&format!("{strong}{}{weak}{on}", visible(&line.content[range.clone()])))?;
+        from = range.end;
+    }
+    call.out.text(&format!("{}{off}\n", visible(&line.content[from..])))?;
+    if line.is_terminated { Ok(()) } else { call.out.line("\\ No newline at end of file") }
+}
+
+/// Returns bytes of a file as text for people; this is no patch that git would take.
+pub(in crate::cli) fn visible(bytes: &[u8]) -> String {
+    bytes.split(|&byte| byte == b'\t').map(printable).collect::<Vec<_>>().join("\t")
+}

@@ -1,0 +1,300 @@
+//! The figures as people read them: percentages, bars, sessions, files.
+
+use anstyle::{AnsiColor, Style};
+
+use super::super::{
+    call::Call,
+    output::{Output, printable},
+    phrase,
+};
+use crate::{
+    error::Result,
+    model::attribution::{kind::Kind, summary::Figures},
+    ops::attribution::{Attribution, FileLines, SessionLines},
+};
+
+/// Columns of a bar.
+const BAR: usize = 30;
+/// How many files, sessions and agents people see.
+const ROWS: usize = 20;
+
+/// Returns the colour of an owner.
+pub(in crate::cli) fn style(kind: Kind) -> Style {
+    match kind {
+        Kind::Agent => AnsiColor::Magenta.on_default(),
+        Kind::Human => AnsiColor::Green.on_default(),
+        Kind::Mixed => AnsiColor::Yellow.on_default(),
+        Kind::Unknown => AnsiColor::Red.on_default(),
+        Kind::Base => phrase::DIM,
+    }
+}
+
+/// Returns what is added, by kind.
+fn parts(figures: &Figures) -> [(Kind, u32); 5] {
+    [
+        (Kind::Agent, figures.agent_lines),
+        (Kind::Mixed, figures.mixed),
+        (Kind::Human, figures.human_added + figures.human_modified),
+        (Kind::Unknown, figures.unknown),
+        (Kind::Base, figures.kept_added),
+    ]
+}
+
+/// Prints the summary.
+pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
+    print_title(found, call)?;
+    let figures = &found.summary;
+    if figures.total_committed == 0 && found.files.iter().all(|file| file.added + file.deleted == 0) {
+        call.out.line("")?;
+        call.out.line("no lines")?;
+        return print_odd(found, call);
+    }
+    call.out.line("")?;
+    let whole = bar(&parts(figures)[..4], figures.total_committed, BAR, call);
+    let percent = call.out.paint(phrase::BOLD, &format!("{:>5.1}% agent", figures.agent_percentage));
+    call.out.line(&format!("{percent}  {whole}  {}", count(figures.total_committed, "line")))?;
+    call.out.line("")?;
+    print_owners(figures, call)?;
+    print_removed(figures, call)?;
+    if !found.sessions.is_empty() {
+        print_sessions(found, call)?;
+    }
+    print_files(found, call)?;
+    print_odd(found, call)
+}
+
+fn print_title(found: &Attribution, call: &mut Call) -> Result<()> {
+    let title = match (&found.commit, &found.range) {
+        (Some(commit), _) => format!("commit {commit}"),
+        (None, Some(range)) => {
+            let recorded = found.commits.iter().filter(|commit| !commit.records.is_empty()).count();
+            let commits = phrase::count(found.commits.len(), "commit");
+            format!("range {}: {commits}, {recorded} with a record", printable(range))
+        }
+        (None, None) => "not committed yet".to_owned(),
+    };
+    let title = call.out.paint(phrase::ID, &title);
+    call.out.line(&title)?;
+    if found.commit.is_some() && found.records.is_empty() {
+        call.out.line("no record")?;
+    }
+    if !found.inferred.is_empty() {
+        let names: Vec<String> = found.inferred.iter().map(printable).collect();
+        call.out.line(&format!("inferred from the message, not counted: {}", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn print_owners(figures: &Figures, call: &mut Call) -> Result<()> {
+    let most = parts(figures).iter().map(|(_, lines)| *lines).max().unwrap_or(0);
+    for (kind, lines) in parts(figures) {
+        if lines == 0 && !matches!(kind, Kind::Agent | Kind::Human) {
+            continue;
+        }
+        let name = if kind == Kind::Base { "moved" } else { kind.as_str() };
+        let bar = call.out.paint(style(kind), &"█".repeat(columns(lines, most, BAR)));
+        let note = match kind {
+            Kind::Human if figures.human_modified > 0 => format!("  ({} edited)", figures.human_modified),
+            Kind::Base => "  (only moved or formatted)".to_owned(),
+            _ => String::new(),
+        };
+        call.out.line(format!("  {name:<8} {lines:>7}  {bar}{note}").trim_end())?;
+    }
+    Ok(())
+}
+
+fn print_removed(figures: &Figures, call: &mut Call) -> Result<()> {
+    let removed = [
+        (figures.agent_removed, "agent"),
+        (figures.human_removed, "human"),
+        (figures.unknown_removed, "unknown"),
+        (figures.kept_removed, "moved"),
+    ];
+    let parts: Vec<String> =
+        removed.iter().filter(|(lines, _)| *lines > 0).map(|(lines, who)| format!("{lines} {who}")).collect();
+    if parts.is_empty() { Ok(()) } else { call.out.line(&format!("  deleted: {}", parts.join(", "))) }
+}
+
+fn print_sessions(found: &Attribution, call: &mut Call) -> Result<()> {
+    call.out.line("")?;
+    heading("Sessions", call)?;
+    let most = found.sessions.iter().map(|it| it.lines + it.mixed).max().unwrap_or(0);
+    let names: Vec<String> = found.sessions.iter().take(ROWS).map(session_name).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    for (session, name) in found.sessions.iter().zip(names) {
+        let padding = " ".repeat(width - name.chars().count());
+        let bar = call.out.paint(style(Kind::Agent), &"█".repeat(columns(session.lines, most, BAR / 2)));
+        let mixed = call.out.paint(style(Kind::Mixed), &"█".repeat(columns(session.mixed, most, BAR / 2)));
+        let mut notes = vec![count(session.files, "file")];
+        notes.extend((session.mixed > 0).then(|| format!("{} mixed", session.mixed)));
+        notes.extend((session.removed > 0).then(|| format!("{} deleted", session.removed)));
+        call.out.line(&format!("  {name}{padding} {:>7}  {bar}{mixed}  {}", session.lines, notes.join(", ")))?;
+    }
+    more(found.sessions.len(), call)?;
+    for (title, lines) in [("Agents", sums(found, |it| &it.agent)), ("Models", sums(found, |it| &it.model))] {
+        if lines.len() > 1 {
+            let parts: Vec<String> = lines.iter().take(ROWS).map(|(name, lines)| format!("{name} {lines}")).collect();
+            call.out.line(&format!("  {title}: {}", parts.join(", ")))?;
+        }
+    }
+    Ok(())
+}
+
+fn session_name(session: &SessionLines) -> String {
+    let mut name = printable(session.agent.as_deref().unwrap_or("agent"));
+    if let Some(id) = &session.id {
+        name.push_str(&format!(" {}", printable(id)));
+    }
+    if let Some(model) = &session.model {
+        name.push_str(&format!(" ({})", printable(model)));
+    }
+    name
+}
+
+/// Returns lines by a field of sessions, most first.
+fn sums(found: &Attribution, field: fn(&SessionLines) -> &Option<String>) -> Vec<(String, u32)> {
+    let mut sums: Vec<(String, u32)> = Vec::new();
+    for session in &found.sessions {
+        let name = field(session).as_deref().map_or_else(|| "not known".to_owned(), printable);
+        match sums.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, lines)) => *lines += session.lines,
+            None => sums.push((name, session.lines)),
+        }
+    }
+    sums.sort_by_key(|(_, lines)| std::cmp::Reverse(*lines));
+    sums
+}
+
+fn print_files(found: &Attribution, call: &mut Call) -> Result<()> {
+    if found.files.is_empty() {
+        return Ok(());
+    }
+    call.out.line("")?;
+    heading("Files", call)?;
+    let mut files: Vec<&FileLines> = found.files.iter().collect();
+    files.sort_by_key(|file| std::cmp::Reverse(file.added + file.deleted));
+    files.truncate(ROWS);
+    print_rows(&files, call)?;
+    more(found.files.len(), call)
+}
+
+fn more(rows: usize, call: &mut Call) -> Result<()> {
+    if rows > ROWS { call.out.line(&format!("  and {} more", rows - ROWS)) } else { Ok(()) }
+}
+
+/// Prints a line for each file, and their sum.
+pub(super) fn print_stat(found: &Attribution, call: &mut Call) -> Result<()> {
+    let files: Vec<&FileLines> = found.files.iter().collect();
+    print_rows(&files, call)?;
+    let sum = |count: fn(&FileLines) -> u32| found.files.iter().map(count).sum::<u32>();
+    call.out.line(&format!(
+        "  {}, +{} -{}, {:.1}% agent",
+        phrase::count(files.len(), "file"),
+        sum(|file| file.added),
+        sum(|file| file.deleted),
+        found.summary.agent_percentage
+    ))
+}
+
+fn print_rows(files: &[&FileLines], call: &mut Call) -> Result<()> {
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| match &file.old_path {
+            Some(old) => format!("{} => {}", phrase::quoted(old), phrase::quoted(&file.path)),
+            None => phrase::quoted(&file.path),
+        })
+        .collect();
+    let width =
+        names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(Output::width().saturating_sub(50));
+    let most = files.iter().map(|file| file.added).max().unwrap_or(0);
+    for (file, name) in files.iter().zip(names) {
+        let padding = " ".repeat(width.saturating_sub(name.chars().count()));
+        let counts = format!("{:>6} {:>6}", format!("+{}", file.added), format!("-{}", file.deleted));
+        let tail = match file.whole {
+            Some(kind) => format!("  no lines, {}", kind.as_str()),
+            None => {
+                let bar = bar(&parts(&file.figures), file.added, columns(file.added, most, BAR), call);
+                let share = match file.figures.total_committed {
+                    0 => "     -".to_owned(),
+                    _ => format!("{:>5.0}%", file.figures.agent_percentage),
+                };
+                format!(" {share}  {bar}")
+            }
+        };
+        let cut = if file.cut_off { "  (too large to be looked at line by line)" } else { "" };
+        call.out.line(format!("  {name}{padding} {counts}{tail}{cut}").trim_end())?;
+    }
+    Ok(())
+}
+
+/// What the figures do not say.
+fn print_odd(found: &Attribution, call: &mut Call) -> Result<()> {
+    let figures = &found.summary;
+    let binaries = figures.agent_binaries + figures.other_binaries;
+    if binaries > 0 {
+        let text = format!("{} without lines, {} of agents", count(binaries, "file"), figures.agent_binaries);
+        call.out.line(&text)?;
+    }
+    if figures.cut_off > 0 {
+        let text = format!("{} too large to be looked at line by line in each step", count(figures.cut_off, "file"));
+        call.out.line(&text)?;
+    }
+    Ok(())
+}
+
+fn heading(text: &str, call: &mut Call) -> Result<()> {
+    let text = call.out.paint(phrase::BOLD, text);
+    call.out.line(&text)
+}
+
+fn count(lines: u32, noun: &str) -> String {
+    phrase::count(usize::try_from(lines).unwrap_or(usize::MAX), noun)
+}
+
+/// Returns how many of `width` columns stand for `part` of `whole`; at least one if there is any.
+fn columns(part: u32, whole: u32, width: usize) -> usize {
+    let (part, whole) = (u64::from(part), u64::from(whole.max(1)));
+    let width = u64::try_from(width).unwrap_or(0);
+    let columns = (part * width + whole / 2) / whole;
+    usize::try_from(columns.max(u64::from(part > 0))).unwrap_or(0)
+}
+
+/// Returns a bar of `width` columns in the colours of its parts; without colours, each part has its letter.
+fn bar(parts: &[(Kind, u32)], whole: u32, width: usize, call: &Call) -> String {
+    let mut text = String::new();
+    let (mut sum, mut used) = (0, 0);
+    for (kind, lines) in parts {
+        sum += lines;
+        let until = columns(sum, whole, width).min(width).max(used);
+        text.push_str(&call.out.paint(style(*kind), &letter(*kind).to_string().repeat(until - used)));
+        used = until;
+    }
+    text
+}
+
+/// Returns the letter of an owner.
+pub(super) fn letter(kind: Kind) -> char {
+    match kind {
+        Kind::Agent => 'A',
+        Kind::Human => 'H',
+        Kind::Mixed => 'M',
+        Kind::Unknown => '?',
+        Kind::Base => '=',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(0, 10, 0)]
+    #[case(1, 1000, 1)]
+    #[case(5, 10, 15)]
+    #[case(10, 10, 30)]
+    #[case(0, 0, 0)]
+    #[case(u32::MAX, u32::MAX, 30)]
+    fn bars_are_to_scale(#[case] part: u32, #[case] whole: u32, #[case] expected: usize) {
+        assert_eq!(columns(part, whole, BAR), expected);
+    }
+}

@@ -1,0 +1,123 @@
+//! `git checkpoint blame`: whose each line of a file is.
+
+use std::ffi::OsString;
+
+use super::{Exit, attribution, call::Call, output::printable, phrase};
+use crate::{
+    error::Result,
+    model::{attribution::kind::Kind, moment},
+    ops::{
+        attribution::Who,
+        blame::{self, Blame, BlamedLines},
+    },
+};
+
+/// How many characters of a session's id people see.
+const SESSION_DIGITS: usize = 8;
+
+/// Tell whose each line of a file is: the commit as git blame has it, the agent's session and turn
+#[derive(clap::Args, Debug)]
+#[command(name = "blame")]
+pub(super) struct BlameCommand {
+    /// The file
+    file: OsString,
+    /// Only these lines, as git-blame(1) takes them; may be given more than once
+    #[arg(short = 'L', value_name = "range")]
+    ranges: Vec<String>,
+    /// The file as a commit has it, not the worktree
+    #[arg(long, value_name = "commit")]
+    rev: Option<String>,
+    /// Look through changes of blanks
+    #[arg(short = 'w')]
+    whitespace: bool,
+    /// Print the result as JSON
+    #[arg(long, conflicts_with = "porcelain")]
+    json: bool,
+    /// Print the result in a form for scripts that stays as it is
+    #[arg(long)]
+    porcelain: bool,
+}
+
+impl BlameCommand {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let path = Call::paths(&context.repo, &[self.file])?.pop().unwrap_or_default();
+        let options = blame::Options { path, rev: self.rev, ranges: self.ranges, ignores_whitespace: self.whitespace };
+        let found = blame::blame(&context, &options)?;
+        if self.json {
+            call.out.json(&found)?;
+        } else if self.porcelain {
+            found.lines.iter().try_for_each(|lines| print_porcelain(lines, call))?;
+        } else {
+            call.start_pager(&context)?;
+            print(&found, call)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn print(found: &Blame, call: &mut Call) -> Result<()> {
+    let names: Vec<String> = found.lines.iter().map(name).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let digits = found.lines.last().map_or(1, |last| last.end.to_string().len());
+    for (lines, name) in found.lines.iter().zip(names) {
+        let id = lines.commit.map_or_else(|| "0".repeat(8), |commit| phrase::short(&commit));
+        let id = call.out.paint(phrase::ID, &id);
+        let padding = " ".repeat(width - name.chars().count());
+        let kind = lines.who.owner;
+        let who = call.out.paint(attribution::style(kind), &format!("{:<7} {name}", kind.as_str()));
+        let time = moment::iso(lines.authored, 0);
+        let day = if lines.commit.is_some() { time.split('T').next().unwrap_or_default() } else { "now" };
+        for (number, content) in (lines.start..).zip(&lines.contents) {
+            let text = attribution::visible(content);
+            call.out.line(format!("{id} {who}{padding} {day:<10} {number:>digits$}) {text}").trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the agent with session and turn, or the commit's author.
+fn name(lines: &BlamedLines) -> String {
+    let Who { owner, session, turn, agent, .. } = &lines.who;
+    if !matches!(owner, Kind::Agent | Kind::Mixed) {
+        return printable(&lines.author);
+    }
+    let mut name = printable(agent.as_deref().unwrap_or("agent"));
+    if let Some(session) = session {
+        name.push_str(&format!(" {}", printable(session).chars().take(SESSION_DIGITS).collect::<String>()));
+    }
+    name.push_str(&turn.map_or_else(String::new, |turn| format!(" t{turn}")));
+    name
+}
+
+/// As git's porcelain: a line that begins a group, what is known of it, and the lines behind tabs.
+fn print_porcelain(lines: &BlamedLines, call: &mut Call) -> Result<()> {
+    let id = lines.commit.map_or_else(|| "0".repeat(40), |commit| commit.to_string());
+    let (original, start) = (lines.original, lines.start);
+    for (at, content) in (0..).zip(&lines.contents) {
+        let count = if at == 0 { format!(" {}", lines.contents.len()) } else { String::new() };
+        call.out.line(&format!("{id} {} {}{count}", original + at, start + at))?;
+        if at == 0 {
+            let turn = lines.who.turn.map(|turn| turn.to_string());
+            let fields = [
+                ("owner", Some(lines.who.owner.as_str().to_owned())),
+                ("session", lines.who.session.clone()),
+                ("turn", turn),
+                ("agent", lines.who.agent.clone()),
+                ("model", lines.who.model.clone()),
+                ("author", Some(lines.author.to_string())),
+                ("author-time", Some(lines.authored.to_string())),
+                ("filename", Some(phrase::quoted(&lines.original_path))),
+            ];
+            for (key, value) in fields {
+                if let Some(value) = value {
+                    call.out.line(&format!("{key} {}", printable(value)))?;
+                }
+            }
+        }
+        call.out.text("\t")?;
+        call.out.bytes(content)?;
+        call.out.text("\n")?;
+    }
+    Ok(())
+}

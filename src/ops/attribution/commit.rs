@@ -1,0 +1,265 @@
+//! Whose the lines of commits are: records where there are any, and else what may be said without.
+
+use std::{cell::OnceCell, ops::Range};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{
+    super::Context,
+    authors::Authors,
+    file::{Text, counted},
+    recorded::Records,
+};
+use crate::{
+    error::Result,
+    git::{Repo, diff_attributes::DiffAttributes, line_edits::Algorithm},
+    model::{
+        attribution::{AuthorId, FileOwnership, carry::restrict},
+        change::Change,
+        contributor::Contributor,
+        inferred,
+        record::RecordId,
+        refname,
+    },
+    state,
+};
+
+/// A commit, and whose its lines are.
+#[derive(Debug)]
+pub(crate) struct OfCommit {
+    pub(crate) id: ObjectId,
+    pub(crate) parent: Option<ObjectId>,
+    /// When it was made, in Unix seconds.
+    pub(crate) seconds: i64,
+    /// The committer's name and address.
+    pub(crate) committer: String,
+    pub(crate) records: Vec<RecordId>,
+    /// Agents that its message names though no record does.
+    pub(crate) inferred: Vec<String>,
+    pub(crate) files: Vec<OfFile>,
+}
+
+/// A file that a commit changes, and whose its lines are.
+#[derive(Debug)]
+pub(crate) struct OfFile {
+    pub(crate) change: Change,
+    pub(crate) ownership: FileOwnership,
+}
+
+/// What a commit says of itself.
+struct Facts {
+    tree_id: ObjectId,
+    parents: Vec<ObjectId>,
+    seconds: i64,
+    committer: String,
+    message: BString,
+}
+
+/// Looks at commits, one after the other; what it has read it keeps.
+pub(crate) struct Reader<'r> {
+    pub(crate) repo: &'r Repo,
+    pub(crate) authors: Authors,
+    pub(super) records: Records<'r>,
+    pub(super) algorithm: Algorithm,
+    pub(super) attributes: DiffAttributes<'r>,
+    enabled_since: OnceCell<Option<i64>>,
+}
+
+impl<'r> Reader<'r> {
+    pub(crate) fn new(context: &'r Context) -> Result<Self> {
+        Self::of_repo(&context.repo)
+    }
+
+    pub(crate) fn of_repo(repo: &'r Repo) -> Result<Self> {
+        Ok(Self {
+            repo,
+            authors: Authors::default(),
+            records: Records::open(repo)?,
+            algorithm: repo.diff_algorithm(),
+            attributes: DiffAttributes::new(repo)?,
+            enabled_since: OnceCell::new(),
+        })
+    }
+
+    /// Returns what was wrong with records that could not be read.
+    pub(crate) fn troubles(&self) -> &[String] {
+        &self.records.troubles
+    }
+
+    /// Returns whose the lines of `commit` are in the files that `wanted` asks for.
+    pub(crate) fn commit(&mut self, id: ObjectId, wanted: &mut dyn FnMut(&BString) -> bool) -> Result<OfCommit> {
+        self.commit_with(id, wanted, &mut |_, _| Ok(()))
+    }
+
+    /// The same; `seen` gets the lines of each file, too.
+    pub(crate) fn commit_with(
+        &mut self,
+        id: ObjectId,
+        wanted: &mut dyn FnMut(&BString) -> bool,
+        seen: &mut dyn FnMut(&OfFile, Option<&Text>) -> Result<()>,
+    ) -> Result<OfCommit> {
+        let facts = self.facts(id)?;
+        let records = self.records.of(id, &mut self.authors)?;
+        let otherwise = self.otherwise(!records.is_empty(), facts.seconds)?;
+        let parent_tree_id = match facts.parents.first() {
+            Some(parent) => self.repo.tree_of_commit(*parent)?,
+            None => self.repo.empty_tree_id(),
+        };
+        let mut changes = self.repo.diff_trees(parent_tree_id, facts.tree_id)?;
+        changes.retain(|change| wanted(&change.path));
+        let mut changes = self.repo.detect_renames(changes)?;
+        let others = facts.parents.get(1..).unwrap_or_default();
+        for other in others {
+            // What one side has brought is that side's.
+            let theirs = self.repo.diff_trees(self.repo.tree_of_commit(*other)?, facts.tree_id)?;
+            changes.retain(|change| theirs.binary_search_by(|it| it.path.cmp(&change.path)).is_ok());
+        }
+        let mut files = Vec::with_capacity(changes.len());
+        for change in changes {
+            let (mut ownership, mut text) = self.file(id, &change, &records, otherwise)?;
+            if !others.is_empty() {
+                self.narrow(others, &change, &mut ownership, text.as_mut())?;
+            }
+            let file = OfFile { change, ownership };
+            seen(&file, text.as_ref())?;
+            files.push(file);
+        }
+        let names = if records.is_empty() { inferred::agents(facts.message.as_bstr()) } else { Vec::new() };
+        Ok(OfCommit {
+            id,
+            parent: facts.parents.first().copied(),
+            seconds: facts.seconds,
+            committer: facts.committer,
+            records: records.iter().map(|record| record.id).collect(),
+            inferred: names,
+            files,
+        })
+    }
+
+    fn facts(&self, id: ObjectId) -> Result<Facts> {
+        self.repo.with_commit(id, |commit| {
+            let committer = commit.committer().ok();
+            Facts {
+                tree_id: commit.tree(),
+                parents: commit.parents().collect(),
+                seconds: committer.as_ref().map(|who| who.seconds()).unwrap_or_default(),
+                committer: committer.map(|who| format!("{} <{}>", who.name, who.email)).unwrap_or_default(),
+                message: commit.message.to_owned(),
+            }
+        })
+    }
+
+    /// Returns whose the lines are that no record tells of, in a commit made at `seconds`.
+    pub(super) fn otherwise(&mut self, is_recorded: bool, seconds: i64) -> Result<AuthorId> {
+        let is_enabled = is_recorded || self.enabled_since()?.is_some_and(|since| since <= seconds);
+        Ok(self.authors.plain(if is_enabled { Contributor::Human } else { Contributor::Unknown }))
+    }
+
+    /// Returns since when agents' work would have a record here, in Unix seconds; none if it never would.
+    fn enabled_since(&self) -> Result<Option<i64>> {
+        if let Some(since) = self.enabled_since.get() {
+            return Ok(*since);
+        }
+        let mut since = state::hooks::enabled_since(self.repo.common_dir());
+        let mut next = self.repo.find_ref(refname::HISTORY)?;
+        let mut first = None;
+        while let Some(id) = next {
+            first = Some(id);
+            next = self.repo.with_commit(id, |commit| commit.parents().next())?;
+        }
+        if let Some(id) = first {
+            // The first record may be of a commit with a date of its own.
+            let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
+            let recorded = self.records.seconds_of_first(self.repo.tree_of_commit(id)?)?;
+            since = [since, logged, recorded].into_iter().flatten().min();
+        }
+        Ok(*self.enabled_since.get_or_init(|| since))
+    }
+
+    /// Leaves of a merge's file what is in no parent, and what was deleted though all had it.
+    fn narrow(
+        &mut self,
+        others: &[ObjectId],
+        change: &Change,
+        ownership: &mut FileOwnership,
+        text: Option<&mut Text>,
+    ) -> Result<()> {
+        let Some(text) = text else { return Ok(()) };
+        let (mut added, mut deleted) = (text.added(), text.deleted());
+        for other in others {
+            let tree_id = self.repo.tree_of_commit(*other)?;
+            let mut leaf = self.repo.find_leaf(tree_id, change.path.as_bstr())?;
+            if let (None, Some(old_path)) = (leaf, &change.old_path) {
+                leaf = self.repo.find_leaf(tree_id, old_path.as_bstr())?;
+            }
+            let theirs = leaf.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
+            let edits = counted(self.algorithm, &theirs, &text.after);
+            added = common(&added, edits.iter().map(|(_, new)| new));
+            // Lines of the first parent that this one does not have were deleted, or never there, on its side.
+            let gone = counted(self.algorithm, &text.before, &theirs);
+            deleted = without(&deleted, gone.iter().map(|(old, _)| old));
+        }
+        text.is_of_merge = true;
+        text.edits = Vec::new();
+        text.edits.extend(deleted.iter().map(|lines| (lines.clone(), 0..0)));
+        text.edits.extend(added.iter().map(|lines| (0..0, lines.clone())));
+        ownership.spans = restrict(&ownership.spans, &added, crate::model::attribution::Owner::Base);
+        shorten(
+            ownership,
+            u32::try_from(deleted.iter().map(ExactSizeIterator::len).sum::<usize>()).unwrap_or(u32::MAX),
+        );
+        Ok(())
+    }
+}
+
+/// Returns what both lists of ranges (in order) have.
+fn common<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize>>) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for range in other {
+        while one.get(at).is_some_and(|it| it.end <= range.start) {
+            at += 1;
+        }
+        for it in one[at..].iter().take_while(|it| it.start < range.end) {
+            let both = it.start.max(range.start)..it.end.min(range.end);
+            found.extend((!both.is_empty()).then_some(both));
+        }
+    }
+    found
+}
+
+/// Returns what the first list of ranges (in order) has and the other has not.
+fn without<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize>>) -> Vec<Range<usize>> {
+    let (mut gaps, mut from) = (Vec::new(), 0);
+    for range in other {
+        gaps.push(from..range.start);
+        from = range.end;
+    }
+    gaps.push(from..usize::MAX);
+    common(one, gaps.iter())
+}
+
+/// Leaves `total` deleted lines: the counts do not tell which they are.
+fn shorten(ownership: &mut FileOwnership, total: u32) {
+    let mut left = total;
+    for (_, count) in &mut ownership.removed {
+        *count = (*count).min(left);
+        left -= *count;
+    }
+    ownership.removed.retain(|(_, count)| *count > 0);
+    ownership.kept = ownership.kept.min(left);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut() {
+        let one = [1..4, 6..9];
+        assert_eq!(common(&one, [0..2, 3..7, 8..8].iter()), [1..2, 3..4, 6..7]);
+        assert_eq!(without(&one, [0..2, 3..7].iter()), [2..3, 7..9]);
+        assert_eq!(without(&one, [].iter()), one);
+    }
+}

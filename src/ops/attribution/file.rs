@@ -1,0 +1,269 @@
+//! Whose the lines of one file of a commit are: what git counts as added, with the owners that records tell.
+
+use std::{ops::Range, rc::Rc};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{authors::CARRIER, commit::Reader, recorded::Recorded};
+use crate::{
+    error::Result,
+    git::line_edits,
+    model::{
+        attribution::{
+            AuthorId, Differ, FileOwnership, Owner, Span,
+            carry::{carry, restrict},
+            combine::{Beside, Removal, combine, owner, removed},
+            text::File,
+        },
+        change::{Change, Leaf, Mode},
+        contributor::Contributor,
+        line_diff::Edit,
+    },
+};
+
+/// The two contents of a file that has lines on both sides.
+pub(crate) struct Text {
+    pub(crate) before: Vec<u8>,
+    pub(crate) after: Vec<u8>,
+    /// How they differ, as git counts.
+    pub(crate) edits: Vec<Edit>,
+    /// True if what differs from all parents is left of them: both sides of an edit need not belong together.
+    pub(crate) is_of_merge: bool,
+}
+
+impl Text {
+    pub(crate) fn added(&self) -> Vec<Range<usize>> {
+        self.edits.iter().map(|(_, new)| new.clone()).filter(|lines| !lines.is_empty()).collect()
+    }
+
+    pub(crate) fn deleted(&self) -> Vec<Range<usize>> {
+        self.edits.iter().map(|(old, _)| old.clone()).filter(|lines| !lines.is_empty()).collect()
+    }
+}
+
+/// Whose the lines of a blob are that its commit has added.
+pub(crate) struct BlobOwners {
+    views: Vec<Vec<Span>>,
+    beside: Beside,
+}
+
+impl BlobOwners {
+    /// Returns the owner of `line`, counted from 1.
+    pub(crate) fn owner(&self, line: u32) -> Owner {
+        owner(&self.views, line.saturating_sub(1) as usize, self.beside)
+    }
+}
+
+/// What a record tells of the file.
+struct View<'v> {
+    record: &'v Recorded,
+    file: &'v File,
+    before: Option<ObjectId>,
+}
+
+impl Reader<'_> {
+    /// Returns the lines of both sides of `change`; none if git does not count any.
+    pub(crate) fn text(&mut self, change: &Change) -> Result<Option<Text>> {
+        let (Some(before), Some(after)) = (self.side(change, change.before)?, self.side(change, change.after)?) else {
+            return Ok(None);
+        };
+        let edits = counted(self.algorithm, &before, &after);
+        Ok(Some(Text { before, after, edits, is_of_merge: false }))
+    }
+
+    /// Returns the content of a file with lines; an absent file has none, but no lines is not the same as no text.
+    fn side(&mut self, change: &Change, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
+        let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
+        if matches!(leaf.mode, Mode::Link | Mode::Gitlink) {
+            return Ok(None);
+        }
+        let bytes = self.repo.read_blob(leaf.id)?;
+        let declared = self.attributes.is_binary(change.path.as_bstr())?;
+        Ok((!declared.unwrap_or_else(|| line_edits::is_binary(&bytes))).then_some(bytes))
+    }
+
+    /// Returns whose the lines of `change` are, by `records` (newest first) and, where they say nothing, `otherwise`.
+    pub(super) fn file(
+        &mut self,
+        commit: ObjectId,
+        change: &Change,
+        records: &[Rc<Recorded>],
+        otherwise: AuthorId,
+    ) -> Result<(FileOwnership, Option<Text>)> {
+        let views = views(change, records);
+        let text = self.text(change)?;
+        let mut ownership =
+            FileOwnership { path: change.path.clone(), from: change.old_path.clone(), ..Default::default() };
+        let Some(text) = text else {
+            let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
+            let told = exact.map(|view| &view.file.ownership);
+            // What has no lines for git now may have had some when it was recorded.
+            let whole = told.and_then(|told| told.whole.or_else(|| told.spans.first().map(|span| span.owner)));
+            ownership.whole = Some(whole.unwrap_or(Owner::Author(otherwise)));
+            return Ok((ownership, None));
+        };
+        ownership.is_cut_off = views.iter().any(|view| view.file.ownership.is_cut_off);
+        self.spans(commit, change, &text, &views, otherwise, &mut ownership)?;
+        self.removals(change, &text, &views, otherwise, &mut ownership)?;
+        Ok((ownership, Some(text)))
+    }
+
+    /// Returns whose the lines are that the commit, made at `seconds`, has added at `path`, whichever they are; or who is
+    /// taken for the author of all, if there is no record.
+    pub(crate) fn blob_owners(
+        &mut self,
+        commit: ObjectId,
+        path: &BStr,
+        seconds: i64,
+    ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
+        let records = self.records.of(commit, &mut self.authors)?;
+        let author = self.otherwise(!records.is_empty(), seconds)?;
+        let leaf = self.repo.find_leaf(self.repo.tree_of_commit(commit)?, path)?;
+        let Some(change) = Change::between(path.to_owned(), None, leaf) else { return Ok(Err(author)) };
+        let views = views(&change, &records);
+        let is_whole = matches!(views.as_slice(), [view] if view.file.blob == leaf.map(|leaf| leaf.id));
+        if views.is_empty() {
+            return Ok(Err(author));
+        }
+        let mut text = Text { before: Vec::new(), after: Vec::new(), edits: Vec::new(), is_of_merge: false };
+        if let Some(leaf) = leaf.filter(|_| !is_whole) {
+            text.after = self.repo.read_blob(leaf.id)?;
+        }
+        let (carried, beside) = self.joined(commit, &change, &text, &views, author)?;
+        let unclaimed = if is_whole { Owner::Base } else { beside.unclaimed };
+        Ok(Ok(BlobOwners { views: carried, beside: Beside { unclaimed, ..beside } }))
+    }
+
+    /// Returns the spans of all views in the lines that the commit has, and what is known beside them.
+    fn joined(
+        &mut self,
+        commit: ObjectId,
+        change: &Change,
+        text: &Text,
+        views: &[View<'_>],
+        otherwise: AuthorId,
+    ) -> Result<(Vec<Vec<Span>>, Beside)> {
+        let mut carried: Vec<Vec<Span>> = Vec::with_capacity(views.len());
+        let mut keeps_base = true;
+        for view in views {
+            keeps_base &= !self.records.is_squashed(view.record, commit)?;
+            carried.extend(self.carried(view, change, text)?);
+        }
+        let is_lost = carried.len() < views.len();
+        // What cannot be compared with what was recorded may be anybody's.
+        let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise };
+        Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base }))
+    }
+
+    fn spans(
+        &mut self,
+        commit: ObjectId,
+        change: &Change,
+        text: &Text,
+        views: &[View<'_>],
+        otherwise: AuthorId,
+        ownership: &mut FileOwnership,
+    ) -> Result<()> {
+        let added = text.added();
+        if added.is_empty() {
+            return Ok(());
+        }
+        if let [view] = views
+            && is_exact(view, change)
+        {
+            ownership.spans = restrict(&view.file.ownership.spans, &added, Owner::Base);
+            return Ok(());
+        }
+        let (carried, beside) = self.joined(commit, change, text, views, otherwise)?;
+        ownership.spans = combine(&carried, &added, beside);
+        Ok(())
+    }
+
+    /// Returns the spans of what was recorded in the lines that the commit has; none if the recorded blob is gone.
+    fn carried(&self, view: &View<'_>, change: &Change, text: &Text) -> Result<Option<Vec<Span>>> {
+        let spans = &view.file.ownership.spans;
+        match view.file.blob {
+            Some(blob) if Some(blob) == change.after.map(|leaf| leaf.id) => Ok(Some(spans.clone())),
+            Some(blob) if self.repo.has_object(blob) => {
+                let before = self.repo.read_blob(blob)?;
+                let steps = line_edits::step_edits;
+                let differ = Differ { steps: &steps, counted: &steps };
+                Ok(Some(carry(&differ, spans, &before, &text.after, CARRIER)))
+            }
+            Some(_) => Ok(None),
+            None => Ok(Some(Vec::new())),
+        }
+    }
+
+    fn removals(
+        &mut self,
+        change: &Change,
+        text: &Text,
+        views: &[View<'_>],
+        otherwise: AuthorId,
+        ownership: &mut FileOwnership,
+    ) -> Result<()> {
+        let deleted = text.deleted();
+        let total = deleted.iter().map(ExactSizeIterator::len).sum::<usize>();
+        if total == 0 {
+            return Ok(());
+        }
+        if let [view] = views
+            && view.file.ownership.deleted() as usize == total
+        {
+            let told = &view.file.ownership;
+            (ownership.removed, ownership.kept) = (told.removed.clone(), told.kept);
+            return Ok(());
+        }
+        let mut removals = Vec::new();
+        for view in views.iter().rev() {
+            let told = &view.file.ownership;
+            let blob = |id: Option<ObjectId>| match id {
+                Some(id) if self.repo.has_object(id) => self.repo.read_blob(id).map(Some),
+                Some(_) => Ok(None),
+                None => Ok(Some(Vec::new())),
+            };
+            if let (Some(before), Some(after)) = (blob(view.before)?, blob(view.file.blob)?) {
+                removals.push(Removal { before, after, by: told.removed.clone(), kept: told.kept });
+            }
+        }
+        let algorithm = self.algorithm;
+        let compare = |before: &[u8], after: &[u8]| counted(algorithm, before, after);
+        if change.before.is_some() {
+            (ownership.removed, ownership.kept) = removed(&text.before, &deleted, &removals, &compare, otherwise);
+        }
+        Ok(())
+    }
+}
+
+/// Returns true if what was recorded is this very change.
+fn is_exact(view: &View<'_>, change: &Change) -> bool {
+    view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id)
+}
+
+/// Returns what the records tell of the file, newest first, under all names it had between.
+fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
+    let mut names: Vec<&BString> = [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().collect();
+    let mut found = Vec::new();
+    for record in records {
+        let Some(file) = names.iter().find_map(|name| record.file(name.as_bstr())) else { continue };
+        let told = &file.ownership;
+        let before = record.before(told.path.as_bstr());
+        found.push(View { record, file, before });
+        names.extend(told.from.as_ref());
+    }
+    found
+}
+
+/// Returns the edits that git counts; where one side has no line there is nothing to compare.
+pub(super) fn counted(algorithm: line_edits::Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
+    let lines =
+        |text: &[u8]| text.find_iter(b"\n").count() + usize::from(text.last().is_some_and(|last| *last != b'\n'));
+    match (before.is_empty(), after.is_empty()) {
+        (true, true) => Vec::new(),
+        (true, false) => vec![(0..0, 0..lines(after))],
+        (false, true) => vec![(0..lines(before), 0..0)],
+        (false, false) => line_edits::counted_edits(algorithm, before, after),
+    }
+}

@@ -1,0 +1,132 @@
+//! The records of a commit, read once each, newest first.
+
+use std::{collections::HashMap, rc::Rc};
+
+use bstr::{BStr, BString};
+use gix::ObjectId;
+
+use super::{super::records::Log, authors::Authors};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        attribution::text::{Attribution, File},
+        record::{How, RecordId},
+    },
+};
+
+/// A record, as far as it tells whose the lines are.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    pub(super) id: RecordId,
+    pub(super) commit: ObjectId,
+    parent: Option<ObjectId>,
+    /// What the shadow stood on: the parent, or the commit that was amended.
+    base: Option<ObjectId>,
+    seconds: i64,
+    files: Vec<File>,
+    /// The blobs before the commit, by path.
+    before: HashMap<BString, Option<ObjectId>>,
+}
+
+impl Recorded {
+    /// Returns what is stored of the file that the commit left at `path`.
+    pub(super) fn file(&self, path: &BStr) -> Option<&File> {
+        let at = self.files.binary_search_by(|file| file.ownership.path.as_slice().cmp(path)).ok()?;
+        Some(&self.files[at])
+    }
+
+    /// Returns the blob that the file was before the commit.
+    pub(super) fn before(&self, path: &BStr) -> Option<ObjectId> {
+        self.before.get(path).copied().flatten()
+    }
+}
+
+/// Reads records.
+pub(super) struct Records<'r> {
+    repo: &'r Repo,
+    log: Option<Log<'r>>,
+    known: HashMap<RecordId, Option<Rc<Recorded>>>,
+    /// What was wrong with those that could not be read.
+    pub(super) troubles: Vec<String>,
+}
+
+impl<'r> Records<'r> {
+    pub(super) fn open(repo: &'r Repo) -> Result<Self> {
+        Ok(Self { repo, log: Log::open(repo)?, known: HashMap::new(), troubles: Vec::new() })
+    }
+
+    /// Returns the records of `commit`, newest first. One that is damaged counts as none.
+    pub(super) fn of(&mut self, commit: ObjectId, authors: &mut Authors) -> Result<Vec<Rc<Recorded>>> {
+        let ids = match &self.log {
+            Some(log) => log.of_commit(commit)?,
+            None => return Ok(Vec::new()),
+        };
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            if !self.known.contains_key(&id) {
+                let record = self.read(id, authors).unwrap_or_else(|error| {
+                    self.troubles.push(error.to_string());
+                    None
+                });
+                self.known.insert(id, record.map(Rc::new));
+            }
+            found.extend(self.known[&id].clone());
+        }
+        found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
+        in_order(&mut found);
+        Ok(found)
+    }
+
+    /// Returns when the oldest commit was made that the log knew of when its tree was `tree_id`.
+    pub(super) fn seconds_of_first(&self, tree_id: ObjectId) -> Result<Option<i64>> {
+        let log = Log::at(self.repo, tree_id);
+        let mut seconds = Vec::new();
+        for id in log.all()? {
+            // A damaged one tells nothing.
+            seconds.extend(log.find(&id).ok().flatten().map(|record| record.seconds));
+        }
+        Ok(seconds.into_iter().min())
+    }
+
+    /// Returns true if `commit` has `record` because others were squashed into it.
+    pub(super) fn is_squashed(&self, record: &Recorded, commit: ObjectId) -> Result<bool> {
+        // Its own commit needs no look.
+        let Some(log) = self.log.as_ref().filter(|_| record.commit != commit) else { return Ok(false) };
+        let links = log.links(&record.id)?;
+        Ok(links.iter().any(|link| link.commit == commit && link.how == How::Squash))
+    }
+
+    fn read(&self, id: RecordId, authors: &mut Authors) -> Result<Option<Recorded>> {
+        let Some(log) = &self.log else { return Ok(None) };
+        let Some(record) = log.find(&id)? else { return Ok(None) };
+        let Some(text) = log.attribution(&id)? else { return Ok(None) };
+        let stored = Attribution::from_text(&text).map_err(|why| {
+            crate::error::Error::corrupt(format!("the attribution of the record '{id}' is damaged: {why}"))
+        })?;
+        Ok(Some(Recorded {
+            id,
+            commit: record.commit,
+            parent: record.parent,
+            base: record.base.commit_id(),
+            seconds: record.seconds,
+            files: authors.adopt(stored),
+            before: record.files.into_iter().map(|file| (file.path, file.before)).collect(),
+        }))
+    }
+}
+
+/// Puts a record whose commit is the parent of another's after that one: seconds alone do not tell.
+fn in_order(records: &mut [Rc<Recorded>]) {
+    for at in 1..records.len() {
+        let child = (0..at).find(|&before| is_older(&records[before], &records[at]));
+        if let Some(to) = child {
+            records[to..=at].rotate_right(1);
+        }
+    }
+}
+
+/// Returns true if `newer` is made upon `one`.
+fn is_older(one: &Recorded, newer: &Recorded) -> bool {
+    newer.parent == Some(one.commit) || newer.base == Some(one.commit)
+}

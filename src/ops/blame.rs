@@ -1,0 +1,309 @@
+//! Whose each line of a file is: git's blame, with what records tell of the commits.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    Context,
+    attribution::{Reader, Who, uncommitted, who},
+};
+use crate::{
+    error::{Error, Kind as ErrorKind, Result},
+    git::{
+        blame::{Blamed, Question},
+        line_edits,
+    },
+    model::{
+        attribution::{AuthorId, Differ, Owner, Span, carry::carry},
+        contributor::Contributor,
+        id_text, path_text,
+        record::RecordId,
+    },
+};
+
+/// How often git is asked again where lines that were only moved or formatted came from.
+const MOST_QUESTIONS: usize = 32;
+
+/// What to look at.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The path relative to the worktree's root.
+    pub path: BString,
+    /// A commit; none for the worktree.
+    pub rev: Option<String>,
+    /// Only these lines, as `git blame -L` takes them.
+    pub ranges: Vec<String>,
+    /// Whether changes of blanks are looked through.
+    pub ignores_whitespace: bool,
+}
+
+/// Whose the lines are. Serializes to what `blame --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Blame {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// The commit; none for the worktree.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub rev: Option<ObjectId>,
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// The lines, in order; neighbours of one commit and owner together.
+    pub lines: Vec<BlamedLines>,
+}
+
+/// Lines of one commit and owner.
+#[derive(Clone, Debug, Serialize)]
+pub struct BlamedLines {
+    /// The first, from 1.
+    pub start: u32,
+    /// The last.
+    pub end: u32,
+    /// The commit; none if they are not committed yet.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub commit: Option<ObjectId>,
+    /// Whose they are.
+    #[serde(flatten)]
+    pub who: Who,
+    /// The first line's number in the commit.
+    #[serde(skip)]
+    pub original: u32,
+    /// The path in the commit.
+    #[serde(skip)]
+    pub original_path: BString,
+    /// The commit's author.
+    #[serde(skip)]
+    pub author: BString,
+    /// When it was written, in Unix seconds.
+    #[serde(skip)]
+    pub authored: i64,
+    /// The bytes of each line, without line feed.
+    #[serde(skip)]
+    pub contents: Vec<BString>,
+    /// The commit whose record names the owner: an older one if the lines were only moved or formatted since.
+    #[serde(skip)]
+    pub(crate) told_by: Option<ObjectId>,
+}
+
+/// Returns whose the lines are that `options` ask for.
+///
+/// # Errors
+/// If there is no such commit, path or range.
+pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
+    let repo = &context.repo;
+    let rev = match &options.rev {
+        Some(text) => Some(repo.find_commit(text)?.ok_or_else(|| {
+            Error::user(format!("no commit matches '{text}'")).with_hint("'git log' shows the commits")
+        })?),
+        None => None,
+    };
+    let question = Question {
+        path: options.path.as_bstr(),
+        commit: rev,
+        ranges: &options.ranges,
+        ignores_whitespace: options.ignores_whitespace,
+    };
+    let blamed = match repo.blame(&question) {
+        Err(error) if rev.is_none() && error.kind() == ErrorKind::User && options.ranges.is_empty() => {
+            new_file(context, options.path.as_bstr())?.ok_or(error)?
+        }
+        other => other?,
+    };
+    let mut search = Search { context, reader: Reader::new(context)?, known: HashMap::new(), questions: 0 };
+    let owners = search.owners(&blamed)?;
+    let authors = &search.reader.authors.list;
+    let mut lines: Vec<BlamedLines> = Vec::new();
+    for (line, (owner, told_by)) in blamed.into_iter().zip(owners) {
+        let who = who(owner, authors);
+        match lines.last_mut() {
+            Some(last)
+                if (last.commit, last.told_by) == (line.commit, told_by)
+                    && last.who == who
+                    && last.end + 1 == line.line
+                    && last.original_path == line.path
+                    && last.original + (line.line - last.start) == line.original =>
+            {
+                last.end = line.line;
+                last.contents.push(line.content);
+            }
+            _ => lines.push(BlamedLines {
+                start: line.line,
+                end: line.line,
+                commit: line.commit,
+                who,
+                original: line.original,
+                original_path: line.path,
+                author: line.author,
+                authored: line.authored,
+                contents: vec![line.content],
+                told_by,
+            }),
+        }
+    }
+    Ok(Blame { version: 1, rev, path: options.path.clone(), lines })
+}
+
+/// Returns the lines of a file that no commit has yet; none if it is no such file.
+fn new_file(context: &Context, path: &BStr) -> Result<Option<Vec<Blamed>>> {
+    let found = uncommitted(context, &mut |it| it == path, true)?;
+    let Some((file, Some(text))) = found.work.files.iter().zip(&found.texts).next() else { return Ok(None) };
+    if file.change.before.is_some() || file.change.after.is_none() {
+        return Ok(None);
+    }
+    let lines = (1..).zip(text.after.lines_with_terminator()).map(|(number, line)| Blamed {
+        commit: None,
+        path: path.to_owned(),
+        original: number,
+        line: number,
+        author: "Not Committed Yet".into(),
+        authored: 0,
+        committed: 0,
+        content: line.strip_suffix(b"\n").unwrap_or(line).into(),
+    });
+    Ok(Some(lines.collect()))
+}
+
+/// An owner, and the commit whose record names it.
+type Told = (Owner, Option<ObjectId>);
+
+/// What is known of the lines of a file in a commit.
+enum Known {
+    /// All lines are of one.
+    All(Owner),
+    Views(Box<super::attribution::BlobOwners>),
+    Spans(crate::model::attribution::FileOwnership),
+}
+
+struct Search<'c> {
+    context: &'c Context,
+    reader: Reader<'c>,
+    known: HashMap<(Option<ObjectId>, BString), Known>,
+    questions: usize,
+}
+
+impl Search<'_> {
+    fn owners(&mut self, lines: &[Blamed]) -> Result<Vec<Told>> {
+        let mut owners = Vec::with_capacity(lines.len());
+        // Lines that were there before the commit that git names, though not as they are now.
+        let mut older: BTreeMap<(ObjectId, BString), Vec<(usize, u32)>> = BTreeMap::new();
+        let mut last: Option<(&Blamed, (Option<ObjectId>, BString))> = None;
+        for (at, line) in lines.iter().enumerate() {
+            let key = match last.take() {
+                Some((before, key)) if before.commit == line.commit && before.path == line.path => key,
+                _ => {
+                    let key = (line.commit, line.path.clone());
+                    if !self.known.contains_key(&key) {
+                        let known = self.look_up(line)?;
+                        self.known.insert(key.clone(), known);
+                    }
+                    key
+                }
+            };
+            let owner = match &self.known[&key] {
+                Known::All(owner) => *owner,
+                Known::Spans(ownership) => ownership.owner(line.original),
+                Known::Views(views) => views.owner(line.original),
+            };
+            if let (Owner::Base, Some(commit)) = (owner, line.commit) {
+                older.entry((commit, line.path.clone())).or_default().push((at, line.original));
+            }
+            owners.push((owner, line.commit));
+            last = Some((line, key));
+        }
+        for ((commit, path), wanted) in older {
+            self.follow(commit, path.as_bstr(), &wanted, &mut owners)?;
+        }
+        let unknown = Owner::Author(self.reader.authors.plain(Contributor::Unknown));
+        owners.iter_mut().filter(|(owner, _)| *owner == Owner::Base).for_each(|(owner, _)| *owner = unknown);
+        Ok(owners)
+    }
+
+    fn look_up(&mut self, line: &Blamed) -> Result<Known> {
+        let Some(commit) = line.commit else {
+            let found = uncommitted(self.context, &mut |path| *path == line.path, false)?;
+            let file = found.work.files.into_iter().find(|file| file.change.path == line.path);
+            let Some(file) = file else {
+                return Ok(Known::All(Owner::Author(self.reader.authors.plain(Contributor::Human))));
+            };
+            return Ok(Known::Spans(self.reader.authors.adopt_file(file.ownership, &found.authors)));
+        };
+        Ok(match self.reader.blob_owners(commit, line.path.as_bstr(), line.committed)? {
+            Ok(views) => Known::Views(Box::new(views)),
+            Err(author) => Known::All(Owner::Author(author)),
+        })
+    }
+
+    /// Looks for lines of `commit` that were only moved or formatted where they were before.
+    fn follow(&mut self, commit: ObjectId, path: &BStr, wanted: &[(usize, u32)], owners: &mut [Told]) -> Result<()> {
+        let repo = &self.context.repo;
+        let Some(parent) = repo.parents_of(commit)?.first().copied() else { return Ok(()) };
+        let leaf = |commit| repo.find_leaf(repo.tree_of_commit(commit)?, path);
+        let (Some(before), Some(after)) = (leaf(parent)?, leaf(commit)?) else { return Ok(()) };
+        if self.questions == MOST_QUESTIONS {
+            return Ok(());
+        }
+        self.questions += 1;
+        let origins = origins(&repo.read_blob(before.id)?, &repo.read_blob(after.id)?);
+        let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (at, line) in wanted {
+            if let Some(origin) = origins.get(line) {
+                places.entry(*origin).or_default().push(*at);
+            }
+        }
+        if places.is_empty() {
+            return Ok(());
+        }
+        let ranges: Vec<String> = ranges(places.keys().copied());
+        let question = Question { path, commit: Some(parent), ranges: &ranges, ignores_whitespace: false };
+        let blamed = repo.blame(&question)?;
+        let found = self.owners(&blamed)?;
+        for (line, told) in blamed.iter().zip(found) {
+            for at in places.get(&line.line).into_iter().flatten() {
+                owners[*at] = told;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns which line of `before` each line of `after` is that was not written anew, both counted from 1.
+fn origins(before: &[u8], after: &[u8]) -> HashMap<u32, u32> {
+    let carrier = AuthorId::MAX;
+    let count = u32::try_from(before.lines_with_terminator().count()).unwrap_or(u32::MAX);
+    let one = |line: u32| Span { start: line, end: line, owner: Owner::Author(line) };
+    let spans: Vec<Span> = (1..=count).map(one).collect();
+    let steps = line_edits::step_edits;
+    let carried = carry(&Differ { steps: &steps, counted: &steps }, &spans, before, after, carrier);
+    let mut origins = HashMap::new();
+    for span in carried {
+        if let Owner::Author(origin) = span.owner
+            && origin != carrier
+        {
+            origins.extend((span.start..=span.end).map(|line| (line, origin)));
+        }
+    }
+    origins
+}
+
+/// Joins lines, in order, into ranges for `-L`.
+fn ranges(lines: impl Iterator<Item = u32>) -> Vec<String> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for line in lines {
+        match ranges.last_mut() {
+            Some((_, end)) if *end + 1 == line => *end = line,
+            _ => ranges.push((line, line)),
+        }
+    }
+    ranges.into_iter().map(|(start, end)| format!("{start},{end}")).collect()
+}
+
+/// Returns what `lines` of a blame are told by: the records of the commit.
+pub(crate) fn records_of(context: &Context, lines: &BlamedLines) -> Result<Vec<RecordId>> {
+    match lines.told_by {
+        Some(commit) => super::records::of_commit(&context.repo, commit),
+        None => Ok(Vec::new()),
+    }
+}

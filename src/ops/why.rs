@@ -1,0 +1,217 @@
+//! Why a line is there: its commit, its session, what was asked for, and what was said.
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{
+    Context,
+    attribution::Who,
+    blame::{self, BlamedLines, records_of},
+    records::{self, Log},
+};
+use crate::{
+    error::{Error, Result},
+    model::{
+        id_text, moment, path_text,
+        record::{Prompt, Record, RecordId},
+    },
+    state,
+};
+
+/// How many pieces of a transcript are told.
+const MOST_PIECES: usize = 40;
+/// How many characters of each.
+const LONGEST_PIECE: usize = 2000;
+/// How many bytes of a transcript are looked through.
+const MOST_BYTES: usize = 64 << 20;
+/// How deep a line of a transcript is looked through.
+const DEEPEST: usize = 8;
+
+/// Why a line is there. Serializes to what `why --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Why {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// The line, from 1.
+    pub line: u32,
+    /// Its text.
+    pub text: String,
+    /// The commit that git blames; none if it is not committed yet.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub commit: Option<ObjectId>,
+    /// The first line of its message.
+    pub subject: Option<String>,
+    /// The commit's author.
+    pub author: Option<String>,
+    /// When it was written, in ISO 8601.
+    pub time: Option<String>,
+    /// Whose the line is.
+    #[serde(flatten)]
+    pub who: Who,
+    /// The record that tells so.
+    pub record: Option<RecordId>,
+    /// What the session was asked for in that turn.
+    pub prompt: Option<Prompt>,
+    /// What was said then, as far as it was kept.
+    pub transcript: Vec<Said>,
+}
+
+/// A piece of a transcript.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Said {
+    /// Who said it, in the agent's word.
+    pub role: String,
+    /// The text.
+    pub text: String,
+}
+
+/// Returns why `line` of `path` (relative to the worktree's root) is there, in `rev` or the worktree.
+///
+/// # Errors
+/// If there is no such line.
+pub fn why(context: &Context, path: BString, line: u32, rev: Option<String>) -> Result<Why> {
+    let options = blame::Options { path, rev, ranges: vec![format!("{line},{line}")], ..blame::Options::default() };
+    let blame = blame::blame(context, &options)?;
+    let Some(found) = blame.lines.into_iter().find(|it| it.start <= line && line <= it.end) else {
+        return Err(Error::user(format!("there is no line {line}")));
+    };
+    let text = found.contents.first().cloned().unwrap_or_default();
+    let mut why = Why {
+        version: 1,
+        path: blame.path,
+        line,
+        text: text.to_str_lossy().into_owned(),
+        commit: found.commit,
+        subject: None,
+        author: None,
+        time: None,
+        who: found.who.clone(),
+        record: None,
+        prompt: None,
+        transcript: Vec::new(),
+    };
+    if let Some(commit) = found.commit {
+        let message = context.repo.message_of(commit)?;
+        why.subject = message.lines().next().map(str::to_owned);
+        why.author = Some(found.author.to_str_lossy().into_owned());
+        why.time = Some(moment::iso(found.authored, 0));
+    }
+    match found.told_by {
+        Some(_) => tell_recorded(context, &found, &mut why)?,
+        None => tell_live(context, &mut why)?,
+    }
+    Ok(why)
+}
+
+fn tell_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Result<()> {
+    let Some(log) = Log::open(&context.repo)? else { return Ok(()) };
+    for id in records_of(context, found)? {
+        let Some(record) = log.find(&id).ok().flatten() else { continue };
+        let at = record.sessions.iter().position(|part| Some(&part.id) == why.who.session.as_ref());
+        let Some(at) = at else {
+            // A person's line: the record still tells of the commit.
+            why.record = why.record.or(Some(id));
+            continue;
+        };
+        why.record = Some(id);
+        let prompts = log.prompts(&id, at)?;
+        why.prompt = prompt_of(&prompts, why.who.turn);
+        if let Some(prompt) = &why.prompt {
+            let next = prompts.iter().find(|it| it.turn > prompt.turn);
+            why.transcript = excerpt(context, &record, at, prompt, next)?;
+        }
+        return Ok(());
+    }
+    Ok(())
+}
+
+/// What is not committed has no record: the session's own file has the prompts.
+fn tell_live(context: &Context, why: &mut Why) -> Result<()> {
+    let Some(session) = &why.who.session else { return Ok(()) };
+    let prompts = state::sessions::prompts(context.repo.common_dir(), session)?;
+    let prompts = prompts.into_iter().map(|it| Prompt { turn: it.turn, seconds: it.seconds, text: it.text });
+    why.prompt = prompt_of(&prompts.collect::<Vec<_>>(), why.who.turn);
+    Ok(())
+}
+
+/// Returns the prompt that began `turn`, or the last one before it.
+fn prompt_of(prompts: &[Prompt], turn: Option<u32>) -> Option<Prompt> {
+    prompts.iter().filter(|prompt| turn.is_none_or(|turn| prompt.turn <= turn)).max_by_key(|it| it.turn).cloned()
+}
+
+fn excerpt(
+    context: &Context,
+    record: &Record,
+    session: usize,
+    prompt: &Prompt,
+    next: Option<&Prompt>,
+) -> Result<Vec<Said>> {
+    let mut bytes = Vec::new();
+    for chunk in &record.sessions[session].chunks {
+        // Others' clones need not have transcripts.
+        if let Some(part) = records::transcript(&context.repo, chunk)?
+            && bytes.len() + part.len() <= MOST_BYTES
+        {
+            bytes.extend(part);
+        }
+    }
+    Ok(said(&bytes, &prompt.text, next.map(|it| it.text.as_str())))
+}
+
+/// Returns what was said in the transcript `bytes` (JSON lines of any agent) after `prompt` and before `next`.
+fn said(bytes: &[u8], prompt: &str, next: Option<&str>) -> Vec<Said> {
+    let pieces: Vec<Said> = bytes.lines().filter_map(|line| piece(&serde_json::from_slice(line).ok()?)).collect();
+    let holds = |piece: &Said, text: &str| !text.trim().is_empty() && piece.text.contains(text.trim());
+    let Some(start) = pieces.iter().rposition(|piece| holds(piece, prompt)) else { return Vec::new() };
+    let rest = pieces.into_iter().skip(start + 1);
+    let until_next = rest.take_while(|piece| !next.is_some_and(|next| holds(piece, next)));
+    until_next.take(MOST_PIECES).collect()
+}
+
+fn piece(line: &Value) -> Option<Said> {
+    let role = [&line["role"], &line["message"]["role"], &line["payload"]["role"], &line["type"]];
+    let role = role.into_iter().find_map(Value::as_str).unwrap_or("?").to_owned();
+    let mut texts = Vec::new();
+    gather(line, "", 0, &mut texts);
+    let text = texts.join("\n");
+    let text: String = text.trim().chars().take(LONGEST_PIECE).collect();
+    (!text.is_empty()).then_some(Said { role, text })
+}
+
+/// Collects what people would read of a line.
+fn gather(value: &Value, key: &str, depth: usize, texts: &mut Vec<String>) {
+    const TEXTS: [&str; 9] =
+        ["text", "content", "message", "command", "file_path", "new_string", "output", "thinking", "prompt"];
+    match value {
+        Value::String(text) if TEXTS.contains(&key) => texts.push(text.clone()),
+        Value::Array(items) if depth < DEEPEST => items.iter().for_each(|item| gather(item, key, depth + 1, texts)),
+        Value::Object(fields) if depth < DEEPEST => {
+            fields.iter().for_each(|(key, value)| gather(value, key, depth + 1, texts));
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_found_in_a_transcript() {
+        let transcript = r#"{"type":"user","message":{"role":"user","content":"first"}}
+{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"done"}]}}
+no json
+{"role":"user","content":"second"}
+{"role":"assistant","content":"never"}
+"#;
+        let found = said(transcript.as_bytes(), "first\n", Some("second"));
+        assert_eq!(found, [Said { role: "assistant".into(), text: "done".into() }]);
+        assert_eq!(said(transcript.as_bytes(), "other", None), []);
+        assert_eq!(said(transcript.as_bytes(), "second", None).len(), 1);
+    }
+}

@@ -1,0 +1,440 @@
+//! Whose the lines are, through what git does to commits: sums are git's, owners are the truth.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::support::{World, site::Dice};
+
+/// Edits of people and agents in a repository with hooks; each line ends with the name of who wrote it.
+struct Play {
+    world: World,
+    dice: Dice,
+    turns: BTreeMap<&'static str, u32>,
+    number: u32,
+}
+
+const SESSIONS: [&str; 2] = ["s1", "s2"];
+const FILES: [&str; 2] = ["a.txt", "dir/b.txt"];
+
+impl Play {
+    fn new(seed: u64) -> Self {
+        let world = World::new();
+        world.repository();
+        world.done(&["enable"]);
+        let mut play = Self { world, dice: Dice(seed), turns: BTreeMap::new(), number: 0 };
+        for file in FILES {
+            let text: String = (0..12).map(|_| play.line("human")).collect();
+            play.world.write(file, text);
+        }
+        play.commit_all();
+        play
+    }
+
+    fn line(&mut self, who: &str) -> String {
+        self.number += 1;
+        let mut word = || format!("{:08x}", self.dice.below(1 << 32));
+        format!("{} {} {} {} {who}\n", word(), word(), word(), self.number)
+    }
+
+    fn read(&self, file: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.world.repo().join(file)).unwrap_or_default();
+        text.split_inclusive('\n').map(str::to_owned).collect()
+    }
+
+    fn roll(&mut self, sides: usize) -> usize {
+        usize::try_from(self.dice.below(sides as u64)).expect("small")
+    }
+
+    /// Inserts and deletes lines as `who`.
+    fn edit(&mut self, file: &str, who: &str) {
+        let mut lines = self.read(file);
+        for _ in 0..=self.roll(2) {
+            let at = self.roll(lines.len() + 1);
+            let gone = self.roll(3).min(lines.len() - at);
+            let new: Vec<String> = (0..=self.roll(3)).map(|_| self.line(who)).collect();
+            lines.splice(at..at + gone, new);
+        }
+        self.world.write(file, lines.concat());
+    }
+
+    fn human(&mut self, file: &str) {
+        self.edit(file, "human");
+    }
+
+    fn agent(&mut self, session: &'static str, file: &str) {
+        if !self.turns.contains_key(session) {
+            self.world.done(&["session", "start", session, "--agent", "claude-code", "--model", "m1"]);
+        }
+        let turn = self.turns.entry(session).or_default();
+        *turn += 1;
+        let message = format!("turn {turn} of {session}");
+        self.world.done(&["session", "prompt", session, "--message", &message]);
+        self.edit(file, session);
+        self.world.done(&["save", "--session", session]);
+        self.world.done(&["session", "stop", session]);
+    }
+
+    fn commit_all(&self) {
+        self.world.git(&["add", "-A"]);
+        self.world.git(&["commit", "-q", "--allow-empty", "-m", "step"]);
+    }
+
+    /// Each commit's sums are those of git, and each line is whose its last word says.
+    fn check(&self) {
+        for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
+            check_sums(&self.world, commit);
+            let found = self.world.json(&["attribution", "--json", commit]);
+            for file in found["files"].as_array().expect("a list") {
+                self.check_file(commit, file);
+            }
+        }
+        for file in FILES {
+            self.check_blame(file, &[]);
+            self.check_blame(file, &["--rev", "HEAD"]);
+        }
+    }
+
+    fn check_file(&self, commit: &str, file: &Value) {
+        let path = file["path"].as_str().expect("a path");
+        if path == "f" || file["blob"].is_null() {
+            return;
+        }
+        let text = self.world.git(&["show", &format!("{commit}:{path}")]);
+        let lines: Vec<&str> = text.lines().collect();
+        for owner in file["owners"].as_array().expect("a list") {
+            let number = |key: &str| usize::try_from(owner[key].as_u64().expect("a number")).expect("small");
+            for line in &lines[number("start") - 1..number("end")] {
+                assert_eq!(named(owner), last_word(line), "{commit} {path}: {line}\n{file:#}");
+            }
+        }
+    }
+
+    fn check_blame(&self, file: &str, options: &[&str]) {
+        let found = self.world.json(&[&["blame", "--json", file], options].concat());
+        let rev = options.get(1).copied().into_iter();
+        let arguments: Vec<&str> = ["blame", "--line-porcelain"].into_iter().chain(rev).chain(["--", file]).collect();
+        let porcelain = self.world.git(&arguments);
+        let mut commits = Vec::new();
+        let mut texts = Vec::new();
+        for line in porcelain.lines() {
+            let first = line.split(' ').next().unwrap_or_default();
+            if first.len() == 40 && first.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                commits.push(first);
+            }
+            texts.extend(line.strip_prefix('\t'));
+        }
+        let mut at = 0;
+        for group in found["lines"].as_array().expect("a list") {
+            let number = |key: &str| usize::try_from(group[key].as_u64().expect("a number")).expect("small");
+            assert_eq!(number("start"), at + 1);
+            for line in at..number("end") {
+                let zeros = "0".repeat(40);
+                assert_eq!(group["commit"].as_str().unwrap_or(&zeros), commits[line], "{file}:{line}");
+                assert_eq!(named(group), last_word(texts[line]), "{file}:{}: {}\n{group:#}", line + 1, texts[line]);
+            }
+            at = number("end");
+        }
+        assert_eq!(at, texts.len());
+    }
+}
+
+fn last_word(line: &str) -> &str {
+    line.rsplit(' ').next().unwrap_or_default()
+}
+
+/// The session, or the kind of who has no session.
+fn named(owner: &Value) -> &str {
+    owner["session"].as_str().or(owner["owner"].as_str()).expect("an owner")
+}
+
+/// What git counts in each file is what is counted.
+fn check_sums(world: &World, commit: &str) {
+    let printed = world.git(&["diff-tree", "-r", "--root", "--no-commit-id", "--numstat", "-M", commit]);
+    let mut expected: Vec<(u64, u64)> = Vec::new();
+    for line in printed.lines() {
+        let mut fields = line.split('\t');
+        let mut number = || fields.next().expect("a field").parse().unwrap_or(0);
+        expected.push((number(), number()));
+    }
+    let found = world.json(&["attribution", "--json", commit]);
+    let files = found["files"].as_array().expect("a list");
+    let count = |file: &Value, key: &str| file[key].as_u64().expect("a number");
+    let mut counted: Vec<(u64, u64)> =
+        files.iter().map(|file| (count(file, "added"), count(file, "deleted"))).collect();
+    let sum = |list: &[(u64, u64)]| list.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let summary = |keys: &[&str]| keys.iter().map(|key| count(&found["summary"], key)).sum::<u64>();
+    let added = summary(&["agent_lines", "human_added", "human_modified", "mixed", "unknown", "kept_added"]);
+    let removed = summary(&["agent_removed", "human_removed", "unknown_removed", "kept_removed"]);
+    assert_eq!((added, removed), sum(&expected), "{commit}: {found:#}");
+    counted.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(counted, expected, "{commit}");
+    for file in files {
+        let of = |list: &str, lines: &dyn Fn(&Value) -> u64| {
+            file[list].as_array().expect("a list").iter().map(lines).sum::<u64>()
+        };
+        let owned = of("owners", &|it| count(it, "end") + 1 - count(it, "start"));
+        assert_eq!(owned, count(file, "added"));
+        assert_eq!(of("deleted_by", &|it| count(it, "lines")), count(file, "deleted"));
+    }
+}
+
+#[test]
+fn interleaved_sessions_and_a_partial_commit() {
+    let mut play = Play::new(1);
+    play.agent("s1", FILES[0]);
+    play.human(FILES[0]);
+    play.agent("s2", FILES[0]);
+    play.agent("s1", FILES[0]);
+    play.world.git(&["add", FILES[0]]);
+    play.agent("s2", FILES[1]);
+    play.human(FILES[1]);
+    play.world.git(&["commit", "-qm", "a part"]);
+    play.check();
+    play.commit_all();
+    play.check();
+    let found = play.world.json(&["attribution", "--json", "HEAD~1"]);
+    let ids: Vec<&str> =
+        found["sessions"].as_array().expect("a list").iter().filter_map(|it| it["id"].as_str()).collect();
+    assert!(ids.contains(&"s1") && ids.contains(&"s2"), "{found:#}");
+    // The worktree is clean.
+    let now = play.world.json(&["attribution", "--json", "--worktree"]);
+    assert_eq!(now["files"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn amend_rebase_squash_and_cherry_pick_change_no_owner() {
+    let mut play = Play::new(2);
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    play.world.git(&["commit", "-q", "--amend", "-m", "another message"]);
+    play.check();
+    play.human(FILES[0]);
+    play.agent("s2", FILES[0]);
+    play.world.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    play.check();
+    play.agent("s1", FILES[1]);
+    play.commit_all();
+    play.human(FILES[1]);
+    play.agent("s2", FILES[1]);
+    play.commit_all();
+    // Onto a commit that changes the same file elsewhere.
+    play.world.git(&["checkout", "-q", "-b", "side", "HEAD~3"]);
+    let mut lines = play.read(FILES[1]);
+    let new = play.line("human");
+    lines.insert(0, new);
+    play.world.write(FILES[1], lines.concat());
+    play.world.write("other", "x y human\n");
+    play.commit_all();
+    play.world.git(&["checkout", "-q", "main"]);
+    drop(play.world.command("git").args(["rebase", "-q", "side"]).output());
+    if play.world.repo().join(".git/rebase-merge").exists() {
+        play.world.git(&["rebase", "--abort"]);
+    }
+    play.check();
+    play.world.git(&["reset", "-q", "--soft", "HEAD~2"]);
+    play.world.git(&["commit", "-qm", "two in one"]);
+    play.check();
+    play.world.git(&["checkout", "-q", "-b", "picked", "side"]);
+    drop(play.world.command("git").args(["cherry-pick", "main"]).output());
+    if play.world.repo().join(".git/CHERRY_PICK_HEAD").exists() {
+        play.world.git(&["cherry-pick", "--abort"]);
+    }
+    play.check();
+}
+
+#[test]
+fn squashed_merges_and_stashes_keep_owners() {
+    let mut play = Play::new(3);
+    play.world.git(&["checkout", "-q", "-b", "topic"]);
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    play.human(FILES[0]);
+    play.commit_all();
+    play.agent("s2", FILES[0]);
+    play.commit_all();
+    play.world.git(&["checkout", "-q", "main"]);
+    play.world.git(&["merge", "-q", "--squash", "topic"]);
+    play.world.git(&["commit", "-q", "--no-edit"]);
+    play.check();
+    play.agent("s1", FILES[1]);
+    play.human(FILES[1]);
+    play.world.git(&["stash", "-q"]);
+    play.human(FILES[0]);
+    play.commit_all();
+    play.world.git(&["stash", "pop", "-q"]);
+    play.commit_all();
+    play.check();
+}
+
+#[test]
+fn a_merge_is_only_what_it_changed_itself() {
+    let mut play = Play::new(4);
+    play.world.git(&["checkout", "-q", "-b", "topic"]);
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    play.world.git(&["checkout", "-q", "main"]);
+    play.agent("s2", FILES[1]);
+    play.commit_all();
+    play.world.git(&["merge", "-q", "--no-edit", "topic"]);
+    let clean = play.world.json(&["attribution", "--json"]);
+    assert_eq!(clean["summary"]["total_committed"], 0, "{clean:#}");
+    // An edit that neither side has.
+    let mut lines = play.read(FILES[0]);
+    let new = play.line("human");
+    lines.push(new);
+    play.world.write(FILES[0], lines.concat());
+    play.world.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    let evil = play.world.json(&["attribution", "--json"]);
+    assert_eq!(evil["summary"]["human_added"], 1, "{evil:#}");
+    assert_eq!(evil["summary"]["total_committed"], 1);
+    assert!(play.world.done(&["attribution", "--patch"]).contains("H  +"));
+}
+
+#[test]
+fn random_histories_tell_the_truth() {
+    for seed in 100..106 {
+        let mut play = Play::new(seed);
+        for _ in 0..14 {
+            let file = FILES[play.roll(2)];
+            match play.roll(9) {
+                0 | 1 => play.human(file),
+                2..=4 => {
+                    let session = SESSIONS[play.roll(2)];
+                    play.agent(session, file);
+                }
+                5 | 6 => play.commit_all(),
+                7 => {
+                    play.world.git(&["add", file]);
+                    play.world.git(&["commit", "-q", "--allow-empty", "-m", "part"]);
+                }
+                _ => drop(play.world.git(&["commit", "-q", "-a", "--amend", "--allow-empty", "--no-edit"])),
+            }
+        }
+        play.check();
+        play.commit_all();
+        play.check();
+    }
+}
+
+#[test]
+fn ranges_are_the_sum_of_their_commits() {
+    let mut play = Play::new(5);
+    for session in ["s1", "s2", "s1"] {
+        play.agent(session, FILES[0]);
+        play.human(FILES[1]);
+        play.commit_all();
+    }
+    let whole = play.world.json(&["attribution", "--json", "HEAD~3..HEAD"]);
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for commit in ["HEAD~2", "HEAD~1", "HEAD"] {
+        let one = play.world.json(&["attribution", "--json", commit]);
+        for (key, value) in one["summary"].as_object().expect("an object") {
+            *sums.entry(key.clone()).or_default() += value.as_u64().unwrap_or_default();
+        }
+    }
+    for key in ["agent_lines", "human_added", "agent_removed", "human_removed", "total_committed"] {
+        assert_eq!(whole["summary"][key].as_u64(), Some(sums[key]), "{key}");
+    }
+    assert_eq!(whole["commits"].as_array().map(Vec::len), Some(3));
+    assert_eq!(whole["range"], "HEAD~3..HEAD");
+    let part = play.world.json(&["attribution", "--json", "HEAD~3..HEAD", "--", "dir"]);
+    assert_eq!(part["summary"]["agent_lines"], 0);
+}
+
+#[test]
+fn policies_decide_and_hints_are_not_counted() {
+    let mut play = Play::new(6);
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    play.world.done(&["attribution", "--check"]);
+    play.world.git(&["config", "checkpoint.attribution.max-agent-percentage", "10"]);
+    let output = play.world.checkpoint(&["attribution", "--check"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("at most 10 %"));
+    play.human(FILES[0]);
+    play.world.git(&["commit", "-qam", "x\n\nCo-authored-by: Claude <noreply@anthropic.com>"]);
+    play.world.done(&["attribution", "--check"]);
+    let found = play.world.json(&["attribution", "--json"]);
+    assert_eq!(found["inferred"][0], "claude-code");
+    assert_eq!(found["summary"]["agent_lines"], 0);
+    assert_eq!(found["summary"]["unknown"], 0, "git-checkpoint was in use");
+}
+
+#[test]
+fn lines_of_a_repository_that_never_used_it_are_unknown() {
+    let world = World::new();
+    world.repository();
+    let found = world.json(&["attribution", "--json"]);
+    assert_eq!((&found["summary"]["unknown"], &found["summary"]["total_committed"]), (&1.into(), &1.into()));
+    let blame = world.json(&["blame", "--json", "f"]);
+    assert_eq!(blame["lines"][0]["owner"], "unknown");
+    world.write("f", "base\nnew\n");
+    world.write("g", "new\n");
+    let blame = world.json(&["blame", "--json", "f"]);
+    assert_eq!((&blame["lines"][1]["owner"], &blame["lines"][1]["commit"]), (&"human".into(), &Value::Null));
+    assert_eq!(world.json(&["blame", "--json", "g"])["lines"][0]["owner"], "human");
+}
+
+#[test]
+fn formatted_and_renamed_lines_stay_whose_they_were() {
+    let mut play = Play::new(7);
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    let before = play.world.json(&["blame", "--json", FILES[0]]);
+    // Another session formats the file, and renames it.
+    play.world.done(&["session", "start", "s2", "--agent", "codex"]);
+    play.world.done(&["session", "prompt", "s2", "--message", "format"]);
+    let lines = play.read(FILES[0]);
+    let text: String = lines.iter().map(|line| format!("    {line}")).collect();
+    play.world.write("new.txt", text + &play.read(FILES[1]).concat());
+    std::fs::remove_file(play.world.repo().join(FILES[0])).expect("it is there");
+    play.world.done(&["save", "--session", "s2"]);
+    play.world.done(&["session", "stop", "s2"]);
+    play.commit_all();
+    check_sums(&play.world, "HEAD");
+    let now = play.world.json(&["blame", "--json", "new.txt"]);
+    let owners = |blame: &Value| {
+        let mut owners = Vec::new();
+        for group in blame["lines"].as_array().expect("a list") {
+            let lines = group["end"].as_u64().expect("a number") + 1 - group["start"].as_u64().expect("a number");
+            owners.extend((0..lines).map(|_| named(group).to_owned()));
+        }
+        owners
+    };
+    let (before, now) = (owners(&before), owners(&now));
+    let agent = |owners: &[String]| owners.iter().filter(|owner| *owner == "s1").count();
+    assert!(agent(&before) > 0);
+    assert!(now.iter().all(|owner| owner != "s2" || now.len() > before.len()), "{now:?}");
+}
+
+#[test]
+fn why_tells_prompt_and_transcript() {
+    let mut play = Play::new(8);
+    let transcript = play.world.root().join("transcript.jsonl");
+    let said = concat!(
+        "{\"role\":\"user\",\"content\":\"add \\u001b[31m one line\"}\n",
+        "{\"role\":\"assistant\",\"content\":\"here it is\"}\n"
+    );
+    std::fs::write(&transcript, said).expect("a file can be written");
+    let path = transcript.to_str().expect("temporary paths are plain").to_owned();
+    let _ = play.line("s1");
+    play.world.done(&["session", "start", "s1", "--agent", "claude-code", "--transcript", &path]);
+    play.world.done(&["session", "prompt", "s1", "--message", "add \u{1b}[31m one line"]);
+    play.world.write("new", "one line\n");
+    play.world.done(&["save", "--session", "s1"]);
+    play.world.done(&["session", "stop", "s1"]);
+    let live = play.world.json(&["why", "--json", "new:1"]);
+    assert_eq!((live["commit"].clone(), live["session"].as_str()), (Value::Null, Some("s1")), "{live:#}");
+    assert_eq!(live["prompt"]["turn"], 1);
+    play.commit_all();
+    let found = play.world.json(&["why", "--json", "new:1"]);
+    assert_eq!(found["prompt"]["text"], "add \u{1b}[31m one line");
+    assert_eq!(found["transcript"][0]["text"], "here it is", "{found:#}");
+    let shown = play.world.done(&["why", "new:1"]);
+    assert!(shown.contains("here it is") && !shown.contains('\u{1b}'), "{shown}");
+    let explained = play.world.json(&["explain", "--json"]);
+    assert_eq!(explained["records"][0]["sessions"][0]["lines"], 1);
+    assert_eq!(explained["records"][0]["agent_percentage"], 100.0);
+}
