@@ -53,7 +53,17 @@ impl Reset {
             let done = reset::restore_archived(&context, id)?;
             return self.report("brought back", &done, call);
         }
-        let options = reset::Options { session: self.session.clone(), force: self.force, dry_run: self.dry_run };
+        if let Some(session) = &self.session {
+            let done = reset::give_up(&context, session, self.dry_run)?;
+            if self.json {
+                call.out.json(&done)?;
+            } else {
+                let verb = if done.dry_run { "would give up" } else { "gave up" };
+                call.out.note(&format!("{verb} what the turn of {} was about to do", printable(session)))?;
+            }
+            return Ok(Exit::Done);
+        }
+        let options = reset::Options { force: self.force, dry_run: self.dry_run };
         let done = reset::reset(&context, &options)?;
         let verb = if done.dry_run { "would set aside" } else { "set aside" };
         self.report(verb, &done, call)?;

@@ -111,13 +111,19 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
     }
     print_heading("Sessions:", call)?;
     for session in sessions {
-        let mut parts = vec![printable(&session.id)];
+        let phase = call.out.paint(phrase::MARK, &format!("{:<6}", session.phase.as_str()));
+        let mut parts = vec![call.out.paint(phrase::ID, &printable(&session.id))];
         parts.extend(session.agent.as_ref().map(printable));
         parts.extend(session.model.as_ref().map(printable));
         parts.extend(session.turn.map(|turn| format!("turn {turn}")));
         parts.push(phrase::count(session.checkpoints, "checkpoint"));
+        if session.should_reset_shadow {
+            parts.push("sets the shadow aside first".to_owned());
+        } else if !session.touched.is_empty() {
+            parts.push(phrase::count(session.touched.len(), "file"));
+        }
         parts.push(moment_of(session.last_seen, call));
-        call.out.line(&format!("\t{}", parts.join(", ")))?;
+        call.out.line(&format!("\t{phase}  {}", parts.join(", ")))?;
     }
     Ok(())
 }

@@ -17,6 +17,8 @@ pub enum Why {
     Agent,
     /// It changed after the checkpoint, by whom is not known.
     Unknown,
+    /// The commit at HEAD has another version of it than the commit that the checkpoint stands on.
+    Committed,
     /// It changed after the restore that is being undone.
     Since,
     /// The ignore rules of then or now cover it.
@@ -46,7 +48,7 @@ pub enum Why {
 impl Why {
     /// Returns true if the path is only left because of who changed it, so that a restore of everything takes it.
     pub fn yields_to_all(&self) -> bool {
-        matches!(self, Self::Human | Self::Session(_) | Self::Agent | Self::Unknown | Self::Since)
+        matches!(self, Self::Human | Self::Session(_) | Self::Agent | Self::Unknown | Self::Committed | Self::Since)
     }
 }
 
@@ -57,6 +59,7 @@ impl fmt::Display for Why {
             Self::Human => "changed by a human since",
             Self::Agent => "changed by another agent since",
             Self::Unknown => "changed since, by whom is not known",
+            Self::Committed => "changed by commits since",
             Self::Since => "changed since the restore",
             Self::Ignored => "ignored",
             Self::Skipped => "skipped",

@@ -63,6 +63,23 @@ pub(crate) fn waiting(repo: &Repo, except: &str) -> Result<Vec<Waiting>> {
 ///
 /// `head` is what the commit has there.
 pub(crate) fn is_alike(repo: &Repo, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
+    holds(repo, change, head, now, |held, total| held * 2 > total)
+}
+
+/// Returns true if `now` is what `change` made of its path, or holds all lines that it added: nothing of it is left.
+pub(crate) fn is_all_there(repo: &Repo, change: &Change, now: Option<Leaf>) -> Result<bool> {
+    holds(repo, change, change.before, now, |held, total| held == total)
+}
+
+/// Returns true if `now` is what `change` made, or `is_enough` says so of how many of its lines `now` has more than
+/// `head`, and how many there are.
+fn holds(
+    repo: &Repo,
+    change: &Change,
+    head: Option<Leaf>,
+    now: Option<Leaf>,
+    is_enough: fn(usize, usize) -> bool,
+) -> Result<bool> {
     if now == change.after {
         return Ok(true);
     }
@@ -77,7 +94,10 @@ pub(crate) fn is_alike(repo: &Repo, change: &Change, head: Option<Leaf>, now: Op
     let (before, work) = (text(change.before)?, text(Some(work))?);
     let (head, now) = (text(head)?, text(Some(now))?);
     let (Some(before), Some(work), Some(head), Some(now)) = (before, work, head, now) else { return Ok(false) };
-    Ok(holds_most(&added(&before, &work), &added(&head, &now)))
+    let (work, now) = (added(&before, &work), added(&head, &now));
+    let total: usize = work.values().sum();
+    let held: usize = work.iter().map(|(line, count)| (*count).min(now.get(line).copied().unwrap_or(0))).sum();
+    Ok(total > 0 && is_enough(held, total))
 }
 
 /// Returns the lines that `after` has more than `before`, and how often; without those that say nothing.
@@ -93,12 +113,6 @@ fn added<'t>(before: &[u8], after: &'t [u8]) -> BTreeMap<&'t [u8], usize> {
         }
     }
     found
-}
-
-fn holds_most(work: &BTreeMap<&[u8], usize>, now: &BTreeMap<&[u8], usize>) -> bool {
-    let total: usize = work.values().sum();
-    let held: usize = work.iter().map(|(line, count)| (*count).min(now.get(line).copied().unwrap_or(0))).sum();
-    total > 0 && held * 2 > total
 }
 
 /// Takes work up again that the worktree shows and `shadow` does not; returns its sessions.

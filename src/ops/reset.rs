@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use super::{
     Context, lookup, save,
+    sessions::{State, check_id, known},
     timeline::{self, Tip},
+    turn::drop_pending,
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -15,14 +17,14 @@ use crate::{
         event::Event,
         id_text, moment, path_text,
         refname::{self, Base, ShadowName},
+        session::{Phase, Session},
     },
+    state::sessions as session_files,
 };
 
 /// How to reset.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only the claim of this session.
-    pub session: Option<String>,
     /// Even while a session is active.
     pub force: bool,
     /// Only say what would happen.
@@ -45,6 +47,17 @@ pub struct ResetDone {
     pub base: Base,
     /// How many checkpoints it holds.
     pub checkpoints: usize,
+    /// True if nothing was done.
+    pub dry_run: bool,
+}
+
+/// A session gave up what its turn was about to do. Serializes to what `reset --session --json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GivenUp {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// The session.
+    pub session: State,
     /// True if nothing was done.
     pub dry_run: bool,
 }
@@ -78,17 +91,13 @@ pub struct Archived {
 /// Moves the live shadow of this worktree and HEAD to the archive.
 ///
 /// # Errors
-/// [`Kind::Refused`] if there is none.
+/// [`Kind::Refused`] if there is none, or a session with a turn under way here works on it.
 pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
     context.tell_failure("reset", set_aside(context, options))
 }
 
 fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
-    if let Some(session) = &options.session {
-        return Err(Error::refused(format!("the session '{session}' has no claim on this shadow"))
-            .with_hint("'git checkpoint reset' without '--session' sets the whole shadow aside"));
-    }
     let _lock = save::lock(context)?;
     let base = Base::of_head(repo.head()?.id);
     let shadow = ShadowName { base, worktree: repo.worktree_id().to_owned() }.to_ref();
@@ -96,6 +105,9 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
         return Err(Error::refused("this worktree has no checkpoint on HEAD to set aside")
             .with_hint("'git checkpoint list' shows those on other commits"));
     };
+    if !options.force {
+        refuse_active(repo, base)?;
+    }
     let archive = archive_name(repo, tip)?;
     let checkpoints = count(repo, tip);
     if !options.dry_run {
@@ -106,6 +118,51 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
         context.emit(&Event::Reset { archive: archive.clone(), tip: tip.to_string(), checkpoints });
     }
     Ok(ResetDone { version: 1, shadow, archive, tip, base, checkpoints, dry_run: options.dry_run })
+}
+
+/// A session at work takes its next checkpoint on top of the ones before.
+fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
+    let mut all = session_files::all(repo.common_dir())?.into_iter();
+    let is_at_work =
+        |it: &Session| it.phase == Phase::Active && it.is_in(repo.worktree_id()) && it.base() == Some(base);
+    match all.find(is_at_work) {
+        None => Ok(()),
+        Some(session) => Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(
+            "'git checkpoint session stop' ends it; '--force' sets the shadow aside all the same, \
+             '--session <id>' only what the session was about to do",
+        )),
+    }
+}
+
+/// Gives up what the turn of the session `id` was about to do: what it would set aside, and what was before it.
+///
+/// No checkpoint is touched.
+///
+/// # Errors
+/// [`Kind::Refused`] if the session is not known here, or has nothing to give up.
+pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
+    context.tell_failure("reset", drop_claim(context, id, dry_run))
+}
+
+fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
+    check_id(id)?;
+    let repo = &context.repo;
+    let _lock = save::lock(context)?;
+    let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
+    let has_pending = repo.find_ref(&refname::pending_ref(id))?.is_some();
+    let Some(mut session) = session.filter(|session| session.phase == Phase::Active || has_pending) else {
+        return Err(Error::refused(format!("the session '{id}' has no claim on this shadow"))
+            .with_hint("'git checkpoint reset' without '--session' sets the whole shadow aside"));
+    };
+    session.phase = if session.phase == Phase::Active { Phase::Idle } else { session.phase };
+    session.turn.should_reset_shadow = false;
+    session.turn.shadow_tip = None;
+    session.turn.baseline = None;
+    if !dry_run {
+        drop_pending(context, id)?;
+        session_files::store(repo.common_dir(), &session)?;
+    }
+    Ok(GivenUp { version: 1, session: State::from(&session), dry_run })
 }
 
 /// A shadow may be set aside, brought back and set aside again within a second.

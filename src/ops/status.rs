@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{
     Context, hooks,
     save::{self, SkippedPath},
-    tally::Tally,
+    tally::{Part, Tally},
 };
 use crate::{
     error::{Kind, Result},
@@ -25,10 +25,12 @@ use crate::{
         manifest::Manifest,
         path_text,
         refname::{self, Base, ShadowName},
+        session::Phase,
     },
     state::{
         self,
         journal::{Journal, Progress},
+        sessions,
     },
 };
 
@@ -49,8 +51,8 @@ pub struct ShadowStatus {
     pub touched: Vec<BString>,
 }
 
-/// A session as the checkpoints of the live shadow name it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A session that works in this worktree, or has work on the live shadow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionStatus {
     /// Its id.
     pub id: String,
@@ -58,11 +60,18 @@ pub struct SessionStatus {
     pub agent: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// The last turn that was saved.
+    /// Where it stands.
+    pub phase: Phase,
+    /// The number of its last turn.
     pub turn: Option<u32>,
-    /// How many checkpoints it has taken.
+    /// True if the next checkpoint of its turn sets the shadow aside.
+    pub should_reset_shadow: bool,
+    /// How many checkpoints it has on the live shadow.
     pub checkpoints: usize,
-    /// When it took the last one, in Unix seconds.
+    /// The paths it changed, of those in which the shadow differs from its base.
+    #[serde(serialize_with = "path_text::serialize_list")]
+    pub touched: Vec<BString>,
+    /// When it was last seen, in Unix seconds.
     pub last_seen: i64,
 }
 
@@ -91,7 +100,7 @@ pub struct Status {
     /// The paths both dirty and touched.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub overlap: Vec<BString>,
-    /// The sessions on the live shadow.
+    /// The sessions of this worktree that are not ended, and those on the live shadow; the one seen last first.
     pub sessions: Vec<SessionStatus>,
     /// The verified checkpoint.
     #[serde(serialize_with = "id_text::serialize_optional")]
@@ -147,7 +156,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let name = ShadowName { base, worktree: repo.worktree_id().to_owned() };
     let head_tree_id = head.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let worktree = worktree_tree(context)?;
-    let (shadow, sessions) = shadow_status(repo, &name, head_tree_id)?;
+    let (shadow, parts) = shadow_status(repo, &name, head_tree_id)?;
     let tip_tree_id = shadow.as_ref().map(|shadow| repo.tree_of_commit(shadow.tip)).transpose()?;
     let dirty = paths(worktree.repo.diff_trees(head_tree_id, worktree.tree_id)?);
     let unsaved = match tip_tree_id {
@@ -156,6 +165,7 @@ pub fn status(context: &Context) -> Result<Status> {
     };
     let touched = shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
     let overlap = dirty.iter().filter(|path| touched.binary_search(path).is_ok()).cloned().collect();
+    let sessions = session_status(repo, parts, touched)?;
     Ok(Status {
         version: 1,
         worktree: name.worktree.to_string(),
@@ -193,10 +203,52 @@ fn shadow_status(
     repo: &Repo,
     name: &ShadowName,
     base_tree_id: ObjectId,
-) -> Result<(Option<ShadowStatus>, Vec<SessionStatus>)> {
+) -> Result<(Option<ShadowStatus>, Vec<Part>)> {
     let r#ref = name.to_ref();
     let Some(tip) = repo.find_ref(&r#ref)? else { return Ok((None, Vec::new())) };
     let Tally { checkpoints, tip_time, sessions, .. } = Tally::of_chain(repo, tip)?;
     let touched = paths(repo.diff_trees(base_tree_id, repo.tree_of_commit(tip)?)?);
     Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions))
+}
+
+/// Joins what the shadow knows of sessions, the `parts`, with their files.
+fn session_status(repo: &Repo, parts: Vec<Part>, touched: &[BString]) -> Result<Vec<SessionStatus>> {
+    let mut joined: Vec<SessionStatus> = parts
+        .into_iter()
+        .map(|part| SessionStatus {
+            touched: part.files(touched),
+            id: part.id,
+            agent: part.agent,
+            model: part.model,
+            phase: Phase::Idle,
+            turn: part.turn,
+            should_reset_shadow: false,
+            checkpoints: part.checkpoints,
+            last_seen: part.last_seen,
+        })
+        .collect();
+    for session in sessions::all(repo.common_dir())? {
+        let at = joined.iter().position(|it| it.id == session.id);
+        if at.is_none() && (session.phase == Phase::Ended || !session.is_in(repo.worktree_id())) {
+            continue;
+        }
+        let part = at.map(|at| joined.swap_remove(at));
+        let (agent, model, checkpoints, touched, last_seen) = match part {
+            Some(part) => (part.agent, part.model, part.checkpoints, part.touched, part.last_seen),
+            None => (None, None, 0, Vec::new(), session.last_seen),
+        };
+        joined.push(SessionStatus {
+            id: session.id,
+            agent: session.agent.or(agent),
+            model: session.model.or(model),
+            phase: session.phase,
+            turn: Some(session.turn.number).filter(|number| *number > 0),
+            should_reset_shadow: session.turn.should_reset_shadow,
+            checkpoints,
+            touched,
+            last_seen: session.last_seen.max(last_seen),
+        });
+    }
+    joined.sort_by(|a, b| b.last_seen.cmp(&a.last_seen).then_with(|| a.id.cmp(&b.id)));
+    Ok(joined)
 }

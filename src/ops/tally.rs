@@ -2,11 +2,22 @@
 //!
 //! A chain never changes below its tip, so what was counted once stays true for every tip that grows from there.
 
+use std::collections::BTreeSet;
+
+use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::status::SessionStatus;
-use crate::{error::Result, git::Repo, model::checkpoint::Checkpoint, state};
+use super::work;
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        checkpoint::{Checkpoint, Origin},
+        path_text,
+    },
+    state,
+};
 
 /// From this many checkpoints on that had to be walked, the result is kept.
 const WORTH_KEEPING: usize = 64;
@@ -21,7 +32,38 @@ pub(super) struct Tally {
     /// When the last one was taken, in Unix seconds.
     pub(super) tip_time: i64,
     /// The sessions that took them, the one that came last first.
-    pub(super) sessions: Vec<SessionStatus>,
+    pub(super) sessions: Vec<Part>,
+}
+
+/// The part of a session in a chain.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Part {
+    /// Its id.
+    pub(super) id: String,
+    /// The agent's name.
+    pub(super) agent: Option<String>,
+    /// The model.
+    pub(super) model: Option<String>,
+    /// The last turn that was saved.
+    pub(super) turn: Option<u32>,
+    /// How many checkpoints it has taken.
+    pub(super) checkpoints: usize,
+    /// When it took the last one, in Unix seconds.
+    pub(super) last_seen: i64,
+    /// The paths it changed, as [`path_text::escape`] writes them, so that they can be kept.
+    paths: BTreeSet<String>,
+}
+
+impl Part {
+    /// Returns those of `touched` that the session changed.
+    pub(super) fn files(&self, touched: &[BString]) -> Vec<BString> {
+        touched.iter().filter(|path| self.paths.contains(&key(path))).cloned().collect()
+    }
+}
+
+/// Paths are bytes, and what is kept is text.
+fn key(path: &BString) -> String {
+    path_text::escape(path.as_ref())
 }
 
 impl Tally {
@@ -40,7 +82,7 @@ impl Tally {
                 tally.append(kept);
                 break;
             }
-            tally.add(checkpoint);
+            tally.add(repo, checkpoint)?;
             walked += 1;
         }
         if walked >= WORTH_KEEPING {
@@ -52,22 +94,34 @@ impl Tally {
         Ok(tally)
     }
 
-    fn add(&mut self, checkpoint: Checkpoint) {
+    fn add(&mut self, repo: &Repo, checkpoint: Checkpoint) -> Result<()> {
         self.checkpoints += 1;
         if self.checkpoints == 1 {
             self.tip_time = checkpoint.seconds;
         }
-        let Some(id) = checkpoint.origin.session else { return };
-        match self.sessions.iter_mut().find(|session| session.id == id) {
-            Some(session) => session.checkpoints += 1,
-            None => self.sessions.push(SessionStatus {
-                id,
-                agent: checkpoint.origin.agent,
-                model: checkpoint.origin.model,
-                turn: checkpoint.origin.turn,
-                checkpoints: 1,
-                last_seen: checkpoint.seconds,
-            }),
+        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)?;
+        let paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
+        let source = checkpoint.origin.carried.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
+        let Some(source) = source else {
+            self.count(checkpoint.origin, checkpoint.seconds, paths.iter());
+            return Ok(());
+        };
+        // What was carried on is the work of those who did it.
+        for step in work::steps(repo, &source, &|path| paths.contains(path))?.into_iter().rev() {
+            self.count(step.origin, source.seconds, step.changes.iter().map(|change| &change.path));
+        }
+        Ok(())
+    }
+
+    fn count<'p>(&mut self, origin: Origin, seconds: i64, paths: impl Iterator<Item = &'p BString>) {
+        let Some(id) = origin.session else { return };
+        let paths = paths.map(key);
+        if let Some(session) = self.sessions.iter_mut().find(|session| session.id == id) {
+            session.checkpoints += 1;
+            session.paths.extend(paths);
+        } else {
+            let (agent, model, turn, paths) = (origin.agent, origin.model, origin.turn, paths.collect());
+            self.sessions.push(Part { id, agent, model, turn, checkpoints: 1, last_seen: seconds, paths });
         }
     }
 
@@ -79,7 +133,10 @@ impl Tally {
         self.checkpoints += earlier.checkpoints;
         for session in &earlier.sessions {
             match self.sessions.iter_mut().find(|later| later.id == session.id) {
-                Some(later) => later.checkpoints += session.checkpoints,
+                Some(later) => {
+                    later.checkpoints += session.checkpoints;
+                    later.paths.extend(session.paths.iter().cloned());
+                }
                 None => self.sessions.push(session.clone()),
             }
         }

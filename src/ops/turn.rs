@@ -58,8 +58,10 @@ impl<'c> OpenTurn<'c> {
             Err(error) if error.kind() == Kind::Corrupt && turn.should_reset_shadow => Shadow::without_tip(repo)?,
             read => read?,
         };
-        // What another session has saved meanwhile is newer than what this turn began with.
-        if turn.has_checkpoint || shadow.expected != turn.shadow_tip {
+        // What another session has saved meanwhile is newer than what this turn began with. A shadow that was reset
+        // meanwhile tells nothing of that.
+        let is_newer = shadow.expected.is_some() && shadow.expected != turn.shadow_tip;
+        if turn.has_checkpoint || is_newer {
             return Ok(shadow);
         }
         if turn.should_reset_shadow && shadow.expected.is_some() {

@@ -20,5 +20,6 @@ mod restore_safety;
 mod restore_staged;
 mod rewrite;
 mod save;
+mod sessions;
 mod trees;
 mod verify;

@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::super::{
     carry::base_tree,
-    recall::{Waiting, is_alike, waiting},
+    recall::{Waiting, is_alike, is_all_there, waiting},
     timeline::Tip,
     work::{Step, Work, steps},
 };
@@ -67,10 +67,11 @@ impl Candidate {
         Ok(paths)
     }
 
-    /// Returns true if all that this shadow touches is in the tree that `leaf` reads.
+    /// Returns true if all work of this shadow is in the tree `tree_id`: each file as it left it, or each line it added.
     pub(super) fn is_all_in(&self, repo: &Repo, tree_id: gix::ObjectId) -> Result<bool> {
         for change in &self.touched {
-            if repo.find_leaf(tree_id, change.path.as_bstr())? != change.after {
+            let now = repo.find_leaf(tree_id, change.path.as_bstr())?;
+            if !is_all_there(repo, change, now)? {
                 return Ok(false);
             }
         }

@@ -7,6 +7,7 @@ mod apply;
 mod before;
 mod give_up;
 mod look;
+mod moved;
 mod resume;
 mod scope;
 mod snapshot;
@@ -41,6 +42,7 @@ use crate::{
 use apply::{Applied, Applier};
 use before::Before;
 use look::Site;
+use moved::{Moved, moved};
 use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
@@ -132,8 +134,11 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
     let steps = snapshot::differences(repo, &before.snapshot, &target)?;
     let steps = scene.limit(steps, &options.pathspecs)?;
     let session = target.checkpoint.as_ref().and_then(|checkpoint| checkpoint.origin.session.as_deref());
-    let session = session.filter(|_| !options.all && options.pathspecs.is_empty());
-    let candidates = scene.judge(steps, session)?;
+    let takes_all = options.all || !options.pathspecs.is_empty();
+    let session = session.filter(|_| !takes_all);
+    let Moved { steps, both } =
+        if takes_all { Moved { steps, ..Moved::default() } } else { moved(repo, steps, &before.snapshot, &target)? };
+    let candidates = scene.judge(steps, session, &both)?;
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
     let directories = scene.directories(&options.pathspecs)?;
     let (steps, kept) = (plan.groups.iter().flat_map(plan::Group::steps).count(), plan.kept.len());
@@ -152,7 +157,7 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
         from: &before.snapshot,
         to: &target,
         pre_restore: before.checkpoint_id,
-        other_base: target.base().filter(|base| session.is_none() && Some(*base) != before.snapshot.base()),
+        other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
         is_resumed: false,
         start,
     };

@@ -74,8 +74,14 @@ impl Scene<'_> {
         Ok(wanted.cloned().collect())
     }
 
-    /// Returns `steps` with what becomes of each. Without `session`, whoever changed a path does not matter.
-    pub(super) fn judge(&self, steps: Vec<Step>, session: Option<&str>) -> Result<Vec<(Step, Verdict)>> {
+    /// Returns `steps` with what becomes of each. Without `session`, whoever changed a path does not matter; those that
+    /// commits have changed, too, are kept.
+    pub(super) fn judge(
+        &self,
+        steps: Vec<Step>,
+        session: Option<&str>,
+        committed: &BTreeSet<BString>,
+    ) -> Result<Vec<(Step, Verdict)>> {
         let foreign = session.map(|session| self.foreign(&steps, session)).transpose()?.unwrap_or_default();
         let ignored = self.ignored(&steps)?;
         let nested = self.guarded(&steps);
@@ -93,7 +99,10 @@ impl Scene<'_> {
                 is_skipped: skipped.contains(path) || parents(path).any(|parent| skipped.contains(parent)),
                 is_sparse: self.is_sparse(&step),
                 is_ignored: ignored.contains(path),
-                foreign: foreign.get(&step.path).cloned(),
+                foreign: match foreign.get(&step.path) {
+                    None | Some(Why::Unknown) if committed.contains(path) => Some(Why::Committed),
+                    other => other.cloned(),
+                },
             };
             let verdict = decide(&step, &facts);
             (step, verdict)

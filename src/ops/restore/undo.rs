@@ -1,6 +1,6 @@
 //! Takes the last restore back: only the paths that it changed, and only as far as nobody has changed them since.
 
-use std::time::Instant;
+use std::{collections::BTreeSet, time::Instant};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -62,7 +62,7 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
     for step in &journal.steps {
         reversal.add(&scene, step, options.all)?;
     }
-    let mut candidates = scene.judge(reversal.steps, None)?;
+    let mut candidates = scene.judge(reversal.steps, None, &BTreeSet::new())?;
     candidates.extend(reversal.judged);
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
     let directories: Vec<BString> = scene

@@ -50,7 +50,7 @@ impl Shadow {
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
         let mut shadow = Self::without_tip(repo)?;
         let Some(id) = shadow.expected else { return Ok(shadow) };
-        let tip = repo.checkpoint(id)?.ok_or_else(|| {
+        let tip = repo.find_checkpoint(id)?.ok_or_else(|| {
             Error::corrupt(format!("'{}' points to '{id}', which is no checkpoint", shadow.name.to_ref()))
                 .with_hint("'git checkpoint reset' sets it aside and begins afresh")
         })?;

@@ -6,7 +6,7 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::{
-    super::{Context, timeline::live_tips, turn::drop_pending},
+    super::{Context, carry::base_tree, tally::Tally, timeline::live_tips, turn::drop_pending},
     State, check_id, clock,
     events::seen_here,
     known, unknown,
@@ -86,17 +86,18 @@ fn work(context: &Context) -> Result<Work> {
     let repo = &context.repo;
     let mut work = Work::new();
     for tip in live_tips(repo, None)? {
-        for checkpoint in repo.chain(tip.id) {
-            // A broken shadow is `status`' matter.
-            let Ok(checkpoint) = checkpoint else { break };
-            let Some(session) = checkpoint.origin.session else { continue };
-            let (checkpoints, files) = work.entry(session).or_default();
-            *checkpoints += 1;
-            for change in repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)? {
-                if let Err(at) = files.binary_search(&change.path) {
-                    files.insert(at, change.path);
-                }
-            }
+        // A broken shadow is `status`' matter.
+        let (Ok(Some(checkpoint)), Ok(tally)) = (repo.find_checkpoint(tip.id), Tally::of_chain(repo, tip.id)) else {
+            continue;
+        };
+        let touched = repo.diff_trees(base_tree(repo, &checkpoint)?, checkpoint.tree_id)?;
+        let touched: Vec<BString> = touched.into_iter().map(|change| change.path).collect();
+        for part in tally.sessions {
+            let (checkpoints, files) = work.entry(part.id.clone()).or_default();
+            *checkpoints += part.checkpoints;
+            files.extend(part.files(&touched));
+            files.sort();
+            files.dedup();
         }
     }
     Ok(work)

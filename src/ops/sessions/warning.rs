@@ -1,11 +1,14 @@
 //! Warns, where the user wants that, before a session joins one that has uncommitted work.
 
-use std::collections::BTreeMap;
-
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 use serde::Serialize;
 
-use super::super::{Context, carry::base_tree, save::Shadow};
+use super::super::{
+    Context,
+    carry::base_tree,
+    save::Shadow,
+    tally::{Part, Tally},
+};
 use crate::{
     error::{Error, Kind, Result},
     model::path_text,
@@ -83,31 +86,19 @@ fn others(context: &Context, id: &str) -> Result<Option<Vec<Other>>> {
     let Some(tip) = shadow.tip else { return Ok(Some(Vec::new())) };
     let touched: Vec<BString> =
         repo.diff_trees(base_tree(repo, &tip)?, tip.tree_id)?.into_iter().map(|change| change.path).collect();
-    let mut others: BTreeMap<String, Other> = BTreeMap::new();
-    for checkpoint in repo.chain(tip.id) {
-        let checkpoint = checkpoint?;
-        let Some(session) = &checkpoint.origin.session else { continue };
-        if session == id {
-            return Ok(None);
-        }
-        let other = others.entry(session.clone()).or_insert_with(|| Other {
-            id: session.clone(),
-            agent: checkpoint.origin.agent.clone(),
-            last_seen: checkpoint.seconds,
-            checkpoints: 0,
-            files: Vec::new(),
-        });
-        other.checkpoints += 1;
-        for change in repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)? {
-            let is_touched = touched.binary_search_by(|path| path.as_bstr().cmp(change.path.as_bstr())).is_ok();
-            if is_touched && !other.files.contains(&change.path) {
-                other.files.push(change.path);
-            }
-        }
+    let tally = Tally::of_chain(repo, tip.id)?;
+    if tally.sessions.iter().any(|part| part.id == id) {
+        return Ok(None);
     }
-    let mut others: Vec<Other> = others.into_values().collect();
+    let as_other = |part: Part| Other {
+        files: part.files(&touched),
+        id: part.id,
+        agent: part.agent,
+        last_seen: part.last_seen,
+        checkpoints: part.checkpoints,
+    };
+    let mut others: Vec<Other> = tally.sessions.into_iter().map(as_other).collect();
     for other in &mut others {
-        other.files.sort();
         if let Found::Session(session) = sessions::load(repo.common_dir(), &other.id)? {
             other.last_seen = other.last_seen.max(session.last_seen);
         }

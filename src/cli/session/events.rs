@@ -1,0 +1,199 @@
+//! What happens in a conversation: start, prompt, stop, end.
+
+use std::{ffi::OsString, io::Read as _};
+
+use clap::ValueEnum;
+
+use super::{
+    super::{Exit, call::Call, output::printable, phrase},
+    question::ask,
+};
+use crate::{
+    error::{Context as _, Kind, Result},
+    model::overlap::Reason,
+    ops::sessions::{self, OnMultisession, Prompted, Told},
+};
+
+/// The longest prompt that is taken, in bytes.
+const LONGEST_PROMPT: u64 = 16 << 20;
+
+/// What is told of a session.
+#[derive(clap::Args, Debug)]
+struct About {
+    /// The agent, for example claude-code
+    #[arg(long, value_name = "name")]
+    agent: Option<String>,
+    /// The model the agent uses
+    #[arg(long, value_name = "name")]
+    model: Option<String>,
+    /// The file that the agent writes the conversation to
+    #[arg(long, value_name = "file")]
+    transcript: Option<String>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Start {
+    /// The session (default: a new id)
+    #[arg(value_name = "session")]
+    id: Option<String>,
+    #[command(flatten)]
+    about: About,
+    /// The worktree it works in (default: this one)
+    #[arg(long, value_name = "path")]
+    worktree: Option<OsString>,
+    /// What to do if another session has uncommitted work: continue or cancel
+    #[arg(long, value_name = "what", hide_possible_values = true)]
+    on_multisession: Option<Choice>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Prompt {
+    /// The session
+    #[arg(value_name = "session")]
+    id: String,
+    /// What the user asked for
+    #[arg(short, long, value_name = "text")]
+    message: Option<String>,
+    /// Read that from <file>, or from standard input if it is '-'
+    #[arg(long, value_name = "file", conflicts_with = "message")]
+    message_file: Option<OsString>,
+    #[command(flatten)]
+    about: About,
+    /// What to do if another session has uncommitted work: continue or cancel
+    #[arg(long, value_name = "what", hide_possible_values = true)]
+    on_multisession: Option<Choice>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Leave {
+    /// The session
+    #[arg(value_name = "session")]
+    id: String,
+    #[command(flatten)]
+    about: About,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What to do about another session's uncommitted work.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Choice {
+    Continue,
+    Cancel,
+}
+
+impl About {
+    fn told(self, choice: Option<Choice>) -> Result<Told> {
+        let transcript = self.transcript.map(|path| absolute(&path)).transpose()?;
+        let on_multisession = match choice {
+            None => OnMultisession::Ask,
+            Some(Choice::Continue) => OnMultisession::Continue,
+            Some(Choice::Cancel) => OnMultisession::Cancel,
+        };
+        Ok(Told { agent: self.agent, model: self.model, transcript, on_multisession })
+    }
+}
+
+fn absolute(path: &str) -> Result<String> {
+    let absolute = std::path::absolute(path).context(Kind::User, || format!("cannot find '{path}'"))?;
+    Ok(absolute.to_string_lossy().into_owned())
+}
+
+impl Start {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let told = self.about.told(self.on_multisession)?;
+        if let Some(worktree) = &self.worktree {
+            std::env::set_current_dir(worktree)
+                .context(Kind::User, || format!("cannot change to '{}'", worktree.display()))?;
+        }
+        let context = call.writing_context()?;
+        let id = self.id.unwrap_or_else(sessions::new_id);
+        let started = sessions::start(&context, &id, &told, &mut |question| ask(question, call))?;
+        if self.json {
+            call.out.json(&started)?;
+        } else {
+            call.out.line(&printable(&started.session.id))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl Prompt {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let message = match &self.message_file {
+            Some(file) => Some(read_message(file)?),
+            None => self.message,
+        };
+        let told = self.about.told(self.on_multisession)?;
+        let context = call.writing_context()?;
+        let prompted =
+            sessions::prompt(&context, &self.id, message.as_deref(), &told, &mut |question| ask(question, call))?;
+        if self.json {
+            call.out.json(&prompted)?;
+        } else {
+            print_prompted(&prompted, call)?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn read_message(file: &OsString) -> Result<String> {
+    let what = || format!("cannot read the prompt in '{}'", file.display());
+    let mut bytes = Vec::new();
+    if file == "-" {
+        std::io::stdin().take(LONGEST_PROMPT).read_to_end(&mut bytes).context(Kind::User, what)?;
+    } else {
+        let file = std::fs::File::open(file).context(Kind::User, what)?;
+        file.take(LONGEST_PROMPT).read_to_end(&mut bytes).context(Kind::User, what)?;
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {
+    let what = match prompted.reason {
+        Reason::NoShadow => "the first checkpoint begins a shadow".to_owned(),
+        Reason::Overlap => {
+            let count = phrase::count(prompted.overlap.len(), "path");
+            format!("work goes on where the latest checkpoint ends ({count} in common)")
+        }
+        Reason::Clean => "the worktree is clean: the first checkpoint sets the shadow aside".to_owned(),
+        Reason::NoOverlap => "other paths than before: the first checkpoint sets the shadow aside".to_owned(),
+        Reason::Unreadable => "the shadow is broken: the first checkpoint sets it aside".to_owned(),
+    };
+    call.out.note(&format!("turn {}: {what}", prompted.session.turn))?;
+    if !prompted.taken_up.is_empty() {
+        call.out.note(&format!("taken up again: {}", names(&prompted.taken_up)))?;
+    }
+    if !prompted.stashed.is_empty() {
+        let names = names(&prompted.stashed);
+        call.out.note(&format!("the stash holds work of {names}, which stays known and is taken up again with it"))?;
+    }
+    Ok(())
+}
+
+fn names(ids: &[String]) -> String {
+    ids.iter().map(printable).collect::<Vec<_>>().join(", ")
+}
+
+impl Leave {
+    pub(super) fn run(self, is_end: bool, call: &mut Call) -> Result<Exit> {
+        let told = self.about.told(None)?;
+        let context = call.writing_context()?;
+        let stopped =
+            if is_end { sessions::end(&context, &self.id, &told)? } else { sessions::stop(&context, &self.id, &told)? };
+        if self.json {
+            call.out.json(&stopped)?;
+        } else if let Some(id) = stopped.checkpoint.as_ref().and_then(|saved| saved.id) {
+            let id = call.out.paint(phrase::ID, &phrase::short(&id));
+            call.out.note(&format!("saved {id}"))?;
+        }
+        Ok(Exit::Done)
+    }
+}

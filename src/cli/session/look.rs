@@ -1,0 +1,126 @@
+//! What people ask of sessions: list, show, adopt, forget.
+
+use super::super::{Exit, call::Call, date, output::printable, phrase};
+use crate::{
+    error::Result,
+    model::moment,
+    ops::sessions::{self, Listed, State},
+};
+
+#[derive(clap::Args, Debug)]
+pub(super) struct List {
+    /// Also sessions that were ended and have nothing uncommitted
+    #[arg(long)]
+    all: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Named {
+    /// The session
+    #[arg(value_name = "session")]
+    id: String,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args, Debug)]
+pub(super) struct Forced {
+    /// The session
+    #[arg(value_name = "session")]
+    id: String,
+    /// Even while it has a turn under way
+    #[arg(long)]
+    force: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl List {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let listed = sessions::list(&context, self.all)?;
+        if self.json {
+            call.out.json(&serde_json::json!({ "version": 1, "sessions": listed }))?;
+            return Ok(Exit::Done);
+        }
+        call.start_pager(&context)?;
+        for session in &listed {
+            let line = summary(session, call);
+            call.out.line(&line)?;
+        }
+        Ok(if listed.is_empty() { Exit::No } else { Exit::Done })
+    }
+}
+
+fn summary(session: &Listed, call: &Call) -> String {
+    let state = &session.state;
+    let phase = call.out.paint(phrase::MARK, &format!("{:<6}", state.phase.as_str()));
+    let mut parts = vec![call.out.paint(phrase::ID, &printable(&state.id))];
+    parts.extend(state.agent.as_ref().map(printable));
+    parts.push(format!("turn {}", state.turn));
+    parts.push(phrase::count(session.checkpoints, "uncommitted checkpoint"));
+    parts.push(phrase::count(session.files.len(), "file"));
+    parts.push(format!("in {}", printable(&state.worktree)));
+    parts.push(when(state.last_seen, call));
+    format!("{phase}  {}", parts.join(", "))
+}
+
+fn when(seconds: i64, call: &Call) -> String {
+    if call.out.is_terminal() { date::relative(seconds, date::now()) } else { moment::iso(seconds, 0) }
+}
+
+impl Named {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.context()?;
+        let shown = sessions::show(&context, &self.id)?;
+        if self.json {
+            call.out.json(&shown)?;
+            return Ok(Exit::Done);
+        }
+        let line = summary(&shown.session, call);
+        call.out.line(&line)?;
+        for prompt in &shown.prompts {
+            let first = prompt.text.trim().lines().next().unwrap_or_default();
+            let date = call.out.paint(phrase::DIM, &when(prompt.seconds, call));
+            call.out.line(&format!("    turn {}  {date}  {}", prompt.turn, printable(first)))?;
+        }
+        for path in &shown.session.files {
+            call.out.line(&format!("\t{}", phrase::quoted(path)))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+impl Forced {
+    pub(super) fn adopt(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let adopted = sessions::adopt(&context, &self.id, self.force)?;
+        if self.json {
+            call.out.json(&adopted)?;
+        } else {
+            call.out.note(&format!("{} goes on in this worktree", describe(&adopted.session)))?;
+        }
+        Ok(Exit::Done)
+    }
+
+    pub(super) fn forget(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let forgotten = sessions::forget(&context, &self.id, self.force)?;
+        if self.json {
+            call.out.json(&forgotten)?;
+        } else {
+            call.out.note(&format!("forgot {}", printable(&forgotten.id)))?;
+        }
+        Ok(Exit::Done)
+    }
+}
+
+fn describe(state: &State) -> String {
+    let agent = state.agent.as_ref().map(|agent| format!(" ({})", printable(agent))).unwrap_or_default();
+    format!("session {}{agent}", printable(&state.id))
+}

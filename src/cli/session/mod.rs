@@ -1,0 +1,53 @@
+//! `git checkpoint session`: tells of an agent's conversation, event by event, and shows what is known of it.
+
+mod events;
+mod look;
+mod question;
+
+use super::{Exit, call::Call};
+use crate::error::Result;
+
+/// Tell of an agent's session, and show what is known of sessions
+///
+/// For agents and scripts that have no hooks of their own: 'start', 'prompt', 'stop' and 'end' are what happens in a
+/// conversation; 'git checkpoint save --session <id>' between prompt and stop takes an agent's checkpoint.
+#[derive(clap::Args, Debug)]
+pub(super) struct Session {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Action {
+    /// Begin a session, or go on with an old one; prints its id
+    Start(events::Start),
+    /// Begin a turn: the user has sent a prompt, and the agent has changed nothing yet
+    Prompt(events::Prompt),
+    /// End the turn: what it left unsaved becomes a checkpoint
+    Stop(events::Leave),
+    /// End the session
+    End(events::Leave),
+    /// List the sessions of all worktrees, latest first
+    List(look::List),
+    /// Show a session: where it stands, its files and prompts
+    Show(look::Named),
+    /// Let a session go on in this worktree
+    Adopt(look::Forced),
+    /// Forget a session; its checkpoints and records stay
+    Forget(look::Forced),
+}
+
+impl Session {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        match self.action {
+            Action::Start(start) => start.run(call),
+            Action::Prompt(prompt) => prompt.run(call),
+            Action::Stop(leave) => leave.run(false, call),
+            Action::End(leave) => leave.run(true, call),
+            Action::List(list) => list.run(call),
+            Action::Show(named) => named.run(call),
+            Action::Adopt(forced) => forced.adopt(call),
+            Action::Forget(forced) => forced.forget(call),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Files that are other ones because HEAD is at another commit: a restore does not bring their old versions back.
+
+use std::collections::BTreeSet;
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::snapshot::Snapshot;
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{change::Leaf, plan::Step, refname::Base},
+};
+
+/// What of a restore on another base is its own to take.
+#[derive(Default)]
+pub(super) struct Moved {
+    /// The steps without those for files that are not the checkpoint's.
+    pub(super) steps: Vec<Step>,
+    /// The paths of steps that must not be taken, since the checkpoint and commits have changed them both.
+    pub(super) both: BTreeSet<BString>,
+}
+
+/// Returns what of `steps`, from `pre` to `target`, a restore takes that was not told to bring everything back.
+///
+/// A file that differs between the commits that the two stand on, and that the checkpoint left as its commit had it, is
+/// not the checkpoint's: it goes without a word if the worktree has it as HEAD does.
+pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snapshot) -> Result<Moved> {
+    let (Some(now), Some(then)) = (pre.base(), target.base()) else { return Ok(Moved { steps, ..Moved::default() }) };
+    if now == then {
+        return Ok(Moved { steps, ..Moved::default() });
+    }
+    let (now, then) = (tree(repo, now)?, tree(repo, then)?);
+    let mut moved = Moved::default();
+    for step in steps {
+        let path = step.path.as_bstr();
+        let (head, base) = (repo.find_leaf(now, path)?, repo.find_leaf(then, path)?);
+        let leaf = |content: Option<crate::model::plan::Content>| content.map(|content| content.leaf);
+        let (worktree, wanted): (Option<Leaf>, Option<Leaf>) = (leaf(step.before), leaf(step.after));
+        if head != base && wanted != head {
+            if wanted == base && worktree == head {
+                continue;
+            }
+            moved.both.insert(step.path.clone());
+        }
+        moved.steps.push(step);
+    }
+    Ok(moved)
+}
+
+fn tree(repo: &Repo, base: Base) -> Result<ObjectId> {
+    base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
+}

@@ -1,0 +1,284 @@
+//! The commands themselves: wrong arguments, other places, lost and damaged files.
+
+use super::desk::{Desk, changed, parts};
+use crate::support::site::described;
+
+/// Runs the program, which must fail with `code` and change nothing; returns what it said.
+fn fails(desk: &Desk, arguments: &[&str], code: i32) -> String {
+    let kept = (desk.refs("shadow"), desk.refs("pending"), files(desk));
+    let output = desk.ours(arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", described(&output));
+    assert_eq!((desk.refs("shadow"), desk.refs("pending"), files(desk)), kept, "{arguments:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn folder(desk: &Desk) -> std::path::PathBuf {
+    desk.world.repo().join(".git/checkpoint/sessions")
+}
+
+fn files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
+    let Ok(entries) = std::fs::read_dir(folder(desk)) else { return Vec::new() };
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("readable"))
+        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).expect("ours")))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn wrong_arguments() {
+    let desk = Desk::new();
+    for action in ["start", "prompt", "stop", "end", "show", "adopt", "forget"] {
+        for id in ["", "a\nb", "a\u{1b}[2J", " a", &"a".repeat(201)] {
+            let said = fails(&desk, &["session", action, id], 128);
+            assert!(said.contains("invalid session id") && !said.contains('\u{1b}'), "{action} {id:?}: {said}");
+        }
+    }
+    for action in ["stop", "end", "show", "adopt", "forget"] {
+        let said = fails(&desk, &["session", action, "nobody"], 1);
+        assert!(said.contains("no session 'nobody'"), "{action}: {said}");
+    }
+    for arguments in [
+        &["session"][..],
+        &["session", "begin"],
+        &["session", "prompt"],
+        &["session", "prompt", "a", "-m", "x", "--message-file", "-"],
+        &["session", "prompt", "a", "--on-multisession", "perhaps"],
+    ] {
+        fails(&desk, arguments, 129);
+    }
+    for arguments in [
+        &["session", "prompt", "a", "--message-file", "/nowhere"][..],
+        &["session", "start", "a", "--worktree", "/nowhere"],
+    ] {
+        fails(&desk, arguments, 128);
+    }
+    desk.finish();
+}
+
+#[test]
+fn ids_are_only_names() {
+    let desk = Desk::new();
+    for id in ["../../../etc/passwd", "-x", "refs/heads/main", "täglich", "a b", "x.lock", "a..b", "%41"] {
+        desk.json(&["session", "start", "--", id]);
+        desk.json(&["session", "prompt", "--", id]);
+        desk.write("g", format!("{id}\n"));
+        desk.json(&["session", "stop", "--", id]);
+        assert_eq!(desk.json(&["session", "show", "--", id])["session"]["id"], id);
+    }
+    assert_eq!(desk.sessions().len(), 8);
+    desk.commit_all();
+    assert_eq!(desk.records("HEAD").len(), 1);
+    desk.finish();
+}
+
+#[test]
+fn a_life_of_a_session() {
+    let desk = Desk::new();
+    let started = desk.json(&["session", "start", "--agent", "tester", "--model", "some-model"]);
+    let id = started["session"]["id"].as_str().expect("a new id");
+    assert_eq!(started["session"]["phase"], "idle");
+    assert_eq!(started["resumed"], false);
+    desk.prompt(id);
+    assert_eq!(desk.sessions()[id]["phase"], "active");
+    desk.work(id, &[("g", "a\n")]);
+    let listed = &desk.sessions()[id];
+    assert_eq!((&listed["checkpoints"], &listed["files"]), (&1.into(), &serde_json::json!(["g"])));
+    desk.stop(id);
+    desk.json(&["session", "end", id]);
+    // Not while it has uncommitted work.
+    assert_eq!(desk.ours(&["session", "list"]).status.code(), Some(0));
+    desk.commit_all();
+    assert_eq!(desk.ours(&["session", "list"]).status.code(), Some(1));
+    let shown = desk.json(&["session", "show", id]);
+    assert_eq!((&shown["session"]["phase"], shown["prompts"].as_array().map(Vec::len)), (&"ended".into(), Some(1)));
+    let resumed = desk.json(&["session", "start", id]);
+    assert_eq!((&resumed["resumed"], &resumed["session"]["phase"]), (&true.into(), &"idle".into()));
+    desk.prompt(id);
+    fails(&desk, &["session", "forget", id], 1);
+    desk.stop(id);
+    desk.json(&["session", "forget", id]);
+    assert_eq!((files(&desk), desk.refs("pending")), (Vec::new(), Vec::new()));
+    fails(&desk, &["session", "forget", id], 1);
+    assert_eq!(desk.recorded("HEAD")[0].0, "g");
+    desk.finish();
+}
+
+#[test]
+fn stop_and_end_may_come_twice() {
+    let desk = Desk::new();
+    desk.turn("a", &[("g", "a\n")]);
+    for action in ["stop", "end", "end", "stop"] {
+        assert!(desk.json(&["session", action, "a"])["checkpoint"].is_null());
+    }
+    assert_eq!((desk.chain(), &desk.sessions()["a"]["phase"]), (vec!["a".into()], &"ended".into()));
+    desk.finish();
+}
+
+#[test]
+fn in_a_subdirectory() {
+    let desk = Desk::new();
+    desk.write("below/one", "1\n");
+    desk.commit_all();
+    desk.go("repo/below");
+    desk.prompt("a");
+    desk.work("a", &[("two", "2\n"), ("../g", "a\n")]);
+    desk.stop("a");
+    desk.go("repo");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("below/two", "a"), ("g", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn in_a_linked_worktree() {
+    let desk = Desk::new();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.json(&["session", "start", "a", "--worktree", "../linked"]);
+    assert_eq!(desk.sessions()["a"]["worktree"], "linked");
+    desk.go("linked");
+    desk.prompt("a");
+    desk.work("a", &[("g", "a\n")]);
+    desk.go("repo");
+    fails(&desk, &["session", "adopt", "a"], 1);
+    assert_eq!(desk.shadow(), None);
+    // Elsewhere it has no turn: what is saved there in its name does not use its flag or its baseline.
+    desk.write("h", "h\n");
+    desk.json(&["save", "--session", "a"]);
+    desk.go("linked");
+    desk.stop("a");
+    desk.go("repo");
+    desk.json(&["session", "adopt", "a"]);
+    assert_eq!(desk.sessions()["a"]["worktree"], "main");
+    desk.finish();
+}
+
+#[test]
+fn an_active_session_is_adopted_only_by_force() {
+    let desk = Desk::new();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.write("h", "by hand\n");
+    desk.prompt("a");
+    assert_eq!(desk.refs("pending").len(), 1);
+    desk.go("linked");
+    fails(&desk, &["session", "adopt", "a"], 1);
+    let adopted = desk.json(&["session", "adopt", "a", "--force"]);
+    assert_eq!(adopted["session"]["phase"], "idle");
+    assert_eq!((desk.refs("pending").len(), &desk.sessions()["a"]["worktree"]), (0, &"linked".into()));
+    desk.turn("a", &[("g", "a\n")]);
+    assert_eq!(desk.chain(), ["a"]);
+    desk.finish();
+}
+
+#[test]
+fn a_turn_begun_elsewhere_is_closed_when_the_next_begins_here() {
+    let desk = Desk::new();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.prompt("a");
+    desk.write("g", "a\n");
+    desk.go("linked");
+    assert_eq!(desk.prompt("a"), "no-shadow");
+    desk.work("a", &[("h", "a\n")]);
+    desk.stop("a");
+    assert_eq!(desk.chain(), ["a"]);
+    desk.go("repo");
+    // Nobody looked there, and nothing is lost there.
+    assert_eq!((desk.chain(), desk.read("g")), (Vec::new(), "a\n".into()));
+    desk.finish();
+}
+
+#[test]
+fn in_an_unborn_repository() {
+    let desk = Desk::unborn();
+    desk.json(&["session", "start", "a"]);
+    assert_eq!(desk.sessions()["a"]["base"], "unborn");
+    assert_eq!(desk.turn("a", &[("one", "1\n")]), "no-shadow");
+    assert_eq!(desk.turn("b", &[("one", "1\n2\n")]), "overlap");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("one", "a+b")]));
+    desk.finish();
+}
+
+#[test]
+fn outside_a_repository() {
+    let desk = Desk::new();
+    desk.sh("mkdir ../elsewhere");
+    desk.go("elsewhere");
+    let run = |arguments: &[&str]| {
+        let mut command = desk.world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+        command.args(arguments).current_dir(desk.world.root().join("elsewhere")).output().expect("it runs")
+    };
+    for action in ["start", "prompt", "stop", "end", "show"] {
+        assert_eq!(run(&["session", action, "a"]).status.code(), Some(128), "{action}");
+    }
+    desk.go("repo");
+}
+
+#[test]
+fn a_lost_file_is_rebuilt_from_the_checkpoints() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.turn("a", &[("f", &changed(&[(3, "a"), (4, "a")]))]);
+    std::fs::remove_dir_all(folder(&desk)).expect("ours");
+    let listed = &desk.sessions()["a"];
+    assert_eq!((&listed["turn"], &listed["agent"], &listed["checkpoints"]), (&2.into(), &"tester".into(), &2.into()));
+    assert_eq!(desk.turn("a", &[("f", &changed(&[(3, "a"), (4, "a"), (5, "a")]))]), "overlap");
+    assert_eq!(desk.sessions()["a"]["turn"], 3);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn a_lost_file_does_not_lose_the_record() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    std::fs::remove_dir_all(folder(&desk)).expect("ours");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn a_damaged_file_is_set_aside() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    std::fs::write(folder(&desk).join("a.toml"), "\u{0}nonsense").expect("ours");
+    assert_eq!(desk.turn("a", &[("g", "a\n")]), "overlap");
+    assert_eq!(std::fs::read(folder(&desk).join("a.bad")).expect("set aside"), b"\0nonsense");
+    assert_eq!(desk.sessions()["a"]["turn"], 2);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn a_damaged_file_of_another_session_stops_nobody() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    std::fs::write(folder(&desk).join("a.toml"), vec![0xff; 100]).expect("ours");
+    std::fs::create_dir(folder(&desk).join("c.toml")).expect("ours");
+    assert_eq!(desk.turn("b", &[("g", "b\n")]), "overlap");
+    desk.sessions();
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b")]));
+    desk.finish();
+}
+
+#[test]
+fn many_ended_sessions_are_not_looked_at() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.json(&["session", "end", "a"]);
+    let text = std::fs::read_to_string(folder(&desk).join("a.toml")).expect("ours");
+    for number in 0..300 {
+        let other = text.replace("id = \"a\"", &format!("id = \"old-{number}\""));
+        std::fs::write(folder(&desk).join(format!("old-{number}.toml")), other).expect("ours");
+    }
+    assert_eq!(desk.turn("b", &[("g", "b\n")]), "overlap");
+    assert_eq!(desk.sessions().len(), 302);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b")]));
+    desk.finish();
+}

@@ -1,0 +1,12 @@
+//! Agents' sessions through real git and its hooks: one file per group of cases.
+
+mod cases;
+mod commands;
+mod desk;
+mod heads;
+mod linking;
+mod remaining;
+mod stashes;
+mod status;
+mod turns;
+mod warning;

@@ -1,0 +1,228 @@
+//! Work that is stashed, and comes back: to where it was, to another base, to another worktree.
+
+use super::desk::{Desk, changed, parts};
+
+/// Session `a` changes `f` and makes `new`; both are stashed.
+fn stashed() -> Desk {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")])), ("new", "a 1\na 2\n")]);
+    desk.git(&["stash", "-q", "-u"]);
+    desk
+}
+
+#[test]
+fn a_question_between_stash_and_pop_costs_nothing() {
+    let desk = stashed();
+    assert_eq!(desk.question("b"), "clean");
+    desk.git(&["stash", "pop", "-q"]);
+    assert_eq!(desk.question("c"), "overlap");
+    assert_eq!(desk.chain(), ["a"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("new", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn new_work_on_the_same_file_never_contains_the_stashed_one() {
+    let desk = stashed();
+    assert_eq!(desk.turn("b", &[("f", &changed(&[(9, "b")]))]), "clean");
+    assert_eq!((desk.chain(), desk.saved("f")), (vec!["b".into()], Some(changed(&[(9, "b")]))));
+    assert_eq!(desk.saved("new"), None);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "b")]));
+    desk.finish();
+}
+
+/// Case 6: session `b` works on another file meanwhile.
+fn other_work() -> Desk {
+    let desk = stashed();
+    assert_eq!(desk.turn("b", &[("g", "b\n")]), "clean");
+    assert_eq!(desk.chain(), ["b"]);
+    desk
+}
+
+#[test]
+fn popped_and_committed_at_once() {
+    let desk = other_work();
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b"), ("new", "a")]));
+    assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    // Nothing waits any more.
+    assert!(desk.refs("archive").iter().all(|name| name.ends_with("-condensed")), "{:?}", desk.refs("archive"));
+    desk.write("f", changed(&[(3, "a"), (17, "by hand")]));
+    desk.commit_all();
+    assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD").len()), (Vec::new(), 0));
+    desk.finish();
+}
+
+#[test]
+fn popped_and_then_a_prompt() {
+    let desk = other_work();
+    desk.git(&["stash", "pop", "-q"]);
+    let prompted = desk.prompted("c");
+    assert_eq!((&prompted["reason"], &prompted["taken_up"]), (&"overlap".into(), &serde_json::json!(["a"])));
+    desk.work("c", &[("h", "c\n")]);
+    desk.stop("c");
+    assert_eq!(desk.chain(), ["b", "a*", "c"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b"), ("h", "c"), ("new", "a")]));
+    assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    desk.finish();
+}
+
+#[test]
+fn popped_and_changed_again_by_the_same_session() {
+    let desk = other_work();
+    desk.git(&["stash", "pop", "-q"]);
+    desk.turn("a", &[("f", &changed(&[(3, "a"), (9, "a again")]))]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b"), ("new", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn popped_on_another_base() {
+    let desk = other_work();
+    desk.git(&["stash", "push", "-q", "-m", "b"]);
+    // Upstream changes other lines of the same file.
+    desk.write("f", changed(&[(18, "upstream")]));
+    desk.commit_all();
+    desk.git(&["stash", "pop", "-q", "stash@{1}"]);
+    assert_eq!(desk.read("f"), changed(&[(3, "a"), (18, "upstream")]));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("new", "a")]));
+    assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    desk.finish();
+}
+
+#[test]
+fn popped_on_another_base_and_then_a_prompt() {
+    let desk = stashed();
+    desk.write("f", changed(&[(18, "upstream")]));
+    desk.commit_all();
+    assert_eq!(desk.trailers("HEAD").len(), 0);
+    desk.git(&["stash", "pop", "-q"]);
+    desk.turn("b", &[("g", "b\n")]);
+    assert_eq!(desk.saved("f"), Some(changed(&[(3, "a"), (18, "upstream")])));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b"), ("new", "a")]));
+    assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    desk.finish();
+}
+
+#[test]
+fn popped_in_another_worktree() {
+    let desk = other_work();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.go("linked");
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("new", "a")]));
+    desk.go("repo");
+    assert_eq!(desk.chain(), ["b"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "b")]));
+    desk.finish();
+}
+
+#[test]
+fn the_other_work_committed_before_the_pop() {
+    let desk = other_work();
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "b")]));
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("new", "a")]));
+    assert_eq!(desk.records("HEAD^")[0].sessions.len(), 1);
+    desk.finish();
+}
+
+#[test]
+fn the_same_file_merged_by_the_pop() {
+    let desk = stashed();
+    desk.turn("b", &[("f", &changed(&[(15, "b")]))]);
+    desk.git(&["add", "f"]);
+    desk.git(&["stash", "pop", "-q"]);
+    assert_eq!(desk.read("f"), changed(&[(3, "a"), (15, "b")]));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a+b"), ("new", "a")]));
+    assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    desk.finish();
+}
+
+#[test]
+fn the_same_file_merged_by_the_pop_and_then_a_prompt() {
+    let desk = stashed();
+    desk.turn("b", &[("f", &changed(&[(15, "b")]))]);
+    desk.git(&["add", "f"]);
+    desk.git(&["stash", "pop", "-q"]);
+    desk.turn("c", &[("h", "c\n")]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a+b"), ("h", "c"), ("new", "a")]));
+    assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    desk.finish();
+}
+
+#[test]
+fn a_stash_that_is_applied_twice() {
+    let desk = other_work();
+    desk.git(&["stash", "apply", "-q"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b"), ("new", "a")]));
+    desk.git(&["rm", "-q", "new"]);
+    desk.git(&["checkout", "-q", "HEAD^", "--", "f"]);
+    desk.commit();
+    assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD").len()), (Vec::new(), 0));
+    desk.finish();
+}
+
+#[test]
+fn a_part_of_the_stash_is_taken() {
+    let desk = other_work();
+    desk.git(&["checkout", "-q", "stash@{0}", "--", "f"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b")]));
+    // The rest still waits.
+    desk.git(&["checkout", "-q", "stash@{0}^3", "--", "new"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("new", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn a_part_of_a_popped_file_and_then_the_rest() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(2, "a"), (3, "a"), (17, "a")]))]);
+    desk.git(&["stash", "-q"]);
+    desk.turn("b", &[("g", "b\n")]);
+    desk.git(&["stash", "pop", "-q"]);
+    // Most of it, and not all.
+    desk.sh("printf 'y\\nn\\n' | git add -p f");
+    desk.commit();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b")]));
+    assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    desk.finish();
+}
+
+#[test]
+fn the_stash_is_told_of_at_the_next_prompt() {
+    let desk = stashed();
+    assert_eq!(desk.prompted("b")["stashed"], serde_json::json!(["a"]));
+    desk.stop("b");
+    desk.git(&["stash", "drop", "-q"]);
+    assert_eq!(desk.prompted("b")["stashed"], serde_json::json!([]));
+    desk.finish();
+}
+
+#[test]
+fn a_hand_that_writes_the_same_thing_over_an_old_shadow_is_not_an_agent() {
+    let desk = other_work();
+    desk.git(&["stash", "drop", "-q"]);
+    desk.write("f", changed(&[(3, "by hand"), (4, "and more")]));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", ""), ("g", "b")]));
+    desk.finish();
+}

@@ -1,0 +1,180 @@
+//! Commits in the middle of a turn, several of them, interrupted turns, and the transcript that is completed.
+
+use super::desk::{Desk, changed, parts};
+
+/// Returns what the records of `commit` hold of transcripts.
+fn transcript(desk: &Desk, commit: &str) -> String {
+    let mut text = String::new();
+    for record in desk.records(commit) {
+        for chunk in record.sessions.iter().flat_map(|session| &session.chunks) {
+            text += &desk.git(&["cat-file", "blob", &chunk.id.to_string()]);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A desk with a turn under way whose transcript is `log`.
+fn under_way() -> Desk {
+    let desk = Desk::new();
+    say(&desk, "asked");
+    let log = desk.world.root().join("log");
+    let log = log.to_str().expect("plain");
+    desk.json(&["session", "start", "a", "--transcript", log, "--agent", "tester"]);
+    desk.prompt("a");
+    desk
+}
+
+fn say(desk: &Desk, text: &str) {
+    desk.sh(&format!("echo '{{\"text\":\"{text}\"}}' >>../log"));
+}
+
+#[test]
+fn the_agent_commits_and_the_transcript_is_completed_at_stop() {
+    let desk = under_way();
+    desk.write("f", changed(&[(3, "a")]));
+    desk.json(&["save", "--session", "a"]);
+    say(&desk, "committing");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    assert!(desk.records("HEAD")[0].sessions[0].is_partial);
+    assert_eq!(desk.sessions()["a"]["phase"], "active");
+    say(&desk, "done");
+    desk.stop("a");
+    let record = &desk.records("HEAD")[0];
+    assert!(!record.sessions[0].is_partial && record.revision == 2, "{record:#?}");
+    let text = transcript(&desk, "HEAD");
+    for word in ["asked", "committing", "done"] {
+        assert_eq!(text.matches(word).count(), 1, "{word}: {text}");
+    }
+    assert_eq!(desk.sessions()["a"]["phase"], "idle");
+    desk.finish();
+}
+
+#[test]
+fn nobody_knows_whose_work_is_committed_that_no_checkpoint_saw() {
+    let desk = under_way();
+    desk.write("f", changed(&[(3, "a")]));
+    desk.commit_all();
+    desk.stop("a");
+    assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD")), (Vec::new(), Vec::new()));
+    desk.finish();
+}
+
+#[test]
+fn several_commits_in_a_turn() {
+    let desk = under_way();
+    for path in ["one", "two", "three"] {
+        desk.work("a", &[(path, "a\n")]);
+        say(&desk, path);
+        desk.commit_all();
+        assert_eq!(desk.recorded("HEAD"), parts(&[(path, "a")]));
+    }
+    say(&desk, "done");
+    desk.stop("a");
+    let ids: std::collections::BTreeSet<String> =
+        ["HEAD", "HEAD^", "HEAD~2"].iter().flat_map(|commit| desk.trailers(commit)).collect();
+    assert_eq!(ids.len(), 3);
+    for commit in ["HEAD", "HEAD^", "HEAD~2"] {
+        let record = &desk.records(commit)[0];
+        assert!(!record.sessions[0].is_partial, "{commit}: {record:#?}");
+        assert_eq!(record.sessions[0].turns, [1]);
+    }
+    let text = ["HEAD~2", "HEAD^", "HEAD"].map(|commit| transcript(&desk, commit)).concat();
+    for word in ["asked", "one", "two", "three", "done"] {
+        assert_eq!(text.matches(word).count(), 1, "{word}: {text}");
+    }
+    desk.finish();
+}
+
+#[test]
+fn a_part_committed_in_mid_turn_and_the_rest_after_it() {
+    let desk = under_way();
+    desk.work("a", &[("one", "a\n"), ("two", "a\n"), ("three", "a\n")]);
+    desk.git(&["add", "one"]);
+    desk.commit();
+    assert_eq!((desk.recorded("HEAD"), desk.chain()), (parts(&[("one", "a")]), vec!["a*".into()]));
+    desk.work("a", &[("four", "a\n")]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("four", "a"), ("three", "a"), ("two", "a")]));
+    assert_eq!(desk.records("HEAD")[0].counts.human, 0);
+    desk.finish();
+}
+
+#[test]
+fn the_flag_of_a_turn_survives_no_commit() {
+    let desk = Desk::new();
+    desk.turn("old", &[("f", &changed(&[(3, "old")]))]);
+    desk.git(&["stash", "-q"]);
+    assert_eq!(desk.prompt("a"), "clean");
+    desk.git(&["commit", "-q", "--allow-empty", "-m", "empty"]);
+    desk.work("a", &[("g", "a\n")]);
+    desk.work("a", &[("h", "a\n")]);
+    desk.stop("a");
+    assert_eq!(desk.saved("f"), Some(changed(&[])));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("h", "a")]));
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "old")]));
+    desk.finish();
+}
+
+#[test]
+fn an_interrupted_turn_is_closed_by_the_next_prompt() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.write("f", changed(&[(3, "a")]));
+    // The user interrupts: no stop comes.
+    assert_eq!(desk.prompt("a"), "overlap");
+    assert_eq!((desk.chain(), &desk.sessions()["a"]["turn"]), (vec!["a".into()], &2.into()));
+    desk.work("a", &[("g", "a\n")]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "a")]));
+    assert_eq!(desk.records("HEAD")[0].sessions[0].turns, [1, 2]);
+    desk.finish();
+}
+
+#[test]
+fn what_a_turn_left_unsaved_is_saved_at_stop_and_at_end() {
+    for how in ["stop", "end"] {
+        let desk = Desk::new();
+        desk.prompt("a");
+        desk.write("g", "a\n");
+        let stopped = desk.json(&["session", how, "a"]);
+        assert_eq!(stopped["checkpoint"]["contributor"], "agent");
+        desk.commit_all();
+        assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
+        desk.finish();
+    }
+}
+
+#[test]
+fn an_ended_sessions_work_is_linked() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.json(&["session", "end", "a"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    assert_eq!(desk.sessions()["a"]["phase"], "ended");
+    desk.finish();
+}
+
+#[test]
+fn prompts_of_all_turns_are_in_the_record() {
+    let desk = Desk::new();
+    for (turn, text) in ["first", "second", "third"].iter().enumerate() {
+        desk.json(&["session", "prompt", "a", "-m", text]);
+        desk.work("a", &[("f", &changed(&[(u32::try_from(turn).expect("few") + 3, text)]))]);
+        desk.stop("a");
+    }
+    desk.commit_all();
+    let record = &desk.records("HEAD")[0];
+    assert_eq!(record.sessions[0].turns, [1, 2, 3]);
+    let context = desk.context();
+    let prompts = git_checkpoint::ops::records::prompts(&context.repo, &record.id, 0).expect("sound");
+    assert_eq!(prompts.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["first", "second", "third"]);
+    desk.finish();
+}
