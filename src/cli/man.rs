@@ -25,6 +25,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-reset.1",
     "git-checkpoint-restore.1",
     "git-checkpoint-save.1",
+    "git-checkpoint-session.1",
     "git-checkpoint-show.1",
     "git-checkpoint-status.1",
     "git-checkpoint-verify.1",

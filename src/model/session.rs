@@ -175,9 +175,9 @@ pub struct Session {
     /// The agent's own record of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<Transcript>,
-    /// The record that a commit in mid-turn made, whose transcript the end of the turn completes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub open_record: Option<String>,
+    /// The records that commits in mid-turn made, oldest first; the end of the turn completes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open_records: Vec<String>,
 }
 
 /// The longest id that is taken, in bytes of its form as a name of files and refs.
@@ -205,7 +205,7 @@ impl Session {
             base: String::new(),
             turn: Turn::default(),
             transcript: None,
-            open_record: None,
+            open_records: Vec::new(),
         }
     }
 

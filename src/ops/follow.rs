@@ -11,6 +11,7 @@ use super::{
     draft::{self, Draft},
     reset::archive_name,
     save::{self, Shadow},
+    turn::drop_pending,
 };
 use crate::{
     error::{Error, Result},
@@ -128,6 +129,8 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         written.settle();
     }
     for mut session in turns {
+        // What was before the turn is told by the shadow now.
+        drop_pending(context, &session.id)?;
         session.turn.shadow_tip = new;
         session.turn.should_reset_shadow = false;
         session.base = shadow.name.base.to_string();

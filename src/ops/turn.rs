@@ -1,13 +1,19 @@
 //! What a turn asks of its first checkpoint: to set the shadow aside, and to tell first what others did before it.
 
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
 use crate::{
     error::{Kind, Result},
     git::{
+        Repo,
         commit::Moment,
         new_objects::{NewObjects, Target, Written},
         refs::RefUpdate,
+        side::Side,
     },
     model::{
+        change::Change,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
         refname,
@@ -15,8 +21,12 @@ use crate::{
     },
     ops::{
         Context,
+        carry::{Ground, carry},
         draft::{self, Draft},
+        follow::put_on_top,
+        reset::archive_name,
         save::{self, Shadow},
+        timeline::archived_tips,
     },
     state::{
         failpoint,
@@ -59,9 +69,9 @@ impl<'c> OpenTurn<'c> {
             read => read?,
         };
         // What another session has saved meanwhile is newer than what this turn began with. A shadow that was reset
-        // meanwhile tells nothing of that.
-        let is_newer = shadow.expected.is_some() && shadow.expected != turn.shadow_tip;
-        if turn.has_checkpoint || is_newer {
+        // meanwhile tells nothing of that, and a commit only carries it forward.
+        let is_known = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
+        if turn.has_checkpoint || !is_known {
             return Ok(shadow);
         }
         if turn.should_reset_shadow && shadow.expected.is_some() {
@@ -70,9 +80,13 @@ impl<'c> OpenTurn<'c> {
         }
         if let Some(id) = repo.find_ref(&refname::pending_ref(&session.id))?
             && let Some(pending) = repo.find_checkpoint(id)?
-            && (pending.base, &pending.worktree) == (shadow.name.base, &shadow.name.worktree)
+            && pending.worktree == shadow.name.worktree
         {
-            self.tell_what_was_before(context, &pending, &mut shadow)?;
+            if pending.base == shadow.name.base {
+                self.tell_what_was_before(context, &pending, &mut shadow)?;
+            } else {
+                self.carry_what_was_before(context, &pending, &mut shadow)?;
+            }
         }
         Ok(shadow)
     }
@@ -80,9 +94,10 @@ impl<'c> OpenTurn<'c> {
     /// Lets a checkpoint of what the worktree was when the turn began come first, if nobody has saved that.
     fn tell_what_was_before(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
-        let pending_raw = pending.side_id.map(|id| repo.read_side(id)).transpose()?.and_then(|side| side.raw_tree_id);
-        let raw = shadow.tip_side.as_ref().and_then(|side| side.raw_tree_id);
-        if pending.tree_id == shadow.last_tree_id() && pending_raw == raw {
+        let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?;
+        let facts = |side: Option<&Side>| side.map(|it| (it.raw_tree_id, it.index_tree_id, it.unmerged_tree_id));
+        let (side, last) = (facts(side.as_ref()), facts(shadow.tip_side.as_ref()));
+        if pending.tree_id == shadow.last_tree_id() && side.unwrap_or_default() == last.unwrap_or_default() {
             return Ok(());
         }
         let mut objects = NewObjects::new(repo, Target::Loose);
@@ -91,6 +106,7 @@ impl<'c> OpenTurn<'c> {
             None => draft::base_commit(shadow.name.base, &mut objects)?,
         };
         let changes = repo.diff_trees(shadow.last_tree_id(), pending.tree_id)?;
+        keep_dismissed(repo, shadow, &changes)?;
         let (subject, body) = draft::subject_and_body(None, &changes);
         let origin = Origin { contributor: Contributor::Human, ..Origin::default() };
         let (name, tree_id, side_id) = (&shadow.name, pending.tree_id, pending.side_id);
@@ -99,6 +115,31 @@ impl<'c> OpenTurn<'c> {
         let id = before.write(repo, &mut objects)?;
         self.written.push(objects.write()?);
         shadow.follow(repo, repo.checkpoint(id)?)
+    }
+
+    /// The same after a commit: what it did not take was there before the turn, too.
+    fn carry_what_was_before(
+        &mut self,
+        context: &'c Context,
+        pending: &Checkpoint,
+        shadow: &mut Shadow,
+    ) -> Result<()> {
+        let repo = &context.repo;
+        let mut objects = NewObjects::new(repo, Target::Loose);
+        let ground = Ground {
+            head_tree_id: shadow.head_tree_id,
+            last_tree_id: shadow.last_tree_id(),
+            now_tree_id: pending.tree_id,
+            wanted: None,
+            is_now_seen: false,
+        };
+        if let Some(carried) = carry(repo, pending, &ground, &mut objects)?
+            && carried.tree_id != shadow.last_tree_id()
+        {
+            put_on_top(context, shadow, pending, Origin::default(), carried.tree_id, &mut objects)?;
+            self.written.push(objects.write()?);
+        }
+        Ok(())
     }
 
     /// Notes that the turn has its first checkpoint.
@@ -115,6 +156,37 @@ impl<'c> OpenTurn<'c> {
             tracing::warn!(%error, "turn not noted");
         }
     }
+}
+
+/// Keeps the tip of `shadow` in the archive if `changes` take some of its work back, while the rest goes on: a part that
+/// was stashed is known again there.
+fn keep_dismissed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
+    let Some(tip) = &shadow.tip else { return Ok(()) };
+    let mut is_dismissed = false;
+    for change in changes {
+        is_dismissed |= repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())? == change.after;
+    }
+    if !is_dismissed || archived_tips(repo, None)?.iter().any(|kept| kept.id == tip.id) {
+        return Ok(());
+    }
+    repo.update_refs(&[RefUpdate { name: archive_name(repo, tip.id)?, old: None, new: Some(tip.id) }])
+}
+
+/// How often a shadow may be carried forward within a turn, and still be known.
+const MOST_COMMITS: usize = 64;
+
+/// Returns true if `tip` is the checkpoint `id`, or nothing more than what commits have carried forward of it.
+fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<bool> {
+    let mut at = tip.clone();
+    for _ in 0..MOST_COMMITS {
+        if Some(at.id) == id {
+            return Ok(true);
+        }
+        let source = at.origin.carried.map(|carried| repo.find_checkpoint(carried)).transpose()?.flatten();
+        let Some(source) = source else { return Ok(false) };
+        at = source;
+    }
+    Ok(false)
 }
 
 /// Forgets what the worktree was when the turn of `session` began.

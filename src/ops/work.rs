@@ -155,15 +155,21 @@ fn sessions_by_path(
         }
         by_path.entry(file.path.clone()).or_default().extend(owners.into_iter().filter_map(session));
     }
-    // A file that is committed just as a session left it is that session's, lines or not: deleted, made executable.
+    // A file without lines of anybody that is committed just as a session left it is that session's: deleted, made
+    // executable, binary.
     for change in committed {
+        let sessions = by_path.entry(change.path.clone()).or_default();
+        let is_other_kind = change.before.is_some() && change.before.map(|it| it.mode) != change.after.map(|it| it.mode);
+        if !sessions.is_empty() && !is_other_kind {
+            continue;
+        }
         let last = steps.iter().rev().find_map(|step| {
             let found = step.changes.iter().find(|it| it.path == change.path)?;
             (found.after == change.after).then_some(&step.origin)
         });
-        if let Some(origin) = last.filter(|origin| origin.contributor == Contributor::Agent) {
-            by_path.entry(change.path.clone()).or_default().extend(origin.session.clone());
-        }
+        sessions.extend(
+            last.filter(|origin| origin.contributor == Contributor::Agent).and_then(|origin| origin.session.clone()),
+        );
     }
     by_path.retain(|_, sessions| !sessions.is_empty());
     by_path

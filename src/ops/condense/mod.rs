@@ -235,10 +235,13 @@ fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
     ])
 }
 
-/// Completes the record of a commit that `session` made in the middle of its turn, now that the turn is over.
+/// Completes the records of commits that `session` made in the middle of its turn, now that the turn is over.
 pub(crate) fn complete(context: &Context, session: &mut Session) -> Result<()> {
-    let Some(id) = session.open_record.as_deref().and_then(RecordId::parse) else { return Ok(()) };
-    record::complete(context, session, id)?;
-    session.open_record = None;
+    let ids: Vec<RecordId> = session.open_records.iter().filter_map(|id| RecordId::parse(id)).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    record::complete(context, session, &ids)?;
+    session.open_records.clear();
     sessions::store(context.repo.common_dir(), session)
 }

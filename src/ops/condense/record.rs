@@ -152,8 +152,9 @@ pub(super) fn note_sessions(context: &Context, made: &Made, id: RecordId, work: 
         if is_first {
             pass_over(context, &mut session);
         }
-        if session.phase == Phase::Active {
-            session.open_record = Some(id.to_string());
+        let id = id.to_string();
+        if session.phase == Phase::Active && !session.open_records.contains(&id) {
+            session.open_records.push(id);
         }
         session.base = made.commit.to_string();
         sessions::store(context.repo.common_dir(), &session)?;
@@ -170,16 +171,24 @@ fn pass_over(context: &Context, session: &mut Session) {
     }
 }
 
-/// Adds to the record `id` what `session` has said since.
-pub(super) fn complete(context: &Context, session: &mut Session, id: RecordId) -> Result<()> {
-    let Some(mut record) = records::find(&context.repo, &id)? else { return Ok(()) };
-    let Some(at) = record.sessions.iter().position(|part| part.id == session.id) else { return Ok(()) };
-    let mut kept: Vec<NewSession> = record.sessions.iter().map(|_| NewSession::default()).collect();
-    kept[at].transcript = increment(context, session);
-    record.sessions[at].is_partial = false;
-    record.revision += 1;
-    let new = NewRecord { record, attribution: Vec::new(), sessions: kept };
-    records::append(context, Additions { records: vec![new], links: Vec::new() })?;
+/// Adds to the last of the records `ids` what `session` has said since; all of them are whole then.
+pub(super) fn complete(context: &Context, session: &mut Session, ids: &[RecordId]) -> Result<()> {
+    let mut whole = Vec::new();
+    for id in ids {
+        let Some(mut record) = records::find(&context.repo, id)? else { continue };
+        let Some(at) = record.sessions.iter().position(|part| part.id == session.id) else { continue };
+        let mut kept: Vec<NewSession> = record.sessions.iter().map(|_| NewSession::default()).collect();
+        if ids.last() == Some(id) {
+            kept[at].transcript = increment(context, session);
+        }
+        record.sessions[at].is_partial = false;
+        record.revision += 1;
+        whole.push(NewRecord { record, attribution: Vec::new(), sessions: kept });
+    }
+    if whole.is_empty() {
+        return Ok(());
+    }
+    records::append(context, Additions { records: whole, links: Vec::new() })?;
     failpoint::hit("complete:after-record");
     pass_over(context, session);
     Ok(())

@@ -25,7 +25,8 @@ pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
     let mut rebuilt: Option<Session> = None;
     for tip in live_tips(repo, Some(repo.worktree_id()))? {
         for checkpoint in repo.chain(tip.id) {
-            let checkpoint = checkpoint?;
+            // A broken shadow is `status`' matter, and is set aside by the next prompt.
+            let Ok(checkpoint) = checkpoint else { break };
             if checkpoint.origin.session.as_deref() != Some(id) {
                 continue;
             }

@@ -226,3 +226,34 @@ fn a_hand_that_writes_the_same_thing_over_an_old_shadow_is_not_an_agent() {
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", ""), ("g", "b")]));
     desk.finish();
 }
+
+#[test]
+fn a_pop_with_a_conflict() {
+    let desk = stashed();
+    desk.turn("b", &[("f", &changed(&[(3, "b")]))]);
+    desk.commit_all();
+    assert!(!desk.try_git(&["stash", "pop", "-q"]).status.success());
+    // Somebody asks what the conflict is about.
+    desk.question("c");
+    desk.write("f", changed(&[(3, "a")]));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("new", "a")]));
+    assert_eq!(desk.recorded("HEAD^"), parts(&[("f", "b")]));
+    desk.finish();
+}
+
+#[test]
+fn a_stash_of_what_is_staged_only() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
+    desk.git(&["add", "g"]);
+    desk.git(&["stash", "push", "-q", "--staged"]);
+    assert_eq!(desk.turn("b", &[("h", "b\n")]), "overlap");
+    assert_eq!(desk.chain(), ["a", "human", "b"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("h", "b")]));
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
+    desk.finish();
+}

@@ -108,7 +108,7 @@ fn a_reset_of_a_session_gives_up_its_claim_only() {
     let output = desk.ours(&["reset", "--session", "a"]);
     assert_eq!(output.status.code(), Some(1), "{}", described(&output));
     assert_eq!(desk.ours(&["reset", "--session", "nobody"]).status.code(), Some(1));
-    assert_eq!(desk.ours(&["reset", "--session", "a\nb"]).status.code(), Some(129));
+    assert_eq!(desk.ours(&["reset", "--session", "a\nb"]).status.code(), Some(128));
     desk.finish();
 }
 

@@ -70,7 +70,7 @@ fn several_commits_in_a_turn() {
         desk.commit_all();
         assert_eq!(desk.recorded("HEAD"), parts(&[(path, "a")]));
     }
-    say(&desk, "done");
+    say(&desk, "over");
     desk.stop("a");
     let ids: std::collections::BTreeSet<String> =
         ["HEAD", "HEAD^", "HEAD~2"].iter().flat_map(|commit| desk.trailers(commit)).collect();
@@ -81,7 +81,7 @@ fn several_commits_in_a_turn() {
         assert_eq!(record.sessions[0].turns, [1]);
     }
     let text = ["HEAD~2", "HEAD^", "HEAD"].map(|commit| transcript(&desk, commit)).concat();
-    for word in ["asked", "one", "two", "three", "done"] {
+    for word in ["asked", "one", "two", "three", "over"] {
         assert_eq!(text.matches(word).count(), 1, "{word}: {text}");
     }
     desk.finish();
@@ -176,5 +176,65 @@ fn prompts_of_all_turns_are_in_the_record() {
     let context = desk.context();
     let prompts = git_checkpoint::ops::records::prompts(&context.repo, &record.id, 0).expect("sound");
     assert_eq!(prompts.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["first", "second", "third"]);
+    desk.finish();
+}
+
+#[test]
+fn edits_by_hand_before_a_turn_stay_a_humans_over_a_commit_in_it() {
+    let desk = Desk::new();
+    desk.write("h", "by hand\n");
+    desk.write("untracked", "by hand\n");
+    desk.prompt("a");
+    desk.write("g", "a\n");
+    desk.git(&["commit", "-qm", "a commit", "--allow-empty"]);
+    desk.work("a", &[("f", &changed(&[(3, "a")]))]);
+    assert_eq!(desk.chain(), ["human*", "a"]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "a"), ("h", ""), ("untracked", "")]));
+    desk.finish();
+}
+
+#[test]
+fn edits_by_hand_committed_in_a_turn_are_not_told_again() {
+    let desk = Desk::new();
+    desk.write("h", "by hand\n");
+    desk.prompt("a");
+    desk.commit_all();
+    desk.work("a", &[("f", &changed(&[(3, "a")]))]);
+    assert_eq!(desk.chain(), ["a"]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn edits_by_hand_before_a_turn_stay_a_humans_over_a_reset_in_it() {
+    let desk = Desk::new();
+    desk.turn("old", &[("f", &changed(&[(3, "old")]))]);
+    desk.write("h", "by hand\n");
+    desk.prompt("a");
+    desk.json(&["reset", "--force"]);
+    desk.work("a", &[("g", "a\n")]);
+    assert_eq!(desk.chain(), ["human", "a"]);
+    desk.stop("a");
+    desk.finish();
+}
+
+#[test]
+fn a_question_with_something_only_staged_takes_no_checkpoint() {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "staged")]));
+    desk.git(&["add", "f"]);
+    desk.write("f", changed(&[]));
+    desk.question("a");
+    assert_eq!(desk.shadow(), None);
+    // Staging what a checkpoint holds is no checkpoint of anybody's.
+    desk.turn("a", &[("g", "a\n")]);
+    desk.git(&["add", "g"]);
+    let chain = desk.chain();
+    desk.turn("a", &[("h", "a\n")]);
+    assert_eq!(desk.chain(), [chain, vec!["a".into()]].concat());
     desk.finish();
 }

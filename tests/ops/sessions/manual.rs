@@ -1,0 +1,64 @@
+//! git-checkpoint-session(1) says what is so.
+
+use std::collections::BTreeSet;
+
+use git_checkpoint::model::session::{Happening, Phase, transition};
+use serde_json::Value;
+
+use super::desk::Desk;
+
+fn page() -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("man/git-checkpoint-session.1");
+    std::fs::read_to_string(path).expect("the page is there").replace("\\-", "-")
+}
+
+#[test]
+fn the_phases_are_drawn_as_they_are() {
+    let page = page();
+    for phase in [None].into_iter().chain(Phase::ALL.map(Some)) {
+        let name = |phase: Option<Phase>, none| phase.map_or(none, Phase::as_str);
+        let cells = Happening::ALL.map(|happening| name(transition(phase, happening).phase, "-"));
+        let is_row = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.first() == Some(&name(phase, "(none)")) && words[1..] == cells
+        };
+        assert!(page.lines().any(is_row), "{phase:?}: {cells:?}");
+    }
+}
+
+#[test]
+fn every_field_is_there() {
+    let desk = Desk::new();
+    let mut found = vec![
+        desk.json(&["session", "start", "a"]),
+        desk.json(&["session", "prompt", "a", "-m", "a wish"]),
+        desk.json(&["session", "list"]),
+        desk.json(&["session", "show", "a"]),
+    ];
+    let mut stopped = desk.json(&["session", "stop", "a"]);
+    // A checkpoint is described elsewhere.
+    stopped["checkpoint"] = Value::Null;
+    found.push(stopped);
+    found.extend([desk.json(&["session", "adopt", "a"]), desk.json(&["session", "forget", "a"])]);
+    let mut fields = BTreeSet::new();
+    found.iter().for_each(|value| collect(value, &mut fields));
+    let page = page();
+    let shown: BTreeSet<String> = page
+        .split("\n.nf\n")
+        .skip(1)
+        .filter_map(|block| block.split("\n.fi").next())
+        .flat_map(|block| block.split('"').skip(1).step_by(2).map(Into::into))
+        .collect();
+    assert_eq!(shown, fields);
+}
+
+fn collect(value: &Value, fields: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| {
+            fields.insert(key.clone());
+            collect(value, fields);
+        }),
+        Value::Array(items) => items.iter().for_each(|value| collect(value, fields)),
+        _ => {}
+    }
+}
