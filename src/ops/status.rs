@@ -199,11 +199,7 @@ fn paths(changes: Vec<Change>) -> Vec<BString> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-fn shadow_status(
-    repo: &Repo,
-    name: &ShadowName,
-    base_tree_id: ObjectId,
-) -> Result<(Option<ShadowStatus>, Vec<Part>)> {
+fn shadow_status(repo: &Repo, name: &ShadowName, base_tree_id: ObjectId) -> Result<(Option<ShadowStatus>, Vec<Part>)> {
     let r#ref = name.to_ref();
     let Some(tip) = repo.find_ref(&r#ref)? else { return Ok((None, Vec::new())) };
     let Tally { checkpoints, tip_time, sessions, .. } = Tally::of_chain(repo, tip)?;

@@ -118,12 +118,7 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// The same after a commit: what it did not take was there before the turn, too.
-    fn carry_what_was_before(
-        &mut self,
-        context: &'c Context,
-        pending: &Checkpoint,
-        shadow: &mut Shadow,
-    ) -> Result<()> {
+    fn carry_what_was_before(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
         let ground = Ground {

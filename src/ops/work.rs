@@ -159,7 +159,8 @@ fn sessions_by_path(
     // executable, binary.
     for change in committed {
         let sessions = by_path.entry(change.path.clone()).or_default();
-        let is_other_kind = change.before.is_some() && change.before.map(|it| it.mode) != change.after.map(|it| it.mode);
+        let is_other_kind =
+            change.before.is_some() && change.before.map(|it| it.mode) != change.after.map(|it| it.mode);
         if !sessions.is_empty() && !is_other_kind {
             continue;
         }

@@ -79,7 +79,11 @@ impl Desk {
     pub(super) fn ours(&self, arguments: &[&str]) -> Output {
         let before = (self.world.facts(), self.git(&["--no-optional-locks", "status", "--porcelain"]));
         let output = self.run(env!("CARGO_BIN_EXE_git-checkpoint"), arguments);
-        assert_eq!((self.world.facts(), self.git(&["--no-optional-locks", "status", "--porcelain"])), before, "{arguments:?}");
+        assert_eq!(
+            (self.world.facts(), self.git(&["--no-optional-locks", "status", "--porcelain"])),
+            before,
+            "{arguments:?}"
+        );
         output
     }
 

@@ -52,7 +52,9 @@ fn by_the_other_hunk() {
 fn by_an_applied_patch_with_half_a_new_file() {
     let desk = two();
     desk.git(&["add", "-N", "new"]);
-    desk.sh("git diff new | sed -e '/^+b 2/d' -e 's/+1,2/+1,1/' >../patch; git reset -q new; git apply --cached ../patch");
+    desk.sh(
+        "git diff new | sed -e '/^+b 2/d' -e 's/+1,2/+1,1/' >../patch; git reset -q new; git apply --cached ../patch",
+    );
     assert_eq!(desk.git(&["show", ":new"]), "b 1");
     desk.commit();
     assert_eq!(desk.recorded("HEAD"), parts(&[("new", "b")]));

@@ -23,7 +23,8 @@ fn sessions_are_joined_from_their_files_and_the_shadow() {
     assert_eq!((&b["phase"], &b["should_reset_shadow"]), (&"active".into(), &true.into()));
     assert_eq!((&b["checkpoints"], &b["touched"]), (&0.into(), &serde_json::json!([])));
     for session in sessions {
-        for field in ["id", "agent", "model", "phase", "turn", "should_reset_shadow", "checkpoints", "touched", "last_seen"]
+        for field in
+            ["id", "agent", "model", "phase", "turn", "should_reset_shadow", "checkpoints", "touched", "last_seen"]
         {
             assert!(session.get(field).is_some(), "{field}: {session}");
         }
