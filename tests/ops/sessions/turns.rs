@@ -231,6 +231,7 @@ fn a_question_with_something_only_staged_takes_no_checkpoint() {
     desk.question("a");
     assert_eq!(desk.shadow(), None);
     // Staging what a checkpoint holds is no checkpoint of anybody's.
+    desk.git(&["restore", "--staged", "f"]);
     desk.turn("a", &[("g", "a\n")]);
     desk.git(&["add", "g"]);
     let chain = desk.chain();
