@@ -122,7 +122,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
 
 /// A session at work takes its next checkpoint on top of the ones before.
 fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
-    let mut all = session_files::all(repo.common_dir())?.into_iter();
+    let mut all = session_files::open_turns(repo.common_dir(), repo.git_dir())?.into_iter();
     let is_at_work =
         |it: &Session| it.phase == Phase::Active && it.is_in(repo.worktree_id()) && it.base() == Some(base);
     match all.find(is_at_work) {
@@ -161,6 +161,7 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     if !dry_run {
         drop_pending(context, id)?;
         session_files::store(repo.common_dir(), &session)?;
+        session_files::close_turn(repo.git_dir(), id)?;
     }
     Ok(GivenUp { version: 1, session: State::from(&session), dry_run })
 }

@@ -27,10 +27,10 @@ use crate::{
     },
     state::{self, lock::Lock},
 };
-use look::{is_changed, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
+use look::{look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
-pub(crate) use look::{Seen, Shadow, limits, look_at_all};
+pub(crate) use look::{Seen, Shadow, is_changed, limits, look_at_all};
 pub(crate) use protected::refuse_protected;
 pub(crate) use take::side_commit;
 

@@ -10,6 +10,7 @@ use crate::{
         commit::Moment,
         new_objects::{NewObjects, Target, Written},
         refs::RefUpdate,
+        side::Side,
     },
     model::{
         change::Change,
@@ -93,9 +94,10 @@ impl<'c> OpenTurn<'c> {
     /// Lets a checkpoint of what the worktree was when the turn began come first, if nobody has saved that.
     fn tell_what_was_before(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
-        let pending_raw = pending.side_id.map(|id| repo.read_side(id)).transpose()?.and_then(|side| side.raw_tree_id);
-        let raw = shadow.tip_side.as_ref().and_then(|side| side.raw_tree_id);
-        if pending.tree_id == shadow.last_tree_id() && pending_raw == raw {
+        let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?;
+        let facts = |side: Option<&Side>| side.map(|it| (it.raw_tree_id, it.index_tree_id, it.unmerged_tree_id));
+        let (side, last) = (facts(side.as_ref()), facts(shadow.tip_side.as_ref()));
+        if pending.tree_id == shadow.last_tree_id() && side.unwrap_or_default() == last.unwrap_or_default() {
             return Ok(());
         }
         let mut objects = NewObjects::new(repo, Target::Loose);

@@ -237,7 +237,7 @@ fn edit_raw_tree(repo: &Repo, side: &mut Side, edits: &[(BString, Edit)], object
 }
 
 /// Returns true if the worktree holds bytes, or the index content, that the last checkpoint does not.
-pub(super) fn is_changed(
+pub(crate) fn is_changed(
     repo: &Repo,
     shadow: &Shadow,
     seen: &Seen,

@@ -196,11 +196,10 @@ fn keep_baseline(
     side_tree_id: Option<ObjectId>,
 ) -> Result<()> {
     let repo = &context.repo;
-    let raw = |side: &crate::git::side::Side| side.raw_tree_id;
-    let is_tip = shadow.held_tip().is_some_and(|tip| tip.tree_id == seen.tree_id)
-        && shadow.tip_side.as_ref().and_then(raw) == raw(&seen.side);
-    let is_head = seen.tree_id == shadow.head_tree_id && raw(&seen.side).is_none();
-    if is_tip || is_head {
+    // What the first checkpoint of the turn follows.
+    let reference = if session.turn.should_reset_shadow { &Shadow::without_tip(repo)? } else { shadow };
+    let objects = NewObjects::new(repo, Target::Loose);
+    if !save::is_changed(repo, reference, seen, &save::Demands::default(), &objects)? {
         drop_pending(context, &session.id)?;
         return save::store_cache(repo, seen, shadow.held_tip().map(|tip| tip.id));
     }

@@ -221,3 +221,21 @@ fn edits_by_hand_before_a_turn_stay_a_humans_over_a_reset_in_it() {
     desk.stop("a");
     desk.finish();
 }
+
+#[test]
+fn a_question_with_something_only_staged_takes_no_checkpoint() {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "staged")]));
+    desk.git(&["add", "f"]);
+    desk.write("f", changed(&[]));
+    desk.question("a");
+    assert_eq!(desk.shadow(), None);
+    // Staging what a checkpoint holds is no checkpoint of anybody's.
+    desk.git(&["restore", "--staged", "f"]);
+    desk.turn("a", &[("g", "a\n")]);
+    desk.git(&["add", "g"]);
+    let chain = desk.chain();
+    desk.turn("a", &[("h", "a\n")]);
+    assert_eq!(desk.chain(), [chain, vec!["a".into()]].concat());
+    desk.finish();
+}
