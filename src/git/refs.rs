@@ -137,7 +137,7 @@ impl Repo {
         let files = std::fs::read_dir(self.common_dir().join(prefix)).into_iter().flatten().flatten();
         let names = files.filter_map(|file| file.file_name().into_string().ok());
         let mut names: Vec<String> =
-            names.filter(|name| !name.ends_with(".lock")).map(|name| format!("{prefix}{name}")).collect();
+            names.filter(|name| name.strip_suffix(".lock").is_none()).map(|name| format!("{prefix}{name}")).collect();
         let what = || "cannot read the packed refs".to_owned();
         if let Some(packed) = self.inner.refs.cached_packed_buffer().context(Kind::Corrupt, what)? {
             for reference in packed.iter_prefixed(prefix.into()).context(Kind::Corrupt, what)? {
