@@ -1,5 +1,7 @@
 //! Many processes at once in one repository: every save succeeds, every content is kept, no lock and no rubbish stays.
 
+mod agents;
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},

@@ -103,6 +103,7 @@ fn commit(root: &Path) -> Result<()> {
 /// Takes away what an earlier run has left in the repository `root`: objects, refs, our own files.
 pub(crate) fn sweep(root: &Path) -> Result<()> {
     let directory = root.join(".git");
+    start_again(root)?;
     drop(fs::remove_dir_all(directory.join("checkpoint")));
     drop(fs::remove_dir_all(directory.join("refs/checkpoints")));
     let base = directory.join("checkpoint-bench-packs");
@@ -127,6 +128,19 @@ pub(crate) fn sweep(root: &Path) -> Result<()> {
     git_in(root, &["reset", "-q", "--hard"])?;
     git_in(root, &["clean", "-q", "-f", "-d"])?;
     git_in(root, &["update-index", "-q", "--really-refresh"])
+}
+
+/// Brings HEAD back to where the first run found it.
+fn start_again(root: &Path) -> Result<()> {
+    let start = root.join(".git/checkpoint-bench-start");
+    drop(fs::remove_dir_all(root.join(".git/refs/bench")));
+    match fs::read_to_string(&start) {
+        Ok(id) => git_in(root, &["update-ref", "HEAD", id.trim()]),
+        Err(_) => {
+            let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root).output()?;
+            Ok(fs::write(&start, output.stdout)?)
+        }
+    }
 }
 
 /// Returns a fresh clone of `origin` called `name`.

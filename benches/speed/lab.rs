@@ -25,6 +25,12 @@ pub(crate) enum State {
     Changed(usize),
     /// One file has been edited, and nothing was ever saved.
     First,
+    /// As settled; a session waits for its next prompt.
+    Waiting,
+    /// One file has been edited by a session, saved and staged.
+    SessionWork,
+    /// One file has been edited and staged.
+    OwnWork,
 }
 
 /// A repository to measure in.
@@ -37,7 +43,11 @@ pub(crate) struct Lab {
     files: Vec<String>,
     edits: usize,
     changed: usize,
+    has_hooks: bool,
 }
+
+/// The session that works in labs.
+pub(crate) const SESSION: &str = "bench";
 
 /// Runs `git` with `arguments` in `root`.
 pub(crate) fn git_in(root: &Path, arguments: &[&str]) -> Result<()> {
@@ -62,7 +72,15 @@ impl Lab {
     pub(crate) fn new(root: PathBuf, binary: &Path) -> Result<Self> {
         let home = root.parent().unwrap_or(&root).join("home");
         fs::create_dir_all(&home)?;
-        let mut lab = Self { root, home, binary: binary.to_owned(), files: Vec::new(), edits: 0, changed: MOST };
+        let mut lab = Self {
+            root,
+            home,
+            binary: binary.to_owned(),
+            files: Vec::new(),
+            edits: 0,
+            changed: MOST,
+            has_hooks: false,
+        };
         let list = lab.git_output(&["ls-files"])?;
         let is_fit = |path: &&str| {
             let metadata = fs::symlink_metadata(lab.root.join(path));
@@ -153,6 +171,24 @@ impl Lab {
         match state {
             State::Settled => return Ok(()),
             State::Changed(count) => self.edit(0, count)?,
+            State::Waiting => {
+                self.enable()?;
+                self.output(&["checkpoint", "session", "start", SESSION])?;
+                self.output(&["checkpoint", "session", "stop", SESSION])?;
+                return Ok(());
+            }
+            State::SessionWork => {
+                self.enable()?;
+                self.output(&["checkpoint", "session", "prompt", SESSION, "-m", "do this and that"])?;
+                self.edit(0, 1)?;
+                self.output(&["checkpoint", "save", "-q", "--session", SESSION])?;
+                self.git_output(&["add", "--", &self.files[0]])?;
+            }
+            State::OwnWork => {
+                self.enable()?;
+                self.edit(0, 1)?;
+                self.git_output(&["add", "--", &self.files[0]])?;
+            }
             State::First => {
                 self.edit(0, 1)?;
                 fs::create_dir_all(self.root.join(".git/checkpoint-bench-aside"))?;
@@ -162,6 +198,14 @@ impl Lab {
             }
         }
         std::thread::sleep(REST);
+        Ok(())
+    }
+
+    fn enable(&mut self) -> Result<()> {
+        if !self.has_hooks {
+            self.output(&["checkpoint", "enable"])?;
+            self.has_hooks = true;
+        }
         Ok(())
     }
 

@@ -12,6 +12,7 @@ mod corpus;
 mod lab;
 mod measure;
 mod plan;
+mod sessions;
 mod table;
 mod whose;
 

@@ -18,6 +18,8 @@ use crate::{
 pub(crate) struct Cost {
     /// From start to end.
     pub(crate) wall: Duration,
+    /// The least of that.
+    pub(crate) least: Duration,
     /// In all its processes.
     pub(crate) cpu: Duration,
     /// The most memory of a process at any time, in bytes.
@@ -73,7 +75,7 @@ fn run(lab: &Lab, case: &Case) -> Result<Cost> {
         lab.output(&line)?;
         return Err(format!("'{}' has failed", case.name).into());
     }
-    Ok(Cost { wall, cpu: usage.rusage.utime + usage.rusage.stime, peak: usage.rusage.maxrss })
+    Ok(Cost { wall, least: wall, cpu: usage.rusage.utime + usage.rusage.stime, peak: usage.rusage.maxrss })
 }
 
 fn median(costs: &[Cost]) -> Cost {
@@ -83,6 +85,7 @@ fn median(costs: &[Cost]) -> Cost {
     }
     Cost {
         wall: middle(costs.iter().map(|cost| cost.wall).collect()),
+        least: costs.iter().map(|cost| cost.least).min().unwrap_or_default(),
         cpu: middle(costs.iter().map(|cost| cost.cpu).collect()),
         // The worst counts: memory that was needed once must be there.
         peak: costs.iter().map(|cost| cost.peak).max().unwrap_or(0),

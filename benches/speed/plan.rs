@@ -25,6 +25,8 @@ pub(crate) enum Goal {
     Factor(f64),
     /// At most this long.
     Milliseconds(f64),
+    /// At most so many milliseconds more than the other.
+    More(f64),
     /// At most this many bytes of memory.
     Peak(u64),
 }
@@ -54,8 +56,8 @@ pub(crate) struct Plan {
 }
 
 /// Places in [`Plan::labs`].
-const MAIN: usize = 0;
-const SMALL: usize = 1;
+pub(crate) const MAIN: usize = 0;
+pub(crate) const SMALL: usize = 1;
 const CHAIN: usize = 2;
 /// Made when its rows are measured.
 const WHOSE: usize = 3;
@@ -108,6 +110,7 @@ impl Plan {
         for stage in &mut stages {
             stage.keep(only);
         }
+        stages.push(crate::sessions::stage(self, arguments)?);
         stages.retain(|stage| !stage.rows.is_empty());
         if stages.iter().any(|stage| stage.cases.iter().any(|case| case.line.iter().any(|part| part == SHADOW))) {
             self.make_shadow()?;
@@ -278,12 +281,12 @@ fn whose_lines() -> Stage {
 }
 
 impl Stage {
-    fn case(&mut self, name: &str, lab: usize, state: State, line: &[&str]) {
+    pub(crate) fn case(&mut self, name: &str, lab: usize, state: State, line: &[&str]) {
         let line = line.iter().map(ToString::to_string).collect();
         self.cases.push(Case { name: name.into(), lab, state, line });
     }
 
-    fn row(&mut self, work: &str, ours: &str, theirs: &str, goal: Goal) {
+    pub(crate) fn row(&mut self, work: &str, ours: &str, theirs: &str, goal: Goal) {
         self.rows.push(Row { work: work.into(), ours: ours.into(), theirs: Some(theirs.into()), goal });
     }
 
@@ -292,7 +295,7 @@ impl Stage {
     }
 
     /// Keeps the rows whose name holds `only`, and the cases they need.
-    fn keep(&mut self, only: Option<&str>) {
+    pub(crate) fn keep(&mut self, only: Option<&str>) {
         self.rows.retain(|row| only.is_none_or(|only| row.work.contains(only)));
         let rows = &self.rows;
         self.cases.retain(|case| {

@@ -42,6 +42,17 @@ fn verdict(row: &Measured) -> (f64, String, Option<f64>) {
             let theirs = row.theirs.as_ref().map_or(f64::INFINITY, |(_, cost)| cost.wall.as_secs_f64());
             (wall / theirs, format!("<= {factor:.2}x"), Some(factor))
         }
+        Goal::More(limit) => {
+            let (least, theirs) =
+                row.theirs.as_ref().map_or((0.0, 0.0), |(_, it)| (it.least.as_secs_f64(), it.wall.as_secs_f64()));
+            let more = (wall - theirs) * 1000.0;
+            let of_least = (row.ours.least.as_secs_f64() - least) * 1000.0;
+            let of_cpu = row.theirs.as_ref().map_or(0.0, |(_, it)| it.cpu.as_secs_f64());
+            let of_cpu = (row.ours.cpu.as_secs_f64() - of_cpu) * 1000.0;
+            let text = format!("{more:+.1} (least {of_least:+.1}, CPU {of_cpu:+.1}) <= {limit} ms");
+            // What else the machine does comes on top of both; the quickest runs have least of that.
+            (more.min(of_least), text, Some(limit))
+        }
         Goal::Milliseconds(limit) => (wall * 1000.0, format!("<= {limit} ms"), Some(limit)),
         #[expect(clippy::cast_precision_loss, reason = "a few megabytes")]
         Goal::Peak(limit) => {

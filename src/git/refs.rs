@@ -128,6 +128,28 @@ impl Repo {
         Ok(output.stdout.lines().filter_map(parse).chain(broken).collect())
     }
 
+    /// Returns the names of all refs right below `prefix` (which ends in `/`), in no order, without reading each of them.
+    pub(crate) fn ref_names_below(&self, prefix: &str) -> Result<Vec<String>> {
+        if self.ref_store == RefStore::Git {
+            return Ok(self.refs_below(prefix)?.into_iter().map(|(name, _)| name).collect());
+        }
+        // Loose ones first: git packs a ref before it removes its file.
+        let files = std::fs::read_dir(self.common_dir().join(prefix)).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.file_name().into_string().ok());
+        let mut names: Vec<String> =
+            names.filter(|name| name.strip_suffix(".lock").is_none()).map(|name| format!("{prefix}{name}")).collect();
+        let what = || "cannot read the packed refs".to_owned();
+        if let Some(packed) = self.inner.refs.cached_packed_buffer().context(Kind::Corrupt, what)? {
+            for reference in packed.iter_prefixed(prefix.into()).context(Kind::Corrupt, what)? {
+                let reference = reference.context(Kind::Corrupt, what)?;
+                names.extend(reference.name.as_bstr().to_str().ok().map(ToOwned::to_owned));
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
     /// Carries out all of `updates` or none.
     ///
     /// # Errors

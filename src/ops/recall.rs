@@ -12,7 +12,7 @@ use super::{
     carry::{Ground, base_tree, carry},
     follow::{origin_of, put_on_top},
     save::{Seen, Shadow},
-    timeline::{Tip, archived_tips, live_tips},
+    timeline::{Tip, live_tips},
 };
 use crate::{
     error::Result,
@@ -47,15 +47,24 @@ pub(crate) struct Waiting {
 pub(crate) fn waiting(repo: &Repo, except: &str) -> Result<Vec<Waiting>> {
     let mut tips = live_tips(repo, Some(repo.worktree_id()))?;
     tips.retain(|tip| tip.name != except);
-    let archived = archived_tips(repo, None)?;
-    tips.extend(archived.into_iter().rev().filter(|tip| !refname::is_settled(&tip.name)));
+    // The names tell what is not to be read: most of an archive is settled, or old.
+    let mut archived = repo.ref_names_below(refname::ARCHIVE)?;
+    archived.retain(|name| !refname::is_settled(name));
+    archived.sort_by_key(|name| std::cmp::Reverse(refname::archived_at(name)));
+    for name in archived.into_iter().take(MOST_SHADOWS) {
+        if let Some(id) = repo.find_ref(&name)? {
+            tips.push(Tip { name, id, archived: true });
+        }
+    }
     let mut waiting = Vec::new();
-    for tip in tips.into_iter().take(MOST_SHADOWS) {
+    for tip in tips {
         // A broken shadow is `status`' and `doctor`'s matter.
         if let Some(checkpoint) = repo.find_checkpoint(tip.id).ok().flatten() {
             waiting.push(Waiting { tip, checkpoint });
         }
     }
+    waiting.sort_by_key(|it| std::cmp::Reverse(it.checkpoint.seconds));
+    waiting.truncate(MOST_SHADOWS);
     Ok(waiting)
 }
 

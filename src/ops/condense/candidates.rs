@@ -30,8 +30,9 @@ pub(super) struct Candidate {
     pub(super) is_live: bool,
 }
 
-/// Returns the shadows that commits on `base` in this worktree may take work from; the live one comes last.
-pub(super) fn candidates(repo: &Repo, base: Base) -> Result<Vec<Candidate>> {
+/// Returns the shadows that commits on `base` in this worktree may take work from, with those that wait if asked for;
+/// the live one comes last.
+pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
     let live = ShadowName { base, worktree: repo.worktree_id().to_owned() }.to_ref();
     let mut found = Vec::new();
     let mut add = |tip: Tip, checkpoint: Checkpoint, is_live: bool| {
@@ -39,7 +40,8 @@ pub(super) fn candidates(repo: &Repo, base: Base) -> Result<Vec<Candidate>> {
         found.push(Candidate { tip, checkpoint, touched, is_live });
         Ok::<_, crate::error::Error>(())
     };
-    for Waiting { tip, checkpoint } in waiting(repo, &live)?.into_iter().rev() {
+    let waiting = if with_waiting { waiting(repo, &live)? } else { Vec::new() };
+    for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
         add(tip, checkpoint, false)?;
     }
     if let Some(id) = repo.find_ref(&live)?
@@ -51,6 +53,16 @@ pub(super) fn candidates(repo: &Repo, base: Base) -> Result<Vec<Candidate>> {
 }
 
 impl Candidate {
+    /// Returns true if an agent had a part in the chain; what was carried into it is in the name of its agent.
+    fn has_agent(&self, repo: &Repo) -> Result<bool> {
+        for checkpoint in repo.chain(self.tip.id) {
+            if checkpoint?.origin.session.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns those of `committed` in which the work of this shadow may be: for one that was set aside, content decides.
     fn paths(&self, repo: &Repo, committed: &[Change]) -> Result<BTreeSet<BString>> {
         let mut paths = BTreeSet::new();
@@ -88,13 +100,22 @@ pub(super) fn work(
     committed: &[Change],
     renamed: Vec<Change>,
 ) -> Result<(Work, Vec<Step>)> {
-    let mut all = Vec::new();
+    let mut asked = Vec::new();
+    let mut has_agent = false;
     for candidate in candidates {
         let mut paths = candidate.paths(repo, committed)?;
         if candidate.is_live {
             paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
         }
         if !paths.is_empty() {
+            has_agent = has_agent || candidate.has_agent(repo)?;
+            asked.push((candidate, paths));
+        }
+    }
+    let mut all = Vec::new();
+    // People may have saved a thousand times: to know that no agent was there is quick, to know what they did is not.
+    if has_agent {
+        for (candidate, paths) in asked {
             all.extend(steps(repo, &candidate.checkpoint, &|path| paths.contains(path))?);
         }
     }

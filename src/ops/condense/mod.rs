@@ -59,7 +59,16 @@ struct Made {
 /// Returns whether the commit to come, of what is staged, holds work of a session that is in no record yet.
 pub(crate) fn holds_work(context: &Context, base: Base) -> Result<bool> {
     let repo = &context.repo;
-    let found = candidates(repo, base)?;
+    // What lives here is most of what is committed, and few have to look any further.
+    let live = candidates(repo, base, false)?;
+    if holds_work_of(context, base, &live)? {
+        return Ok(true);
+    }
+    holds_work_of(context, base, &candidates(repo, base, true)?)
+}
+
+fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<bool> {
+    let repo = &context.repo;
     let mut paths: Vec<_> = found.iter().flat_map(|it| it.touched.iter().map(|change| change.path.clone())).collect();
     paths.sort();
     paths.dedup();
@@ -75,7 +84,7 @@ pub(crate) fn holds_work(context: &Context, base: Base) -> Result<bool> {
     if staged.is_empty() {
         return Ok(false);
     }
-    Ok(!work(repo, &found, &staged, Vec::new())?.0.sessions.is_empty())
+    Ok(!work(repo, found, &staged, Vec::new())?.0.sessions.is_empty())
 }
 
 /// Condenses what the commit at HEAD took, in this worktree.
@@ -207,7 +216,7 @@ fn condense(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
 /// Makes the record of what the commit took; returns the shadows it may have taken it from.
 fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
     let repo = &context.repo;
-    let found = candidates(repo, made.base)?;
+    let found = candidates(repo, made.base, true)?;
     let message = repo.message_of(made.commit)?;
     let named = ids_in_message(message.as_bytes());
     let reserved = note.reserved.as_deref().and_then(RecordId::parse);

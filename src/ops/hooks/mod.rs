@@ -213,7 +213,9 @@ fn sweep(context: &Context, mut lock: Lock, survey: &Survey, written: &[Written]
             places(survey, written).iter().filter_map(|place| Some(place.path.parent()?.to_owned())).collect();
         directories.sort();
         directories.dedup();
-        directories.iter().for_each(|directory| temporary::sweep(directory, lock.dead()));
+        for directory in &directories {
+            temporary::sweep(directory, lock.dead());
+        }
         lock.forget_dead();
     }
     lock
