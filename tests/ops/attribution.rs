@@ -237,7 +237,7 @@ fn amend_rebase_squash_and_cherry_pick_change_no_owner() {
     assert!(play.world.command("sh").args(["-c", squash]).status().expect("sh runs").success());
     play.check();
     play.world.git(&["checkout", "-q", "-b", "picked", "side"]);
-    drop(play.world.command("git").args(["cherry-pick", "main"]).output());
+    drop(play.world.command("git").args(["cherry-pick", "-x", "main"]).output());
     if play.world.repo().join(".git/CHERRY_PICK_HEAD").exists() {
         play.world.git(&["cherry-pick", "--abort"]);
     }
