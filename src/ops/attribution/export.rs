@@ -48,7 +48,7 @@ fn trace(commit: &OfCommit, authors: &Authors) -> Value {
                 Kind::Base => continue,
                 Kind::Agent => {}
                 Kind::Mixed => {
-                    range["contributor"] = contributor("mixed", owner.agent.as_deref(), owner.model.as_deref())
+                    range["contributor"] = contributor("mixed", owner.agent.as_deref(), owner.model.as_deref());
                 }
                 kind => range["contributor"] = contributor(kind.as_str(), None, None),
             }
