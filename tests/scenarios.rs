@@ -104,7 +104,7 @@ fn without_chance(text: &str) -> String {
             is_chance |= is_record;
             let is_clock =
                 word.len() == 25 && word.starts_with("20") && !word.starts_with("2025") && word.contains('T');
-            let is_commit = is_chance && before.starts_with("Commit:") && is_hex(word, 40);
+            let is_commit = is_chance && (is_hex(word, 40) || is_hex(word, 8));
             out.push_str(if is_record || is_clock || is_commit { "N" } else { word });
         }
         out.push_str(end);

@@ -106,7 +106,7 @@ fn print_porcelain(lines: &BlamedLines, call: &mut Call) -> Result<()> {
                 ("agent", lines.who.agent.clone()),
                 ("model", lines.who.model.clone()),
                 ("author", Some(lines.author.to_string())),
-                ("author-time", Some(lines.authored.to_string())),
+                ("author-time", lines.commit.map(|_| lines.authored.to_string())),
                 ("filename", Some(phrase::quoted(&lines.original_path))),
             ];
             for (key, value) in fields {

@@ -107,8 +107,14 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
         ignores_whitespace: options.ignores_whitespace,
     };
     let blamed = match repo.blame(&question) {
-        Err(error) if rev.is_none() && error.kind() == ErrorKind::User && options.ranges.is_empty() => {
-            new_file(context, options.path.as_bstr())?.ok_or(error)?
+        Err(error) if rev.is_none() && error.kind() == ErrorKind::User => {
+            let mut lines = new_file(context, options.path.as_bstr())?.ok_or(error)?;
+            if !options.ranges.is_empty() {
+                let ranges: Vec<(u32, u32)> =
+                    options.ranges.iter().map(|text| plain_range(text)).collect::<Result<_>>()?;
+                lines.retain(|line| ranges.iter().any(|(start, end)| (*start..=*end).contains(&line.line)));
+            }
+            lines
         }
         other => other?,
     };
@@ -144,6 +150,17 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
         }
     }
     Ok(Blame { version: 1, rev, path: options.path.clone(), lines })
+}
+
+/// Git does not look at files that no commit has, and so not at ranges of them either.
+fn plain_range(text: &str) -> Result<(u32, u32)> {
+    let (start, end) = text.split_once(',').unwrap_or((text, ""));
+    let number = |text: &str, otherwise| if text.is_empty() { Some(otherwise) } else { text.parse().ok() };
+    match (number(start, 1), number(end, u32::MAX)) {
+        (Some(start), Some(end)) => Ok((start, end)),
+        _ => Err(Error::user(format!("the range '{text}' is not known in a file that is not committed yet"))
+            .with_hint("'-L <first>,<last>' names lines")),
+    }
 }
 
 /// Returns the lines of a file that no commit has yet; none if it is no such file.

@@ -62,6 +62,13 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
         };
         links.push(Link { record: id, commit, from, how: How::Copy });
     }
+    // What was squashed into the origin is named by its links only.
+    if let Some(origin) = origin {
+        let copied = links_of(&log, origin, commit, How::Copy)?;
+        links.extend(copied.into_iter().filter(|link| !linked.contains(&link.record)));
+        links.sort_by_key(|link| link.record);
+        links.dedup_by_key(|link| link.record);
+    }
     for old in commits_listed(message.as_bstr()) {
         links.extend(links_of(&log, old, commit, How::Squash)?);
     }

@@ -233,11 +233,11 @@ fn amend_rebase_squash_and_cherry_pick_change_no_owner() {
         play.world.git(&["rebase", "--abort"]);
     }
     play.check();
-    play.world.git(&["reset", "-q", "--soft", "HEAD~2"]);
-    play.world.git(&["commit", "-qm", "two in one"]);
+    let squash = "GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -q -i HEAD~2";
+    assert!(play.world.command("sh").args(["-c", squash]).status().expect("sh runs").success());
     play.check();
     play.world.git(&["checkout", "-q", "-b", "picked", "side"]);
-    drop(play.world.command("git").args(["cherry-pick", "main"]).output());
+    drop(play.world.command("git").args(["cherry-pick", "-x", "main"]).output());
     if play.world.repo().join(".git/CHERRY_PICK_HEAD").exists() {
         play.world.git(&["cherry-pick", "--abort"]);
     }

@@ -153,7 +153,7 @@ fn records_of_others_do_no_harm() {
         assert!(child.wait().expect("it runs").success());
     };
     lay(&format!(
-        "attribution 1\nauthor 0 agent session=%1B[31m%0Ax agent=%1B]0;x%07 model=%E2%80%AE\nfile {blob} c\n1-4000000000 0\nremoved 200000000 0\n"
+        "attribution 1\nauthor 0 agent session=%1B[31m%0Ax agent=%1B]0;x%07 model=\u{202e}\nfile {blob} c\n1-4000000000 0\nremoved 200000000 0\n"
     ));
     for arguments in [
         &["attribution"][..],

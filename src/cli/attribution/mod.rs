@@ -96,7 +96,7 @@ impl AttributionCommand {
             call.out.warning(&printable(trouble));
         }
         self.print(&found, &context, call)?;
-        if self.check { judge(&found, &context.settings.attribution, call) } else { Ok(Exit::Done) }
+        Ok(if self.check { judge(&found, &context.settings.attribution, call) } else { Exit::Done })
     }
 
     fn print(&self, found: &Attribution, context: &Context, call: &mut Call) -> Result<()> {
@@ -121,7 +121,7 @@ impl AttributionCommand {
         if !self.check {
             return Ok(Exit::Done);
         }
-        judge(&attribution::attribution(context, options)?, &context.settings.attribution, call)
+        Ok(judge(&attribution::attribution(context, options)?, &context.settings.attribution, call))
     }
 }
 
@@ -137,12 +137,12 @@ fn print_notes(notes: &[(gix::ObjectId, String)], call: &mut Call) -> Result<()>
 }
 
 /// Says which limits of `policy` are exceeded.
-fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Result<Exit> {
+fn judge(found: &Attribution, policy: &Policy, call: &mut Call) -> Exit {
     let exceeded = excess(&found.summary, policy);
     for (what, percent, limit) in &exceeded {
         call.out.error("error", &Error::refused(format!("{percent:.1} % {what} lines, of at most {limit} %")));
     }
-    Ok(if exceeded.is_empty() { Exit::Done } else { Exit::No })
+    if exceeded.is_empty() { Exit::Done } else { Exit::No }
 }
 
 fn excess(figures: &Figures, policy: &Policy) -> Vec<(&'static str, f64, u64)> {

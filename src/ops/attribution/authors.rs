@@ -38,7 +38,9 @@ impl Authors {
         let unknown = self.plain(Contributor::Unknown);
         let place = |id: AuthorId| ids.get(id as usize).copied().unwrap_or(unknown);
         let mut files = stored.files;
-        files.iter_mut().for_each(|file| file.ownership = renumbered(std::mem::take(&mut file.ownership), place));
+        for file in &mut files {
+            file.ownership = renumbered(std::mem::take(&mut file.ownership), place);
+        }
         files
     }
 

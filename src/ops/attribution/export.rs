@@ -48,7 +48,7 @@ fn trace(commit: &OfCommit, authors: &Authors) -> Value {
                 Kind::Base => continue,
                 Kind::Agent => {}
                 Kind::Mixed => {
-                    range["contributor"] = contributor("mixed", owner.agent.as_deref(), owner.model.as_deref())
+                    range["contributor"] = contributor("mixed", owner.agent.as_deref(), owner.model.as_deref());
                 }
                 kind => range["contributor"] = contributor(kind.as_str(), None, None),
             }
@@ -161,9 +161,11 @@ fn note(commit: &OfCommit, authors: &Authors) -> String {
                     let session = format!("s_{}", digest(&session_name(&owner)));
                     let turn = owner.turn.map_or_else(String::new, |turn| turn.to_string());
                     let key = format!("{session}::t_{}", digest(&format!("{}:{turn}", session_name(&owner))));
-                    let agent = json!({"tool": owner.agent.as_deref().unwrap_or("unknown"),
-                        "id": owner.session.as_deref().unwrap_or_default(),
-                        "model": owner.model.as_deref().unwrap_or("unknown")});
+                    let name = |name: &Option<String>, otherwise: &str| {
+                        path_text::printable(name.as_deref().unwrap_or(otherwise).into())
+                    };
+                    let agent = json!({"tool": name(&owner.agent, "unknown"), "id": name(&owner.session, ""),
+                        "model": name(&owner.model, "unknown")});
                     sessions
                         .entry(session)
                         .or_insert_with(|| json!({"agent_id": agent, "human_author": commit.committer}));

@@ -131,7 +131,9 @@ impl Reader<'_> {
             text.after = self.repo.read_blob(leaf.id)?;
         }
         let (carried, beside) = self.joined(commit, &change, &text, &views, author)?;
-        let unclaimed = if is_whole { Owner::Base } else { beside.unclaimed };
+        // Of an amended commit the record only knows what was amended; of others, more may have been squashed into it.
+        let is_all = is_whole && views[0].record.commit == commit && views[0].record.is_of_whole_commit();
+        let unclaimed = if is_all { Owner::Base } else { beside.unclaimed };
         Ok(Ok(BlobOwners { views: carried, beside: Beside { unclaimed, ..beside } }))
     }
 

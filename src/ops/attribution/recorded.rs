@@ -36,6 +36,11 @@ impl Recorded {
         Some(&self.files[at])
     }
 
+    /// Returns true unless it tells only of what an amend has changed.
+    pub(super) fn is_of_whole_commit(&self) -> bool {
+        self.base == self.parent
+    }
+
     /// Returns the blob that the file was before the commit.
     pub(super) fn before(&self, path: &BStr) -> Option<ObjectId> {
         self.before.get(path).copied().flatten()
