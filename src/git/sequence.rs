@@ -39,7 +39,7 @@ impl Repo {
             let copied = if self.is_rebasing() { None } else { self.find_ref("CHERRY_PICK_HEAD")? };
             return Ok(Doing::Again(copied));
         }
-        let is_again = has("REVERT_HEAD") || has("rebase-apply") || JOINING.iter().any(|name| has(name));
+        let is_again = has("rebase-apply") || JOINING.iter().any(|name| has(name));
         Ok(if is_again { Doing::Again(None) } else { Doing::New })
     }
 

@@ -299,3 +299,18 @@ fn a_trailer_from_elsewhere_names_no_record_here() {
     assert_eq!(bench.failures(), [""; 0]);
     assert_eq!(bench.all(), []);
 }
+
+#[test]
+fn a_revert_with_a_conflict_that_an_agent_resolves() {
+    let bench = Bench::new();
+    bench.agent("a", "f", &lines("agent", 9));
+    bench.git(&["commit", "-qam", "a"]);
+    bench.write("f", &(lines("hand", 4) + &lines("agent", 9)));
+    bench.git(&["commit", "-qam", "hand"]);
+    bench.stops(&["revert", "--no-edit", "HEAD~1"]);
+    bench.agent("b", "f", &lines("resolved", 9));
+    bench.git(&["commit", "-qa", "--no-edit"]);
+    is(&bench, "HEAD", &["b"]);
+    assert_eq!(bench.named("HEAD").len(), 1);
+    bench.is_whole();
+}
