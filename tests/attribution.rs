@@ -52,7 +52,9 @@ impl Dice {
             }
         }
         if self.roll(20) == 0 {
-            lines.iter_mut().for_each(|line| *line = line.replace('\n', "\r\n"));
+            for line in &mut *lines {
+                *line = line.replace('\n', "\r\n");
+            }
         }
     }
 }

@@ -134,13 +134,11 @@ pub(crate) fn sweep(root: &Path) -> Result<()> {
 fn start_again(root: &Path) -> Result<()> {
     let start = root.join(".git/checkpoint-bench-start");
     drop(fs::remove_dir_all(root.join(".git/refs/bench")));
-    match fs::read_to_string(&start) {
-        Ok(id) => git_in(root, &["update-ref", "HEAD", id.trim()]),
-        Err(_) => {
-            let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root).output()?;
-            Ok(fs::write(&start, output.stdout)?)
-        }
+    if let Ok(id) = fs::read_to_string(&start) {
+        return git_in(root, &["update-ref", "HEAD", id.trim()]);
     }
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root).output()?;
+    Ok(fs::write(&start, output.stdout)?)
 }
 
 /// Returns a fresh clone of `origin` called `name`.

@@ -99,7 +99,8 @@ impl Repo {
             .args(["-c", "core.hooksPath=/dev/null"])
             .args(arguments)
             .current_dir(self.worktree_root())
-            .env("GIT_DIR", self.git_dir())
+            // It may be relative to the current directory, and git runs in another one.
+            .env("GIT_DIR", std::path::absolute(self.git_dir()).unwrap_or_else(|_| self.git_dir().to_owned()))
             .env("GIT_WORK_TREE", self.worktree_root())
             .env("LC_ALL", "C")
             .env("GIT_OPTIONAL_LOCKS", "0")

@@ -81,6 +81,7 @@ pub struct Transition {
 }
 
 /// Returns what becomes of a session in `phase` (none: not known yet) when `happening`.
+#[expect(clippy::match_same_arms, reason = "a row each: it is read beside the table of the manual")]
 pub fn transition(phase: Option<Phase>, happening: Happening) -> Transition {
     use Action::{BeginTurn, CloseInterrupted, CloseTurn, Condense, CondenseLeftover, Resume};
     use Happening::{Commit, End, Prompt, Start, Stop, Tool};

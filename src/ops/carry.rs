@@ -74,7 +74,7 @@ pub(crate) fn carry(
         let carried = if (change.after == now && ground.is_now_seen) || change.before == head {
             change.after
         } else {
-            merge(repo, &change, head, objects)?.unwrap_or(now)
+            merge(repo, &change, head, objects)?.or(now)
         };
         paths.push(change.path.clone());
         if repo.find_leaf(ground.last_tree_id, path)? != carried {
@@ -89,12 +89,7 @@ pub(crate) fn carry(
 }
 
 /// Returns what `change` makes of a file that the commit has changed, too; none if the two do not go together.
-fn merge(
-    repo: &Repo,
-    change: &Change,
-    head: Option<Leaf>,
-    objects: &mut NewObjects<'_>,
-) -> Result<Option<Option<Leaf>>> {
+fn merge(repo: &Repo, change: &Change, head: Option<Leaf>, objects: &mut NewObjects<'_>) -> Result<Option<Leaf>> {
     let (Some(before), Some(after), Some(head)) = (change.before, change.after, head) else { return Ok(None) };
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable);
     if ![before, after, head].iter().all(is_file) {
@@ -104,5 +99,5 @@ fn merge(
     let Some(merged) = merged else { return Ok(None) };
     let id = objects.add(gix::objs::Kind::Blob, &merged)?;
     let mode = if after.mode == before.mode { head.mode } else { after.mode };
-    Ok(Some(Some(Leaf { id, mode })))
+    Ok(Some(Leaf { id, mode }))
 }

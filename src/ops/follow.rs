@@ -50,7 +50,7 @@ pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
         // Nothing is lost: the note stays, and until it is done, the work stays where it is.
         return context.tell_failure("condense", Err(error)).or(Ok(()));
     }
-    let (now, known) = (Base::of_head(repo.head()?.id), known_base(context)?);
+    let (now, known) = (Base::of_head(repo.head()?.id), known_base(context));
     if known == Some(now) {
         return Ok(());
     }
@@ -66,9 +66,9 @@ fn base_file(context: &Context) -> PathBuf {
 }
 
 /// Returns where HEAD was when we last looked.
-fn known_base(context: &Context) -> Result<Option<Base>> {
+fn known_base(context: &Context) -> Option<Base> {
     // A cache: what cannot be read is not known.
-    Ok(fs::read_to_string(base_file(context)).ok().and_then(|text| Base::parse(text.trim())))
+    fs::read_to_string(base_file(context)).ok().and_then(|text| Base::parse(text.trim()))
 }
 
 /// Remembers where HEAD is.

@@ -116,7 +116,7 @@ fn added<'t>(before: &[u8], after: &'t [u8]) -> BTreeMap<&'t [u8], usize> {
     for (_, range) in edits(Algorithm::Histogram, before, after) {
         for line in lines.get(range).unwrap_or_default() {
             let line = line.trim();
-            if line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count() >= 3 {
+            if line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count() >= 1 {
                 *found.entry(line).or_default() += 1;
             }
         }

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// How many commits back from ORIG_HEAD are looked at.
+/// How many commits back from `ORIG_HEAD` are looked at.
 const MOST_COMMITS: usize = 100;
 /// How many commits back from HEAD may be where the two lines part.
 const MOST_KEPT: usize = 32;
@@ -52,7 +52,7 @@ pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result
     Ok(found)
 }
 
-/// Returns the commits that resets have left behind: from ORIG_HEAD down to what leads to `head` now, too.
+/// Returns the commits that resets have left behind: from `ORIG_HEAD` down to what leads to `head` now, too.
 fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     let Some(start) = repo.find_ref("ORIG_HEAD")?.filter(|start| Some(*start) != head) else { return Ok(Vec::new()) };
     let kept = line_of(repo, head, MOST_KEPT)?;

@@ -77,7 +77,7 @@ impl Tally {
         for checkpoint in repo.chain(tip) {
             let checkpoint = checkpoint?;
             if let Some(kept) =
-                kept.as_ref().filter(|kept| kept.checkpoints > 0 && checkpoint.id.to_string() == kept.tip)
+                kept.as_ref().filter(|kept| kept.checkpoints > 0 && kept.tip == *checkpoint.id.to_string())
             {
                 tally.append(kept);
                 break;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::carry::base_tree;
+use super::{carry::base_tree, restore::restored};
 use crate::{
     error::Result,
     git::{Repo, line_edits},
@@ -47,18 +47,19 @@ pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> 
         if changes.is_empty() {
             continue;
         }
-        if let Some(carried) = checkpoint.origin.carried {
-            // What was carried is nobody's doing here, but its chain tells whose it was.
+        // What was carried on or put back is nobody's doing here, but its own chain tells whose it was.
+        let source = checkpoint.origin.carried.or_else(|| restored(&checkpoint.origin));
+        let source = source.filter(|id| repo.is_commit(*id).unwrap_or(false));
+        if let Some(source) = source {
             let paths: BTreeSet<BString> = changes.iter().map(|change| change.path.clone()).collect();
-            if let Some(source) = repo.find_checkpoint(carried)? {
+            if let Some(source) = repo.find_checkpoint(source)? {
                 part = steps(repo, &source, &|path| paths.contains(path))?;
-                changes
-                    .retain(|change| repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() != Some(change.after));
             }
+            let tree_id = repo.tree_of_commit(source)?;
+            changes.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
         }
         if !changes.is_empty() {
-            let is_merge = checkpoint.origin.carried.is_some() && !part.is_empty();
-            let origin = if is_merge { Origin::default() } else { checkpoint.origin };
+            let origin = if source.is_some() { Origin::default() } else { checkpoint.origin };
             part.push(Step { origin, changes });
         }
         parts.push(part);

@@ -58,9 +58,9 @@ fn file(common_dir: &Path, id: &str, extension: &str) -> PathBuf {
 pub fn load(common_dir: &Path, id: &str) -> Result<Found> {
     let path = file(common_dir, id, "toml");
     match read(&path)? {
-        None => Ok(Found::Absent),
-        Some(Some(session)) if session.id == id => Ok(Found::Session(Box::new(session))),
-        Some(_) => {
+        OnDisk::Absent => Ok(Found::Absent),
+        OnDisk::Sound(session) if session.id == id => Ok(Found::Session(session)),
+        OnDisk::Sound(_) | OnDisk::Damaged => {
             let bad = path.with_extension("bad");
             fs::rename(&path, &bad).context(Kind::Internal, || format!("cannot set '{}' aside", path.display()))?;
             Ok(Found::Damaged(bad))
@@ -68,17 +68,33 @@ pub fn load(common_dir: &Path, id: &str) -> Result<Found> {
     }
 }
 
-/// Returns nothing if there is no file, and an inner nothing if it is damaged.
-fn read(path: &Path) -> Result<Option<Option<Session>>> {
+/// What a session's file holds.
+enum OnDisk {
+    Absent,
+    Damaged,
+    Sound(Box<Session>),
+}
+
+impl OnDisk {
+    fn sound(self) -> Option<Session> {
+        match self {
+            Self::Sound(session) => Some(*session),
+            Self::Absent | Self::Damaged => None,
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<OnDisk> {
     let what = || format!("cannot read '{}'", path.display());
     match fs::metadata(path) {
-        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(OnDisk::Absent),
         Err(cause) => return Err(crate::error::Error::internal(what()).with_cause(cause)),
-        Ok(metadata) if !metadata.is_file() || metadata.len() > LONGEST => return Ok(Some(None)),
+        Ok(metadata) if !metadata.is_file() || metadata.len() > LONGEST => return Ok(OnDisk::Damaged),
         Ok(_) => {}
     }
     let text = fs::read(path).context(Kind::Internal, what)?;
-    Ok(Some(String::from_utf8(text).ok().and_then(|text| Session::parse(&text))))
+    let session = String::from_utf8(text).ok().and_then(|text| Session::parse(&text));
+    Ok(session.map_or(OnDisk::Damaged, |session| OnDisk::Sound(Box::new(session))))
 }
 
 /// Writes the session's file.
@@ -117,7 +133,7 @@ pub fn all(common_dir: &Path) -> Result<Vec<Session>> {
     for entry in entries {
         let path = entry.context(Kind::Internal, || format!("cannot read '{}'", folder.display()))?.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
-            sessions.extend(read(&path)?.flatten());
+            sessions.extend(read(&path)?.sound());
         }
     }
     sessions.sort_by(|a, b| b.last_seen.cmp(&a.last_seen).then_with(|| a.id.cmp(&b.id)));
@@ -193,9 +209,7 @@ pub fn open_turns(common_dir: &Path, git_dir: &Path) -> Result<Vec<Session>> {
     for entry in fs::read_dir(turns(git_dir)).into_iter().flatten().flatten() {
         let id = entry.file_name().to_str().and_then(decode_component);
         let Some(id) = id.and_then(|id| String::from_utf8(id.into()).ok()) else { continue };
-        if let Some(Some(session)) = read(&file(common_dir, &id, "toml"))? {
-            open.push(session);
-        }
+        open.extend(read(&file(common_dir, &id, "toml"))?.sound());
     }
     open.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(open)

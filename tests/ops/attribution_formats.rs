@@ -79,14 +79,18 @@ fn agent_trace_records_follow_the_schema() {
     assert_eq!((&agent["ranges"][0]["start_line"], &agent["ranges"][0]["end_line"]), (&1.into(), &3.into()));
 }
 
+/// Keys, and the lines that each has.
+type Entries = Vec<(String, Vec<u32>)>;
+
 /// A parser of git-ai's notes: paths, keys with ranges, `---`, metadata.
-fn parse_note(note: &str) -> (BTreeMap<String, Vec<(String, Vec<u32>)>>, Value) {
+fn parse_note(note: &str) -> (BTreeMap<String, Entries>, Value) {
     let (attestations, metadata) = note.split_once("---\n").expect("a divider");
-    let mut files: BTreeMap<String, Vec<(String, Vec<u32>)>> = BTreeMap::new();
+    let mut files: BTreeMap<String, Entries> = BTreeMap::new();
     let mut path = String::new();
     for line in attestations.lines() {
         let Some(entry) = line.strip_prefix("  ") else {
-            path = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(line).to_owned();
+            let plain = line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(line);
+            plain.clone_into(&mut path);
             assert!(path.len() < line.len() || !line.contains(' '), "blanks are quoted");
             files.insert(path.clone(), Vec::new());
             continue;

@@ -210,16 +210,15 @@ fn print_rows(files: &[&FileLines], call: &mut Call) -> Result<()> {
     for (file, name) in files.iter().zip(names) {
         let padding = " ".repeat(width.saturating_sub(name.chars().count()));
         let counts = format!("{:>6} {:>6}", format!("+{}", file.added), format!("-{}", file.deleted));
-        let tail = match file.whole {
-            Some(kind) => format!("  no lines, {}", kind.as_str()),
-            None => {
-                let bar = bar(&parts(&file.figures), file.added, columns(file.added, most, BAR), call);
-                let share = match file.figures.total_committed {
-                    0 => "     -".to_owned(),
-                    _ => format!("{:>5.0}%", file.figures.agent_percentage),
-                };
-                format!(" {share}  {bar}")
-            }
+        let tail = if let Some(kind) = file.whole {
+            format!("  no lines, {}", kind.as_str())
+        } else {
+            let bar = bar(&parts(&file.figures), file.added, columns(file.added, most, BAR), call);
+            let share = match file.figures.total_committed {
+                0 => "     -".to_owned(),
+                _ => format!("{:>5.0}%", file.figures.agent_percentage),
+            };
+            format!(" {share}  {bar}")
         };
         let cut = if file.cut_off { "  (too large to be looked at line by line)" } else { "" };
         call.out.line(format!("  {name}{padding} {counts}{tail}{cut}").trim_end())?;

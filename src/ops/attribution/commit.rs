@@ -19,7 +19,7 @@ use crate::{
         change::Change,
         contributor::Contributor,
         inferred,
-        record::RecordId,
+        record::{RecordId, ids_in_message},
         refname,
     },
     state,
@@ -101,7 +101,7 @@ impl<'r> Reader<'r> {
     ) -> Result<OfCommit> {
         let facts = self.facts(id)?;
         let records = self.records.of(id, &mut self.authors)?;
-        let otherwise = self.otherwise(!records.is_empty(), facts.seconds)?;
+        let otherwise = self.otherwise(id, !records.is_empty(), facts.seconds)?;
         let parent_tree_id = match facts.parents.first() {
             Some(parent) => self.repo.tree_of_commit(*parent)?,
             None => self.repo.empty_tree_id(),
@@ -143,15 +143,20 @@ impl<'r> Reader<'r> {
             Facts {
                 tree_id: commit.tree(),
                 parents: commit.parents().collect(),
-                seconds: committer.as_ref().map(|who| who.seconds()).unwrap_or_default(),
+                seconds: committer.as_ref().map(gix::actor::SignatureRef::seconds).unwrap_or_default(),
                 committer: committer.map(|who| format!("{} <{}>", who.name, who.email)).unwrap_or_default(),
                 message: commit.message.to_owned(),
             }
         })
     }
 
-    /// Returns whose the lines are that no record tells of, in a commit made at `seconds`.
-    pub(super) fn otherwise(&mut self, is_recorded: bool, seconds: i64) -> Result<AuthorId> {
+    /// Returns whose the lines are that no record tells of, in `commit`, made at `seconds`.
+    pub(super) fn otherwise(&mut self, commit: ObjectId, is_recorded: bool, seconds: i64) -> Result<AuthorId> {
+        // If the record that its message names is not here, sessions had a part, and nobody can tell which.
+        let message = self.repo.message_of(commit)?;
+        if !is_recorded && !ids_in_message(message.as_bytes()).is_empty() {
+            return Ok(self.authors.plain(Contributor::Unknown));
+        }
         let is_enabled = is_recorded || self.enabled_since()?.is_some_and(|since| since <= seconds);
         Ok(self.authors.plain(if is_enabled { Contributor::Human } else { Contributor::Unknown }))
     }

@@ -118,7 +118,7 @@ impl Reader<'_> {
         seconds: i64,
     ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
         let records = self.records.of(commit, &mut self.authors)?;
-        let author = self.otherwise(!records.is_empty(), seconds)?;
+        let author = self.otherwise(commit, !records.is_empty(), seconds)?;
         let leaf = self.repo.find_leaf(self.repo.tree_of_commit(commit)?, path)?;
         let Some(change) = Change::between(path.to_owned(), None, leaf) else { return Ok(Err(author)) };
         let views = views(&change, &records);

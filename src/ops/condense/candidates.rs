@@ -63,6 +63,10 @@ impl Candidate {
         Ok(false)
     }
 
+    fn touches(&self, path: &BString) -> bool {
+        self.touched.binary_search_by(|change| change.path.cmp(path)).is_ok()
+    }
+
     /// Returns those of `committed` in which the work of this shadow may be: for one that was set aside, content decides.
     fn paths(&self, repo: &Repo, committed: &[Change]) -> Result<BTreeSet<BString>> {
         let mut paths = BTreeSet::new();
@@ -104,6 +108,17 @@ pub(super) fn work(
     let mut has_agent = false;
     for candidate in candidates {
         let mut paths = candidate.paths(repo, committed)?;
+        if !candidate.is_live {
+            // Who has just done it himself does not owe it to what was set aside.
+            let live = candidates.iter().filter(|other| other.is_live);
+            for other in live {
+                for change in committed.iter().filter(|change| other.touches(&change.path)) {
+                    if repo.find_leaf(other.checkpoint.tree_id, change.path.as_bstr())? == change.after {
+                        paths.remove(&change.path);
+                    }
+                }
+            }
+        }
         if candidate.is_live {
             paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
         }

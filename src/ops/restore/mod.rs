@@ -47,6 +47,7 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
+pub(crate) use scope::restored;
 pub use undo::{UndoOptions, undo};
 
 /// What to restore, and how.

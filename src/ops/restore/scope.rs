@@ -254,7 +254,7 @@ impl Owners {
 }
 
 /// Returns the target if `origin` is of a checkpoint taken after a restore.
-fn restored(origin: &Origin) -> Option<ObjectId> {
+pub(crate) fn restored(origin: &Origin) -> Option<ObjectId> {
     ObjectId::from_hex(origin.tool.as_deref()?.strip_prefix(RESTORE_TOOL)?.as_bytes()).ok()
 }
 

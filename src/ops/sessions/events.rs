@@ -14,7 +14,7 @@ use super::{
     warning::{self, Question},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     model::{
         checkpoint::Origin,
         contributor::Contributor,
@@ -119,6 +119,11 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
         drop_pending(context, id)?;
         return Err(unknown(id));
     };
+    if session.phase == Phase::Active && !session.is_in(context.repo.worktree_id()) {
+        let path = &session.worktree_path;
+        return Err(Error::refused(format!("the turn of the session '{id}' is under way in the worktree '{path}'"))
+            .with_hint("run it there, or let the session go on here: 'git checkpoint session adopt --force'"));
+    }
     told_of(&mut session, told);
     let step = transition(Some(session.phase), happening);
     let checkpoint =

@@ -36,6 +36,7 @@ use crate::{
         event::Event,
         overlap::{Decision, Reason, Touched, decide},
         path_text,
+        redact::redact,
         refname::pending_ref,
         session::{Action, Happening, Session, Transcript, Turn, transition},
     },
@@ -221,11 +222,15 @@ fn keep_baseline(
     save::store_cache(repo, seen, Some(id))
 }
 
+fn redacted(text: &str) -> String {
+    String::from_utf8_lossy(&redact(text.as_bytes().to_vec())).into_owned()
+}
+
 /// Keeps what the user asked for, without secrets.
 fn keep_prompt(context: &Context, session: &mut Session, message: Option<&str>) -> Result<()> {
     let Some(message) = message.filter(|message| !message.trim().is_empty()) else { return Ok(()) };
     let settings = &context.settings.transcript;
-    let text = message.to_owned();
+    let text = if settings.redact { redacted(message) } else { message.to_owned() };
     let digest = gix::objs::compute_hash(context.repo.object_hash(), gix::objs::Kind::Blob, text.as_bytes());
     session.turn.prompt_digest = digest.ok().map(|id: ObjectId| id.to_string());
     if settings.store == Store::None {

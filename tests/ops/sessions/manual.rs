@@ -41,7 +41,9 @@ fn every_field_is_there() {
     found.push(stopped);
     found.extend([desk.json(&["session", "adopt", "a"]), desk.json(&["session", "forget", "a"])]);
     let mut fields = BTreeSet::new();
-    found.iter().for_each(|value| collect(value, &mut fields));
+    for value in &found {
+        collect(value, &mut fields);
+    }
     let page = page();
     let shown: BTreeSet<String> = page
         .split("\n.nf\n")

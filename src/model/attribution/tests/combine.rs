@@ -1,5 +1,7 @@
 //! What several records tell of one commit.
 
+#![expect(clippy::single_range_in_vec_init, reason = "a list with one range is what is meant")]
+
 use super::support::edits;
 use crate::model::attribution::{
     AuthorId, Owner, Span,
