@@ -24,7 +24,7 @@ const DIRECTORY: u32 = 0o40_000;
 
 /// Returns the tree of `index` without its unmerged and intent-to-add entries, adding missing trees to `objects`.
 ///
-/// Directories that git has cached in the index are taken from there.
+/// Directories that git has cached in the index are taken from there, if they have not been collected since.
 pub(crate) fn tree_of_index(index: &State, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
     let range = 0..index.entries().len();
     Ok(build(index, range, 0, index.tree(), objects)?.unwrap_or_else(|| ObjectId::empty_tree(index.object_hash())))
@@ -40,6 +40,7 @@ fn build(
 ) -> Result<Option<ObjectId>> {
     if let Some(cached) = cached
         && cached.num_entries.is_some_and(|count| count as usize == range.len())
+        && objects.has(cached.id)
     {
         return Ok(Some(cached.id));
     }

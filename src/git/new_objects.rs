@@ -135,6 +135,11 @@ impl<'r> NewObjects<'r> {
         Ok(())
     }
 
+    /// Returns true if the object `id` is here, or among those to be written.
+    pub(super) fn has(&self, id: ObjectId) -> bool {
+        self.contains(id) || self.repo.has_object(id)
+    }
+
     fn contains(&self, id: ObjectId) -> bool {
         self.waiting.contains_key(&id) || self.spilled.contains_key(&id)
     }

@@ -102,7 +102,25 @@ impl Repo {
         }
     }
 
+    /// Packed refs are read first: what `git pack-refs` moves there meanwhile would be seen in neither place.
     fn files_refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        const ATTEMPTS: u32 = 8;
+        let packed = || {
+            let metadata = std::fs::metadata(self.common_dir().join("packed-refs")).ok()?;
+            Some((metadata.modified().ok()?, metadata.len(), std::os::unix::fs::MetadataExt::ino(&metadata)))
+        };
+        let mut attempt = 1;
+        loop {
+            let before = packed();
+            let listed = self.files_refs_once(prefix);
+            if attempt == ATTEMPTS || (listed.is_ok() && packed() == before) {
+                return listed;
+            }
+            attempt += 1;
+        }
+    }
+
+    fn files_refs_once(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let what = || format!("cannot list the refs below '{prefix}'");
         let platform = self.inner.references().context(Kind::Corrupt, what)?;
         let mut refs = Vec::new();

@@ -11,7 +11,7 @@ use super::{
     draft::{self, Draft},
     reset::archive_name,
     save::{self, Shadow},
-    turn::drop_pending,
+    turn::release_pending,
 };
 use crate::{
     error::{Error, Result},
@@ -130,7 +130,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     }
     for mut session in turns {
         // What was before the turn is told by the shadow now.
-        drop_pending(context, &session.id)?;
+        release_pending(context, &session.id, None)?;
         session.turn.shadow_tip = new;
         session.turn.should_reset_shadow = false;
         session.base = shadow.name.base.to_string();

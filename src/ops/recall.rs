@@ -140,7 +140,12 @@ pub(crate) fn take_up(
     }
     for Waiting { tip, checkpoint } in waiting(repo, &shadow.name.to_ref())? {
         let mut wanted = BTreeSet::new();
-        for change in repo.diff_trees(base_tree(repo, &checkpoint)?, checkpoint.tree_id)? {
+        // A broken shadow is no reason to refuse a prompt; `doctor` tells of it.
+        let Ok(changes) = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id))
+        else {
+            continue;
+        };
+        for change in changes {
             let path = change.path.as_bstr();
             if !dirty.contains(path) {
                 continue;
@@ -152,8 +157,11 @@ pub(crate) fn take_up(
                 wanted.insert(change.path);
             }
         }
+        if wanted.is_empty() {
+            continue;
+        }
         let origin = origin_of(context, &checkpoint)?;
-        if wanted.is_empty() || origin.contributor != Contributor::Agent {
+        if origin.contributor != Contributor::Agent {
             continue;
         }
         let (head_tree_id, last_tree_id, now_tree_id) = (shadow.head_tree_id, shadow.last_tree_id(), seen.tree_id);

@@ -8,7 +8,7 @@ use super::{
     Context, lookup, save,
     sessions::{State, check_id, known},
     timeline::{self, Tip},
-    turn::drop_pending,
+    turn::release_pending,
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -159,7 +159,7 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     session.turn.shadow_tip = None;
     session.turn.baseline = None;
     if !dry_run {
-        drop_pending(context, id)?;
+        release_pending(context, id, None)?;
         session_files::store(repo.common_dir(), &session)?;
         session_files::close_turn(repo.git_dir(), id)?;
     }

@@ -145,7 +145,7 @@ impl<'c> OpenTurn<'c> {
         self.session.last_seen = repo.now().seconds;
         failpoint::hit("turn:before-session");
         let noted = sessions::store(repo.common_dir(), &self.session);
-        let noted = noted.and_then(|()| drop_pending(context, &self.session.id));
+        let noted = noted.and_then(|()| release_pending(context, &self.session.id, None));
         if let Err(error) = noted {
             // The checkpoint is taken, and its ref tells as much.
             tracing::warn!(%error, "turn not noted");
@@ -184,11 +184,32 @@ fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<b
     Ok(false)
 }
 
-/// Forgets what the worktree was when the turn of `session` began.
-pub(crate) fn drop_pending(context: &Context, session: &str) -> Result<()> {
+/// How many checkpoints back a state is looked for.
+const MOST_CHECKPOINTS: usize = 64;
+
+/// Lets go of what the worktree was when the turn of `session` began. It goes to the archive, unless the worktree is still
+/// like that (`now_tree_id`), or HEAD or the live shadow hold it: nobody else may have it.
+pub(crate) fn release_pending(context: &Context, session: &str, now_tree_id: Option<ObjectId>) -> Result<()> {
+    let repo = &context.repo;
     let name = refname::pending_ref(session);
-    match context.repo.find_ref(&name)? {
-        Some(id) => context.repo.update_refs(&[RefUpdate { name, old: Some(id), new: None }]),
-        None => Ok(()),
+    let Some(id) = repo.find_ref(&name)? else { return Ok(()) };
+    let mut updates = vec![RefUpdate { name, old: Some(id), new: None }];
+    if let Some(pending) = repo.find_checkpoint(id)?
+        && now_tree_id != Some(pending.tree_id)
+        && !is_held(repo, &pending)?
+    {
+        updates.insert(0, RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) });
     }
+    repo.update_refs(&updates)
+}
+
+fn is_held(repo: &Repo, pending: &Checkpoint) -> Result<bool> {
+    let shadow = Shadow::without_tip(repo)?;
+    if pending.side_id.is_none() && pending.tree_id == shadow.head_tree_id {
+        return Ok(true);
+    }
+    let Some(tip) = shadow.expected else { return Ok(false) };
+    let is_same =
+        |it: &Checkpoint| it.tree_id == pending.tree_id && (pending.side_id.is_none() || it.side_id.is_some());
+    Ok(repo.chain(tip).take(MOST_CHECKPOINTS).flatten().any(|checkpoint| is_same(&checkpoint)))
 }

@@ -11,7 +11,7 @@ use super::super::{
     work::{Step, Work, steps},
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::Repo,
     model::{
         change::Change,
@@ -36,8 +36,12 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
     let live = ShadowName { base, worktree: repo.worktree_id().to_owned() }.to_ref();
     let mut found = Vec::new();
     let mut add = |tip: Tip, checkpoint: Checkpoint, is_live: bool| {
-        let touched = repo.diff_trees(base_tree(repo, &checkpoint)?, checkpoint.tree_id)?;
-        found.push(Candidate { tip, checkpoint, touched, is_live });
+        // What is broken has nothing to give; `doctor` tells of it.
+        match base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id)) {
+            Ok(touched) => found.push(Candidate { tip, checkpoint, touched, is_live }),
+            Err(error) if error.kind() == Kind::Corrupt => tracing::warn!(%error, "a shadow cannot be read"),
+            Err(error) => return Err(error),
+        }
         Ok::<_, crate::error::Error>(())
     };
     let waiting = if with_waiting { waiting(repo, &live)? } else { Vec::new() };

@@ -234,7 +234,16 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     let (work, steps) = work(repo, &found, &committed, renamed)?;
     // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
     if !work.sessions.is_empty() || promised.is_some() {
-        let id = promised.or(reserved).unwrap_or_else(RecordId::random);
+        // Of two commits that were prepared at once, the note may be the other's: what the message names counts.
+        let log = records::Log::open(repo)?;
+        let is_free = |id: &RecordId| log.as_ref().map_or(Ok(true), |log| log.has(id).map(|is_there| !is_there));
+        let mut named_first = None;
+        for id in named.iter().filter(|_| !note.is_again) {
+            if named_first.is_none() && is_free(id)? {
+                named_first = Some(*id);
+            }
+        }
+        let id = promised.or(named_first).or(reserved).unwrap_or_else(RecordId::random);
         let new = record::build(context, made, id, &committed, &work, &steps)?;
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
         // Made already, before somebody died: whoever did may have moved on in the transcripts, or not.

@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs::File,
     io::{Read as _, Seek as _, SeekFrom},
+    os::unix::fs::OpenOptionsExt as _,
 };
 
 use bstr::ByteSlice as _;
@@ -120,7 +121,9 @@ fn kept_of(context: &Context, known: Option<&Session>, id: &str, turns: &[u32]) 
 fn increment(context: &Context, session: &Session) -> Option<Vec<u8>> {
     let settings = &context.settings.transcript;
     let transcript = session.transcript.as_ref().filter(|_| settings.store == Store::Full)?;
-    let mut file = File::open(&transcript.path).ok()?;
+    // To open a pipe would wait for whoever writes into it.
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).ok()?;
+    let mut file = File::options().read(true).custom_flags(nonblocking).open(&transcript.path).ok()?;
     let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     // A file that was cut is another one.
     let offset = if metadata.len() < transcript.offset { 0 } else { transcript.offset };

@@ -149,7 +149,12 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     let limits = limits(context);
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
-    let cache = cache.filter(|_| is_held);
+    let mut cache = cache.filter(|_| is_held);
+    // The staged tree of then may be held by nothing: what was only staged is no reason for a checkpoint.
+    let held = [Some(shadow.head_tree_id), shadow.tip_side.as_ref().and_then(|side| side.index_tree_id)];
+    if let Some(cache) = cache.as_mut().filter(|cache| !held.contains(&cache.index_tree_id)) {
+        cache.index_tree_id = None;
+    }
     let had_cache = cache.is_some();
     let keep = Keep::ToWrite { clock: lock.taken_at() };
     let (snapshot, mut objects) = match full_pass(repo, &limits, cache, keep) {

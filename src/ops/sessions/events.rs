@@ -6,7 +6,7 @@ use super::{
     super::{
         Context,
         save::{self, Saved},
-        turn::drop_pending,
+        turn::release_pending,
     },
     State, Told, check_id, check_transcript, clock, known, prepare,
     prompt::{lock_and_follow, told_of},
@@ -116,7 +116,7 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
     let lock = lock_and_follow(context)?;
     let Some(mut session) = known(context, id)? else {
         // Of a prompt that died, nothing else may be left.
-        drop_pending(context, id)?;
+        release_pending(context, id, None)?;
         return Err(unknown(id));
     };
     if session.phase == Phase::Active && !session.is_in(context.repo.worktree_id()) {
@@ -142,7 +142,7 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
 /// A turn that belongs to another worktree is closed without a look at this one.
 pub(crate) fn close_turn(context: &Context, session: &mut Session, lock: &Lock) -> Result<Option<Saved>> {
     let repo = &context.repo;
-    let mut saved = None;
+    let (mut saved, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
         let origin = Origin {
             contributor: Contributor::Agent,
@@ -152,9 +152,10 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, lock: &Lock) 
         };
         let options = save::Options { origin, ..save::Options::default() };
         let taken = save::save_under_lock(context, &options, &save::Demands::default(), lock)?.saved;
+        now_tree_id = Some(taken.tree);
         saved = taken.created.then_some(taken);
     }
-    drop_pending(context, &session.id)?;
+    release_pending(context, &session.id, now_tree_id)?;
     sessions::close_turn(repo.git_dir(), &session.id)?;
     session.turn.should_reset_shadow = false;
     session.turn.shadow_tip = None;

@@ -15,7 +15,7 @@ use super::{
         follow::follow_head,
         recall,
         save::{self, Seen, Shadow},
-        turn::drop_pending,
+        turn::release_pending,
     },
     State, Told, check_id, check_transcript, clock,
     events::close_turn,
@@ -126,8 +126,11 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
         should_reset_shadow: decision.should_reset,
         has_checkpoint: false,
     };
-    keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?;
-    written.settle();
+    let is_kept = keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?;
+    // What no ref leads to stays as it is, in files of its own: git lets those live for a while.
+    if is_kept {
+        written.settle();
+    }
     failpoint::hit("prompt:before-session");
     (session.phase, session.last_seen) = (step.phase.unwrap_or(session.phase), clock());
     session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
@@ -188,21 +191,24 @@ fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTree
     }
 }
 
-/// Keeps what the worktree is where nothing else holds it, so that what people did before the turn stays known.
+/// Keeps what the worktree is where nothing else holds it, and returns true then, so that what people did before the turn stays known.
 fn keep_baseline(
     context: &Context,
     session: &Session,
     shadow: &Shadow,
     seen: &mut Seen,
     side_tree_id: Option<ObjectId>,
-) -> Result<()> {
+) -> Result<bool> {
     let repo = &context.repo;
     // What the first checkpoint of the turn follows.
     let reference = if session.turn.should_reset_shadow { &Shadow::without_tip(repo)? } else { shadow };
     let objects = NewObjects::new(repo, Target::Loose);
     if !save::is_changed(repo, reference, seen, &save::Demands::default(), &objects)? {
-        drop_pending(context, &session.id)?;
-        return save::store_cache(repo, seen, shadow.held_tip().map(|tip| tip.id));
+        release_pending(context, &session.id, Some(seen.tree_id))?;
+        // The shadow that is about to be set aside holds nothing of it; HEAD does.
+        let anchor = shadow.held_tip().filter(|_| !session.turn.should_reset_shadow).map(|tip| tip.id);
+        save::store_cache(repo, seen, anchor)?;
+        return Ok(false);
     }
     let mut commits = NewObjects::new(repo, Target::Loose);
     let origin = Origin { contributor: Contributor::Human, ..Origin::default() };
@@ -214,12 +220,16 @@ fn keep_baseline(
     let id = draft.write(repo, &mut commits)?;
     let commits = commits.write()?;
     let name = pending_ref(&session.id);
+    if repo.find_ref(&name)? != Some(id) {
+        release_pending(context, &session.id, Some(seen.tree_id))?;
+    }
     let old = repo.find_ref(&name)?;
     if old != Some(id) {
         repo.update_refs(&[RefUpdate { name, old, new: Some(id) }])?;
     }
     commits.settle();
-    save::store_cache(repo, seen, Some(id))
+    save::store_cache(repo, seen, Some(id))?;
+    Ok(true)
 }
 
 fn redacted(text: &str) -> String {
