@@ -1,4 +1,5 @@
 //! Checkpoints of the whole worktree, as a library.
+pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod error;

@@ -16,7 +16,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("git", &["model", "state"]),
     ("state", &["model"]),
     ("ops", &["config", "git", "model", "state"]),
-    ("cli", &["config", "git", "model", "ops"]),
+    ("agent", &["model"]),
+    ("cli", &["agent", "config", "git", "model", "ops"]),
     ("bin", &["cli"]),
 ];
 

@@ -8,6 +8,7 @@ mod hostile;
 mod interrupt;
 mod manual;
 mod ops;
+mod plugins;
 mod scenarios;
 mod support;
 mod together;

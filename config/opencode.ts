@@ -1,0 +1,64 @@
+// @OURS@
+// Tells git-checkpoint what opencode does; whatever goes wrong here, opencode goes on.
+import { spawn } from "node:child_process";
+
+const command = "@COMMAND@";
+const told = new Set(["session.created", "session.idle", "session.error", "session.compacted", "session.deleted"]);
+
+function call(payload) {
+  return new Promise((resolve) => {
+    const done = (text) => {
+      try {
+        resolve(JSON.parse(text));
+      } catch {
+        resolve({});
+      }
+    };
+    try {
+      const child = spawn(command, { shell: true, stdio: ["pipe", "pipe", "ignore"], timeout: 30000 });
+      let text = "";
+      child.stdout.on("data", (data) => (text += data));
+      child.on("error", () => done("{}"));
+      child.on("close", () => done(text));
+      child.stdin.on("error", () => {});
+      child.stdin.end(JSON.stringify(payload));
+    } catch {
+      done("{}");
+    }
+  });
+}
+
+export default async ({ directory, client }) => {
+  const parents = new Map();
+  const tell = async (hook, session, input, output) => {
+    const parent = parents.get(session);
+    const answer = await call({ plugin: "opencode", hook, directory, parent, input, output });
+    if (answer.warn) {
+      await client?.tui?.showToast?.({ body: { message: answer.warn, variant: "warning" } })?.catch?.(() => {});
+    }
+    return answer;
+  };
+  return {
+    event: async ({ event }) => {
+      if (!told.has(event.type)) return;
+      const { info, sessionID } = event.properties ?? {};
+      const session = sessionID ?? info?.id;
+      if (!session) return;
+      if (info?.parentID) parents.set(session, info.parentID);
+      await tell(event.type, session, { properties: { sessionID: session, info } });
+    },
+    "chat.message": async (input, output) => {
+      const parts = (output.parts ?? []).filter((part) => part.type === "text").map(({ text }) => ({ text }));
+      const answer = await tell("chat.message", input.sessionID, input, { parts });
+      if (answer.deny) throw new Error(answer.deny);
+    },
+    "tool.execute.before": async (input, output) => {
+      const answer = await tell("tool.execute.before", input.sessionID, input, { args: output.args });
+      if (answer.deny) throw new Error(answer.deny);
+    },
+    "tool.execute.after": async (input, output) => {
+      const answer = await tell("tool.execute.after", input.sessionID, input);
+      if (answer.deny) output.output = `${output.output ?? ""}\n${answer.deny}`;
+    },
+  };
+};

@@ -1,0 +1,70 @@
+//! Claude Code: the protocol that others took over. Its settings are plain JSON, shared with everything else it keeps.
+
+use serde_json::{Value, json};
+
+use super::{
+    dialect::{Dialect, no_evidence},
+    event::Event,
+    family::{Family, transcript_home},
+    install::{File, Format, Scope, Shape},
+    payload::Payload,
+    reply::{Reply, exit_code_family_denies, exit_code_family_warns},
+};
+use crate::error::Result;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "claude-code",
+    title: "Claude",
+    event,
+    is_from: |payload| transcript_home(payload) == Some(".claude") || payload.has("prompt_id"),
+    is_within: no_evidence,
+    allow: |_| Reply::silent(),
+    deny: exit_code_family_denies,
+    warn: exit_code_family_warns,
+    homes: &[".claude"],
+    files: &[
+        File {
+            scope: Scope::User,
+            path: ".claude/settings.json",
+            relocated: Some(("CLAUDE_CONFIG_DIR", "settings.json")),
+            format: Format::Json(SHAPE),
+        },
+        File { scope: Scope::Project, path: ".claude/settings.json", relocated: None, format: Format::Json(SHAPE) },
+        File { scope: Scope::Local, path: ".claude/settings.local.json", relocated: None, format: Format::Json(SHAPE) },
+    ],
+    todo: "sessions that are open take the hooks after a restart; hooks of a project run once its folder is trusted",
+};
+
+const SHAPE: Shape = Shape {
+    at: &["hooks"],
+    beside: None,
+    events: &[
+        "SessionStart",
+        "UserPromptSubmit",
+        "PreToolUse",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "Stop",
+        "StopFailure",
+        "SubagentStart",
+        "SubagentStop",
+        "PreCompact",
+        "SessionEnd",
+    ],
+    entry,
+};
+
+fn event(payload: Payload) -> Result<Event> {
+    let mut event = Family { agent: DIALECT.name, moments: &[] }.event(payload)?;
+    // Within a helper, the path is still the session's own.
+    if event.agent_transcript.as_ref().is_some_and(|path| !path.contains("/subagents/")) && event.transcript.is_none() {
+        event.transcript = event.agent_transcript.take();
+    }
+    Ok(event)
+}
+
+/// One group with one handler; only tools can be chosen by name.
+pub(super) fn entry(event: &str, command: &str) -> Value {
+    let handlers = json!([{ "type": "command", "command": command, "timeout": 30 }]);
+    if event.contains("Tool") { json!({ "matcher": "*", "hooks": handlers }) } else { json!({ "hooks": handlers }) }
+}

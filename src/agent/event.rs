@@ -1,0 +1,147 @@
+//! What an agent tells us, in our words: the one shape that every dialect is read into.
+
+/// What happened in the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Moment {
+    /// A conversation was begun, or is gone on with.
+    SessionStart,
+    /// The user sent a prompt.
+    Prompt,
+    /// A tool is about to be used.
+    PreTool,
+    /// A tool was used, successfully or not.
+    PostTool,
+    /// The agent has answered.
+    Stop,
+    /// The user interrupted the agent.
+    Interrupt,
+    /// A helper of the agent begins.
+    SubagentStart,
+    /// A helper of the agent is done.
+    SubagentStop,
+    /// The agent was left.
+    SessionEnd,
+    /// The agent shortens its memory of the conversation, which goes on.
+    Compact,
+    /// Nothing that concerns us.
+    Ignore,
+}
+
+impl Moment {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::SessionStart,
+        Self::Prompt,
+        Self::PreTool,
+        Self::PostTool,
+        Self::Stop,
+        Self::Interrupt,
+        Self::SubagentStart,
+        Self::SubagentStop,
+        Self::SessionEnd,
+        Self::Compact,
+        Self::Ignore,
+    ];
+
+    /// Returns the word for it, which is also the one of the neutral protocol.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session-start",
+            Self::Prompt => "prompt",
+            Self::PreTool => "pre-tool",
+            Self::PostTool => "post-tool",
+            Self::Stop => "stop",
+            Self::Interrupt => "interrupt",
+            Self::SubagentStart => "subagent-start",
+            Self::SubagentStop => "subagent-stop",
+            Self::SessionEnd => "session-end",
+            Self::Compact => "compact",
+            Self::Ignore => "ignore",
+        }
+    }
+
+    /// Returns true if the agent waits for our word before it goes on.
+    pub fn is_blockable(self) -> bool {
+        matches!(self, Self::Prompt | Self::PreTool)
+    }
+}
+
+/// What a tool may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The files that are named, and no others.
+    Files,
+    /// Anything: a shell, a tool that is not known, or a file-writing one whose files are not known.
+    Anything,
+    /// Nothing: it only reads.
+    Nothing,
+}
+
+/// The use of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// Its name, as the agent has it.
+    pub name: String,
+    /// The id of this call, where the agent has one.
+    pub call: Option<String>,
+    /// What it may change.
+    pub reach: Reach,
+    /// The files it changes, as the agent names them: absolute, or relative to the event's `cwd`. Not checked against
+    /// the worktree.
+    pub paths: Vec<String>,
+    /// True if it goes on after the agent was told that it is done.
+    pub is_background: bool,
+}
+
+/// What an agent tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The agent's name, as `--agent` takes it.
+    pub agent: String,
+    /// What happened.
+    pub moment: Moment,
+    /// The session; empty only where nothing happened that concerns us.
+    pub session: String,
+    /// The model.
+    pub model: Option<String>,
+    /// The directory that the agent works in.
+    pub cwd: Option<String>,
+    /// What the user asked for. Not redacted.
+    pub prompt: Option<String>,
+    /// The tool.
+    pub tool: Option<Tool>,
+    /// The helper that did it, if it was not the agent itself.
+    pub agent_id: Option<String>,
+    /// The file that the agent writes the conversation to.
+    pub transcript: Option<String>,
+    /// The file that the helper writes its conversation to.
+    pub agent_transcript: Option<String>,
+    /// The session that this one goes on with under another id.
+    pub resumed_from: Option<String>,
+}
+
+impl Event {
+    /// Returns an event of `agent` that does not concern us.
+    pub fn ignored(agent: &str) -> Self {
+        Self {
+            agent: agent.to_owned(),
+            moment: Moment::Ignore,
+            session: String::new(),
+            model: None,
+            cwd: None,
+            prompt: None,
+            tool: None,
+            agent_id: None,
+            transcript: None,
+            agent_transcript: None,
+            resumed_from: None,
+        }
+    }
+
+    /// Returns what two reports of the same event have in common, where an agent runs the hooks of another one too;
+    /// none if two events of this kind cannot be told apart.
+    pub fn identity(&self) -> Option<String> {
+        let call = self.tool.as_ref()?.call.as_ref()?;
+        Some(format!("{}\n{}\n{call}", self.session, self.moment.as_str()))
+    }
+}

@@ -1,0 +1,89 @@
+//! The Gemini CLI. It reads standard error where standard output is empty, and shows it to the user; any exit code from
+//! 2 on is a no.
+
+use serde_json::{Value, json};
+
+use super::{
+    dialect::Dialect,
+    event::{Event, Moment},
+    family::{Family, event_name, transcript_home},
+    install::{File, Format, Scope, Shape},
+    payload::Payload,
+    reply::Reply,
+};
+use crate::error::Result;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "gemini",
+    title: "Gemini",
+    event,
+    is_from: |payload| {
+        let is_own = |name| OWN.iter().any(|(own, _)| *own == super::payload::folded(name));
+        transcript_home(payload) == Some(".gemini")
+            || payload.has("timestamp") && payload.has("hook_event_name") && event_name(payload).is_some_and(is_own)
+    },
+    is_within: |payload, environment| {
+        let session = environment.get("GEMINI_SESSION_ID").map(String::as_str);
+        session.is_some() && payload.text(&["session_id"]) == session
+    },
+    allow: |_| Reply::json(&json!({})),
+    deny,
+    warn,
+    homes: &[".gemini"],
+    files: &[
+        File { scope: Scope::User, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },
+        File { scope: Scope::Project, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },
+    ],
+    todo: "restart gemini; it shows a notice once before it runs the hooks of a project, whose folder has to be trusted",
+};
+
+const SHAPE: Shape = Shape {
+    at: &["hooks"],
+    beside: None,
+    events: &["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"],
+    entry,
+};
+
+const OWN: &[(&str, Moment)] = &[
+    ("beforeagent", Moment::Prompt),
+    ("afteragent", Moment::Stop),
+    ("beforetool", Moment::PreTool),
+    ("aftertool", Moment::PostTool),
+    ("beforemodel", Moment::Ignore),
+    ("aftermodel", Moment::Ignore),
+    ("beforetoolselection", Moment::Ignore),
+    ("precompress", Moment::Compact),
+];
+
+fn event(payload: Payload) -> Result<Event> {
+    let event = Family { agent: DIALECT.name, moments: OWN }.event(payload)?;
+    // It announces a compaction before every call of the model, whether there will be one or not.
+    if event.moment == Moment::Compact && payload.text(&["trigger"]) != Some("manual") {
+        return Ok(Event::ignored(DIALECT.name));
+    }
+    Ok(event)
+}
+
+/// Times are in milliseconds. Were the program gone, the shell's exit code would deny every tool.
+fn entry(event: &str, command: &str) -> Value {
+    let command = format!("{command} || exit 0");
+    let handlers = json!([{ "name": "git-checkpoint", "type": "command", "command": command, "timeout": 30000 }]);
+    if event.ends_with("Tool") { json!({ "matcher": "*", "hooks": handlers }) } else { json!({ "hooks": handlers }) }
+}
+
+fn deny(moment: Moment, text: &str) -> Reply {
+    match moment {
+        Moment::Prompt | Moment::PreTool => {
+            Reply::json(&json!({ "decision": "deny", "reason": text, "systemMessage": text }))
+        }
+        _ => warn(moment, text),
+    }
+}
+
+fn warn(moment: Moment, text: &str) -> Reply {
+    if moment == Moment::PostTool {
+        let output = json!({ "hookEventName": "AfterTool", "additionalContext": text });
+        return Reply::json(&json!({ "systemMessage": text, "hookSpecificOutput": output }));
+    }
+    Reply::json(&json!({ "systemMessage": text }))
+}

@@ -1,0 +1,77 @@
+//! The neutral protocol, for agents and scripts that have none of their own; documented in the manual.
+//!
+//! ```json
+//! {"event": "post-tool", "session": "s1", "agent": "mine", "model": "m", "cwd": "/src/x", "prompt": "...",
+//!  "tool": {"name": "write", "id": "1", "paths": ["a.txt"], "reads_only": false, "background": false},
+//!  "agent_id": "helper", "transcript": "/log", "resumed_from": "s0"}
+//! ```
+
+use serde_json::json;
+
+use super::{
+    dialect::{Dialect, no_evidence},
+    event::{Event, Moment, Reach, Tool},
+    payload::{Payload, is_word},
+    reply::Reply,
+};
+use crate::error::{Error, Result};
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "generic",
+    title: "agent",
+    event,
+    is_from: |payload| payload.text(&["event"]).is_some() && payload.text(&["session"]).is_some(),
+    is_within: no_evidence,
+    allow: |_| Reply::json(&json!({ "version": 1, "decision": "allow" })),
+    deny: |_, text| Reply::no(text).with_json(&json!({ "version": 1, "decision": "deny", "message": text })),
+    warn: |_, text| Reply::json(&json!({ "version": 1, "decision": "allow", "message": text })),
+    homes: &[],
+    files: &[],
+    todo: "call 'git checkpoint hook --agent generic' with the JSON of gitcheckpoint-agents(7) on standard input",
+};
+
+fn event(payload: Payload) -> Result<Event> {
+    let name = payload.text(&["event"]).ok_or_else(|| Error::user("the payload names no event"))?;
+    let known = Moment::ALL.into_iter().find(|moment| moment.as_str() == name);
+    let moment = known.ok_or_else(|| Error::user("the payload names an unknown event"))?;
+    let word = |key: &str| payload.word(&[key]).map(str::to_owned);
+    let mut event = Event::ignored(DIALECT.name);
+    if moment == Moment::Ignore {
+        return Ok(event);
+    }
+    event.moment = moment;
+    event.session = payload.session(&["session"])?;
+    event.agent = word("agent").unwrap_or(event.agent);
+    event.model = word("model");
+    event.cwd = word("cwd");
+    event.prompt = payload.text(&["prompt"]).map(str::to_owned);
+    event.agent_id = word("agent_id");
+    event.transcript = word("transcript");
+    event.agent_transcript = word("agent_transcript");
+    if payload.has("resumed_from") {
+        event.resumed_from = Some(payload.session(&["resumed_from"])?);
+    }
+    if matches!(moment, Moment::PreTool | Moment::PostTool) {
+        event.tool = Some(tool(payload.object(&["tool"])));
+    }
+    Ok(event)
+}
+
+fn tool(tool: Payload) -> Tool {
+    let paths = tool.list(&["paths"]);
+    let named: Vec<String> =
+        paths.iter().filter_map(|path| path.as_str().filter(|path| is_word(path)).map(str::to_owned)).collect();
+    let is_sure = !named.is_empty() && named.len() == paths.len() && named.len() <= 1000;
+    let reach = match (tool.is_true(&["reads_only"]), is_sure) {
+        (true, _) => Reach::Nothing,
+        (false, true) => Reach::Files,
+        (false, false) => Reach::Anything,
+    };
+    Tool {
+        name: tool.word(&["name"]).unwrap_or("unknown").to_owned(),
+        call: tool.word(&["id"]).map(str::to_owned),
+        reach,
+        paths: if reach == Reach::Files { named } else { Vec::new() },
+        is_background: tool.is_true(&["background"]),
+    }
+}

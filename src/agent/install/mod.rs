@@ -1,0 +1,168 @@
+//! How an agent is made to call us: which file, and what is put into it and taken out again. Text in, text out.
+//!
+//! What others wrote stays byte for byte, and taking out what was put in gives the text that was there before.
+
+mod json;
+mod scan;
+mod toml;
+
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The user's, for all projects; below the home directory.
+    User,
+    /// The project's, to be committed; below the worktree's root.
+    Project,
+    /// The user's, for one project, not to be committed; below the worktree's root.
+    Local,
+}
+
+/// What is put into a file that others write to, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The keys that lead to the map of events: at most one.
+    pub at: &'static [&'static str],
+    /// A key and its value that a new file must have.
+    pub beside: Option<(&'static str, &'static str)>,
+    /// The events.
+    pub events: &'static [&'static str],
+    /// Returns the entry of an event that runs a command.
+    pub entry: fn(&str, &str) -> Value,
+}
+
+/// What a file looks like.
+#[derive(Clone, Copy, Debug)]
+pub enum Format {
+    /// JSON, perhaps with comments, shared with others.
+    Json(Shape),
+    /// TOML, shared with others.
+    Toml(Shape),
+    /// A file of our own that runs the command.
+    Whole(fn(&str) -> String),
+    /// A plugin of our own; `"@COMMAND@"` in it becomes the command.
+    Plugin(&'static str),
+    /// An executable file. A foreign one of that name has to be renamed first, by adding [`BEFORE`]: ours runs it.
+    Script,
+}
+
+/// What is added to the name of a foreign script that ours runs first.
+pub const BEFORE: &str = ".before-git-checkpoint";
+
+/// A file that makes an agent call us.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// Whose it is.
+    pub scope: Scope,
+    /// Where it is, below the directory that the scope says.
+    pub path: &'static str,
+    /// A variable of the environment that moves it, and where it is below that one's value.
+    pub relocated: Option<(&'static str, &'static str)>,
+    /// What it looks like.
+    pub format: Format,
+}
+
+const OURS: &str = "Installed by 'git checkpoint enable'; 'git checkpoint disable' removes it.";
+
+impl File {
+    /// Returns the text of the file that runs `command`, given the one it has; none: there is no file.
+    ///
+    /// The same text if it runs it already. `command` is for a shell, and is what [`command`] returns.
+    ///
+    /// # Errors
+    /// [`Kind::User`](crate::error::Kind::User) if the text cannot be read, or the file is somebody else's.
+    pub fn install(&self, text: Option<&str>, command: &str) -> Result<String> {
+        match self.format {
+            Format::Json(shape) => json::install(shape, text, command),
+            Format::Toml(shape) => toml::install(shape, text, command),
+            Format::Whole(_) | Format::Plugin(_) | Format::Script => match text {
+                Some(text) if !self.is_ours(text) => Err(Error::user(format!("'{}' is not ours", self.path))
+                    .with_hint(format!(
+                        "rename it, or add its content and '{BEFORE}' to its name where it is a script"
+                    ))),
+                _ => Ok(self.whole(command)),
+            },
+        }
+    }
+
+    /// Returns the text of the file without what [`File::install`] put in; none: nothing else was in it.
+    ///
+    /// # Errors
+    /// [`Kind::User`](crate::error::Kind::User) if the text cannot be read.
+    pub fn uninstall(&self, text: &str) -> Result<Option<String>> {
+        match self.format {
+            Format::Json(shape) => json::uninstall(shape, text),
+            Format::Toml(_) => toml::uninstall(text),
+            _ if self.is_ours(text) => Ok(None),
+            _ => Ok(Some(text.to_owned())),
+        }
+    }
+
+    /// Returns true if something in `text` calls us.
+    pub fn is_ours(&self, text: &str) -> bool {
+        match self.format {
+            Format::Json(_) | Format::Toml(_) => self.uninstall(text).is_ok_and(|rest| rest.as_deref() != Some(text)),
+            Format::Whole(_) => text.contains("git-checkpoint"),
+            Format::Plugin(_) | Format::Script => text.lines().take(3).any(|line| line.contains(OURS)),
+        }
+    }
+
+    fn whole(&self, command: &str) -> String {
+        match self.format {
+            Format::Whole(text) => text(command),
+            Format::Plugin(text) => {
+                text.replace("@OURS@", OURS).replace("\"@COMMAND@\"", &Value::from(command).to_string())
+            }
+            _ => script(command),
+        }
+    }
+}
+
+/// Returns the command line by which `agent` calls `program`, for a shell.
+pub fn command(program: &str, agent: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:\\".contains(c);
+    let program = if !program.is_empty() && program.chars().all(is_plain) {
+        program.to_owned()
+    } else {
+        format!("'{}'", program.replace('\'', r"'\''"))
+    };
+    format!("{program} hook --agent {agent}")
+}
+
+/// Returns true if `command` is one that [`command`] returned, for whatever program and agent, or with what an entry
+/// adds to it.
+fn is_our_command(command: &str) -> bool {
+    let Some((program, rest)) = command.trim().rsplit_once(" hook --agent ") else { return false };
+    let rest = [" || exit 0", "; exit 0"].iter().find_map(|end| rest.strip_suffix(end)).unwrap_or(rest);
+    let is_agent = !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let quoted = program.strip_prefix('\'').and_then(|program| program.strip_suffix('\''));
+    let is_one_word = quoted.is_some() || !program.contains(char::is_whitespace);
+    let program = quoted.unwrap_or(program);
+    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+    is_agent && is_one_word && ["git-checkpoint", "git-checkpoint.exe"].contains(&name)
+}
+
+/// The agent waits for an answer, be the program gone.
+fn script(command: &str) -> String {
+    format!(
+        "#!/bin/sh
+# {OURS}
+before=\"$0{BEFORE}\"
+if [ -x \"$before\" ]; then
+\tinput=$(cat)
+\ttheirs=$(printf '%s\\n' \"$input\" | \"$before\")
+\tcode=$?
+\tours=$(printf '%s\\n' \"$input\" | {command})
+\tcase $ours in
+\t*'\"cancel\":true'*) theirs=$ours code=0 ;;
+\tesac
+\tprintf '%s\\n' \"$theirs\"
+\texit $code
+fi
+{command} || printf '%s\\n' '{{\"cancel\":false}}'
+"
+    )
+}

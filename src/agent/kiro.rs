@@ -1,0 +1,84 @@
+//! Kiro: the IDE and the CLI. Some builds leave the tool's input and the prompt empty.
+
+use serde_json::json;
+
+use super::{
+    dialect::{Dialect, no_evidence},
+    event::{Event, Moment},
+    family::{Family, event_name, transcript_home},
+    install::{File, Format, Scope},
+    payload::Payload,
+    reply::Reply,
+};
+use crate::error::Result;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "kiro",
+    title: "Kiro",
+    event,
+    is_from: |payload| transcript_home(payload) == Some(".kiro") || event_name(payload) == Some("agentSpawn"),
+    is_within: no_evidence,
+    allow: |_| Reply::silent(),
+    deny,
+    warn,
+    homes: &[".kiro"],
+    files: &[
+        File {
+            scope: Scope::User,
+            path: ".kiro/hooks/git-checkpoint.json",
+            relocated: None,
+            format: Format::Whole(file),
+        },
+        File {
+            scope: Scope::Project,
+            path: ".kiro/hooks/git-checkpoint.json",
+            relocated: None,
+            format: Format::Whole(file),
+        },
+    ],
+    todo: "reload the window, or restart the CLI",
+};
+
+const EVENTS: &[&str] = &["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"];
+
+fn event(payload: Payload) -> Result<Event> {
+    let mut event = Family { agent: DIALECT.name, moments: &[("agentspawn", Moment::SessionStart)] }.event(payload)?;
+    event.prompt = event.prompt.filter(|prompt| !prompt.is_empty());
+    Ok(event)
+}
+
+/// The whole file is ours: it names each hook after us.
+fn file(command: &str) -> String {
+    let hooks: Vec<_> = EVENTS
+        .iter()
+        .map(|event| {
+            let mut hook = json!({
+                "name": format!("git-checkpoint {event}"),
+                "trigger": event,
+                "action": { "type": "command", "command": command },
+                "timeout": 30,
+                "enabled": true,
+            });
+            if event.contains("Tool") {
+                hook["matcher"] = ".*".into();
+            }
+            hook
+        })
+        .collect();
+    format!("{:#}\n", json!({ "version": "v1", "hooks": hooks }))
+}
+
+fn deny(moment: Moment, text: &str) -> Reply {
+    match moment {
+        Moment::Prompt | Moment::PreTool => Reply::no(text),
+        _ => warn(moment, text),
+    }
+}
+
+/// What is printed when a session or a turn begins, the model reads.
+fn warn(moment: Moment, text: &str) -> Reply {
+    match moment {
+        Moment::SessionStart | Moment::Prompt => Reply { stdout: Reply::aside(text).stderr, ..Reply::silent() },
+        _ => Reply::aside(text),
+    }
+}

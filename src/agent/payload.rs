@@ -1,0 +1,135 @@
+//! Reads what an agent sends: one JSON object of hostile size, depth and content. Never panics.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::session::is_valid_id,
+};
+
+/// The longest payload that is read, in bytes.
+pub const LONGEST: usize = 64 << 20;
+
+/// The longest word (a name, an id, a path) that is taken, in bytes.
+const LONGEST_WORD: usize = 4096;
+
+/// One JSON object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Payload<'a>(&'a Map<String, Value>);
+
+/// Returns the object that `bytes` hold.
+///
+/// Bytes that are not UTF-8 become U+FFFD, and raw control characters in texts are taken as they are: some agents send
+/// both.
+///
+/// # Errors
+/// [`Kind::User`] if it is too long, no JSON (which may be 128 levels deep), or no object.
+pub(super) fn parse(bytes: &[u8]) -> Result<Map<String, Value>> {
+    if bytes.len() > LONGEST {
+        return Err(Error::user(format!("the payload is longer than {} MiB", LONGEST >> 20)));
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    let parsed = serde_json::from_str(text).or_else(|error| match with_escaped_controls(text) {
+        Some(escaped) => serde_json::from_str(&escaped),
+        None => Err(error),
+    });
+    match parsed.context(Kind::User, || "the payload is no JSON".to_owned())? {
+        Value::Object(map) => Ok(map),
+        _ => Err(Error::user("the payload is no JSON object")),
+    }
+}
+
+/// Returns `text` with the control characters in its strings escaped; none if it has none there.
+fn with_escaped_controls(text: &str) -> Option<String> {
+    let (mut is_string, mut is_escaped, mut has_any) = (false, false, false);
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_string && u32::from(c) < 0x20 {
+            has_any = true;
+            // What a backslash before it was meant to say is not known: it says a backslash.
+            if is_escaped {
+                out.push('\\');
+            }
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            is_escaped = false;
+            continue;
+        }
+        match c {
+            '"' if !is_escaped => is_string = !is_string,
+            _ => {}
+        }
+        is_escaped = is_string && c == '\\' && !is_escaped;
+        out.push(c);
+    }
+    has_any.then_some(out)
+}
+
+impl<'a> Payload<'a> {
+    pub(super) fn new(map: &'a Map<String, Value>) -> Self {
+        Self(map)
+    }
+
+    /// Returns the first value under one of `keys` that is not null.
+    pub(super) fn value(self, keys: &[&str]) -> Option<&'a Value> {
+        keys.iter().filter_map(|key| self.0.get(*key)).find(|value| !value.is_null())
+    }
+
+    /// Returns the first text under one of `keys`, however long.
+    pub(super) fn text(self, keys: &[&str]) -> Option<&'a str> {
+        keys.iter().filter_map(|key| self.0.get(*key)).find_map(Value::as_str)
+    }
+
+    /// Returns the first word under one of `keys`: not empty, printable, of bearable length.
+    pub(super) fn word(self, keys: &[&str]) -> Option<&'a str> {
+        self.text(keys).filter(|text| is_word(text))
+    }
+
+    /// Returns the object under one of `keys`; an empty one if there is none.
+    pub(super) fn object(self, keys: &[&str]) -> Payload<'a> {
+        static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
+        Payload(keys.iter().filter_map(|key| self.0.get(*key)).find_map(Value::as_object).unwrap_or(&EMPTY))
+    }
+
+    /// Returns the list under one of `keys`; an empty one if there is none.
+    pub(super) fn list(self, keys: &[&str]) -> &'a [Value] {
+        keys.iter().filter_map(|key| self.0.get(*key)).find_map(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns true if one of `keys` is true.
+    pub(super) fn is_true(self, keys: &[&str]) -> bool {
+        keys.iter().any(|key| self.0.get(*key) == Some(&Value::Bool(true)))
+    }
+
+    /// Returns true if there is something under `key`.
+    pub(super) fn has(self, key: &str) -> bool {
+        self.value(&[key]).is_some()
+    }
+
+    /// Returns the session's id under one of `keys`.
+    ///
+    /// # Errors
+    /// [`Kind::User`] if there is none, or what is there is no id.
+    pub(super) fn session(self, keys: &[&str]) -> Result<String> {
+        match self.text(keys) {
+            Some(id) if is_valid_id(id) => Ok(id.to_owned()),
+            Some(_) => Err(Error::user("the payload has an invalid session id")),
+            None => Err(Error::user("the payload has no session id")),
+        }
+    }
+
+    /// Returns the object's keys and values.
+    pub(super) fn entries(self) -> impl Iterator<Item = (&'a String, &'a Value)> {
+        self.0.iter()
+    }
+}
+
+/// Returns true if `text` may be a name, an id or a path.
+pub(super) fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.len() <= LONGEST_WORD && !text.chars().any(|c| c.is_control() || c == '\u{fffd}')
+}
+
+/// Returns `name` without what agents write differently: case, and the marks between words.
+pub(super) fn folded(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(LONGEST_WORD).collect()
+}

@@ -1,0 +1,72 @@
+//! What an agent wants to hear: on standard output, on standard error, and as exit code.
+
+use serde_json::{Value, json};
+
+use super::event::Moment;
+
+/// What the hook prints, and how it exits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// Standard output, with the last line's end.
+    pub stdout: String,
+    /// Standard error, with the last line's end.
+    pub stderr: String,
+    /// The exit code.
+    pub code: u8,
+}
+
+/// The exit code by which most agents are told no.
+const NO: u8 = 2;
+
+impl Reply {
+    /// Says nothing.
+    pub(super) fn silent() -> Self {
+        Self::default()
+    }
+
+    /// Says `value`.
+    pub(super) fn json(value: &Value) -> Self {
+        Self { stdout: format!("{value}\n"), ..Self::default() }
+    }
+
+    /// Says no, and why, by the exit code and standard error.
+    pub(super) fn no(text: &str) -> Self {
+        Self { stderr: ended(text), code: NO, ..Self::default() }
+    }
+
+    /// Says `text` to whoever reads logs.
+    pub(super) fn aside(text: &str) -> Self {
+        Self { stderr: ended(text), ..Self::default() }
+    }
+
+    /// Adds JSON to a no.
+    pub(super) fn with_json(mut self, value: &Value) -> Self {
+        self.stdout = format!("{value}\n");
+        self
+    }
+}
+
+fn ended(text: &str) -> String {
+    format!("{}\n", text.trim_end_matches('\n'))
+}
+
+/// Returns `text` without control characters other than the end of a line.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
+}
+
+/// The answer of the agents that speak as Claude Code does, when they are told no.
+///
+/// After a tool, the exit code does not undo anything, but the model reads the text; at a stop it would make the agent
+/// go on for ever.
+pub(super) fn exit_code_family_denies(moment: Moment, text: &str) -> Reply {
+    match moment {
+        Moment::Prompt | Moment::PreTool | Moment::PostTool => Reply::no(text),
+        _ => exit_code_family_warns(moment, text),
+    }
+}
+
+/// The answer of the same agents when the user is to be told something.
+pub(super) fn exit_code_family_warns(_moment: Moment, text: &str) -> Reply {
+    Reply::json(&json!({ "systemMessage": text }))
+}

@@ -1,0 +1,42 @@
+//! Each payload of `tests/fixtures/agents` with what it is read as.
+
+use std::{collections::BTreeMap, fs};
+
+use super::{super::dialect::named, fixture, fixtures, line, read};
+
+/// Returns the payloads of an agent with what each tells: one per file, or one per line of what was captured.
+fn told(agent: &str) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(fixtures().join(agent)).expect("the agent has payloads") {
+        let name = entry.expect("readable").file_name().into_string().expect("a plain name");
+        if let Some(stem) = name.strip_suffix(".json") {
+            all.insert(stem.to_owned(), line(&fixture(agent, &name)));
+        } else if name.strip_suffix(".jsonl").is_some() {
+            let bytes = fs::read(fixtures().join(agent).join(&name)).expect("readable");
+            for (number, payload) in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
+                let event = read(payload, None).expect("it tells itself what it is");
+                assert_eq!(event.agent, agent);
+                all.insert(format!("captured {:02}", number + 1), line(&event));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_event_of_every_dialect() {
+    let mut seen = String::new();
+    for dialect in super::super::dialect::ALL {
+        assert!(named(dialect.name).is_some());
+        for (name, line) in told(dialect.name) {
+            seen.push_str(&format!("{} {name}: {line}\n", dialect.name));
+        }
+    }
+    let expected = fs::read_to_string(fixtures().join("events.txt")).unwrap_or_default();
+    if expected != seen {
+        let (seen, expected): (Vec<_>, Vec<_>) = (seen.lines().collect(), expected.lines().collect());
+        let new = seen.iter().filter(|line| !expected.contains(line)).map(|line| format!("+{line}\n"));
+        let old = expected.iter().filter(|line| !seen.contains(line)).map(|line| format!("-{line}\n"));
+        panic!("events.txt says otherwise:\n{}", old.chain(new).collect::<String>());
+    }
+}

@@ -1,0 +1,260 @@
+//! What a tool may change: told from its name, its input, the text of a patch, and its response.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{
+    event::{Reach, Tool},
+    payload::{Payload, folded, is_word},
+};
+
+/// Tools that write the files their input names; names are folded.
+const WRITING: &[&str] = &[
+    "applypatch",
+    "create",
+    "createfile",
+    "delete",
+    "deletefile",
+    "developeredit",
+    "developertexteditor",
+    "developerwrite",
+    "edit",
+    "editfile",
+    "fswrite",
+    "insertedit",
+    "multiedit",
+    "notebookedit",
+    "patch",
+    "replace",
+    "replaceinfile",
+    "strreplace",
+    "strreplaceeditor",
+    "undoedit",
+    "write",
+    "writecode",
+    "writefile",
+    "writetofile",
+];
+
+/// Tools that change nothing.
+const READING: &[&str] = &[
+    "askuserquestion",
+    "codesearch",
+    "completetask",
+    "enterplanmode",
+    "exitplanmode",
+    "fetch",
+    "fsread",
+    "glob",
+    "googlewebsearch",
+    "grep",
+    "grepsearch",
+    "list",
+    "listdirectory",
+    "listfiles",
+    "ls",
+    "read",
+    "readcode",
+    "readfile",
+    "readmanyfiles",
+    "search",
+    "searchfilecontent",
+    "searchfiles",
+    "taskoutput",
+    "todoread",
+    "todowrite",
+    "updateplan",
+    "view",
+    "viewimage",
+    "webfetch",
+    "websearch",
+];
+
+/// Where the input or the response of a file-writing tool has a path.
+const PATHS: &[&str] = &[
+    "file_path",
+    "filePath",
+    "path",
+    "notebook_path",
+    "notebookPath",
+    "absolute_path",
+    "absolutePath",
+    "target_file",
+    "targetFile",
+    "new_path",
+    "movePath",
+];
+
+/// Where it has several: texts, objects with a path, or an object whose keys are paths.
+const LISTS: &[&str] = &["paths", "files", "file_paths", "edits", "changes"];
+
+/// Where it has the text of a patch.
+const PATCHES: &[&str] = &["command", "patch", "patchText", "patch_text", "input", "diff"];
+
+/// More files than this are a change of everything.
+const MOST: usize = 1000;
+
+/// What a dialect has read of the use of a tool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use<'a> {
+    pub(super) name: &'a str,
+    pub(super) call: Option<&'a str>,
+    pub(super) input: Option<&'a Value>,
+    pub(super) response: Option<&'a Value>,
+}
+
+/// Returns what is used, and what it may change.
+pub(super) fn tool(used: Use) -> Tool {
+    let folded_name = folded(used.name);
+    let parsed = parsed(used.input);
+    let input = parsed.as_ref().or(used.input);
+    let is_patch = ["applypatch", "patch"].contains(&folded_name.as_str());
+    let mut found = Found::default();
+    let reach = if is_view(&folded_name, input) || READING.contains(&folded_name.as_str()) {
+        Reach::Nothing
+    } else if !WRITING.contains(&folded_name.as_str()) {
+        Reach::Anything
+    } else {
+        found.add_input(input, is_patch);
+        found.add_response(used.response, is_patch);
+        if found.is_sure() { Reach::Files } else { Reach::Anything }
+    };
+    Tool {
+        name: if is_word(used.name) { used.name.to_owned() } else { "unknown".to_owned() },
+        call: used.call.filter(|call| is_word(call)).map(str::to_owned),
+        reach,
+        paths: if reach == Reach::Files { found.paths.into_iter().collect() } else { Vec::new() },
+        is_background: input.and_then(Value::as_object).is_some_and(|map| {
+            Payload::new(map).is_true(&["run_in_background", "is_background", "isBackground", "background"])
+        }),
+    }
+}
+
+/// Returns the input that is JSON within a text, as one agent sends it.
+fn parsed(input: Option<&Value>) -> Option<Value> {
+    let text = input?.as_str()?.trim_start();
+    if !text.starts_with('{') {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// One tool both shows and edits.
+fn is_view(name: &str, input: Option<&Value>) -> bool {
+    ["strreplaceeditor", "developertexteditor"].contains(&name)
+        && input.and_then(|input| input.get("command")).and_then(Value::as_str) == Some("view")
+}
+
+/// The files that were named.
+#[derive(Debug, Default)]
+struct Found {
+    paths: BTreeSet<String>,
+    /// True if something was named that cannot be a path.
+    is_broken: bool,
+}
+
+impl Found {
+    fn is_sure(&self) -> bool {
+        !self.is_broken && !self.paths.is_empty() && self.paths.len() <= MOST
+    }
+
+    fn add(&mut self, path: &str) {
+        if !is_word(path) || path.len() > 4000 {
+            self.is_broken = true;
+        } else if self.paths.len() <= MOST && !self.paths.contains(path) {
+            self.paths.insert(path.to_owned());
+        }
+    }
+
+    fn add_input(&mut self, input: Option<&Value>, is_patch: bool) {
+        match input {
+            Some(Value::String(text)) if is_patch => self.add_patch(text),
+            Some(Value::Object(map)) => {
+                let input = Payload::new(map);
+                self.add_named(input);
+                let patches = PATCHES.iter().filter_map(|key| input.text(&[key]));
+                for text in patches.filter(|text| is_patch || text.starts_with("*** Begin Patch")) {
+                    self.add_patch(text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_response(&mut self, response: Option<&Value>, is_patch: bool) {
+        match response {
+            Some(Value::String(text)) if is_patch => self.add_summary(text),
+            Some(Value::Object(map)) => {
+                let response = Payload::new(map);
+                self.add_named(response);
+                self.add_named(response.object(&["returnDisplay"]));
+                self.add_named(response.object(&["metadata"]));
+                if let Some(text) = response.text(&["output"]).filter(|_| is_patch) {
+                    self.add_summary(text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add_named(&mut self, object: Payload) {
+        for key in PATHS {
+            if let Some(path) = object.text(&[key]).filter(|path| !path.is_empty()) {
+                self.add(path);
+            }
+        }
+        for key in LISTS {
+            self.add_list(object, key);
+        }
+    }
+
+    fn add_list(&mut self, object: Payload, key: &str) {
+        for item in object.list(&[key]).iter().take(MOST + 1) {
+            match item {
+                Value::String(path) if key != "edits" => self.add(path),
+                Value::Object(map) => {
+                    for key in PATHS {
+                        if let Some(path) = Payload::new(map).text(&[key]) {
+                            self.add(path);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if key == "changes" {
+            for (path, _) in object.object(&[key]).entries().take(MOST + 1) {
+                self.add(path);
+            }
+        }
+    }
+
+    /// Adds the files of a patch: `*** Add File: path`, and of a unified diff: `+++ b/path`.
+    fn add_patch(&mut self, text: &str) {
+        const MARKS: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+        let has_marks = text.lines().any(|line| line.starts_with("*** "));
+        for line in text.lines() {
+            if let Some(path) = MARKS.iter().find_map(|mark| line.strip_prefix(mark)) {
+                self.add(path.trim_end());
+            } else if let Some(path) = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- "))
+                && !has_marks
+            {
+                let path = path.split('\t').next().unwrap_or_default().trim_end();
+                match path.strip_prefix("b/").or_else(|| path.strip_prefix("a/")).unwrap_or(path) {
+                    "/dev/null" => {}
+                    path => self.add(path),
+                }
+            }
+        }
+    }
+
+    /// Adds the files of what is said about an applied patch: lines such as `A path`.
+    fn add_summary(&mut self, text: &str) {
+        for line in text.lines() {
+            if let Some(path) = ["A ", "M ", "D "].iter().find_map(|mark| line.strip_prefix(mark)) {
+                self.add(path.trim_end());
+            }
+        }
+    }
+}
