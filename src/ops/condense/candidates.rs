@@ -67,6 +67,15 @@ impl Candidate {
         Ok(false)
     }
 
+    /// Returns true if a session left the path of `change` as it is committed.
+    fn has_session_left(&self, repo: &Repo, change: &Change) -> Result<bool> {
+        if repo.find_leaf(self.checkpoint.tree_id, change.path.as_bstr())? != change.after {
+            return Ok(false);
+        }
+        let steps = steps(repo, &self.checkpoint, &|path| *path == change.path)?;
+        Ok(steps.last().is_some_and(|step| step.origin.session.is_some()))
+    }
+
     fn touches(&self, path: &BString) -> bool {
         self.touched.binary_search_by(|change| change.path.cmp(path)).is_ok()
     }
@@ -113,11 +122,11 @@ pub(super) fn work(
     for candidate in candidates {
         let mut paths = candidate.paths(repo, committed)?;
         if !candidate.is_live {
-            // Who has just done it himself does not owe it to what was set aside.
+            // A session that has just done it itself does not owe it to what was set aside.
             let live = candidates.iter().filter(|other| other.is_live);
             for other in live {
                 for change in committed.iter().filter(|change| other.touches(&change.path)) {
-                    if repo.find_leaf(other.checkpoint.tree_id, change.path.as_bstr())? == change.after {
+                    if paths.contains(&change.path) && other.has_session_left(repo, change)? {
                         paths.remove(&change.path);
                     }
                 }

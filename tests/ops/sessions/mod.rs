@@ -5,6 +5,7 @@ mod commands;
 mod desk;
 mod heads;
 mod linking;
+mod losses;
 mod manual;
 mod remaining;
 mod stashes;

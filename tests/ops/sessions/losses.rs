@@ -1,0 +1,124 @@
+//! What a user could lose, or find in the wrong name, and does not.
+
+use super::desk::{Desk, changed, parts};
+
+#[test]
+fn what_only_a_turn_held_goes_to_the_archive() {
+    let desk = Desk::new();
+    desk.sh("git commit -q --allow-empty -m second");
+    desk.write("f", "precious\n");
+    desk.prompt("a");
+    desk.sh("git reset -q --hard HEAD~1");
+    desk.json(&["save", "--session", "a"]);
+    desk.json(&["session", "end", "a"]);
+    let archived = desk.refs("archive");
+    let held = archived.iter().any(|name| desk.git(&["cat-file", "blob", &format!("{name}:f")]) == "precious");
+    assert!(held, "{archived:?}");
+    desk.finish();
+}
+
+#[test]
+fn a_question_on_a_dirty_worktree_archives_nothing() {
+    let desk = Desk::new();
+    desk.write("f", "mine\n");
+    for _ in 0..3 {
+        desk.prompt("a");
+        desk.stop("a");
+    }
+    assert_eq!(desk.refs("archive"), Vec::<String>::new());
+    assert_eq!(desk.refs("pending"), Vec::<String>::new());
+    desk.finish();
+}
+
+#[test]
+fn secrets_of_a_prompt_reach_no_object_and_no_file() {
+    let desk = Desk::new();
+    let secret = format!("ghp_{}", "abcdefghijklmnopqrstuvwxyz0123456789");
+    desk.json(&["session", "prompt", "a", "-m", &format!("use {secret} please")]);
+    desk.write("f", changed(&[(3, "a")]));
+    desk.stop("a");
+    desk.commit_all();
+    desk.sh(&format!("! git log --all --format=%B | grep {secret}"));
+    desk.sh(&format!("! grep -r {secret} \"$(git rev-parse --git-common-dir)/checkpoint\""));
+    desk.finish();
+}
+
+#[test]
+fn the_same_work_is_that_of_the_session_that_did_it_last() {
+    let desk = Desk::new();
+    let work = changed(&[(3, "the very same")]);
+    desk.turn("a", &[("f", &work)]);
+    desk.sh("git checkout -q .");
+    desk.turn("b", &[("f", &work)]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "b")]));
+    desk.finish();
+}
+
+#[test]
+fn short_lines_are_known_again() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "A")]))]);
+    desk.sh("git stash -q");
+    desk.turn("b", &[("other", "o\n")]);
+    desk.sh("git stash pop -q; echo H >>f");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("other", "b")]));
+    desk.finish();
+}
+
+#[test]
+fn a_turn_ends_where_it_began() {
+    let desk = Desk::new();
+    desk.sh("git worktree add -q ../elsewhere");
+    desk.prompt("a");
+    desk.write("f", changed(&[(3, "a")]));
+    let output = desk.ours(&["-C", "../elsewhere", "session", "stop", "a"]);
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn commands_that_ask_git_work_in_subdirectories() {
+    let desk = Desk::new();
+    desk.write("d/c", "q\n");
+    desk.commit_all();
+    for line in [&["explain"] as &[&str], &["attribution"], &["blame", "c"], &["why", "c:1"], &["doctor"]] {
+        let output = desk.ours(&[&["-C", "d"], line].concat());
+        assert_ne!(output.status.code(), Some(128), "{line:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    desk.finish();
+}
+
+#[test]
+fn what_an_undo_brings_back_is_still_its_makers() {
+    let desk = Desk::new();
+    desk.write("mine", "mine\n");
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.sh(&format!("{} restore base", env!("CARGO_BIN_EXE_git-checkpoint")));
+    desk.sh("echo fresh >fresh; git add fresh; git commit -qm fresh");
+    desk.sh(&format!("{} undo", env!("CARGO_BIN_EXE_git-checkpoint")));
+    desk.commit_all();
+    assert_eq!(
+        desk.recorded("HEAD").iter().filter(|(path, who)| path == "mine" && !who.is_empty()).count(),
+        0,
+        "{:?}",
+        desk.recorded("HEAD")
+    );
+    desk.finish();
+}
+
+#[test]
+fn a_pipe_as_transcript_holds_nobody_up() {
+    let desk = Desk::new();
+    desk.sh("mkfifo ../pipe");
+    let pipe = desk.world.root().join("pipe");
+    desk.json(&["session", "start", "a", "--transcript", pipe.to_str().expect("plain")]);
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.finish();
+}
