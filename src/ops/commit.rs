@@ -27,8 +27,8 @@ pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, obj
     let base = Base::of_head(head);
     failpoint::hit("condense:before-prepare");
     let earlier = condense::unkept(context)?;
-    // If it is free: who waits here keeps a commit waiting. Its owner's temporary files are known to whoever comes after.
-    let _lock = save::try_lock(context)?;
+    // Two commits that are prepared at once must not overwrite each other's note.
+    let _lock = save::lock_soon(context)?;
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
     let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
     let promised = before.and_then(|note| RecordId::parse(&note.reserved?));

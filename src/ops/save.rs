@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{Context, follow::follow_head, turn::OpenTurn};
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::{Repo, side::Side, stat_cache::StatCache},
     model::{
         change::Status,
@@ -168,6 +168,16 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
 /// Returns the lock if nobody holds it.
 pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
     Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))
+}
+
+/// Takes the lock if it is free soon: a commit waits for whoever asks.
+pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
+    const LONGEST: Duration = Duration::from_secs(2);
+    let path = state::ensure_directory(context.repo.git_dir())?.join("lock");
+    match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
+        Err(error) if error.kind() == Kind::Race => Ok(None),
+        taken => taken.map(Some),
+    }
 }
 
 /// Takes a checkpoint while `lock` is held.

@@ -106,7 +106,7 @@ fn assert_recorded(world: &World, next: Next, when: &str) {
         let by_commit = world.assert_accounted(when);
         assert_eq!(by_commit.len(), 2, "{when}: the rest has a record, too");
     }
-    let context = world.context_at(&world.repo());
+    let context = World::context_at(&world.repo());
     for ids in by_commit.values() {
         let record = git_checkpoint::ops::records::find(&context.repo, &ids[0]).expect("sound").expect("it is there");
         assert_eq!(record.sessions.len(), 1, "{when}: {record:?}");
@@ -208,7 +208,7 @@ fn a_prompt_that_dies_while_it_takes_work_up() {
             }
             let by_commit = world.assert_accounted(&when);
             assert_eq!(by_commit.len(), 1, "{when}");
-            let context = world.context_at(&world.repo());
+            let context = World::context_at(&world.repo());
             let id = by_commit.values().next().expect("one")[0];
             let record = git_checkpoint::ops::records::find(&context.repo, &id).expect("sound").expect("there");
             let mut sessions: Vec<_> = record.sessions.iter().map(|part| part.id.as_str()).collect();

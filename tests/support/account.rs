@@ -19,7 +19,7 @@ const LOCKS_OF_GIT: [&str; 4] = ["index.lock", "HEAD.lock", "refs/heads/main.loc
 
 impl World {
     /// Returns the library opened on the worktree at `root`.
-    pub(crate) fn context_at(&self, root: &Path) -> Context {
+    pub(crate) fn context_at(root: &Path) -> Context {
         Context::open(root).expect("the repository opens")
     }
 
@@ -27,7 +27,7 @@ impl World {
     /// left half done; returns the records by their commits.
     pub(crate) fn assert_accounted(&self, when: &str) -> BTreeMap<ObjectId, Vec<RecordId>> {
         self.assert_sound(when);
-        let context = self.context_at(&self.repo());
+        let context = Self::context_at(&self.repo());
         let repo = &context.repo;
         let all = records::all(repo).expect("sound");
         let mut by_commit: BTreeMap<ObjectId, Vec<RecordId>> = BTreeMap::new();

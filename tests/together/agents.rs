@@ -17,6 +17,9 @@ fn time() -> Duration {
     Duration::from_secs(seconds.unwrap_or(6))
 }
 
+/// Held while a commit is made.
+static COMMITS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 /// What an agent has done.
 #[derive(Default)]
 struct Done {
@@ -84,6 +87,8 @@ fn agent(world: &World, root: &Path, session: &str, until: Instant) -> Done {
         }
         if turn % 3 != 1 && git(world, root, &["add", session]) {
             let message = format!("{session}: turn {turn}");
+            // One at a time: all commits in a worktree have their messages in the same file, and git mixes them up.
+            let _turn = COMMITS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             done.commits += usize::from(git(world, root, &["commit", "-qm", &message]));
         }
     }
@@ -94,8 +99,9 @@ fn agent(world: &World, root: &Path, session: &str, until: Instant) -> Done {
 fn work(world: &World, agents: &[(&Path, &str)], git_dirs: &[PathBuf]) {
     let is_over = AtomicBool::new(false);
     let until = Instant::now() + time();
+    // Not 'repack -ad': git itself loses the tree of a commit in the making to that.
     let beside: [(&[&str], u64); 3] =
-        [(&["gc", "--auto", "--quiet"], 40), (&["repack", "-adq"], 60), (&["pack-refs", "--all"], 15)];
+        [(&["gc", "--auto", "--quiet"], 40), (&["repack", "-dq"], 60), (&["pack-refs", "--all"], 15)];
     let done: Vec<Done> = std::thread::scope(|scope| {
         let is_over = &is_over;
         for (arguments, pause) in beside {

@@ -8,7 +8,7 @@ use super::{
         save::{self, Saved},
         turn::release_pending,
     },
-    State, Told, check_id, check_transcript, clock, known, prepare,
+    State, Told, again, check_id, check_transcript, clock, known, prepare,
     prompt::{lock_and_follow, told_of},
     unknown,
     warning::{self, Question},
@@ -98,7 +98,7 @@ pub(super) fn seen_here(context: &Context, session: &mut Session) -> Result<()> 
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
 pub fn stop(context: &Context, id: &str, told: &Told) -> Result<Stopped> {
-    context.tell_failure("session stop", leave(context, id, told, Happening::Stop))
+    context.tell_failure("session stop", again(|| leave(context, id, told, Happening::Stop)))
 }
 
 /// Ends the session `id`, and its turn if one is under way.
@@ -106,7 +106,7 @@ pub fn stop(context: &Context, id: &str, told: &Told) -> Result<Stopped> {
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
 pub fn end(context: &Context, id: &str, told: &Told) -> Result<Ended> {
-    context.tell_failure("session end", leave(context, id, told, Happening::End))
+    context.tell_failure("session end", again(|| leave(context, id, told, Happening::End)))
 }
 
 fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Result<Stopped> {

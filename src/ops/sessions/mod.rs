@@ -8,7 +8,10 @@ mod listing;
 mod prompt;
 mod warning;
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use serde::Serialize;
 
@@ -89,6 +92,20 @@ pub(crate) fn check_id(id: &str) -> Result<()> {
     Err(Error::user(format!("invalid session id '{shown}'")).with_hint(format!(
         "an id is at most {LONGEST_ID} characters long, without control characters or blanks at its ends"
     )))
+}
+
+/// Runs `event` again if others have moved a ref under way: `git pack-refs` may show one as it was a moment before.
+fn again<T>(event: impl Fn() -> Result<T>) -> Result<T> {
+    const LONGEST: Duration = Duration::from_secs(2);
+    let start = Instant::now();
+    loop {
+        match event() {
+            Err(error) if error.kind() == Kind::Race && start.elapsed() < LONGEST => {
+                std::thread::sleep(Duration::from_millis(25));
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// Returns an id for a session that has none: the day, and something random.

@@ -17,7 +17,7 @@ use super::{
         save::{self, Seen, Shadow},
         turn::release_pending,
     },
-    State, Told, check_id, check_transcript, clock,
+    State, Told, again, check_id, check_transcript, clock,
     events::close_turn,
     known, prepare,
     warning::{self, Question},
@@ -84,7 +84,7 @@ pub fn prompt(
         .and_then(|()| check_transcript(told))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
-        .and_then(|()| begin(context, id, message, told));
+        .and_then(|()| again(|| begin(context, id, message, told)));
     context.tell_failure("prompt", prompted)
 }
 
