@@ -47,7 +47,7 @@ pub(crate) fn edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Ed
     edits_of(&gix::diff::blob::diff_with_slider_heuristics(algorithm, &input))
 }
 
-/// Returns the edits that [`count`] counts: those of `git diff --numstat`.
+/// Returns the edits that `count` counts: those of `git diff --numstat`.
 pub fn counted_edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
     let (before, after) = trim_common_tail(before, after);
     let input = InternedInput::new(byte_lines(before), byte_lines(after));

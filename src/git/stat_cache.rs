@@ -1,6 +1,6 @@
 //! The private index of a worktree: what each file was when it was last captured, so that only changed files are read.
 //!
-//! A format of our own ([`file`]), as git's has no room for what must be known together with the entries: the tree they
+//! A format of our own (`stat_cache/file.rs`), as git's has no room for what must be known together with the entries: the tree they
 //! make up, the user's index they follow, the bytes kept beside.
 
 mod file;

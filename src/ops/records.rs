@@ -23,7 +23,7 @@ pub use append::append;
 /// No text file of a record is larger; what is, was not written by us.
 const LARGEST: u64 = 256 << 20;
 
-/// What [`append`] shall add.
+/// What [`append()`] shall add.
 #[derive(Clone, Debug, Default)]
 pub struct Additions {
     /// New records, and new revisions of old ones.

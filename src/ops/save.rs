@@ -142,7 +142,7 @@ pub(crate) struct Taken {
 /// Takes a checkpoint.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) in a protected directory; [`Kind::Race`](crate::error::Kind::Race) if another process holds the lock for too long. No id is
+/// [`Kind::Refused`] in a protected directory; [`Kind::Race`] if another process holds the lock for too long. No id is
 /// ever returned for a save that failed.
 pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let taken = refuse_protected(context, options.force).and_then(|()| {
