@@ -209,7 +209,7 @@ fn is_held(repo: &Repo, pending: &Checkpoint) -> Result<bool> {
         return Ok(true);
     }
     let Some(tip) = shadow.expected else { return Ok(false) };
-    let is_same =
-        |it: &Checkpoint| it.tree_id == pending.tree_id && (pending.side_id.is_none() || it.side_id.is_some());
+    // With the same tree, what is staged and the exact bytes may be others.
+    let is_same = |it: &Checkpoint| it.tree_id == pending.tree_id && it.side_id == pending.side_id;
     Ok(repo.chain(tip).take(MOST_CHECKPOINTS).flatten().any(|checkpoint| is_same(&checkpoint)))
 }

@@ -1,8 +1,9 @@
 //! Whose work the content of a commit is: chains of checkpoints replayed over the files that it changes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::{carry::base_tree, restore::restored};
 use crate::{
@@ -31,11 +32,24 @@ pub(crate) struct Step {
 
 /// Returns what the chain that ends with `tip` did to files that `wanted` asks for, oldest first.
 ///
-/// Work that was carried on is followed into the chain it came from.
+/// Work that was carried on, or put back from another chain, is followed into the chain it came from.
 pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
-    let mut parts: Vec<Vec<Step>> = Vec::new();
-    for checkpoint in repo.chain(tip.id) {
-        let checkpoint = checkpoint?;
+    steps_beside(repo, tip, wanted, &mut HashMap::new())
+}
+
+/// The same, without what was put back from `followed`, by chain: to go there again for the same paths would tell nothing
+/// new, and cost twice as much with each restore.
+fn steps_beside(
+    repo: &Repo,
+    tip: &Checkpoint,
+    wanted: &dyn Fn(&BString) -> bool,
+    followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
+) -> Result<Vec<Step>> {
+    let mut chain = repo.chain(tip.id).collect::<Result<Vec<_>>>()?;
+    chain.reverse();
+    let own: HashSet<ObjectId> = chain.iter().map(|checkpoint| checkpoint.id).collect();
+    let mut all = Vec::new();
+    for checkpoint in chain {
         let parent_tree_id = if checkpoint.base.commit_id() == Some(checkpoint.parent_id) {
             base_tree(repo, &checkpoint)?
         } else {
@@ -43,28 +57,35 @@ pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> 
         };
         let mut changes = repo.diff_trees(parent_tree_id, checkpoint.tree_id)?;
         changes.retain(|change| wanted(&change.path));
-        let mut part = Vec::new();
         if changes.is_empty() {
             continue;
         }
-        // What was carried on or put back is nobody's doing here, but its own chain tells whose it was.
-        let source = checkpoint.origin.carried.or_else(|| restored(&checkpoint.origin));
-        let source = source.filter(|id| repo.is_commit(*id).unwrap_or(false));
-        if let Some(source) = source {
+        // What was carried on or put back is nobody's doing here, but its own chain tells whose it was. If that is this
+        // chain, it has told already.
+        let put_back = restored(&checkpoint.origin);
+        let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
+        let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
+        if let Some(source) = source.filter(|source| !own.contains(&source.id)) {
+            let known = followed.entry(source.id).or_default();
             let paths: BTreeSet<BString> = changes.iter().map(|change| change.path.clone()).collect();
-            if let Some(source) = repo.find_checkpoint(source)? {
-                part = steps(repo, &source, &|path| paths.contains(path))?;
+            let new: BTreeSet<BString> = paths.difference(known).cloned().collect();
+            known.extend(paths);
+            if !new.is_empty() {
+                all.extend(steps_beside(repo, &source, &|path| new.contains(path), followed)?);
             }
-            let tree_id = repo.tree_of_commit(source)?;
-            changes.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
+            let is_told = |change: &Change| {
+                new.contains(&change.path)
+                    && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
+            };
+            changes.retain(|change| !is_told(change));
         }
         if !changes.is_empty() {
-            let origin = if source.is_some() { Origin::default() } else { checkpoint.origin };
-            part.push(Step { origin, changes });
+            let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
+            let origin = if is_own { checkpoint.origin } else { Origin::default() };
+            all.push(Step { origin, changes });
         }
-        parts.push(part);
     }
-    Ok(parts.into_iter().rev().flatten().collect())
+    Ok(all)
 }
 
 /// Whose the lines of some files are.

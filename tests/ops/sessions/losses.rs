@@ -122,3 +122,16 @@ fn a_pipe_as_transcript_holds_nobody_up() {
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
     desk.finish();
 }
+
+#[test]
+fn many_restores_cost_no_more_than_they_are() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    let ours = env!("CARGO_BIN_EXE_git-checkpoint");
+    desk.sh(&format!(
+        "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do {ours} restore -q base && {ours} undo -q; done"
+    ));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.finish();
+}
