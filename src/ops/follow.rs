@@ -55,7 +55,11 @@ pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
         return Ok(());
     }
     if let Some(known) = known {
-        follow_from(context, known, lock)?;
+        if let Err(error) = follow_from(context, known, lock) {
+            context.check_interrupt()?;
+            // The work stays under its old base, and a save must not fail for that; the next event tries again.
+            return context.tell_failure("follow", Err(error)).or(Ok(()));
+        }
         failpoint::hit("follow:before-base");
     }
     note_base(context, now)

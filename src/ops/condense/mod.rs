@@ -244,14 +244,14 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
             }
         }
         let id = promised.or(named_first).or(reserved).unwrap_or_else(RecordId::random);
-        let new = record::build(context, made, id, &committed, &work, &steps)?;
+        let (new, offsets) = record::build(context, made, id, &committed, &work, &steps)?;
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
         // Made already, before somebody died: whoever did may have moved on in the transcripts, or not.
         let is_first = records::find(repo, &id).unwrap_or_default().is_none();
         failpoint::hit("condense:before-record");
         records::append(context, Additions { records: vec![new], links: Vec::new() })?;
         failpoint::hit("condense:after-record");
-        record::note_sessions(context, made, id, &work, is_first)?;
+        record::note_sessions(context, made, id, &work, is_first.then_some(&offsets))?;
         failpoint::hit("condense:after-sessions");
         let (record, commit) = (id.to_string(), made.commit.to_string());
         context.emit(&Event::Condense { record, commit, sessions, paths });

@@ -32,7 +32,10 @@ use crate::{
     },
 };
 
-/// Returns the record `id` of the commit that was made.
+/// How far the transcripts of sessions are in records, by session, in bytes.
+pub(super) type Offsets = BTreeMap<String, u64>;
+
+/// Returns the record `id` of the commit that was made, and how far it takes the transcripts.
 pub(super) fn build(
     context: &Context,
     made: &Made,
@@ -40,14 +43,16 @@ pub(super) fn build(
     committed: &[Change],
     work: &Work,
     steps: &[Step],
-) -> Result<NewRecord> {
+) -> Result<(NewRecord, Offsets)> {
     let repo = &context.repo;
     let mut parts: Vec<SessionPart> = Vec::new();
-    let mut kept = Vec::new();
+    let (mut kept, mut offsets) = (Vec::new(), Offsets::new());
     for session in work.all_sessions() {
         let known = load(context, session)?;
         let part = part_of(session, known.as_ref(), work, steps);
-        kept.push(kept_of(context, known.as_ref(), session, &part.turns)?);
+        let increment = known.as_ref().and_then(|session| increment(context, session));
+        offsets.extend(increment.as_ref().map(|increment| (session.to_owned(), increment.end)));
+        kept.push(kept_of(context, session, &part.turns, increment)?);
         parts.push(part);
     }
     let index: BTreeMap<&str, usize> = parts.iter().enumerate().map(|(at, part)| (part.id.as_str(), at)).collect();
@@ -78,7 +83,8 @@ pub(super) fn build(
         files,
         counts: counts(work),
     };
-    Ok(NewRecord { record, attribution: super::super::work::text(work, committed), sessions: kept })
+    let new = NewRecord { record, attribution: super::super::work::text(work, committed), sessions: kept };
+    Ok((new, offsets))
 }
 
 fn load(context: &Context, id: &str) -> Result<Option<Session>> {
@@ -109,31 +115,42 @@ fn part_of(id: &str, known: Option<&Session>, work: &Work, steps: &[Step]) -> Se
 }
 
 /// Returns what there is to keep of a session: the prompts of its turns, and what its transcript has more than before.
-fn kept_of(context: &Context, known: Option<&Session>, id: &str, turns: &[u32]) -> Result<NewSession> {
+fn kept_of(context: &Context, id: &str, turns: &[u32], increment: Option<Increment>) -> Result<NewSession> {
     let prompts = sessions::prompts(context.repo.common_dir(), id)?;
     let prompts = prompts.into_iter().filter(|prompt| turns.contains(&prompt.turn));
     let prompts = prompts.map(|prompt| Prompt { turn: prompt.turn, seconds: prompt.seconds, text: prompt.text });
-    let transcript = known.and_then(|session| increment(context, session));
-    Ok(NewSession { prompts: prompts.collect(), transcript })
+    Ok(NewSession { prompts: prompts.collect(), transcript: increment.map(|increment| increment.bytes) })
+}
+
+/// What an agent has written since the last record.
+struct Increment {
+    bytes: Vec<u8>,
+    /// Where it ends in the file.
+    end: u64,
 }
 
 /// Returns what the agent has written since the last record; none if there is nothing, or it cannot be read.
-fn increment(context: &Context, session: &Session) -> Option<Vec<u8>> {
+fn increment(context: &Context, session: &Session) -> Option<Increment> {
     let settings = &context.settings.transcript;
     let transcript = session.transcript.as_ref().filter(|_| settings.store == Store::Full)?;
     // To open a pipe would wait for whoever writes into it.
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).ok()?;
     let mut file = File::options().read(true).custom_flags(nonblocking).open(&transcript.path).ok()?;
-    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
     // A file that was cut is another one.
-    let offset = if metadata.len() < transcript.offset { 0 } else { transcript.offset };
-    file.seek(SeekFrom::Start(offset)).ok()?;
+    let offset = if length < transcript.offset { 0 } else { transcript.offset };
+    // What is too long is cut at its beginning.
+    let start = offset.max(length.saturating_sub(settings.max_size.unwrap_or(u64::MAX)));
+    file.seek(SeekFrom::Start(start)).ok()?;
     let mut bytes = Vec::new();
-    file.take(settings.max_size.unwrap_or(u64::MAX)).read_to_end(&mut bytes).ok()?;
-    // The last line may still be being written.
+    file.take(length - start).read_to_end(&mut bytes).ok()?;
+    // The last line may still be being written, and the first one be cut.
     let end = bytes.rfind_byte(b'\n').map_or(0, |at| at + 1);
     bytes.truncate(end);
-    (!bytes.is_empty()).then_some(bytes)
+    if start > offset {
+        bytes.drain(..bytes.find_byte(b'\n').map_or(0, |at| at + 1));
+    }
+    (!bytes.is_empty()).then_some(Increment { bytes, end: start + end as u64 })
 }
 
 fn counts(work: &Work) -> Counts {
@@ -148,13 +165,19 @@ fn counts(work: &Work) -> Counts {
     }
 }
 
-/// Notes in the sessions of `work` what is in the record now; `is_first` if nobody may have done so before.
-pub(super) fn note_sessions(context: &Context, made: &Made, id: RecordId, work: &Work, is_first: bool) -> Result<()> {
+/// Notes in the sessions of `work` what is in the record now, which took their transcripts as far as `offsets`; none if
+/// somebody may have noted that before.
+pub(super) fn note_sessions(
+    context: &Context,
+    made: &Made,
+    id: RecordId,
+    work: &Work,
+    offsets: Option<&Offsets>,
+) -> Result<()> {
     for session in work.all_sessions() {
         let Some(mut session) = load(context, session)? else { continue };
-        if is_first {
-            pass_over(context, &mut session);
-        }
+        let offset = offsets.and_then(|offsets| offsets.get(&session.id).copied());
+        move_to(&mut session, offset);
         let id = id.to_string();
         if session.phase == Phase::Active && !session.open_records.contains(&id) {
             session.open_records.push(id);
@@ -165,24 +188,24 @@ pub(super) fn note_sessions(context: &Context, made: &Made, id: RecordId, work: 
     Ok(())
 }
 
-/// Moves on to the end of what [`increment`] returns.
-fn pass_over(context: &Context, session: &mut Session) {
-    let read = increment(context, session).map_or(0, |bytes| bytes.len() as u64);
-    if let Some(transcript) = &mut session.transcript {
-        let is_cut = std::fs::metadata(&transcript.path).is_ok_and(|metadata| metadata.len() < transcript.offset);
-        transcript.offset = if is_cut { read } else { transcript.offset + read };
+/// Notes that the transcript is in records up to `offset`.
+fn move_to(session: &mut Session, offset: Option<u64>) {
+    if let (Some(transcript), Some(offset)) = (&mut session.transcript, offset) {
+        transcript.offset = offset;
     }
 }
 
 /// Adds to the last of the records `ids` what `session` has said since; all of them are whole then.
 pub(super) fn complete(context: &Context, session: &mut Session, ids: &[RecordId]) -> Result<()> {
-    let mut whole = Vec::new();
+    let (mut whole, mut offset) = (Vec::new(), None);
     for id in ids {
         let Some(mut record) = records::find(&context.repo, id)? else { continue };
         let Some(at) = record.sessions.iter().position(|part| part.id == session.id) else { continue };
         let mut kept: Vec<NewSession> = record.sessions.iter().map(|_| NewSession::default()).collect();
         if ids.last() == Some(id) {
-            kept[at].transcript = increment(context, session);
+            let increment = increment(context, session);
+            offset = increment.as_ref().map(|increment| increment.end);
+            kept[at].transcript = increment.map(|increment| increment.bytes);
         }
         record.sessions[at].is_partial = false;
         record.revision += 1;
@@ -193,6 +216,6 @@ pub(super) fn complete(context: &Context, session: &mut Session, ids: &[RecordId
     }
     records::append(context, Additions { records: whole, links: Vec::new() })?;
     failpoint::hit("complete:after-record");
-    pass_over(context, session);
+    move_to(session, offset);
     Ok(())
 }

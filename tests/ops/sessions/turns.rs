@@ -239,3 +239,23 @@ fn a_question_with_something_only_staged_takes_no_checkpoint() {
     assert_eq!(desk.chain(), [chain, vec!["a".into()]].concat());
     desk.finish();
 }
+
+#[test]
+fn a_transcript_that_is_too_long_is_cut_at_its_beginning_and_goes_on_where_it_ended() {
+    let desk = under_way();
+    desk.git(&["config", "checkpoint.transcript.max-size", "60"]);
+    for word in ["first", "second", "third", "fourth", "last"] {
+        say(&desk, word);
+    }
+    desk.write("f", changed(&[(3, "a")]));
+    desk.stop("a");
+    desk.commit_all();
+    let text = transcript(&desk, "HEAD");
+    assert!(!text.contains("first") && text.contains("last") && text.starts_with("{\"text\""), "{text}");
+    say(&desk, "after");
+    desk.turn("a", &[("g", "again\n")]);
+    desk.commit_all();
+    let text = transcript(&desk, "HEAD");
+    assert!(text.contains("after") && !text.contains("last"), "{text}");
+    desk.finish();
+}
