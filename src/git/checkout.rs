@@ -53,6 +53,8 @@ pub(crate) struct Checkout {
     /// The directories on the way to the last path, from the root's child on.
     stack: Vec<(BString, OwnedFd)>,
     nonce: String,
+    /// Device and inode of the current directory, which stays as in git: whoever stands there goes on there.
+    current: Option<(u64, u64)>,
 }
 
 impl Checkout {
@@ -61,7 +63,8 @@ impl Checkout {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let root = rustix::fs::open(root, flags, Mode::empty())
             .context(Kind::Internal, || format!("cannot open the worktree '{}'", root.display()))?;
-        Ok(Self { root, stack: Vec::new(), nonce: nonce.to_owned() })
+        let current = rustix::fs::stat(".").ok().map(|stat| (stat.st_dev, stat.st_ino));
+        Ok(Self { root, stack: Vec::new(), nonce: nonce.to_owned(), current })
     }
 
     fn temporary_name(&self, number: usize) -> String {
@@ -222,10 +225,15 @@ impl Checkout {
         }
     }
 
-    /// Removes the directory `path` if it is empty; returns true if it is gone.
+    /// Removes the directory `path` if it is empty and not the current one; returns true if it is gone.
     pub(crate) fn remove_directory(&mut self, path: &BStr) -> Outcome<bool> {
         self.leave(path);
+        let current = self.current;
         let Some((parent, name)) = self.parent(path, false)? else { return Ok(true) };
+        let found = rustix::fs::statat(parent, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW).ok();
+        if current.is_some() && found.map(|stat| (stat.st_dev, stat.st_ino)) == current {
+            return Ok(false);
+        }
         match rustix::fs::unlinkat(parent, name.as_bytes(), AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => Ok(true),
             Err(_) => Ok(false),

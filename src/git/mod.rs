@@ -105,6 +105,7 @@ impl Repo {
     /// # Errors
     /// If there is none, it is bare, not ours to trust, or uses an extension of git that is not known here.
     pub fn open(dir: &Path) -> Result<Self> {
+        let dir = &absolute(dir)?;
         let found = gix::ThreadSafeRepository::discover_opts(
             dir,
             gix::discover::upwards::Options::default(),
@@ -118,6 +119,7 @@ impl Repo {
     /// # Errors
     /// As [`open`](Self::open), and if the object directory is redirected by the environment.
     pub fn open_from_environment(dir: &Path) -> Result<Self> {
+        let dir = &absolute(dir)?;
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             dir,
             gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
@@ -270,6 +272,11 @@ impl Repo {
             Err(_) => BString::default(),
         }
     }
+}
+
+/// What is relative to the current directory has no meaning for the git we run, nor once that directory is gone.
+fn absolute(dir: &Path) -> Result<PathBuf> {
+    std::path::absolute(dir).context(Kind::User, || format!("cannot find '{}'", dir.display()))
 }
 
 /// Nanoseconds are part of a file's identity: with seconds alone, all that is saved within a second is read again.

@@ -173,11 +173,11 @@ fn ends_within_a_line(file: &fs::File) -> bool {
 /// Returns the prompts of the session `id` in order; lines that make no sense are left out.
 pub fn prompts(common_dir: &Path, id: &str) -> Result<Vec<Prompt>> {
     let path = file(common_dir, id, "prompts");
-    let text = match fs::read_to_string(&path) {
+    let bytes = match fs::read(&path) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         other => other.context(Kind::Internal, || format!("cannot read '{}'", path.display()))?,
     };
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    Ok(String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 fn turns(git_dir: &Path) -> PathBuf {
@@ -259,6 +259,10 @@ mod tests {
         append_prompt(directory.path(), "s", &prompt(1)).expect("it can be written");
         append_prompt(directory.path(), "s", &prompt(2)).expect("it can be written");
         assert_eq!(prompts(directory.path(), "s").expect("readable"), [prompt(1), prompt(2)]);
+        let path = file(directory.path(), "s", "prompts");
+        let damaged = [b"\xff\0\n".as_slice(), &fs::read(&path).expect("it was written")].concat();
+        fs::write(&path, damaged).expect("it is ours");
+        assert_eq!(prompts(directory.path(), "s").expect("damage costs a line"), [prompt(1), prompt(2)]);
         assert!(remove(directory.path(), "s").expect("it is ours"));
         assert!(prompts(directory.path(), "s").expect("readable").is_empty());
     }
