@@ -5,7 +5,7 @@ use std::{
     io::Write as _,
     os::unix::ffi::OsStringExt as _,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 use bstr::{BString, ByteSlice as _};
@@ -141,31 +141,51 @@ impl Repo {
         .context(Kind::Internal, what)
     }
 
-    /// Runs git with `first` on `input`, and with `second` on what that prints, and returns what the second prints.
+    /// Starts git with `first` on `input`, and with `second` on what that prints.
     ///
     /// # Errors
-    /// If one cannot be started or exits with another code than 0.
-    pub(crate) fn pipe_git(&self, first: &[&str], second: &[&str], input: &[u8]) -> Result<BString> {
-        let what = |arguments: &[&str]| format!("cannot run 'git {}'", joined(arguments));
-        let mut producer = self.git(first).stdin(Stdio::piped()).spawn().context(Kind::Internal, || what(first))?;
-        let mut stdin = producer.stdin.take().expect("stdin is piped");
+    /// If one cannot be started.
+    pub(crate) fn start_pipe(&self, first: &[&str], second: &[&str], input: Vec<u8>) -> Result<Pipe> {
+        let start = |arguments: &[&str], stdin: Stdio| {
+            let what = format!("git {}", joined(arguments));
+            let child = self.git(arguments).stdin(stdin).spawn();
+            child.map(|child| (child, what.clone())).context(Kind::Internal, || format!("cannot run '{what}'"))
+        };
+        let (mut producer, producing) = start(first, Stdio::piped())?;
         let between = producer.stdout.take().expect("stdout is piped");
-        let mut consumer = self.git(second);
-        let output = std::thread::scope(|scope| {
-            scope.spawn(move || drop(stdin.write_all(input)));
-            consumer.stdin(between).output()
-        });
-        drop(consumer);
-        let said = producer.wait_with_output().context(Kind::Internal, || what(first))?;
-        let output = output.context(Kind::Internal, || what(second))?;
-        for (arguments, status, stderr) in [(first, said.status, &said.stderr), (second, output.status, &output.stderr)]
-        {
-            if !status.success() {
-                return Err(Error::internal(format!("'git {}' failed", joined(arguments)))
-                    .with_cause(stderr.trim().to_str_lossy().into_owned()));
+        let mut stdin = producer.stdin.take().expect("stdin is piped");
+        // Written beside the read, or both ends wait for each other once the pipes are full.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let (consumer, consuming) = start(second, between.into())?;
+        Ok(Pipe { producer, producing, consumer, consuming })
+    }
+}
+
+/// Two runs of git, of which the second reads what the first prints.
+pub(crate) struct Pipe {
+    producer: Child,
+    producing: String,
+    consumer: Child,
+    consuming: String,
+}
+
+impl Pipe {
+    /// Returns what the second prints.
+    ///
+    /// # Errors
+    /// If one exits with another code than 0.
+    pub(crate) fn finish(self) -> Result<BString> {
+        let end = |child: Child, what: &str| {
+            let output = child.wait_with_output().context(Kind::Internal, || format!("cannot run '{what}'"))?;
+            if output.status.success() {
+                return Ok(output.stdout);
             }
-        }
-        Ok(output.stdout.into())
+            let said = output.stderr.trim().to_str_lossy().into_owned();
+            Err(Error::internal(format!("'{what}' failed")).with_cause(said))
+        };
+        let printed = end(self.consumer, &self.consuming)?;
+        end(self.producer, &self.producing)?;
+        Ok(printed.into())
     }
 }
 

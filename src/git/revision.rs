@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::Repo;
+use super::{Repo, process::Pipe};
 use crate::error::Result;
 
 /// A commit among those that refs lead to.
@@ -91,14 +91,14 @@ impl Repo {
     ///
     /// One pair of processes, however many commits there are.
     pub(crate) fn patch_ids(&self, commits: &[ObjectId]) -> Result<HashMap<ObjectId, String>> {
+        self.start_patch_ids(commits)?.finish()
+    }
+
+    /// The same, while the caller does something else.
+    pub(crate) fn start_patch_ids(&self, commits: &[ObjectId]) -> Result<PatchIds> {
         let diff =
             ["diff-tree", "--stdin", "--root", "-p", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
-        let output = self.pipe_git(&diff, &["patch-id", "--stable"], lines(commits).as_bytes())?;
-        let parse = |line: &[u8]| {
-            let (patch_id, commit) = line.split_once_str(" ")?;
-            Some((ObjectId::from_hex(commit.trim()).ok()?, patch_id.to_str().ok()?.to_owned()))
-        };
-        Ok(output.lines().filter_map(parse).collect())
+        Ok(PatchIds(self.start_pipe(&diff, &["patch-id", "--stable"], lines(commits).into())?))
     }
 
     /// Returns what `commits` do to files, against their first parents.
@@ -126,6 +126,20 @@ fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {
     arguments.extend(exclude.iter().map(|glob| format!("--exclude={glob}")));
     arguments.push("--all".into());
     arguments
+}
+
+/// Patch ids that git is computing.
+pub(crate) struct PatchIds(Pipe);
+
+impl PatchIds {
+    /// Returns them, by commit.
+    pub(crate) fn finish(self) -> Result<HashMap<ObjectId, String>> {
+        let parse = |line: &[u8]| {
+            let (patch_id, commit) = line.split_once_str(" ")?;
+            Some((ObjectId::from_hex(commit.trim()).ok()?, patch_id.to_str().ok()?.to_owned()))
+        };
+        Ok(self.0.finish()?.lines().filter_map(parse).collect())
+    }
 }
 
 fn lines(ids: &[ObjectId]) -> String {

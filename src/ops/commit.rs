@@ -22,6 +22,12 @@ use crate::{
 /// when the commit is there), or of records whose work is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     keep_template(context, message_file, source)?;
+    let prepared = promise_and_link(context, message_file, source, object);
+    let is_to_check = source == Some("template") || may_have_trailer(message_file)?;
+    note_check(context, is_to_check).and(prepared)
+}
+
+fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     let repo = &context.repo;
     let head = repo.head()?.id;
     let base = Base::of_head(head);
@@ -130,6 +136,20 @@ fn keep_template(context: &Context, message_file: &Path, source: Option<&str>) -
         drop(std::fs::remove_file(&kept));
     }
     Ok(())
+}
+
+/// Notes whether [`check_message`] has something to do: the script that git calls then knows without starting us.
+fn note_check(context: &Context, is_to_check: bool) -> Result<()> {
+    let note = state::directory(context.repo.git_dir()).join("check-message");
+    let what = || format!("cannot write '{}'", note.display());
+    if is_to_check {
+        state::ensure_directory(context.repo.git_dir())?;
+        return std::fs::write(&note, "").context(Kind::Internal, what);
+    }
+    match std::fs::remove_file(&note) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context(Kind::Internal, what),
+        _ => Ok(()),
+    }
 }
 
 fn template_path(context: &Context) -> PathBuf {

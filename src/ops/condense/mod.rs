@@ -224,6 +224,8 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     if found.is_empty() && promised.is_none() {
         return Ok(found);
     }
+    let start_patch_ids = || repo.start_patch_ids(&[made.commit]);
+    let promised_patch_ids = promised.map(|_| start_patch_ids()).transpose()?;
     let base_tree_id = made.from.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let tree_id = repo.tree_of_commit(made.commit)?;
     let committed = repo.detect_renames(repo.diff_trees(base_tree_id, tree_id)?)?;
@@ -244,7 +246,10 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
             }
         }
         let id = promised.or(named_first).or(reserved).unwrap_or_else(RecordId::random);
-        let (new, offsets) = record::build(context, made, id, &committed, &work, &steps)?;
+        let (new, offsets) = {
+            let patch_ids = promised_patch_ids.map_or_else(start_patch_ids, Ok)?;
+            record::build(context, made, id, &committed, (&work, &steps), patch_ids)?
+        };
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
         // Made already, before somebody died: whoever did may have moved on in the transcripts, or not.
         let is_first = records::find(repo, &id).unwrap_or_default().is_none();
