@@ -15,7 +15,8 @@ use crate::error::Result;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Change {
     /// Its id, in jj's letters.
-    pub(crate) change_id: String,
+    #[serde(rename = "change_id")]
+    pub(crate) id: String,
     /// The commit that it is now.
     pub(crate) commit_id: String,
     /// The commits it stands on.
@@ -59,7 +60,9 @@ impl Change {
         // The root of all changes is no commit of git's.
         let is_root = |id: &String| id.bytes().all(|byte| byte == b'0');
         match head {
-            Some(head) => self.parents.first().is_some_and(|id| *id == head.to_string()),
+            Some(head) => {
+                self.parents.first().is_some_and(|id| ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| id == head))
+            }
             None => self.parents.iter().all(is_root),
         }
     }
@@ -122,10 +125,7 @@ mod tests {
             r#"{"commit_id":"ab","parents":["00"],"change_id":"kz","description":"d\n","author":{"name":"x"}}"#;
         let line = format!("{{\"at\":true,\"change\":{change}}}");
         let Answer::Changes(changes) = parse(format!("{line}\n").as_bytes()) else { panic!("it is an answer") };
-        assert_eq!(
-            (changes[0].change_id.as_str(), changes[0].description.as_str(), changes[0].is_at),
-            ("kz", "d\n", true)
-        );
+        assert_eq!((changes[0].id.as_str(), changes[0].description.as_str(), changes[0].is_at), ("kz", "d\n", true));
         assert!(changes[0].stands_on(None), "nothing but the root is below");
         for nonsense in ["{}", "\0", "[1]", "{\"change_id\": 1}"] {
             assert!(matches!(parse(nonsense.as_bytes()), Answer::Silent(_)), "{nonsense}");

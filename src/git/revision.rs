@@ -40,6 +40,7 @@ impl Repo {
     /// Returns true if a remote-tracking branch holds the commit `id`.
     pub(crate) fn is_published(&self, id: ObjectId) -> Result<bool> {
         use gix::revision::walk::Sorting;
+        use gix::traverse::commit::simple::CommitTimeOrder;
         /// Clocks of different machines differ.
         const SLACK: i64 = 24 * 60 * 60;
         let what = || format!("cannot tell whether '{id}' is published");
@@ -54,7 +55,9 @@ impl Repo {
         let time = self.with_commit(id, |commit| commit.committer().ok().and_then(|it| it.time().ok()))?;
         // What is older than a commit does not hold it.
         let sorting = match time {
-            Some(time) => Sorting::ByCommitTimeCutoff { order: Default::default(), seconds: time.seconds - SLACK },
+            Some(time) => {
+                Sorting::ByCommitTimeCutoff { order: CommitTimeOrder::NewestFirst, seconds: time.seconds - SLACK }
+            }
             None => Sorting::BreadthFirst,
         };
         let walk = self.inner.rev_walk(tips).sorting(sorting).all().context(Kind::Corrupt, what)?;

@@ -135,7 +135,7 @@ mod tests {
         let mut child = std::process::Command::new("true").spawn().expect("it starts");
         let start = stat(child.id()).expect("it is ours to wait for").start;
         let process = Process { pid: child.id(), start, place: here() };
-        while !stat(process.pid).is_some_and(|stat| stat.state == 'Z') {
+        while stat(process.pid).is_none_or(|stat| stat.state != 'Z') {
             std::thread::yield_now();
         }
         assert_eq!(life(Some(&process)), Life::Dead);

@@ -106,7 +106,7 @@ pub(super) fn named(context: &Context, session: &str, scene: &Scene) -> Result<O
 }
 
 fn current(scene: &Scene) -> Option<String> {
-    let change = scene.at.as_ref().map(|change| change.change_id.clone());
+    let change = scene.at.as_ref().map(|change| change.id.clone());
     change.or_else(|| scene.head.id.map(|id| id.to_string()))
 }
 
@@ -120,7 +120,7 @@ fn grounds(repo: &Repo, session: &str, scene: &Scene) -> Result<Vec<Ground>> {
 
 fn of_jj<'c>(session: &str, changes: impl Iterator<Item = &'c crate::git::jj::Change>) -> Vec<Ground> {
     let ground = |change: &crate::git::jj::Change| Ground {
-        name: change.change_id.clone(),
+        name: change.id.clone(),
         commit: change.commit(),
         mark: marks::read(&change.description, session),
     };

@@ -102,7 +102,7 @@ pub fn before_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verd
     (claim.seen, claim.process) = (clock(), process::agent());
     let start = Start {
         head: scene.head.id.map(|id| id.to_string()),
-        change: scene.at.as_ref().map(|change| change.change_id.clone()),
+        change: scene.at.as_ref().map(|change| change.id.clone()),
         named: facts::named(context, who.session, &scene)?,
     };
     claim.open(who.call, start);

@@ -41,7 +41,7 @@ impl Scene {
     /// Jj marks the change at `@`, if there is more than one.
     fn take(&mut self, changes: Vec<Change>, original: Option<&str>) {
         self.at = changes.iter().find(|change| change.is_at).cloned();
-        self.original = changes.into_iter().filter(|change| Some(change.change_id.as_str()) == original).collect();
+        self.original = changes.into_iter().filter(|change| Some(change.id.as_str()) == original).collect();
     }
 
     /// Returns true if what jj has at `@` is all that counts: git's HEAD is what that stands on.

@@ -2,6 +2,7 @@
 
 mod crashed;
 mod ground;
+mod jj;
 mod rows;
 
 use std::{collections::BTreeMap, path::PathBuf};
