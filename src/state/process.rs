@@ -99,6 +99,8 @@ fn stat(pid: u32) -> Option<Stat> {
 
 #[cfg(test)]
 mod tests {
+    use std::process as run;
+
     use super::*;
 
     fn proc_is_there() -> bool {
@@ -132,7 +134,7 @@ mod tests {
             return;
         }
         #[expect(clippy::disallowed_methods, reason = "the test needs a process that ends")]
-        let mut child = std::process::Command::new("true").spawn().expect("it starts");
+        let mut child = run::Command::new("true").spawn().expect("it starts");
         let start = stat(child.id()).expect("it is ours to wait for").start;
         let process = Process { pid: child.id(), start, place: here() };
         while stat(process.pid).is_none_or(|stat| stat.state != 'Z') {
