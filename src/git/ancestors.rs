@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use crate::state::process::parent_of;
+
 /// How many processes up git is looked for: there is the hook's shell in between, and maybe a hook manager.
 const MOST_ANCESTORS: usize = 8;
 
@@ -10,7 +12,7 @@ const MOST_ANCESTORS: usize = 8;
 /// Git tells prepare-commit-msg so only where it takes the old message (githooks(5)); with `-m` its command line is all
 /// there is. False where that cannot be read: not Linux, or an alias; then post-rewrite tells after the commit.
 pub(crate) fn is_amending() -> bool {
-    let mut process = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+    let mut process = parent_of(std::process::id());
     for _ in 0..MOST_ANCESTORS {
         let Some(pid) = process.filter(|pid| *pid > 1) else { return false };
         let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
@@ -66,13 +68,6 @@ fn takes_next(word: &[u8]) -> bool {
     letters.iter().position(|letter| b"mFCct".contains(letter)).is_some_and(|at| at + 1 == letters.len())
 }
 
-/// Returns the parent of the process `pid`: the second field after the name, which is in parentheses (proc(5)).
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,14 +85,5 @@ mod tests {
     fn options_are_read_as_git_does(#[case] words: &[&str], #[case] expected: bool) {
         let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
         assert_eq!(asks_for_amend(&words), expected);
-    }
-
-    #[test]
-    fn parents_are_found() {
-        let own = i32::try_from(std::process::id()).expect("ids are small");
-        let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
-        if std::path::Path::new("/proc/self/stat").exists() {
-            assert_eq!(parent_of(own), parent);
-        }
     }
 }

@@ -1,11 +1,16 @@
-//! Runs git where gix cannot: reftable, the user's index, editors.
+//! Runs git where gix cannot: reftable, the user's index, editors; and jj, whose state git cannot see.
 
 use std::{
     ffi::{OsStr, OsString},
-    io::Write as _,
+    io::{Read, Write as _},
     os::unix::ffi::OsStringExt as _,
     path::Path,
+<<<<<<< HEAD
     process::{Child, Command, Output, Stdio},
+=======
+    process::{Command, Output, Stdio},
+    time::{Duration, Instant},
+>>>>>>> in/guard
 };
 
 use bstr::{BString, ByteSlice as _};
@@ -81,6 +86,64 @@ pub(super) fn interpret_trailers(
         return Ok(());
     }
     Err(Error::internal(what()).with_cause(output.stderr.trim().to_str_lossy()))
+}
+
+/// How long `jj` may take: an agent waits.
+const JJ_LIMIT: Duration = Duration::from_secs(5);
+
+/// Runs `jj` with `arguments` in the colocated repository `root`, so that it changes nothing, not even its own log of
+/// operations, and reads no settings of the user's; returns none if there is no such program.
+///
+/// # Errors
+/// If it takes too long.
+pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
+    let what = || format!("cannot run 'jj {}'", joined(arguments));
+    #[expect(clippy::disallowed_methods, reason = "this is the room that runs git and what shares its repository")]
+    let mut command = Command::new("jj");
+    for name in REDIRECTIONS {
+        command.env_remove(name);
+    }
+    command
+        .arg("-R")
+        .arg(root)
+        .args(["--ignore-working-copy", "--at-op=@", "--no-pager", "--color=never", "--quiet"])
+        .args(arguments)
+        .current_dir(root)
+        .env("JJ_CONFIG", "/dev/null")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        started => started.context(Kind::Internal, what)?,
+    };
+    let (mut stdout, mut stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    std::thread::scope(|scope| {
+        let said = scope.spawn(move || read_all(&mut stderr));
+        let printed = scope.spawn(move || read_all(&mut stdout));
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
+                break status;
+            }
+            if start.elapsed() > JJ_LIMIT {
+                drop(child.kill());
+                drop(child.wait());
+                return Err(Error::internal(what()).with_cause("it takes too long"));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let text = |reader: std::thread::ScopedJoinHandle<'_, Vec<u8>>| reader.join().unwrap_or_default();
+        Ok(Some(Output { status, stdout: text(printed), stderr: text(said) }))
+    })
+}
+
+fn read_all(reader: &mut dyn Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What could be read is judged by the exit code.
+    drop(reader.read_to_end(&mut bytes));
+    bytes
 }
 
 impl Repo {

@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{Repo, process::Pipe};
-use crate::error::Result;
+use crate::error::{Context as _, Kind, Result};
 
 /// A commit among those that refs lead to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,38 @@ impl Repo {
         let revision = format!("{text}^{{commit}}");
         let output = self.try_git(&["rev-parse", "--verify", "-q", "--end-of-options", &revision], None)?;
         Ok(output.status.success().then(|| ObjectId::from_hex(output.stdout.trim()).ok()).flatten())
+    }
+
+    /// Returns true if a remote-tracking branch holds the commit `id`.
+    pub(crate) fn is_published(&self, id: ObjectId) -> Result<bool> {
+        use gix::revision::walk::Sorting;
+        use gix::traverse::commit::simple::CommitTimeOrder;
+        /// Clocks of different machines differ.
+        const SLACK: i64 = 24 * 60 * 60;
+        let what = || format!("cannot tell whether '{id}' is published");
+        let mut tips: Vec<ObjectId> = self.refs_below("refs/remotes/")?.into_iter().map(|(_, tip)| tip).collect();
+        if tips.contains(&id) {
+            return Ok(true);
+        }
+        tips.retain(|tip| self.inner.try_find_header(*tip).is_ok_and(|it| it.is_some_and(|it| it.kind().is_commit())));
+        if tips.is_empty() {
+            return Ok(false);
+        }
+        let time = self.with_commit(id, |commit| commit.committer().ok().and_then(|it| it.time().ok()))?;
+        // What is older than a commit does not hold it.
+        let sorting = match time {
+            Some(time) => {
+                Sorting::ByCommitTimeCutoff { order: CommitTimeOrder::NewestFirst, seconds: time.seconds - SLACK }
+            }
+            None => Sorting::BreadthFirst,
+        };
+        let walk = self.inner.rev_walk(tips).sorting(sorting).all().context(Kind::Corrupt, what)?;
+        for commit in walk {
+            if commit.context(Kind::Corrupt, what)?.id == id {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the commits of the range `text` (git-rev-list(1)), newest first; none if it names none.

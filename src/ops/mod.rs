@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod events;
 pub mod explain;
 pub mod follow;
+pub mod guard;
 pub mod history;
 pub mod hooks;
 pub mod lookup;

@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{directory, ensure_directory, replace_file};
+use super::{claims, directory, ensure_directory, replace_file};
 use crate::{
     error::{Context as _, Kind, Result},
     model::{
@@ -66,6 +66,11 @@ pub fn load(common_dir: &Path, id: &str) -> Result<Found> {
             Ok(Found::Damaged(bad))
         }
     }
+}
+
+/// Returns what is in the file of the session `id`, and leaves it as it is; none if that makes no sense.
+pub(crate) fn peek(common_dir: &Path, id: &str) -> Option<Session> {
+    read(&file(common_dir, id, "toml")).ok()?.sound().filter(|session| session.id == id)
 }
 
 /// What a session's file holds.
@@ -192,8 +197,9 @@ pub fn open_turn(git_dir: &Path, id: &str) -> Result<()> {
     fs::write(&path, "").context(Kind::Internal, || format!("cannot write '{}'", path.display()))
 }
 
-/// Notes that it is over.
+/// Notes that it is over; the session's tools are, too.
 pub fn close_turn(git_dir: &Path, id: &str) -> Result<()> {
+    claims::remove(git_dir, id)?;
     let path = turns(git_dir).join(encode_component(id.into()));
     match fs::remove_file(&path) {
         Err(cause) if cause.kind() != ErrorKind::NotFound => {

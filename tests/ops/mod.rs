@@ -6,6 +6,7 @@ mod compare;
 mod doctor;
 mod events;
 mod growth;
+mod guard;
 mod history;
 mod hooks;
 mod interrupt;

@@ -4,12 +4,20 @@ use super::super::{Context, timeline::live_tips};
 use crate::{
     error::Result,
     model::session::Session,
-    state::sessions::{self, Found},
+    state::{
+        process,
+        sessions::{self, Found},
+    },
 };
 
 /// Returns the time of now in Unix seconds: git's fixed dates are those of commits, not of people.
 pub(crate) fn clock() -> i64 {
     jiff::Timestamp::now().as_second()
+}
+
+/// Notes that `session` lives, and in which process.
+pub(crate) fn sign_of_life(session: &mut Session) {
+    (session.last_seen, session.process, session.is_interrupted) = (clock(), process::agent(), false);
 }
 
 /// Returns the session `id`, rebuilt from this worktree's live shadows if its file is lost or damaged.
