@@ -62,6 +62,20 @@ impl Repo {
         process::interpret_trailers(file, comment, ids.iter().map(|id| format!("{TRAILER}: {}", id.as_ref())))
     }
 
+    /// Removes the trailers of `ids` from the message in `file`.
+    pub(crate) fn remove_trailers(&self, file: &Path, ids: &[impl AsRef<str>]) -> Result<()> {
+        let text = read(file)?;
+        let end = self.reading(&text).scissors(&text).unwrap_or(text.len());
+        let id_of = |line: &[u8]| line.rsplit(|byte| *byte == b':').next().map(|id| id.trim().to_vec());
+        let is_one = |line: &[u8]| {
+            is_trailer(line) && ids.iter().any(|id| id_of(line).as_deref() == Some(id.as_ref().as_bytes()))
+        };
+        let mut out: Vec<u8> = Vec::new();
+        text[..end].lines_with_terminator().filter(|line| !is_one(line.trim_end())).for_each(|line| out.extend(line));
+        out.extend_from_slice(&text[end..]);
+        write(file, &out)
+    }
+
     /// Removes our trailers from the message in `file` if it has nothing else, or nothing but `template`: git must find
     /// it empty, or not edited.
     pub(crate) fn drop_lone_trailers(&self, file: &Path, template: Option<&[u8]>) -> Result<()> {

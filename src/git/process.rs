@@ -5,12 +5,8 @@ use std::{
     io::{Read, Write as _},
     os::unix::ffi::OsStringExt as _,
     path::Path,
-<<<<<<< HEAD
     process::{Child, Command, Output, Stdio},
-=======
-    process::{Command, Output, Stdio},
     time::{Duration, Instant},
->>>>>>> in/guard
 };
 
 use bstr::{BString, ByteSlice as _};

@@ -33,6 +33,7 @@ mod recommit;
 mod show;
 mod timeline;
 mod turn;
+mod undone;
 mod work;
 
 use std::{

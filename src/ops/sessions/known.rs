@@ -20,11 +20,13 @@ pub(crate) fn sign_of_life(session: &mut Session) {
     (session.last_seen, session.process, session.is_interrupted) = (clock(), process::agent(), false);
 }
 
-/// Returns the session `id`, rebuilt from this worktree's live shadows if its file is lost or damaged.
+/// Returns the session `id`, rebuilt from this worktree's live shadows if its file is lost or damaged; none if it was
+/// forgotten, whatever checkpoints there are.
 pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
     let repo = &context.repo;
     match sessions::load(repo.common_dir(), id)? {
         Found::Session(session) => return Ok(Some(*session)),
+        Found::Absent if sessions::is_forgotten(repo.common_dir(), id) => return Ok(None),
         Found::Absent => {}
         Found::Damaged(path) => {
             tracing::warn!(path = %path.display(), "the file of a session was damaged, and is set aside");

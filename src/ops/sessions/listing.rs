@@ -165,7 +165,8 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     Ok(Adopted { version: 1, session: State::from(&session) })
 }
 
-/// Forgets the session `id`: its file and its prompts. Its checkpoints and records stay.
+/// Forgets the session `id`: its file and its prompts. Its checkpoints and records stay, and do not bring it back; its
+/// next turn does.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
@@ -179,9 +180,11 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     }
     release_pending(context, id, None)?;
     sessions::close_turn(context.repo.git_dir(), id)?;
-    if !sessions::remove(context.repo.common_dir(), id)? {
-        return Err(Error::refused(format!("nothing but checkpoints is known of the session '{id}'"))
-            .with_hint("'git checkpoint reset' sets those aside"));
+    let common_dir = context.repo.common_dir();
+    // Its checkpoints would bring it back.
+    if work(context)?.contains_key(id) {
+        sessions::mark_forgotten(common_dir, id)?;
     }
+    sessions::remove(common_dir, id)?;
     Ok(Forgotten { version: 1, id: id.to_owned() })
 }
