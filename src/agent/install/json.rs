@@ -93,6 +93,20 @@ pub(super) fn uninstall(shape: Shape, text: &str) -> Result<Option<String>> {
     }
 }
 
+/// Returns all texts that may be commands for a shell of ours.
+pub(super) fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut nodes: Vec<Node> = scan(text).ok().flatten().into_iter().collect();
+    while let Some(node) = nodes.pop() {
+        for item in node.items.into_iter().rev() {
+            let is_command = matches!(item.key.as_deref(), Some("command" | "bash"));
+            found.extend(item.node.text().filter(|_| is_command).map(ToOwned::to_owned));
+            nodes.push(item.node);
+        }
+    }
+    found
+}
+
 fn events(root: &Node, shape: Shape) -> Option<&Node> {
     shape.at.iter().try_fold(root, |node, key| node.get(key))
 }
