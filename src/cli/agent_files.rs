@@ -63,6 +63,23 @@ impl Places {
         Ok(Self { home: context.repo.home_dir(), worktree, program: program()? })
     }
 
+    /// Makes sure that an agent's settings can be found, and can name the program.
+    ///
+    /// # Errors
+    /// If there is no home directory, or the program's path is not UTF-8, as JSON has to be.
+    pub(super) fn require(&self) -> Result<()> {
+        if self.home.is_none() {
+            return Err(
+                Error::user("no home directory is known, and settings of agents are there").with_hint("set 'HOME'")
+            );
+        }
+        if self.program.to_str().is_none() {
+            let message = format!("the path of the program, '{}', is not UTF-8", self.program.display());
+            return Err(Error::user(message).with_hint("install it elsewhere"));
+        }
+        Ok(())
+    }
+
     /// Returns the files of `dialect` in `scope`; none: in all of them.
     pub(super) fn targets(&self, dialect: &'static Dialect, scope: Option<Scope>) -> Vec<Target> {
         let files = dialect.files.iter().filter(|file| scope.is_none_or(|scope| file.scope == scope));

@@ -85,8 +85,7 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
     }
     print_hooks(status, call)?;
     if !agents.is_empty() {
-        let mut lines: Vec<String> = agents.iter().map(|agent| agent.line(call)).collect();
-        lines.dedup();
+        let lines = Listed::lines(agents, call);
         call.out.line(&format!("\nAgents: {}", lines.join(", ")))?;
     }
     if let Some(error) = &status.last_error {

@@ -146,9 +146,12 @@ impl File {
         self.whole(commands.first().map_or("", String::as_str)) == text
     }
 
-    /// Returns true if others write to the file, too.
-    pub fn is_shared(&self) -> bool {
-        matches!(self.format, Format::Json(_) | Format::Toml(_))
+    /// Returns the events of which `text`, which others write to, too, does not tell us.
+    pub fn missing(&self, text: &str) -> Vec<&'static str> {
+        match self.format {
+            Format::Json(shape) => json::missing(shape, text),
+            _ => Vec::new(),
+        }
     }
 
     fn whole(&self, command: &str) -> String {

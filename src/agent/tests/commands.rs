@@ -19,6 +19,13 @@ fn every_file_tells_which_commands_it_runs() {
                 assert!(found.starts_with(&ours), "{found}");
                 assert_eq!(program_of(&found), Some(("/a b/git-checkpoint".to_owned(), dialect.name.to_owned())));
             }
+            assert_eq!(file.missing(&text), Vec::<&str>::new());
+            if let Format::Json(shape) = file.format {
+                assert_eq!(file.missing("{}"), shape.events);
+                let last = shape.events.last().expect("one");
+                let changed = text.replace(&format!("\"{last}\": ["), "\"other\": [").replace(": 30", ": 60");
+                assert_eq!(file.missing(&changed), [*last]);
+            }
             assert!(file.is_pristine(&text), "{}: {text}", file.path);
             if !matches!(file.format, Format::Json(_) | Format::Toml(_)) {
                 assert!(!file.is_pristine(&format!("{text}\n// mine\n")), "{}", file.path);

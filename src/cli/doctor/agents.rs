@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
+use bstr::{BString, ByteVec as _};
 use serde::Serialize;
 
 use super::super::{
@@ -13,7 +14,7 @@ use super::super::{
 use crate::{
     agent::{codex, install::program_of},
     error::Result,
-    model::moment,
+    model::{moment, path_text},
     ops::{
         Context,
         agent_hooks::{self, Seen},
@@ -28,13 +29,14 @@ const LONGEST: Duration = Duration::from_secs(10);
 #[derive(Debug, Serialize)]
 pub(in crate::cli) struct Listed {
     /// Its name.
-    pub(in crate::cli) agent: &'static str,
+    agent: &'static str,
     /// Whose its file is.
     scope: &'static str,
     /// The file.
-    path: String,
+    #[serde(serialize_with = "path_text::serialize")]
+    path: BString,
     /// What it told of last.
-    pub(in crate::cli) last_event: Option<LastEvent>,
+    last_event: Option<LastEvent>,
 }
 
 /// What an agent told of last.
@@ -63,15 +65,22 @@ impl Listed {
             agents.push(Self {
                 agent: it.dialect.name,
                 scope: it.target.scope,
-                path: it.target.path().display().to_string(),
+                path: Vec::from_path_lossy(&it.target.path()).into_owned().into(),
                 last_event: it.seen.as_ref().map(LastEvent::from),
             });
         }
         agents
     }
 
+    /// Returns a line for each of `agents`, wherever their files are.
+    pub(in crate::cli) fn lines(agents: &[Self], call: &Call) -> Vec<String> {
+        let mut lines: Vec<String> = agents.iter().map(|agent| agent.line(call)).collect();
+        lines.dedup();
+        lines
+    }
+
     /// Returns its name, and when it was heard of last.
-    pub(in crate::cli) fn line(&self, call: &Call) -> String {
+    fn line(&self, call: &Call) -> String {
         let Some(last) = &self.last_event else { return format!("{} (no event yet)", self.agent) };
         let when = if call.out.is_terminal() { date::relative(last.seconds, date::now()) } else { last.time.clone() };
         format!("{} (last event {when})", self.agent)
@@ -97,10 +106,11 @@ pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix
         problems.extend(check_file(context, places, it, fix, &mut tried));
         problems.extend(trust(context, it));
     }
-    for agent in Listed::all(enabled).iter().filter(|agent| agent.last_event.is_none()) {
-        let todo = enabled.iter().find(|it| it.dialect.name == agent.agent).map_or("", |it| it.dialect.todo);
-        let problem = Problem::new("agent-silent", agent.agent, "no event has come from it in this repository yet");
-        problems.push(problem.note().hint(todo));
+    let mut silent: Vec<_> = enabled.iter().filter(|it| it.seen.is_none()).map(|it| it.dialect).collect();
+    silent.dedup_by_key(|dialect| dialect.name);
+    for dialect in silent {
+        let problem = Problem::new("agent-silent", dialect.name, "no event has come from it in this repository yet");
+        problems.push(problem.note().hint(dialect.todo));
     }
     Ok(problems)
 }
@@ -140,10 +150,10 @@ fn check_file(
         let message = format!("{} is to call '{program}', which is not there", it.dialect.name);
         return again(Problem::new("agent-program-missing", path, message));
     }
-    let is_complete =
-        it.file.install(Some(&it.text), line.trim_end_matches(" || exit 0")).is_ok_and(|text| text == it.text);
-    if !is_complete && it.file.is_shared() {
-        return again(Problem::new("agent-hook-incomplete", path, "some of the hooks are not there, or are changed"));
+    let missing = it.file.missing(&it.text);
+    if !missing.is_empty() {
+        let message = format!("{} is not told to call git-checkpoint at {}", it.dialect.name, missing.join(", "));
+        return again(Problem::new("agent-hook-incomplete", path, message));
     }
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     if real(Path::new(&program)) != real(&places.program) {

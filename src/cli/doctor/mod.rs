@@ -61,8 +61,8 @@ impl Doctor {
             call.out.json(&Whole { diagnosis: &diagnosis, agents: &agents })?;
         } else {
             print(&diagnosis, call)?;
-            for agent in &agents {
-                call.out.note(&agent.line(call))?;
+            for line in Listed::lines(&agents, call) {
+                call.out.note(&line)?;
             }
         }
         Ok(if diagnosis.is_sound() { Exit::Done } else { Exit::No })

@@ -116,6 +116,9 @@ impl Enable {
         let context = call.writing_context()?;
         let places = Places::new(&context)?;
         let dialects = self.dialects(&places, call)?;
+        if !dialects.is_empty() {
+            places.require()?;
+        }
         let targets = self.targets(&places, &dialects, call)?;
         let options = agent_hooks::Options { dry_run: true, is_lenient: self.choice.all_agents };
         // What is wrong with a file is said before anything is changed.

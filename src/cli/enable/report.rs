@@ -55,8 +55,8 @@ impl Report {
         }
         let mut rest = self.files.as_slice();
         while let Some(first) = rest.first() {
-            let is_like =
-                |file: &&FileDone| (&file.agent, file.action, &file.note) == (&first.agent, first.action, &first.note);
+            let key = |file: &FileDone| (file.agent.clone(), file.scope, file.action, file.note.clone());
+            let is_like = |file: &&FileDone| key(file) == key(first);
             let count = rest.iter().take_while(is_like).count();
             self.print_files(&rest[..count], places, call)?;
             rest = &rest[count..];
