@@ -20,6 +20,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny: |_, text| plugin_replies("deny", text),
     warn: |_, text| plugin_replies("warn", text),
     homes: &[".config/amp"],
+    conversations: &[".local/share/amp", ".cache/amp", ".config/amp"],
+    relocations: &[],
     files: &[
         File {
             scope: Scope::User,

@@ -22,6 +22,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
     homes: &[".claude"],
+    conversations: &[".claude"],
+    relocations: &["CLAUDE_CONFIG_DIR"],
     files: &[
         File {
             scope: Scope::User,

@@ -42,6 +42,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     homes: &[".cline", "Documents/Cline"],
+    conversations: &[".cline", "Documents/Cline"],
+    relocations: &[],
     files: scripts!(
         "TaskStart",
         "TaskResume",

@@ -24,6 +24,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     homes: &[".codex"],
+    conversations: &[".codex"],
+    relocations: &["CODEX_HOME"],
     files: &[
         File {
             scope: Scope::User,

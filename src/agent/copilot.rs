@@ -22,6 +22,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     homes: &[".copilot"],
+    conversations: &[".copilot"],
+    relocations: &["COPILOT_HOME"],
     files: &[
         File {
             scope: Scope::User,

@@ -23,6 +23,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     homes: &[".cursor"],
+    conversations: &[".cursor"],
+    relocations: &[],
     files: &[
         File { scope: Scope::User, path: ".cursor/hooks.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".cursor/hooks.json", relocated: None, format: Format::Json(SHAPE) },

@@ -24,6 +24,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
     homes: &[".factory"],
+    conversations: &[".factory"],
+    relocations: &["FACTORY_HOME_OVERRIDE"],
     files: &[
         File {
             scope: Scope::User,

@@ -30,6 +30,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     homes: &[".gemini"],
+    conversations: &[".gemini"],
+    relocations: &[],
     files: &[
         File { scope: Scope::User, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },

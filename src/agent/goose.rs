@@ -24,6 +24,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn: |_, _| Reply::silent(),
     homes: &[".config/goose"],
+    conversations: &[".local/share/goose", ".config/goose"],
+    relocations: &[],
     files: &[
         File {
             scope: Scope::User,

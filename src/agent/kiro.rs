@@ -22,6 +22,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn,
     homes: &[".kiro"],
+    conversations: &[".kiro"],
+    relocations: &[],
     files: &[
         File {
             scope: Scope::User,

@@ -20,6 +20,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny: |_, text| plugin_replies("deny", text),
     warn: |_, text| plugin_replies("warn", text),
     homes: &[".config/opencode", ".local/share/opencode"],
+    conversations: &[".local/share/opencode"],
+    relocations: &[],
     files: &[
         File {
             scope: Scope::User,

@@ -22,6 +22,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     deny,
     warn: |_, text| Reply::aside(text),
     homes: &[".codeium/windsurf"],
+    conversations: &[".windsurf", ".codeium/windsurf"],
+    relocations: &[],
     files: &[
         File { scope: Scope::User, path: ".codeium/windsurf/hooks.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".windsurf/hooks.json", relocated: None, format: Format::Json(SHAPE) },

@@ -27,7 +27,7 @@ use crate::{
     },
     state::{self, lock::Lock},
 };
-use look::{look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
+use look::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
 pub(crate) use look::{Seen, Shadow, is_changed, limits, look_at_all};
@@ -62,6 +62,10 @@ pub(crate) struct Demands {
     pub(crate) known: Option<Vec<Step>>,
     /// Look at the index all the same.
     pub(crate) looks_at_index: bool,
+    /// The session in whose turn it is taken, if that is not whose change it is.
+    pub(crate) turn_of: Option<String>,
+    /// Leave named paths out that are nowhere.
+    pub(crate) forgives_unknown_paths: bool,
 }
 
 /// A path that a checkpoint changes.
@@ -185,11 +189,17 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     let start = Instant::now();
     let repo = &context.repo;
     follow_head(context, lock)?;
-    let (options, mut turn) = (&mut options.clone(), OpenTurn::of(context, &options.origin)?);
+    let turn_of = demands.turn_of.as_deref().or(options.origin.session.as_deref());
+    let (options, mut turn) = (&mut options.clone(), OpenTurn::of(context, turn_of)?);
     let shadow = match &mut turn {
         Some(turn) => turn.enter(context, options)?,
         None => Shadow::read(repo)?,
     };
+    if let Some(paths) = options.paths.as_mut().filter(|_| demands.forgives_unknown_paths) {
+        leave_out_unknown_paths(repo, paths, &shadow)?;
+    }
+    // Of the rest of the worktree, something must be known.
+    let is_known = shadow.tip.is_some() || turn.as_ref().is_some_and(|turn| turn.has_seen(shadow.head_tree_id));
     let (mut seen, objects) = match (&options.paths, &shadow.tip) {
         (None, Some(tip)) if demands.known.is_some() => {
             let steps = demands.known.as_deref().unwrap_or_default();
@@ -200,7 +210,9 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
             (seen, objects)
         }
         // The root stands for everything.
-        (Some(paths), Some(_)) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
+        (Some(paths), _) if is_known && !paths.iter().any(|path| path.is_empty()) => {
+            look_at_paths(context, paths, &shadow)?
+        }
         (Some(paths), _) => {
             refuse_unknown_paths(context, paths, &shadow)?;
             look_at_all(context, &shadow, lock)?
