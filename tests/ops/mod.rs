@@ -2,6 +2,7 @@
 
 mod attribution;
 mod attribution_formats;
+mod attribution_walks;
 mod compare;
 mod doctor;
 mod events;
