@@ -12,6 +12,7 @@ mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod commit;
+pub(crate) mod counting;
 mod deflate;
 mod delta;
 pub mod diff;
