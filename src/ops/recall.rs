@@ -26,7 +26,7 @@ use crate::{
         change::{Change, Leaf, Mode},
         checkpoint::Checkpoint,
         contributor::Contributor,
-        refname::{self, Settled},
+        refname::{self, Base, Settled, ShadowName},
     },
     state::failpoint,
 };
@@ -42,11 +42,11 @@ pub(crate) struct Waiting {
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// Returns the shadows with work that is in no record and not in the shadow `except`: archived ones of all worktrees
+/// Returns the shadows with work that is in no record and not in those here on `except`: archived ones of all worktrees
 /// (a stash can be popped in another one), and live ones of this worktree on other commits; newest first.
-pub(crate) fn waiting(repo: &Repo, except: &str) -> Result<Vec<Waiting>> {
+pub(crate) fn waiting(repo: &Repo, except: Base) -> Result<Vec<Waiting>> {
     let mut tips = live_tips(repo, Some(repo.worktree_id()))?;
-    tips.retain(|tip| tip.name != except);
+    tips.retain(|tip| ShadowName::from_ref(&tip.name).is_some_and(|name| name.base != except));
     // The names tell what is not to be read: most of an archive is settled, or old.
     let mut archived = repo.ref_names_below(refname::ARCHIVE)?;
     archived.retain(|name| !refname::is_settled(name));
@@ -138,7 +138,7 @@ pub(crate) fn take_up(
     if dirty.is_empty() {
         return Ok(taken);
     }
-    for Waiting { tip, checkpoint } in waiting(repo, &shadow.name.to_ref())? {
+    for Waiting { tip, checkpoint } in waiting(repo, shadow.name.base)? {
         let mut wanted = BTreeSet::new();
         // A broken shadow is no reason to refuse a prompt; `doctor` tells of it.
         let Ok(changes) = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id))
@@ -193,13 +193,13 @@ pub(crate) fn take_up(
 pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> Result<BTreeSet<String>> {
     let mut sessions = BTreeSet::new();
     let has = |path: &BStr| paths.iter().any(|other| other == path);
-    for checkpoint in repo.chain(tip.id) {
+    for checkpoint in repo.chain_in_time(tip.id) {
         let checkpoint = checkpoint?;
         if let Some(carried) = checkpoint.origin.carried.and_then(|id| repo.find_checkpoint(id).ok().flatten()) {
             sessions.extend(sessions_of(repo, &carried, paths)?);
         }
         let Some(session) = checkpoint.origin.session.clone() else { continue };
-        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)?;
+        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
         if changes.iter().any(|change| has(change.path.as_bstr())) {
             sessions.insert(session);
         }

@@ -6,7 +6,7 @@ use super::{
     super::{
         Context,
         save::{self, Saved},
-        turn::release_pending,
+        turn::{release_all_pending, release_pending},
     },
     State, Told, again, check_id, check_transcript, clock, known, prepare,
     prompt::{lock_and_follow, told_of},
@@ -128,6 +128,9 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
     let step = transition(Some(session.phase), happening);
     let checkpoint =
         if step.actions.contains(&Action::CloseTurn) { close_turn(context, &mut session, &lock)? } else { None };
+    if happening == Happening::End {
+        release_all_pending(context, id)?;
+    }
     session.phase = step.phase.unwrap_or(session.phase);
     session.last_seen = clock();
     failpoint::hit("stop:before-session");
@@ -159,7 +162,6 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, lock: &Lock) 
     sessions::close_turn(repo.git_dir(), &session.id)?;
     session.turn.should_reset_shadow = false;
     session.turn.shadow_tip = None;
-    session.turn.baseline = None;
     session.turn.has_checkpoint = false;
     Ok(saved)
 }

@@ -10,6 +10,7 @@ use super::super::{
     tally::{Part, Tally},
 };
 use crate::{
+    config::Storage,
     error::{Error, Kind, Result},
     model::path_text,
     state::sessions::{self, Found},
@@ -58,6 +59,10 @@ pub(super) fn check(
     ask: &mut dyn FnMut(&Question) -> Result<bool>,
 ) -> Result<()> {
     if !context.settings.enable_multisession_warning || on_multisession == OnMultisession::Continue {
+        return Ok(());
+    }
+    // It joins nobody whose shadow is its own.
+    if context.settings.storage == Storage::Session {
         return Ok(());
     }
     let others = others(context, id)?;
