@@ -9,7 +9,7 @@ use super::{
     carry::{Ground, carry},
     condense,
     draft::Draft,
-    onward::{Line, Moved, Rest},
+    onward::{Aim, Line, Moved, Rest},
     save::{self, Shadow},
     shadows::Live,
     turn::{pending_of, release_pending},
@@ -112,7 +112,10 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
     let seen_objects = objects.write()?;
     let Moved { mut updates, mut written } = match &line {
-        Some(line) => line.go_on(context, &mut shadow, (seen.tree_id, true), Rest::Stays, &is_over)?,
+        Some(line) => {
+            let aim = Aim { now_tree_id: seen.tree_id, is_now_seen: true, rest: Rest::Stays };
+            line.go_on(context, &mut shadow, aim, &is_over)?
+        }
         None => Moved::default(),
     };
     let here = ShadowName::of_worktree(shadow.name.base, repo.worktree_id()).to_ref();

@@ -50,6 +50,16 @@ pub(crate) enum Rest {
     IsSetAside,
 }
 
+/// What work goes on by, and what becomes of the rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aim {
+    /// As for [`Ground`].
+    pub(crate) now_tree_id: ObjectId,
+    /// As for [`Ground`].
+    pub(crate) is_now_seen: bool,
+    pub(crate) rest: Rest,
+}
+
 /// How refs are to be moved, and what was written for it.
 #[derive(Default)]
 pub(crate) struct Moved<'c> {
@@ -114,59 +124,68 @@ impl Line {
         repo.diff_trees(base_tree(repo, &self.latest)?, self.latest.tree_id)
     }
 
-    /// Puts what goes on upon `shadow`, where each of these shadows has one of its own; `now_tree_id` and `is_now_seen` as
-    /// for [`Ground`]. Returns how refs are to be moved for it.
+    /// Puts what goes on upon `shadow`, where each of these shadows has one of its own. Returns how refs are to be moved.
     ///
     /// Shadows that `is_over` speaks of stay where they are.
     pub(crate) fn go_on<'c>(
         &self,
         context: &'c Context,
         shadow: &mut Shadow,
-        (now_tree_id, is_now_seen): (ObjectId, bool),
-        rest: Rest,
+        aim: Aim,
         is_over: &dyn Fn(&Live) -> bool,
     ) -> Result<Moved<'c>> {
-        let repo = &context.repo;
         let mut moved = Moved::default();
-        for ((live, own), wanted) in self.shadows.iter().zip(self.shares(repo)?) {
-            if is_over(live) {
-                continue;
+        for (from, wanted) in self.shadows.iter().zip(self.shares(&context.repo)?) {
+            if !is_over(&from.0) {
+                self.go_on_from(context, from, wanted, shadow, aim, &mut moved)?;
             }
-            // Each is read before the next one is made.
-            let mut objects = NewObjects::new(repo, Target::Loose);
-            shadow.go_to(live.name.session.clone(), None);
-            let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
-            let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: wanted.clone(), is_now_seen };
-            let carried = carry(repo, &self.latest, &ground, &mut objects)?;
-            if carried.is_none() && rest == Rest::Stays {
-                continue;
-            }
-            let leaves_some = match &wanted {
-                None => rest == Rest::Stays && carried.as_ref().is_some_and(|carried| carried.leaves_some),
-                Some(_) => {
-                    let goes_on = carried.as_ref().map(|carried| carried.paths.as_slice()).unwrap_or_default();
-                    self.is_left(repo, own, goes_on, head_tree_id)?
-                }
-            };
-            let settled = if carried.is_some() { Settled::Carried } else { Settled::Condensed };
-            // Somebody who died may have come as far as this.
-            if let Some(carried) = carried.filter(|_| !carries(repo, shadow, &self.latest)) {
-                let origin = origin_of(context, own)?;
-                put_on_top(context, shadow, &self.latest, origin, carried.tree_id, &mut objects)?;
-                let new = shadow.tip.as_ref().map(|tip| tip.id);
-                moved.updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
-            }
-            moved.written.push(objects.write()?);
-            let archive = archive_name(repo, live.id)?;
-            let name = if leaves_some { archive } else { refname::settled_archive_ref(&archive, settled) };
-            moved.updates.extend(to_archive(live, name));
         }
-        if rest == Rest::IsSetAside {
+        if aim.rest == Rest::IsSetAside {
             for (live, _) in &self.beside {
-                moved.updates.extend(to_archive(live, archive_name(repo, live.id)?));
+                moved.updates.extend(to_archive(live, archive_name(&context.repo, live.id)?));
             }
         }
         Ok(moved)
+    }
+
+    fn go_on_from<'c>(
+        &self,
+        context: &'c Context,
+        (live, own): &(Live, Checkpoint),
+        wanted: Option<BTreeSet<BString>>,
+        shadow: &mut Shadow,
+        Aim { now_tree_id, is_now_seen, rest }: Aim,
+        moved: &mut Moved<'c>,
+    ) -> Result<()> {
+        let repo = &context.repo;
+        // Each is read before the next one is made.
+        let mut objects = NewObjects::new(repo, Target::Loose);
+        shadow.go_to(live.name.session.clone(), None);
+        let (head_tree_id, last_tree_id, is_all) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
+        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
+        let carried = carry(repo, &self.latest, &ground, &mut objects)?;
+        if carried.is_none() && rest == Rest::Stays {
+            return Ok(());
+        }
+        let settled = if carried.is_some() { Settled::Carried } else { Settled::Condensed };
+        let leaves_some = if is_all {
+            rest == Rest::Stays && carried.as_ref().is_some_and(|carried| carried.leaves_some)
+        } else {
+            let goes_on = carried.as_ref().map(|carried| carried.paths.as_slice()).unwrap_or_default();
+            self.is_left(repo, own, goes_on, head_tree_id)?
+        };
+        // Somebody who died may have come as far as this.
+        if let Some(carried) = carried.filter(|_| !carries(repo, shadow, &self.latest)) {
+            let origin = origin_of(context, own)?;
+            put_on_top(context, shadow, &self.latest, origin, carried.tree_id, &mut objects)?;
+            let new = shadow.tip.as_ref().map(|tip| tip.id);
+            moved.updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
+        }
+        moved.written.push(objects.write()?);
+        let archive = archive_name(repo, live.id)?;
+        let name = if leaves_some { archive } else { refname::settled_archive_ref(&archive, settled) };
+        moved.updates.extend(to_archive(live, name));
+        Ok(())
     }
 
     /// Returns true if something of the chain of `own` neither goes on nor is in the tree of the commit: people took it

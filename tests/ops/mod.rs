@@ -4,6 +4,7 @@ mod attribution;
 mod attribution_formats;
 mod compare;
 mod doctor;
+mod doctor_objects;
 mod events;
 mod growth;
 mod history;

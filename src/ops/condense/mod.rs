@@ -13,7 +13,7 @@ use gix::ObjectId;
 use super::{
     Context,
     follow::note_base,
-    onward::{Line, Rest},
+    onward::{Aim, Line, Rest},
     records::{self, Additions},
     rewrite,
     save::{self, Shadow},
@@ -277,7 +277,8 @@ fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> 
         return Ok(());
     }
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
-    let moved = line.go_on(context, &mut shadow, (line.latest.tree_id, false), Rest::IsSetAside, &|_| false)?;
+    let aim = Aim { now_tree_id: line.latest.tree_id, is_now_seen: false, rest: Rest::IsSetAside };
+    let moved = line.go_on(context, &mut shadow, aim, &|_| false)?;
     failpoint::hit("condense:before-refs");
     repo.update_refs(&moved.updates)?;
     failpoint::hit("condense:after-refs");
