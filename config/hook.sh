@@ -33,6 +33,13 @@ case $_checkpoint_hook in
 prepare-commit-msg | commit-msg) [ "$_checkpoint_status" = 0 ] || exit "$_checkpoint_status" ;;
 esac
 
+# Beside the message is a note if there is something to check in it: to start a program only to know that takes time.
+if [ "$_checkpoint_hook" = commit-msg ]; then
+	case ${1-} in
+	*/*) [ -e "${1%/*}/checkpoint/check-message" ] || exit "$_checkpoint_status" ;;
+	esac
+fi
+
 if ! [ -x "$_checkpoint_program" ]; then
 	command -v git-checkpoint >/dev/null 2>&1 || exit "$_checkpoint_status"
 	_checkpoint_program=git-checkpoint

@@ -78,6 +78,12 @@ fn print(status: &Status, call: &mut Call) -> Result<()> {
         let error = call.out.paint(phrase::OLD, &printable(error));
         call.out.line(&format!("\t{error}"))?;
     }
+    if !status.notes.is_empty() {
+        print_heading("Notes:", call)?;
+    }
+    for note in &status.notes {
+        call.out.line(&format!("\t{}", printable(note)))?;
+    }
     Ok(())
 }
 

@@ -19,7 +19,8 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
         ErrorKind::DisplayVersion => print(error, out),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             out.stderr("error: need a command\n");
-            out.stderr(&Cli::command().render_help().to_string());
+            // Of the command that has no action, that is its own help.
+            out.stderr(&error.render().to_string());
             Exit::Usage
         }
         _ => {

@@ -11,7 +11,7 @@ use figment::{Figment, Metadata, Profile, Provider};
 use super::gathering::{Found, Gathering};
 use super::keys::KEYS;
 use super::value::Value;
-use super::{DEFAULTS, Layer, Loaded, Origin, Settings, Sources};
+use super::{DEFAULTS, Jj, Layer, Loaded, Origin, Settings, Sources, Warning};
 use crate::error::{Error, Result};
 
 /// Returns the settings of all layers, with every error and warning met on the way.
@@ -55,7 +55,13 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
         }
     };
     settings.expand_home(sources.home.as_deref());
-    let origins = KEYS.iter().filter_map(|key| origins.remove(key.name)).collect();
+    let origins: Vec<Origin> = KEYS.iter().filter_map(|key| origins.remove(key.name)).collect();
+    if settings.jj == Jj::Manage {
+        gathering.warnings.push(Warning {
+            message: "'jj = \"manage\"' is not there yet; 'detect' is used".into(),
+            hint: Some("'git checkpoint config set jj detect' says so, too".into()),
+        });
+    }
     Loaded { settings, warnings: gathering.warnings, errors: gathering.errors, origins }
 }
 

@@ -4,7 +4,7 @@
 //! left to the doors.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 use serde::Serialize;
@@ -45,6 +45,9 @@ pub struct Place {
     /// The names under which git config has it.
     #[serde(skip)]
     pub git_names: Vec<String>,
+    /// Where the copy goes, if not beside the file.
+    #[serde(skip)]
+    pub backup_directory: Option<PathBuf>,
 }
 
 /// One value below `checkpoint.` of git config.
@@ -78,7 +81,13 @@ pub fn find(sources: &Sources, only: Option<Layer>) -> Result<Vec<Place>> {
     for layer in [Layer::System, Layer::User, Layer::Project, Layer::Local] {
         let path = sources.file(layer).filter(|_| only.is_none_or(|only| only == layer));
         if let Some(path) = path {
-            places.extend(find_in_file(layer, path)?);
+            let mut place = find_in_file(layer, path)?;
+            if let Some(place) = place.as_mut().filter(|_| layer == Layer::Project) {
+                // Beside it, git would show the copy as an untracked file.
+                let own = sources.file(Layer::Local).and_then(Path::parent);
+                place.backup_directory = own.map(|own| own.join("backup"));
+            }
+            places.extend(place);
         }
     }
     if only.is_none() {
@@ -97,7 +106,7 @@ fn find_in_file(layer: Layer, path: &Path) -> Result<Option<Place>> {
         None => format!("take '{INVERTED}' out there"),
     });
     let (old, line, git_names) = (spot.old, Some(spot.line), Vec::new());
-    Ok(Some(Place { layer, source, line, old, new, backup: None, by_hand, git_names }))
+    Ok(Some(Place { layer, source, line, old, new, backup: None, by_hand, git_names, backup_directory: None }))
 }
 
 fn find_in_environment(sources: &Sources) -> Result<Option<Place>> {
@@ -127,6 +136,7 @@ fn find_in_environment(sources: &Sources) -> Result<Option<Place>> {
         backup: None,
         by_hand: Some(by_hand),
         git_names: Vec::new(),
+        backup_directory: None,
     }))
 }
 
@@ -155,6 +165,7 @@ pub fn find_git(values: &[GitValue]) -> Result<Vec<Place>> {
             backup: None,
             by_hand: (!value.is_own).then(|| git_by_hand(value, new)),
             git_names: vec![value.name.clone()],
+            backup_directory: None,
         };
         // Of several values, the last one counts.
         match places.iter_mut().find(|other| other.source == place.source) {
@@ -193,12 +204,12 @@ fn git_by_hand(value: &GitValue, new: Option<bool>) -> String {
 /// # Errors
 /// If the file cannot be written, or has become one that [`find`] fails for; it is then as it was.
 pub fn carry_out(place: &mut Place) -> Result<()> {
-    let source = place.source.clone();
+    let (source, directory) = (place.source.clone(), place.backup_directory.clone());
     let mut backup = None;
     replace::rewrite(place.layer, Path::new(&source), |path, raw| {
         let (text, mark) = without_mark(raw);
         let Some(spot) = Spot::find(text, &source)? else { return Ok(None) };
-        backup = Some(back_up(path, raw.as_bytes())?.to_string_lossy().into_owned());
+        backup = Some(back_up(path, raw.as_bytes(), directory.as_deref())?.to_string_lossy().into_owned());
         Ok(Some(format!("{mark}{}", spot.rewritten(text))))
     })?;
     place.backup = backup;

@@ -48,12 +48,20 @@ pub(super) fn rewrite(
     Ok(true)
 }
 
-/// Copies `bytes`, which are those of the file `path`, to a new file beside it, and returns that one's path.
-pub fn back_up(path: &Path, bytes: &[u8]) -> Result<PathBuf> {
+/// Copies `bytes`, which are those of the file `path`, to a new file in `directory`, or beside it, and returns that one's
+/// path.
+pub fn back_up(path: &Path, bytes: &[u8], directory: Option<&Path>) -> Result<PathBuf> {
     let what = || format!("cannot make a backup of '{}'", path.display());
     let permissions = path.metadata().context(Kind::User, what)?.permissions();
+    let copy = match directory {
+        Some(directory) => directory.join(path.file_name().unwrap_or_default()),
+        None => path.to_owned(),
+    };
+    if let Some(directory) = directory {
+        std::fs::create_dir_all(directory).context(Kind::User, what)?;
+    }
     for n in 0..1000 {
-        let mut name = path.as_os_str().to_owned();
+        let mut name = copy.as_os_str().to_owned();
         name.push(if n == 0 { ".bak".to_owned() } else { format!(".bak.{n}") });
         let backup = PathBuf::from(name);
         // Never through a link, and never over another backup.

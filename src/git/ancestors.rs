@@ -2,23 +2,40 @@
 
 use std::fs;
 
+use crate::state::process::parent_of;
+
 /// How many processes up git is looked for: there is the hook's shell in between, and maybe a hook manager.
 const MOST_ANCESTORS: usize = 8;
 
-/// Returns true if we run in a hook of `git commit --amend`.
+/// Returns whether the `git commit` that runs us in a hook has `--amend`; none if it is another command that does, or
+/// none that can be read (not Linux).
 ///
-/// Git tells prepare-commit-msg so only where it takes the old message (githooks(5)); with `-m` its command line is all
-/// there is. False where that cannot be read: not Linux, or an alias; then post-rewrite tells after the commit.
-pub(crate) fn is_amending() -> bool {
-    let mut process = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+/// What git tells prepare-commit-msg (githooks(5)) is not enough: nothing with `-m`, and with `-C HEAD` the same as with
+/// `--amend`. After the commit, post-rewrite tells.
+pub(crate) fn is_amending() -> Option<bool> {
+    let mut process = parent_of(std::process::id());
     for _ in 0..MOST_ANCESTORS {
-        let Some(pid) = process.filter(|pid| *pid > 1) else { return false };
-        let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+        let pid = process.filter(|pid| *pid > 1)?;
+        let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
         if is_git(words[0]) {
-            return asks_for_amend(&words[1..]);
+            let is_commit = words[0].ends_with(b"git-commit") || is_commit(&words[1..]);
+            return if asks_for_amend(&words[1..]) { Some(true) } else { is_commit.then_some(false) };
         }
         process = parent_of(pid);
+    }
+    None
+}
+
+/// Returns true if the command after git's own options is `commit`.
+fn is_commit(words: &[&[u8]]) -> bool {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            b"-c" | b"-C" | b"--git-dir" | b"--work-tree" | b"--namespace" | b"--config-env" => drop(rest.next()),
+            word if word.starts_with(b"-") => {}
+            word => return word == b"commit",
+        }
     }
     false
 }
@@ -66,13 +83,6 @@ fn takes_next(word: &[u8]) -> bool {
     letters.iter().position(|letter| b"mFCct".contains(letter)).is_some_and(|at| at + 1 == letters.len())
 }
 
-/// Returns the parent of the process `pid`: the second field after the name, which is in parentheses (proc(5)).
-fn parent_of(pid: i32) -> Option<i32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(1)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,12 +102,14 @@ mod tests {
         assert_eq!(asks_for_amend(&words), expected);
     }
 
-    #[test]
-    fn parents_are_found() {
-        let own = i32::try_from(std::process::id()).expect("ids are small");
-        let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
-        if std::path::Path::new("/proc/self/stat").exists() {
-            assert_eq!(parent_of(own), parent);
-        }
+    #[rstest::rstest]
+    #[case::plain(&["commit", "-q"], true)]
+    #[case::options(&["-c", "a.b=commit", "-C", "commit", "--no-pager", "commit"], true)]
+    #[case::rebase(&["rebase", "commit"], false)]
+    #[case::option_value(&["-c", "commit", "merge"], false)]
+    #[case::nothing(&["-c"], false)]
+    fn the_command_is_found(#[case] words: &[&str], #[case] expected: bool) {
+        let words: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        assert_eq!(is_commit(&words), expected);
     }
 }

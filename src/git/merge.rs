@@ -27,6 +27,26 @@ impl Repo {
     /// Returns the commits at which HEAD of this worktree was lately, the last of `count` moves first; none without a
     /// reflog in files.
     pub(crate) fn where_head_was(&self, count: usize) -> Vec<ObjectId> {
+        let text = self.head_log();
+        let id = |line: &[u8]| ObjectId::from_hex(line.split_str(" ").nth(1)?).ok();
+        text.lines().rev().take(count).filter_map(id).collect()
+    }
+
+    /// Returns the commits that a reset has lately taken HEAD away from, the last one first, of the last `count` moves.
+    pub(crate) fn left_by_resets(&self, count: usize) -> Vec<ObjectId> {
+        let text = self.head_log();
+        let left = |line: &[u8]| {
+            // Git does not translate this.
+            let (ids, said) = line.split_once_str("\t")?;
+            let mut ids = ids.split_str(" ").map(ObjectId::from_hex);
+            let (old, new) = (ids.next()?.ok()?, ids.next()?.ok()?);
+            (said.starts_with(b"reset:") && old != new).then_some(old)
+        };
+        text.lines().rev().take(count).filter_map(left).collect()
+    }
+
+    /// Returns the end of the reflog of HEAD in this worktree; nothing if it is not in a file.
+    fn head_log(&self) -> Vec<u8> {
         const LONGEST: i64 = 64 << 10;
         let read = || -> std::io::Result<Vec<u8>> {
             let mut file = std::fs::File::open(self.git_dir().join("logs/HEAD"))?;
@@ -36,9 +56,7 @@ impl Repo {
             let mut text = Vec::new();
             file.read_to_end(&mut text).map(|_| text)
         };
-        let text = read().unwrap_or_default();
-        let id = |line: &[u8]| ObjectId::from_hex(line.split_str(" ").nth(1)?).ok();
-        text.lines().rev().take(count).filter_map(id).collect()
+        read().unwrap_or_default()
     }
 
     /// Returns the parents of the commit `id`.

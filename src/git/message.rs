@@ -54,8 +54,26 @@ impl Repo {
             return write(file, &out);
         }
         let ignored = reading.has_comments || reading.scissors(&text).is_some();
+        if !ignored && ends_plainly(&text) {
+            let added: String = ids.iter().map(|id| format!("{TRAILER}: {}\n", id.as_ref())).collect();
+            return write(file, &[&text, b"\n".as_slice(), added.as_bytes()].concat());
+        }
         let comment = if ignored { reading.comment.as_slice() } else { NO_COMMENT };
         process::interpret_trailers(file, comment, ids.iter().map(|id| format!("{TRAILER}: {}", id.as_ref())))
+    }
+
+    /// Removes the trailers of `ids` from the message in `file`.
+    pub(crate) fn remove_trailers(&self, file: &Path, ids: &[impl AsRef<str>]) -> Result<()> {
+        let text = read(file)?;
+        let end = self.reading(&text).scissors(&text).unwrap_or(text.len());
+        let id_of = |line: &[u8]| line.rsplit(|byte| *byte == b':').next().map(|id| id.trim().to_vec());
+        let is_one = |line: &[u8]| {
+            is_trailer(line) && ids.iter().any(|id| id_of(line).as_deref() == Some(id.as_ref().as_bytes()))
+        };
+        let mut out: Vec<u8> = Vec::new();
+        text[..end].lines_with_terminator().filter(|line| !is_one(line.trim_end())).for_each(|line| out.extend(line));
+        out.extend_from_slice(&text[end..]);
+        write(file, &out)
     }
 
     /// Removes our trailers from the message in `file` if it has nothing else, or nothing but `template`: git must find
@@ -134,6 +152,19 @@ fn is_trailer(line: &[u8]) -> bool {
     id.is_some_and(|id| id.len() == ID_LENGTH && id.iter().all(u8::is_ascii_hexdigit))
 }
 
+/// Returns true if the last paragraph of `text` can have no trailer, so that git adds one below it, after a blank line. Most
+/// messages given with `-m` are so, and a process less is run for them.
+fn ends_plainly(text: &[u8]) -> bool {
+    let is_special = |line: &[u8]| line.contains(&b':') || line.starts_with(b"(cherry picked from commit ");
+    let last = text.lines().rev().take_while(|line| !line.trim().is_empty());
+    let (mut count, mut is_plain) = (0, true);
+    for line in last {
+        count += 1;
+        is_plain &= !is_special(line);
+    }
+    count > 0 && is_plain && text.ends_with(b"\n") && !text.iter().any(|byte| [0, b'\r', NO_COMMENT[0]].contains(byte))
+}
+
 /// Returns the comment character that git has chosen for `text`: the one of the scissors, or of the last line.
 fn chosen_comment(text: &[u8]) -> u8 {
     let lines = || text.lines().filter(|line| !line.is_empty());
@@ -151,4 +182,46 @@ fn read(file: &Path) -> Result<Vec<u8>> {
 
 fn write(file: &Path, text: &[u8]) -> Result<()> {
     std::fs::write(file, text).context(Kind::Internal, || format!("cannot write the message '{}'", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case::subject("one\n", true)]
+    #[case::body("one\n\ntwo\n three\n", true)]
+    #[case::above("a: b\n\ntwo\n", true)]
+    #[case::trailer("one\n\nSigned-off-by: me\n", false)]
+    #[case::picked("one\n\n(cherry picked from commit 1)\n", false)]
+    #[case::subject_with_colon("area: what\n", false)]
+    #[case::no_end("one", false)]
+    #[case::blank_end("one\n\n", false)]
+    #[case::carriage_return("one\r\n", false)]
+    fn what_ends_plainly_is_ended_as_git_does(#[case] text: &str, #[case] is_plain: bool) {
+        assert_eq!(ends_plainly(text.as_bytes()), is_plain);
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        write(file.path(), text.as_bytes()).expect("it is ours");
+        process::interpret_trailers(file.path(), NO_COMMENT, ["Checkpoint: 1".to_owned()]).expect("git runs");
+        let by_git = read(file.path()).expect("it is there");
+        let by_hand = [text, "\n", "Checkpoint: 1\n"].concat();
+        assert!(!is_plain || by_git == by_hand.as_bytes(), "{}", by_git.as_bstr());
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::test_runner::Config { cases: 64, ..Default::default() })]
+        #[test]
+        fn any_text_that_ends_plainly_is_ended_as_git_does(
+            text in "(([a#:; (-]|one|two|Fixes|\\(cherry picked from commit ){0,4}\n){1,6}"
+        ) {
+            if ends_plainly(text.as_bytes()) {
+                let file = tempfile::NamedTempFile::new().expect("a temporary file");
+                write(file.path(), text.as_bytes()).expect("it is ours");
+                process::interpret_trailers(file.path(), NO_COMMENT, ["Checkpoint: 1".to_owned()]).expect("git runs");
+                let by_git = read(file.path()).expect("it is there");
+                let by_hand = [&text, "\n", "Checkpoint: 1\n"].concat();
+                proptest::prop_assert_eq!(by_git.as_bstr(), by_hand.as_bytes().as_bstr());
+            }
+        }
+    }
 }

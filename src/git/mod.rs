@@ -25,6 +25,7 @@ pub(crate) mod hook_managers;
 pub mod hooks;
 pub(crate) mod ignore;
 mod index_tree;
+pub(crate) mod jj;
 mod keep;
 pub(crate) mod limits;
 pub mod line_edits;

@@ -1,11 +1,12 @@
-//! Runs git where gix cannot: reftable, the user's index, editors.
+//! Runs git where gix cannot: reftable, the user's index, editors; and jj, whose state git cannot see.
 
 use std::{
     ffi::{OsStr, OsString},
-    io::Write as _,
+    io::{Read, Write as _},
     os::unix::ffi::OsStringExt as _,
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
+    time::{Duration, Instant},
 };
 
 use bstr::{BString, ByteSlice as _};
@@ -83,6 +84,64 @@ pub(super) fn interpret_trailers(
     Err(Error::internal(what()).with_cause(output.stderr.trim().to_str_lossy()))
 }
 
+/// How long `jj` may take: an agent waits.
+const JJ_LIMIT: Duration = Duration::from_secs(5);
+
+/// Runs `jj` with `arguments` in the colocated repository `root`, so that it changes nothing, not even its own log of
+/// operations, and reads no settings of the user's; returns none if there is no such program.
+///
+/// # Errors
+/// If it takes too long.
+pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
+    let what = || format!("cannot run 'jj {}'", joined(arguments));
+    #[expect(clippy::disallowed_methods, reason = "this is the room that runs git and what shares its repository")]
+    let mut command = Command::new("jj");
+    for name in REDIRECTIONS {
+        command.env_remove(name);
+    }
+    command
+        .arg("-R")
+        .arg(root)
+        .args(["--ignore-working-copy", "--at-op=@", "--no-pager", "--color=never", "--quiet"])
+        .args(arguments)
+        .current_dir(root)
+        .env("JJ_CONFIG", "/dev/null")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = match command.spawn() {
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        started => started.context(Kind::Internal, what)?,
+    };
+    let (mut stdout, mut stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    std::thread::scope(|scope| {
+        let said = scope.spawn(move || read_all(&mut stderr));
+        let printed = scope.spawn(move || read_all(&mut stdout));
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
+                break status;
+            }
+            if start.elapsed() > JJ_LIMIT {
+                drop(child.kill());
+                drop(child.wait());
+                return Err(Error::internal(what()).with_cause("it takes too long"));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let text = |reader: std::thread::ScopedJoinHandle<'_, Vec<u8>>| reader.join().unwrap_or_default();
+        Ok(Some(Output { status, stdout: text(printed), stderr: text(said) }))
+    })
+}
+
+fn read_all(reader: &mut dyn Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What could be read is judged by the exit code.
+    drop(reader.read_to_end(&mut bytes));
+    bytes
+}
+
 impl Repo {
     /// Returns a git command on this repository and worktree, run at the worktree's root.
     ///
@@ -141,31 +200,51 @@ impl Repo {
         .context(Kind::Internal, what)
     }
 
-    /// Runs git with `first` on `input`, and with `second` on what that prints, and returns what the second prints.
+    /// Starts git with `first` on `input`, and with `second` on what that prints.
     ///
     /// # Errors
-    /// If one cannot be started or exits with another code than 0.
-    pub(crate) fn pipe_git(&self, first: &[&str], second: &[&str], input: &[u8]) -> Result<BString> {
-        let what = |arguments: &[&str]| format!("cannot run 'git {}'", joined(arguments));
-        let mut producer = self.git(first).stdin(Stdio::piped()).spawn().context(Kind::Internal, || what(first))?;
-        let mut stdin = producer.stdin.take().expect("stdin is piped");
+    /// If one cannot be started.
+    pub(crate) fn start_pipe(&self, first: &[&str], second: &[&str], input: Vec<u8>) -> Result<Pipe> {
+        let start = |arguments: &[&str], stdin: Stdio| {
+            let what = format!("git {}", joined(arguments));
+            let child = self.git(arguments).stdin(stdin).spawn();
+            child.map(|child| (child, what.clone())).context(Kind::Internal, || format!("cannot run '{what}'"))
+        };
+        let (mut producer, producing) = start(first, Stdio::piped())?;
         let between = producer.stdout.take().expect("stdout is piped");
-        let mut consumer = self.git(second);
-        let output = std::thread::scope(|scope| {
-            scope.spawn(move || drop(stdin.write_all(input)));
-            consumer.stdin(between).output()
-        });
-        drop(consumer);
-        let said = producer.wait_with_output().context(Kind::Internal, || what(first))?;
-        let output = output.context(Kind::Internal, || what(second))?;
-        for (arguments, status, stderr) in [(first, said.status, &said.stderr), (second, output.status, &output.stderr)]
-        {
-            if !status.success() {
-                return Err(Error::internal(format!("'git {}' failed", joined(arguments)))
-                    .with_cause(stderr.trim().to_str_lossy().into_owned()));
+        let mut stdin = producer.stdin.take().expect("stdin is piped");
+        // Written beside the read, or both ends wait for each other once the pipes are full.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let (consumer, consuming) = start(second, between.into())?;
+        Ok(Pipe { producer, producing, consumer, consuming })
+    }
+}
+
+/// Two runs of git, of which the second reads what the first prints.
+pub(crate) struct Pipe {
+    producer: Child,
+    producing: String,
+    consumer: Child,
+    consuming: String,
+}
+
+impl Pipe {
+    /// Returns what the second prints.
+    ///
+    /// # Errors
+    /// If one exits with another code than 0.
+    pub(crate) fn finish(self) -> Result<BString> {
+        let end = |child: Child, what: &str| {
+            let output = child.wait_with_output().context(Kind::Internal, || format!("cannot run '{what}'"))?;
+            if output.status.success() {
+                return Ok(output.stdout);
             }
-        }
-        Ok(output.stdout.into())
+            let said = output.stderr.trim().to_str_lossy().into_owned();
+            Err(Error::internal(format!("'{what}' failed")).with_cause(said))
+        };
+        let printed = end(self.consumer, &self.consuming)?;
+        end(self.producer, &self.producing)?;
+        Ok(printed.into())
     }
 }
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::Repo;
-use crate::error::Result;
+use super::{Repo, process::Pipe};
+use crate::error::{Context as _, Kind, Result};
 
 /// A commit among those that refs lead to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,38 @@ impl Repo {
         let revision = format!("{text}^{{commit}}");
         let output = self.try_git(&["rev-parse", "--verify", "-q", "--end-of-options", &revision], None)?;
         Ok(output.status.success().then(|| ObjectId::from_hex(output.stdout.trim()).ok()).flatten())
+    }
+
+    /// Returns true if a remote-tracking branch holds the commit `id`.
+    pub(crate) fn is_published(&self, id: ObjectId) -> Result<bool> {
+        use gix::revision::walk::Sorting;
+        use gix::traverse::commit::simple::CommitTimeOrder;
+        /// Clocks of different machines differ.
+        const SLACK: i64 = 24 * 60 * 60;
+        let what = || format!("cannot tell whether '{id}' is published");
+        let mut tips: Vec<ObjectId> = self.refs_below("refs/remotes/")?.into_iter().map(|(_, tip)| tip).collect();
+        if tips.contains(&id) {
+            return Ok(true);
+        }
+        tips.retain(|tip| self.inner.try_find_header(*tip).is_ok_and(|it| it.is_some_and(|it| it.kind().is_commit())));
+        if tips.is_empty() {
+            return Ok(false);
+        }
+        let time = self.with_commit(id, |commit| commit.committer().ok().and_then(|it| it.time().ok()))?;
+        // What is older than a commit does not hold it.
+        let sorting = match time {
+            Some(time) => {
+                Sorting::ByCommitTimeCutoff { order: CommitTimeOrder::NewestFirst, seconds: time.seconds - SLACK }
+            }
+            None => Sorting::BreadthFirst,
+        };
+        let walk = self.inner.rev_walk(tips).sorting(sorting).all().context(Kind::Corrupt, what)?;
+        for commit in walk {
+            if commit.context(Kind::Corrupt, what)?.id == id {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the commits of the range `text` (git-rev-list(1)), newest first; none if it names none.
@@ -91,14 +123,14 @@ impl Repo {
     ///
     /// One pair of processes, however many commits there are.
     pub(crate) fn patch_ids(&self, commits: &[ObjectId]) -> Result<HashMap<ObjectId, String>> {
+        self.start_patch_ids(commits)?.finish()
+    }
+
+    /// The same, while the caller does something else.
+    pub(crate) fn start_patch_ids(&self, commits: &[ObjectId]) -> Result<PatchIds> {
         let diff =
             ["diff-tree", "--stdin", "--root", "-p", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
-        let output = self.pipe_git(&diff, &["patch-id", "--stable"], lines(commits).as_bytes())?;
-        let parse = |line: &[u8]| {
-            let (patch_id, commit) = line.split_once_str(" ")?;
-            Some((ObjectId::from_hex(commit.trim()).ok()?, patch_id.to_str().ok()?.to_owned()))
-        };
-        Ok(output.lines().filter_map(parse).collect())
+        Ok(PatchIds(self.start_pipe(&diff, &["patch-id", "--stable"], lines(commits).into())?))
     }
 
     /// Returns what `commits` do to files, against their first parents.
@@ -126,6 +158,20 @@ fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {
     arguments.extend(exclude.iter().map(|glob| format!("--exclude={glob}")));
     arguments.push("--all".into());
     arguments
+}
+
+/// Patch ids that git is computing.
+pub(crate) struct PatchIds(Pipe);
+
+impl PatchIds {
+    /// Returns them, by commit.
+    pub(crate) fn finish(self) -> Result<HashMap<ObjectId, String>> {
+        let parse = |line: &[u8]| {
+            let (patch_id, commit) = line.split_once_str(" ")?;
+            Some((ObjectId::from_hex(commit.trim()).ok()?, patch_id.to_str().ok()?.to_owned()))
+        };
+        Ok(self.0.finish()?.lines().filter_map(parse).collect())
+    }
 }
 
 fn lines(ids: &[ObjectId]) -> String {

@@ -5,16 +5,20 @@
 pub mod attribution;
 pub mod change;
 pub mod checkpoint;
+pub mod claim;
 pub mod contributor;
 pub mod event;
+pub mod guard;
 pub(crate) mod id_text;
 pub mod inferred;
 pub mod line_diff;
 pub mod manifest;
+pub mod marks;
 pub mod moment;
 pub mod overlap;
 pub mod path_text;
 pub mod plan;
+pub mod process;
 #[cfg(test)]
 mod random;
 pub mod record;

@@ -4,7 +4,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::refname::Base;
+use super::{process::Process, refname::Base};
 
 /// Where a session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +176,12 @@ pub struct Session {
     /// The records that commits in mid-turn made, oldest first; the end of the turn completes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open_records: Vec<String>,
+    /// True if its last turn ended with its process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_interrupted: bool,
+    /// The agent's process, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
 }
 
 /// The longest id that is taken, in bytes of its form as a name of files and refs.
@@ -204,6 +210,8 @@ impl Session {
             turn: Turn::default(),
             transcript: None,
             open_records: Vec::new(),
+            is_interrupted: false,
+            process: None,
         }
     }
 
@@ -321,6 +329,8 @@ mod tests {
         let mut session = Session::new("s1", &"main".into(), 7);
         session.turn.shadow_tip = Some(ObjectId::empty_tree(gix::hash::Kind::Sha1));
         session.transcript = Some(Transcript { path: "/t".into(), offset: 3 });
+        session.process = Some(Process { pid: 1, start: 2, place: super::super::process::Place::default() });
+        session.open_records = vec!["r".into()];
         assert_eq!(Session::parse(&session.to_toml()), Some(session.clone()));
         for damage in ["", "version = 1", "version = 2\nid = 's'", "\0"] {
             assert_eq!(Session::parse(damage), None);

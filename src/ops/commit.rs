@@ -7,12 +7,18 @@ use std::{
 
 use gix::ObjectId;
 
-use super::{Context, condense, recommit, records, rewrite, save};
+use super::{
+    Context, condense, recommit, records, rewrite, save,
+    undone::{Amended, is_undone},
+};
 use crate::{
     config::Link,
     error::{Context as _, Kind, Result},
     git::{ancestors, message, sequence::Doing},
-    model::{record::RecordId, refname::Base},
+    model::{
+        record::{RecordId, ids_in_message},
+        refname::Base,
+    },
     state::{self, commit_note::CommitNote, failpoint},
 };
 
@@ -22,6 +28,12 @@ use crate::{
 /// when the commit is there), or of records whose work is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     keep_template(context, message_file, source)?;
+    let prepared = promise_and_link(context, message_file, source, object);
+    let is_to_check = source == Some("template") || may_have_trailer(message_file)?;
+    note_check(context, is_to_check).and(prepared)
+}
+
+fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     let repo = &context.repo;
     let head = repo.head()?.id;
     let base = Base::of_head(head);
@@ -42,8 +54,10 @@ pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, obj
         }
         Doing::New => {
             let told = (source, object) == (Some("commit"), Some("HEAD"));
-            let amended = head.filter(|_| told || ancestors::is_amending());
-            promise(context, head, amended, source, promised, &mut note)?
+            let amended = head.filter(|_| ancestors::is_amending().unwrap_or(told));
+            let ids = promise(context, head, amended, source, promised, &mut note)?;
+            drop_copied_trailers(context, message_file, head, amended, &ids)?;
+            ids
         }
     };
     note.write(repo.git_dir())?;
@@ -66,7 +80,11 @@ fn promise(
     let repo = &context.repo;
     let mut ids: Vec<RecordId> = Vec::new();
     if let Some(head) = amended {
-        ids.extend(records::of_commit(repo, head)?);
+        for id in records::of_commit(repo, head)? {
+            if !is_undone(repo, &id, head, Amended::Staged)? {
+                ids.push(id);
+            }
+        }
     }
     if condense::holds_work(context, Base::of_head(head))? {
         let id = promised.unwrap_or_else(RecordId::random);
@@ -92,6 +110,42 @@ fn promise(
     let mut seen = BTreeSet::new();
     ids.retain(|id| seen.insert(*id));
     Ok(ids)
+}
+
+/// Takes trailers out of a message that was copied (`git commit -C`) or is amended, if nothing of the records that they
+/// name is staged: all but `ids`.
+fn drop_copied_trailers(
+    context: &Context,
+    message_file: &Path,
+    head: Option<ObjectId>,
+    amended: Option<ObjectId>,
+    ids: &[RecordId],
+) -> Result<()> {
+    let repo = &context.repo;
+    if !may_have_trailer(message_file)? {
+        return Ok(());
+    }
+    let text = std::fs::read(message_file)
+        .context(Kind::Internal, || format!("cannot read the message '{}'", message_file.display()))?;
+    // That is the message that another commit is to get.
+    if text.starts_with(b"amend! ") {
+        return Ok(());
+    }
+    // What an amend makes stands where the amended commit does.
+    let stands_on = match amended {
+        Some(amended) => repo.parents_of(amended)?.first().copied(),
+        None => head,
+    };
+    let mut copied = Vec::new();
+    for id in ids_in_message(&text).into_iter().filter(|id| !ids.contains(id)) {
+        // What is not known here is not ours to judge.
+        let is_known = records::find(repo, &id).ok().flatten().is_some();
+        if is_known && !recommit::is_staged(context, stands_on, &id)? {
+            copied.push(id);
+        }
+    }
+    let copied: Vec<&str> = copied.iter().map(RecordId::as_str).collect();
+    if copied.is_empty() { Ok(()) } else { repo.remove_trailers(message_file, &copied) }
 }
 
 /// Takes our trailers out of a message that has nothing else, so that git refuses it as empty or as not edited.
@@ -130,6 +184,20 @@ fn keep_template(context: &Context, message_file: &Path, source: Option<&str>) -
         drop(std::fs::remove_file(&kept));
     }
     Ok(())
+}
+
+/// Notes whether [`check_message`] has something to do: the script that git calls then knows without starting us.
+fn note_check(context: &Context, is_to_check: bool) -> Result<()> {
+    let note = state::directory(context.repo.git_dir()).join("check-message");
+    let what = || format!("cannot write '{}'", note.display());
+    if is_to_check {
+        state::ensure_directory(context.repo.git_dir())?;
+        return std::fs::write(&note, "").context(Kind::Internal, what);
+    }
+    match std::fs::remove_file(&note) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context(Kind::Internal, what),
+        _ => Ok(()),
+    }
 }
 
 fn template_path(context: &Context) -> PathBuf {

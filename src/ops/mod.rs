@@ -8,6 +8,7 @@ pub mod doctor;
 pub mod events;
 pub mod explain;
 pub mod follow;
+pub mod guard;
 pub mod history;
 pub mod hooks;
 pub mod lookup;
@@ -34,6 +35,7 @@ mod shadows;
 mod show;
 mod timeline;
 mod turn;
+mod undone;
 mod work;
 
 use std::{

@@ -4,15 +4,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
     Context,
     carry::{Ground, base_tree, carry},
     follow::{origin_of, put_on_top},
+    recommit::left_behind,
+    records,
     save::{Seen, Shadow},
     timeline::{Tip, live_tips},
+    work::{Work, steps},
 };
 use crate::{
     error::Result,
@@ -42,30 +45,56 @@ pub(crate) struct Waiting {
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// Returns the shadows with work that is in no record and not in those here on `except`: archived ones of all worktrees
-/// (a stash can be popped in another one), and live ones of this worktree on other commits; newest first.
-pub(crate) fn waiting(repo: &Repo, except: Base) -> Result<Vec<Waiting>> {
-    let mut tips = live_tips(repo, Some(repo.worktree_id()))?;
-    tips.retain(|tip| ShadowName::from_ref(&tip.name).is_some_and(|name| name.base != except));
-    // The names tell what is not to be read: most of an archive is settled, or old.
-    let mut archived = repo.ref_names_below(refname::ARCHIVE)?;
-    archived.retain(|name| !refname::is_settled(name));
-    archived.sort_by_key(|name| std::cmp::Reverse(refname::archived_at(name)));
-    for name in archived.into_iter().take(MOST_SHADOWS) {
+/// Returns the shadows with work that is in no record and not in `except` or one beside it, archived and live, newest first.
+///
+/// They are those of all worktrees: a stash can be popped in another one, before anything happens in its own.
+pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> {
+    let mut tips = live_tips(repo, None)?;
+    let is_excepted = |name: &ShadowName| (name.base, &name.worktree) == (except.base, &except.worktree);
+    tips.retain(|tip| ShadowName::from_ref(&tip.name).is_some_and(|name| !is_excepted(&name)));
+    tips.extend(newest_archived(repo, |name| !refname::is_settled(name))?);
+    Ok(newest_first(repo, tips))
+}
+
+/// Returns the shadows whose work is in records of commits that HEAD, at `base`, has been taken back from, newest first.
+fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
+    let head = base.commit_id();
+    let left = left_behind(repo, head)?;
+    // What stands on HEAD itself went into commits that HEAD does not have.
+    let parent = head.unwrap_or(ObjectId::null(repo.object_hash()));
+    if left.is_empty() && records::of_parent(repo, parent)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
+    found.retain(|it| {
+        let stands_on = it.checkpoint.base;
+        stands_on == base || stands_on.commit_id().is_some_and(|id| left.contains(&id))
+    });
+    Ok(found)
+}
+
+/// Returns the archived shadows set aside last, of those whose name `is_asked_for`: the names tell what is not to be
+/// read, since most of an archive is settled, or old.
+fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<Vec<Tip>> {
+    let mut names = repo.ref_names_below(refname::ARCHIVE)?;
+    names.retain(|name| is_asked_for(name));
+    names.sort_by_key(|name| std::cmp::Reverse(refname::archived_at(name)));
+    let mut tips = Vec::new();
+    for name in names.into_iter().take(MOST_SHADOWS) {
         if let Some(id) = repo.find_ref(&name)? {
             tips.push(Tip { name, id, archived: true });
         }
     }
-    let mut waiting = Vec::new();
-    for tip in tips {
-        // A broken shadow is `status`' and `doctor`'s matter.
-        if let Some(checkpoint) = repo.find_checkpoint(tip.id).ok().flatten() {
-            waiting.push(Waiting { tip, checkpoint });
-        }
-    }
+    Ok(tips)
+}
+
+fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
+    // A broken shadow is `status`' and `doctor`'s matter.
+    let read = |tip: Tip| Some(Waiting { checkpoint: repo.find_checkpoint(tip.id).ok().flatten()?, tip });
+    let mut waiting: Vec<Waiting> = tips.into_iter().filter_map(read).collect();
     waiting.sort_by_key(|it| std::cmp::Reverse(it.checkpoint.seconds));
     waiting.truncate(MOST_SHADOWS);
-    Ok(waiting)
+    waiting
 }
 
 /// Returns true if `now` is, at the path of `change`, what `change` made of it, or holds most of the lines it added.
@@ -126,7 +155,8 @@ fn added<'t>(before: &[u8], after: &'t [u8]) -> BTreeMap<&'t [u8], usize> {
 
 /// Takes work up again that the worktree shows and `shadow` does not; returns its sessions.
 ///
-/// The live shadow then carries it on; what it came from stays in the archive.
+/// The live shadow then carries it on; what it came from stays in the archive. Work of a commit that was taken back
+/// (`git reset HEAD~1`) is among it: others may go on with it before it is committed again.
 pub(crate) fn take_up(
     context: &Context,
     shadow: &mut Shadow,
@@ -138,7 +168,8 @@ pub(crate) fn take_up(
     if dirty.is_empty() {
         return Ok(taken);
     }
-    for Waiting { tip, checkpoint } in waiting(repo, shadow.name.base)? {
+    let found = waiting(repo, &shadow.name)?.into_iter().chain(taken_back(repo, shadow.name.base)?);
+    for Waiting { tip, checkpoint } in found {
         let mut wanted = BTreeSet::new();
         // A broken shadow is no reason to refuse a prompt; `doctor` tells of it.
         let Ok(changes) = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id))
@@ -173,7 +204,7 @@ pub(crate) fn take_up(
         let written = new.write()?;
         let id = shadow.tip.as_ref().map(|tip| tip.id);
         let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: id }];
-        if tip.archived && !carried.leaves_some {
+        if tip.archived && !refname::is_settled(&tip.name) && !carried.leaves_some {
             let name = refname::settled_archive_ref(&tip.name, Settled::Carried);
             updates.push(RefUpdate { name, old: None, new: Some(tip.id) });
             updates.push(RefUpdate { name: tip.name, old: Some(tip.id), new: None });
@@ -189,22 +220,13 @@ pub(crate) fn take_up(
     Ok(taken)
 }
 
-/// Returns the sessions that changed any of `paths` in the chain ending with `tip`.
+/// Returns the sessions with a part in what of `paths` the chain ending with `tip` has not committed.
 pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> Result<BTreeSet<String>> {
-    let mut sessions = BTreeSet::new();
-    let has = |path: &BStr| paths.iter().any(|other| other == path);
-    for checkpoint in repo.chain_in_time(tip.id) {
-        let checkpoint = checkpoint?;
-        if let Some(carried) = checkpoint.origin.carried.and_then(|id| repo.find_checkpoint(id).ok().flatten()) {
-            sessions.extend(sessions_of(repo, &carried, paths)?);
-        }
-        let Some(session) = checkpoint.origin.session.clone() else { continue };
-        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
-        if changes.iter().any(|change| has(change.path.as_bstr())) {
-            sessions.insert(session);
-        }
-    }
-    Ok(sessions)
+    let has = |path: &BString| paths.contains(path);
+    let mut changes = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
+    changes.retain(|change| has(&change.path));
+    let work = Work::of(repo, &steps(repo, tip, &has)?, &changes)?;
+    Ok(work.all_sessions().into_iter().map(Into::into).collect())
 }
 
 /// Returns the sessions on `shadow` whose work a stash entry holds.

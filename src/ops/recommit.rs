@@ -21,7 +21,9 @@ use crate::{
     },
 };
 
-/// How many commits back from `ORIG_HEAD` are looked at.
+/// How many moves of HEAD back a reset is looked for.
+const MOST_MOVES: usize = 32;
+/// How many commits that resets have left behind are looked at.
 const MOST_COMMITS: usize = 100;
 /// How many commits back from HEAD may be where the two lines part.
 const MOST_KEPT: usize = 32;
@@ -52,17 +54,32 @@ pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result
     Ok(found)
 }
 
-/// Returns the commits that resets have left behind: from `ORIG_HEAD` down to what leads to `head` now, too.
-fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
-    let Some(start) = repo.find_ref("ORIG_HEAD")?.filter(|start| Some(*start) != head) else { return Ok(Vec::new()) };
-    let kept = line_of(repo, head, MOST_KEPT)?;
-    let line = line_of(repo, Some(start), MOST_COMMITS)?;
-    match line.iter().position(|commit| kept.contains(commit)) {
-        Some(end) => Ok(line[..end].to_vec()),
-        // Down to a root: all of it was left, or it is another line of history.
-        None if line.len() < MOST_COMMITS && kept.len() < MOST_KEPT => Ok(line),
-        None => Ok(Vec::new()),
+/// Returns the commits that resets have left behind: from where they began down to what leads to `head` now, too.
+///
+/// `git stash` resets as well, and `ORIG_HEAD` is then where HEAD is; the reflog tells of more than the last one.
+pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
+    let mut starts: Vec<ObjectId> = repo.find_ref("ORIG_HEAD")?.into_iter().collect();
+    starts.extend(repo.left_by_resets(MOST_MOVES));
+    starts.retain(|start| Some(*start) != head);
+    if starts.is_empty() {
+        return Ok(Vec::new());
     }
+    let kept = line_of(repo, head, MOST_KEPT)?;
+    let mut left: Vec<ObjectId> = Vec::new();
+    for start in starts {
+        let most = MOST_COMMITS.saturating_sub(left.len());
+        if kept.contains(&start) || left.contains(&start) || most == 0 {
+            continue;
+        }
+        let line = line_of(repo, Some(start), most)?;
+        match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
+            Some(end) => left.extend(&line[..end]),
+            // Down to a root: all of it was left, or it is another line of history.
+            None if line.len() < most && kept.len() < MOST_KEPT => left.extend(line),
+            None => {}
+        }
+    }
+    Ok(left)
 }
 
 /// Returns up to `most` commits from `start` on, first parents only, as far as they are here.
@@ -106,7 +123,7 @@ fn picked(context: &Context) -> Result<Vec<RecordId>> {
 }
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with most of what that added.
-fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
+pub(super) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
     let repo = &context.repo;
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };

@@ -8,6 +8,7 @@ use gix::ObjectId;
 use super::{
     Context,
     records::{self, Additions, Log},
+    undone::{Amended, is_undone},
 };
 use crate::{
     error::{Context as _, Kind, Result},
@@ -38,7 +39,19 @@ pub fn rewritten(context: &Context, how: &str, pairs: &[(ObjectId, ObjectId)]) -
         };
         links.extend(links_of(&log, *old, *new, how)?);
     }
-    append(context, links)
+    append(context, held(repo, links)?)
+}
+
+/// Returns those of `links` that an amend has left anything of.
+fn held(repo: &Repo, links: Vec<Link>) -> Result<Vec<Link>> {
+    let mut held = Vec::with_capacity(links.len());
+    for link in links {
+        let amended = link.from.filter(|_| link.how == How::Amend);
+        if !amended.map_or(Ok(false), |old| is_undone(repo, &link.record, old, Amended::To(link.commit)))? {
+            held.push(link);
+        }
+    }
+    Ok(held)
 }
 
 /// Links `commit` to the records that its message names though they were made for another commit (a cherry-pick), and to
@@ -82,7 +95,7 @@ pub fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: Ho
     for old in from {
         links.extend(links_of(&log, *old, commit, how)?);
     }
-    append(context, links)
+    append(context, held(&context.repo, links)?)
 }
 
 /// Returns the commits that `git merge --squash` took, in this worktree, for the commit to come.

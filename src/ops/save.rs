@@ -11,7 +11,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{Context, follow::follow_head, turn::OpenTurn};
+use super::{Context, follow::follow_head, sessions::check_id, turn::OpenTurn};
 use crate::{
     error::{Kind, Result},
     git::{Repo, side::Side, stat_cache::StatCache},
@@ -144,10 +144,11 @@ pub(crate) struct Taken {
 /// Takes a checkpoint.
 ///
 /// # Errors
-/// [`Kind::Refused`] in a protected directory; [`Kind::Race`] if another process holds the lock for too long. No id is
+/// [`Kind::User`] if the session's id is none; [`Kind::Refused`] in a protected directory; [`Kind::Race`] if another process holds the lock for too long. No id is
 /// ever returned for a save that failed.
 pub fn save(context: &Context, options: &Options) -> Result<Saved> {
-    let taken = refuse_protected(context, options.force).and_then(|()| {
+    let checked = options.origin.session.as_deref().map_or(Ok(()), check_id);
+    let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         let lock = lock(context)?;
         save_under_lock(context, options, &Demands::default(), &lock)
     });
@@ -202,7 +203,7 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
             (seen, objects)
         }
         // The root stands for everything.
-        (Some(paths), Some(_)) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
+        (Some(paths), _) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
         (Some(paths), _) => {
             refuse_unknown_paths(context, paths, &shadow)?;
             look_at_all(context, &shadow, lock)?

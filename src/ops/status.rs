@@ -7,7 +7,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context, hooks,
+    Context, guard, hooks,
     save::{self, SkippedPath},
     shadows,
     tally::{Part, Tally},
@@ -120,6 +120,8 @@ pub struct Status {
     pub interrupted_restore: Option<ObjectId>,
     /// The last failed operation, if none has succeeded since.
     pub last_error: Option<String>,
+    /// What else the user should know.
+    pub notes: Vec<String>,
     /// Bytes on disk of objects that saves wrote and git has not repacked yet.
     pub bytes: u64,
 }
@@ -184,6 +186,7 @@ pub fn status(context: &Context) -> Result<Status> {
         hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),
         last_error: state::events::last_error(repo.common_dir(), &repo.worktree_id().to_string()),
+        notes: guard::notes(context),
         bytes: repo.bytes_held(),
     })
 }

@@ -1,11 +1,14 @@
 //! Our own files below `<git-dir>/checkpoint` and `<common-dir>/checkpoint`; the only door to them.
 
+pub mod agents;
+pub(crate) mod claims;
 pub mod commit_note;
 pub mod events;
 pub(crate) mod failpoint;
 pub(crate) mod hooks;
 pub mod journal;
 pub mod lock;
+pub(crate) mod process;
 #[cfg(test)]
 mod random;
 pub mod sessions;

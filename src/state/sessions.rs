@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{directory, ensure_directory, replace_file};
+use super::{claims, directory, ensure_directory, replace_file};
 use crate::{
     error::{Context as _, Kind, Result},
     model::{
@@ -45,6 +45,9 @@ pub struct Prompt {
 /// More than this is in a session's file only if it is damaged.
 const LONGEST: u64 = 1 << 20;
 
+/// The ending of the file that says not to rebuild a session.
+const FORGOTTEN: &str = "forgotten";
+
 /// Returns the directory of all of them.
 pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("sessions")
@@ -66,6 +69,11 @@ pub fn load(common_dir: &Path, id: &str) -> Result<Found> {
             Ok(Found::Damaged(bad))
         }
     }
+}
+
+/// Returns what is in the file of the session `id`, and leaves it as it is; none if that makes no sense.
+pub(crate) fn peek(common_dir: &Path, id: &str) -> Option<Session> {
+    read(&file(common_dir, id, "toml")).ok()?.sound().filter(|session| session.id == id)
 }
 
 /// What a session's file holds.
@@ -102,24 +110,41 @@ pub fn store(common_dir: &Path, session: &Session) -> Result<()> {
     ensure_directory(common_dir)?;
     let folder = folder(common_dir);
     fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
-    replace_file(&file(common_dir, &session.id, "toml"), session.to_toml().as_bytes())
+    replace_file(&file(common_dir, &session.id, "toml"), session.to_toml().as_bytes())?;
+    remove_file(&file(common_dir, &session.id, FORGOTTEN)).map(drop)
+}
+
+/// Notes that the session `id` is not to be rebuilt from its checkpoints; [`store`] ends that.
+pub fn mark_forgotten(common_dir: &Path, id: &str) -> Result<()> {
+    let path = file(common_dir, id, FORGOTTEN);
+    let what = || format!("cannot write '{}'", path.display());
+    fs::create_dir_all(folder(common_dir)).context(Kind::Internal, what)?;
+    fs::write(&path, "").context(Kind::Internal, what)
+}
+
+/// Returns true if the user has had the session `id` forgotten, and nothing has been heard of it since.
+pub fn is_forgotten(common_dir: &Path, id: &str) -> bool {
+    file(common_dir, id, FORGOTTEN).exists()
 }
 
 /// Removes what is kept of the session `id`; returns true if there was anything.
 pub fn remove(common_dir: &Path, id: &str) -> Result<bool> {
     let mut is_there = false;
     for extension in ["toml", "prompts", "bad"] {
-        let path = file(common_dir, id, extension);
-        match fs::remove_file(&path) {
-            Ok(()) => is_there = true,
-            Err(cause) if cause.kind() == ErrorKind::NotFound => {}
-            Err(cause) => {
-                let what = format!("cannot remove '{}'", path.display());
-                return Err(crate::error::Error::internal(what).with_cause(cause));
-            }
-        }
+        is_there |= remove_file(&file(common_dir, id, extension))?;
     }
     Ok(is_there)
+}
+
+/// Removes the file `path`; returns false if there is none.
+fn remove_file(path: &Path) -> Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(false),
+        Err(cause) => {
+            Err(crate::error::Error::internal(format!("cannot remove '{}'", path.display())).with_cause(cause))
+        }
+    }
 }
 
 /// Returns all sessions with a file that makes sense, latest first.
@@ -192,15 +217,10 @@ pub fn open_turn(git_dir: &Path, id: &str) -> Result<()> {
     fs::write(&path, "").context(Kind::Internal, || format!("cannot write '{}'", path.display()))
 }
 
-/// Notes that it is over.
+/// Notes that it is over; the session's tools are, too.
 pub fn close_turn(git_dir: &Path, id: &str) -> Result<()> {
-    let path = turns(git_dir).join(encode_component(id.into()));
-    match fs::remove_file(&path) {
-        Err(cause) if cause.kind() != ErrorKind::NotFound => {
-            Err(crate::error::Error::internal(format!("cannot remove '{}'", path.display())).with_cause(cause))
-        }
-        _ => Ok(()),
-    }
+    claims::remove(git_dir, id)?;
+    remove_file(&turns(git_dir).join(encode_component(id.into()))).map(drop)
 }
 
 /// Returns the sessions with a turn under way in the worktree of `git_dir`, however many ended ones there are.

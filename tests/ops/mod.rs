@@ -7,6 +7,7 @@ mod doctor;
 mod doctor_objects;
 mod events;
 mod growth;
+mod guard;
 mod history;
 mod hooks;
 mod interrupt;

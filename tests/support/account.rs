@@ -15,7 +15,8 @@ use gix::ObjectId;
 use super::World;
 
 /// Git's own marks of commits under way: whoever kills git has to remove them.
-const LOCKS_OF_GIT: [&str; 4] = ["index.lock", "HEAD.lock", "refs/heads/main.lock", "refs/heads/side.lock"];
+const LOCKS_OF_GIT: [&str; 5] =
+    ["index.lock", "HEAD.lock", "AUTO_MERGE.lock", "refs/heads/main.lock", "refs/heads/side.lock"];
 
 impl World {
     /// Returns the library opened on the worktree at `root`.
@@ -61,7 +62,8 @@ impl World {
         }
         let is_of_git = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name.strip_prefix("tmp_obj_").is_some_and(|rest| rest.len() == 6)
+            // `git commit` leaves maintenance running behind it.
+            name == "maintenance.lock" || name.strip_prefix("tmp_obj_").is_some_and(|rest| rest.len() == 6)
         };
         let left: Vec<PathBuf> = self.leftovers().into_iter().filter(|path| !is_of_git(path)).collect();
         assert_eq!(left, Vec::<PathBuf>::new(), "{when}: nothing is left behind");

@@ -2,6 +2,7 @@
 
 mod account;
 pub(crate) mod checkpoints;
+pub(crate) mod jj;
 pub(crate) mod site;
 pub(crate) mod stage;
 

@@ -82,7 +82,7 @@ fn git_values(repo: &Repo) -> Result<Vec<GitValue>> {
 fn in_git(place: &mut Place, repo: &Repo) -> Result<()> {
     let path = Path::new(&place.source);
     let old = std::fs::read(path).context(Kind::User, || format!("cannot read '{}'", place.source))?;
-    place.backup = Some(migrate::back_up(path, &old)?.to_string_lossy().into_owned());
+    place.backup = Some(migrate::back_up(path, &old, None)?.to_string_lossy().into_owned());
     if let Some(new) = place.new {
         repo.set_config(&format!("checkpoint.{NEW}"), &new.to_string())?;
     }

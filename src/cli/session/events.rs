@@ -167,6 +167,9 @@ fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {
         Reason::NoOverlap => "other paths than before: the first checkpoint sets the shadow aside".to_owned(),
         Reason::Unreadable => "the shadow is broken: the first checkpoint sets it aside".to_owned(),
     };
+    for note in &prompted.interrupted {
+        call.out.note(&printable(note))?;
+    }
     call.out.note(&format!("turn {}: {what}", prompted.session.turn))?;
     if !prompted.taken_up.is_empty() {
         call.out.note(&format!("taken up again: {}", names(&prompted.taken_up)))?;

@@ -3,7 +3,7 @@
 use super::super::{Exit, call::Call, date, output::printable, phrase};
 use crate::{
     error::Result,
-    model::moment,
+    model::{moment, process::Life},
     ops::sessions::{self, Listed, State},
 };
 
@@ -67,6 +67,12 @@ fn summary(session: &Listed, call: &Call) -> String {
     parts.push(phrase::count(session.files.len(), "file"));
     parts.push(format!("in {}", printable(&state.worktree)));
     parts.push(when(state.last_seen, call));
+    if session.life == Some(Life::Dead) {
+        parts.push("dead".to_owned());
+    }
+    if session.interrupted {
+        parts.push("interrupted".to_owned());
+    }
     format!("{phase}  {}", parts.join(", "))
 }
 

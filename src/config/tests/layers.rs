@@ -250,6 +250,13 @@ fn git_lists(#[case] text: &str, #[case] expected: &[&str]) {
     assert_eq!(Bench::with(Layer::Git, text).load().settings.save.exclude, expected);
 }
 
+#[test]
+fn what_is_not_there_yet_is_said() {
+    let loaded = Bench::with(Layer::User, "jj = 'manage'").load();
+    assert!(loaded.warnings[0].message.contains("not there yet"), "{:?}", loaded.warnings);
+    assert_eq!(Bench::with(Layer::User, "jj = 'off'").load().warnings, []);
+}
+
 #[rstest]
 #[case::pager("ui.pager = 'curl evil'")]
 #[case::remote("push.remote = 'evil'")]

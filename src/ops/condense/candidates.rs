@@ -18,7 +18,7 @@ use crate::{
     model::{
         change::Change,
         checkpoint::{Checkpoint, Origin},
-        refname::Base,
+        refname::{Base, ShadowName},
     },
 };
 
@@ -46,7 +46,8 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
         }
         Ok::<_, crate::error::Error>(())
     };
-    let waiting = if with_waiting { waiting(repo, base)? } else { Vec::new() };
+    let waiting =
+        if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
     for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
         add(tip, checkpoint, false)?;
     }

@@ -4,6 +4,7 @@
 //! that whoever comes after a crash finishes what is left.
 
 mod candidates;
+mod earlier;
 mod journal;
 mod record;
 
@@ -219,14 +220,19 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     if found.is_empty() && promised.is_none() {
         return Ok(found);
     }
+    let start_patch_ids = || repo.start_patch_ids(&[made.commit]);
+    let promised_patch_ids = promised.map(|_| start_patch_ids()).transpose()?;
     let base_tree_id = made.from.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let tree_id = repo.tree_of_commit(made.commit)?;
-    let committed = repo.detect_renames(repo.diff_trees(base_tree_id, tree_id)?)?;
+    let mut committed = repo.detect_renames(repo.diff_trees(base_tree_id, tree_id)?)?;
     let renamed = match found.iter().find(|candidate| candidate.is_live) {
         Some(live) => renamed_since(repo, live, tree_id, &committed)?,
         None => Vec::new(),
     };
-    let (work, steps) = work(repo, &found, &committed, renamed)?;
+    let (mut work, steps) = work(repo, &found, &committed, renamed)?;
+    if !work.sessions.is_empty() {
+        (work, committed) = earlier::begin_after(repo, &earlier_records(repo, note)?, &steps, work, committed)?;
+    }
     // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
     if !work.sessions.is_empty() || promised.is_some() {
         // Of two commits that were prepared at once, the note may be the other's: what the message names counts.
@@ -239,7 +245,10 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
             }
         }
         let id = promised.or(named_first).or(reserved).unwrap_or_else(RecordId::random);
-        let (new, offsets) = record::build(context, made, id, &committed, &work, &steps)?;
+        let (new, offsets) = {
+            let patch_ids = promised_patch_ids.map_or_else(start_patch_ids, Ok)?;
+            record::build(context, made, id, &committed, (&work, &steps), patch_ids)?
+        };
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
         // Made already, before somebody died: whoever did may have moved on in the transcripts, or not.
         let is_first = records::find(repo, &id).unwrap_or_default().is_none();
@@ -252,6 +261,15 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
         context.emit(&Event::Condense { record, commit, sessions, paths });
     }
     Ok(found)
+}
+
+/// Returns the records that the commit of `note` has beside its own.
+fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
+    let mut ids: Vec<RecordId> = note.reused.iter().filter_map(|id| RecordId::parse(id)).collect();
+    for commit in note.squashed.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()) {
+        ids.extend(records::of_commit(repo, commit)?);
+    }
+    Ok(ids)
 }
 
 /// Returns files of the last checkpoint that the commit has under another name.

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     config::Store,
     error::Result,
+    git::revision::PatchIds,
     model::{
         attribution::summary::Figures,
         change::Change,
@@ -35,14 +36,14 @@ use crate::{
 /// How far the transcripts of sessions are in records, by session, in bytes.
 pub(super) type Offsets = BTreeMap<String, u64>;
 
-/// Returns the record `id` of the commit that was made, and how far it takes the transcripts.
+/// Returns the record `id` of the commit that was made, and how far it takes the transcripts. `patch_ids` has the commit's.
 pub(super) fn build(
     context: &Context,
     made: &Made,
     id: RecordId,
     committed: &[Change],
-    work: &Work,
-    steps: &[Step],
+    (work, steps): (&Work, &[Step]),
+    patch_ids: PatchIds,
 ) -> Result<(NewRecord, Offsets)> {
     let repo = &context.repo;
     let mut parts: Vec<SessionPart> = Vec::new();
@@ -73,7 +74,7 @@ pub(super) fn build(
         commit: made.commit,
         parent: made.parent,
         tree: repo.tree_of_commit(made.commit)?,
-        patch_id: repo.patch_ids(&[made.commit])?.remove(&made.commit),
+        patch_id: patch_ids.finish()?.remove(&made.commit),
         seconds: repo
             .with_commit(made.commit, |commit| commit.committer().map(|who| who.seconds()).unwrap_or_default())?,
         base: made.base,

@@ -10,7 +10,7 @@ use super::{
     },
     State, Told, again, check_id, check_transcript, clock, known, prepare,
     prompt::{lock_and_follow, told_of},
-    unknown,
+    sign_of_life, unknown,
     warning::{self, Question},
 };
 use crate::{
@@ -73,6 +73,7 @@ pub fn start(
             told_of(&mut session, told);
             session.phase = step.phase.unwrap_or(session.phase);
             seen_here(context, &mut session)?;
+            sign_of_life(&mut session);
             sessions::store(context.repo.common_dir(), &session)?;
             let resumed = step.actions.contains(&Action::Resume);
             Ok(Started { version: 1, session: State::from(&session), resumed })
@@ -117,6 +118,7 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
     let Some(mut session) = known(context, id)? else {
         // Of a prompt that died, nothing else may be left.
         release_pending(context, id, None)?;
+        sessions::close_turn(context.repo.git_dir(), id)?;
         return Err(unknown(id));
     };
     if session.phase == Phase::Active && !session.is_in(context.repo.worktree_id()) {
@@ -132,7 +134,7 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
         release_all_pending(context, id)?;
     }
     session.phase = step.phase.unwrap_or(session.phase);
-    session.last_seen = clock();
+    sign_of_life(&mut session);
     failpoint::hit("stop:before-session");
     sessions::store(context.repo.common_dir(), &session)?;
     failpoint::hit("stop:after-session");

@@ -4,7 +4,10 @@ use super::super::{Context, timeline::live_tips};
 use crate::{
     error::Result,
     model::session::Session,
-    state::sessions::{self, Found},
+    state::{
+        process,
+        sessions::{self, Found},
+    },
 };
 
 /// Returns the time of now in Unix seconds: git's fixed dates are those of commits, not of people.
@@ -12,11 +15,18 @@ pub(crate) fn clock() -> i64 {
     jiff::Timestamp::now().as_second()
 }
 
-/// Returns the session `id`, rebuilt from this worktree's live shadows if its file is lost or damaged.
+/// Notes that `session` lives, and in which process.
+pub(crate) fn sign_of_life(session: &mut Session) {
+    (session.last_seen, session.process, session.is_interrupted) = (clock(), process::agent(), false);
+}
+
+/// Returns the session `id`, rebuilt from this worktree's live shadows if its file is lost or damaged; none if it was
+/// forgotten, whatever checkpoints there are.
 pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
     let repo = &context.repo;
     match sessions::load(repo.common_dir(), id)? {
         Found::Session(session) => return Ok(Some(*session)),
+        Found::Absent if sessions::is_forgotten(repo.common_dir(), id) => return Ok(None),
         Found::Absent => {}
         Found::Damaged(path) => {
             tracing::warn!(path = %path.display(), "the file of a session was damaged, and is set aside");

@@ -13,8 +13,12 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    model::{path_text, session::Phase},
-    state::sessions,
+    model::{
+        path_text,
+        process::Life,
+        session::{Phase, Session},
+    },
+    state::{claims, process, sessions},
 };
 
 /// A session with what the live shadows know of it.
@@ -28,6 +32,22 @@ pub struct Listed {
     /// The paths that those changed.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub files: Vec<BString>,
+    /// Whether its process lives; none if it is ended.
+    pub life: Option<Life>,
+    /// True if its last turn ended with its process.
+    pub interrupted: bool,
+}
+
+impl Listed {
+    fn of(session: &Session, (checkpoints, files): (usize, Vec<BString>)) -> Self {
+        Self {
+            state: State::from(session),
+            checkpoints,
+            files,
+            life: (session.phase != Phase::Ended).then(|| process::life(session.process.as_ref())),
+            interrupted: session.is_interrupted,
+        }
+    }
 }
 
 /// One session in full. Serializes to what `session show --json` prints.
@@ -65,15 +85,15 @@ pub fn list(context: &Context, all: bool) -> Result<Vec<Listed>> {
     let mut work = work(context)?;
     let mut listed = Vec::new();
     for session in sessions::all(repo.common_dir())? {
-        let (checkpoints, files) = work.remove(&session.id).unwrap_or_default();
-        if all || session.phase != Phase::Ended || checkpoints > 0 {
-            listed.push(Listed { state: State::from(&session), checkpoints, files });
+        let work = work.remove(&session.id).unwrap_or_default();
+        if all || session.phase != Phase::Ended || work.0 > 0 {
+            listed.push(Listed::of(&session, work));
         }
     }
     // Those whose files are lost are still in the checkpoints.
-    for (id, (checkpoints, files)) in work {
+    for (id, work) in work {
         if let Some(session) = known(context, &id)? {
-            listed.push(Listed { state: State::from(&session), checkpoints, files });
+            listed.push(Listed::of(&session, work));
         }
     }
     Ok(listed)
@@ -110,9 +130,9 @@ fn work(context: &Context) -> Result<Work> {
 pub fn show(context: &Context, id: &str) -> Result<Shown> {
     check_id(id)?;
     let Some(session) = known(context, id)? else { return Err(unknown(id)) };
-    let (checkpoints, files) = work(context)?.remove(id).unwrap_or_default();
+    let work = work(context)?.remove(id).unwrap_or_default();
     let prompts = sessions::prompts(context.repo.common_dir(), id)?;
-    Ok(Shown { version: 1, session: Listed { state: State::from(&session), checkpoints, files }, prompts })
+    Ok(Shown { version: 1, session: Listed::of(&session, work), prompts })
 }
 
 /// Lets the session `id` go on in this worktree, wherever it was.
@@ -138,11 +158,15 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     }
     seen_here(context, &mut session)?;
     session.last_seen = clock();
+    // Whoever takes it over has not spoken yet.
+    session.process = None;
+    claims::hand_over(repo.git_dir(), id)?;
     sessions::store(repo.common_dir(), &session)?;
     Ok(Adopted { version: 1, session: State::from(&session) })
 }
 
-/// Forgets the session `id`: its file and its prompts. Its checkpoints and records stay.
+/// Forgets the session `id`: its file and its prompts. Its checkpoints and records stay, and do not bring it back; its
+/// next turn does.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
@@ -156,9 +180,11 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     }
     release_all_pending(context, id)?;
     sessions::close_turn(context.repo.git_dir(), id)?;
-    if !sessions::remove(context.repo.common_dir(), id)? {
-        return Err(Error::refused(format!("nothing but checkpoints is known of the session '{id}'"))
-            .with_hint("'git checkpoint reset' sets those aside"));
+    let common_dir = context.repo.common_dir();
+    // Its checkpoints would bring it back.
+    if work(context)?.contains_key(id) {
+        sessions::mark_forgotten(common_dir, id)?;
     }
+    sessions::remove(common_dir, id)?;
     Ok(Forgotten { version: 1, id: id.to_owned() })
 }

@@ -22,8 +22,9 @@ use crate::{
     state,
 };
 
+pub(crate) use events::close_turn;
 pub use events::{Ended, Started, Stopped, end, start, stop};
-pub(crate) use known::{clock, known};
+pub(crate) use known::{clock, known, sign_of_life};
 pub use listing::{Adopted, Forgotten, Listed, Shown, adopt, forget, list, show};
 pub use prompt::{Prompted, prompt};
 pub use warning::{OnMultisession, Other, Question};

@@ -13,13 +13,13 @@ use super::{
         condense,
         draft::{self, Draft},
         follow::follow_head,
-        history, recall,
+        guard, history, recall,
         save::{self, Seen, Shadow},
         turn::release_pending,
     },
     State, Told, again, check_id, check_transcript, clock,
     events::close_turn,
-    known, prepare,
+    known, prepare, sign_of_life,
     warning::{self, Question},
 };
 use crate::{
@@ -42,7 +42,7 @@ use crate::{
         session::{Action, Happening, Session, Transcript, Turn, transition},
     },
     state::{
-        failpoint,
+        claims, failpoint,
         lock::Lock,
         sessions::{self, Prompt},
     },
@@ -67,6 +67,8 @@ pub struct Prompted {
     pub taken_up: Vec<String>,
     /// Sessions whose work is in a stash, and stays known.
     pub stashed: Vec<String>,
+    /// Sessions whose process is gone in the middle of a turn, in words: what they left has been saved as theirs.
+    pub interrupted: Vec<String>,
 }
 
 /// Begins a turn of the session `id`, which need not be known.
@@ -92,6 +94,11 @@ pub fn prompt(
 fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Result<Prompted> {
     let repo = &context.repo;
     let lock = save::lock(context)?;
+    let interrupted = guard::recover(context, id, &lock).unwrap_or_else(|error| {
+        tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
+        Vec::new()
+    });
+    claims::forget_lost(repo.git_dir());
     let mut session = match known(context, id)? {
         Some(session) => session,
         None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
@@ -132,7 +139,8 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
         written.settle();
     }
     failpoint::hit("prompt:before-session");
-    (session.phase, session.last_seen) = (step.phase.unwrap_or(session.phase), clock());
+    session.phase = step.phase.unwrap_or(session.phase);
+    sign_of_life(&mut session);
     session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
     session.worktree_path = repo.worktree_root().display().to_string();
     session.base = shadow.name.base.to_string();
@@ -156,6 +164,7 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
         overlap: decision.overlap,
         taken_up,
         stashed,
+        interrupted,
     })
 }
 

@@ -156,6 +156,80 @@ fn an_amend_that_takes_only_a_part_lets_the_rest_go_on() {
     bench.is_whole();
 }
 
+#[rstest::rstest]
+#[case::plain(&["--amend", "--no-edit"])]
+#[case::message(&["--amend", "-m", "other words"])]
+#[case::editor(&["--amend"])]
+fn an_amend_that_drops_all_work_drops_the_record(#[case] arguments: &[&str]) {
+    let bench = bench();
+    bench.write("one", "by hand\n");
+    bench.git(&[&["commit", "-qa"], arguments].concat());
+    assert_eq!((bench.named("HEAD"), bench.ids("HEAD")), (Vec::new(), Vec::new()), "{}", bench.message("HEAD"));
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_that_keeps_a_line_of_the_work_keeps_the_record() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    let line = lines("one", 6).lines().next().expect("six").replace("number", "fine number");
+    bench.write("one", &format!("by hand\n{line}\n"));
+    bench.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    assert_eq!(bench.ids("HEAD"), ids, "{}", bench.message("HEAD"));
+    assert_eq!(bench.named("HEAD").len(), 1);
+    bench.git(&["mv", "one", "other"]);
+    bench.git(&["commit", "-q", "--amend", "--no-edit"]);
+    assert_eq!(bench.ids("HEAD"), ids, "{}", bench.message("HEAD"));
+    bench.is_whole();
+}
+
+#[test]
+fn an_amend_that_drops_one_work_of_two_keeps_the_other() {
+    let bench = bench();
+    bench.agent("b", "two", &lines("two", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-q", "--amend", "--no-edit"]);
+    assert_eq!(bench.sessions("HEAD"), ["a", "b"]);
+    bench.git(&["rm", "-q", "--cached", "one"]);
+    bench.git(&["commit", "-q", "--amend", "--no-edit"]);
+    assert_eq!((bench.sessions("HEAD"), bench.named("HEAD").len()), (vec!["b".to_owned()], 1));
+    bench.is_whole();
+}
+
+#[rstest::rstest]
+#[case::reused(&["-C", "HEAD"])]
+#[case::edited(&["-c", "HEAD"])]
+#[case::by_id(&["-C", "main~0"])]
+fn a_copied_message_brings_no_record(#[case] arguments: &[&str]) {
+    let bench = bench();
+    bench.write("hand", "by hand\n");
+    bench.git(&["add", "hand"]);
+    bench.git(&[&["commit", "-q"], arguments].concat());
+    assert_eq!((bench.named("HEAD"), bench.ids("HEAD")), (Vec::new(), Vec::new()), "{}", bench.message("HEAD"));
+    assert_eq!(bench.sessions("HEAD~1"), ["a"]);
+    bench.is_whole();
+}
+
+#[test]
+fn a_copied_message_with_new_work_brings_the_record_of_that() {
+    let bench = bench();
+    bench.agent("b", "two", &lines("two", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-q", "-C", "HEAD"]);
+    assert_eq!((bench.sessions("HEAD"), bench.named("HEAD").len()), (vec!["b".to_owned()], 1));
+    bench.is_whole();
+}
+
+#[test]
+fn the_message_for_another_commit_keeps_its_trailer() {
+    let bench = bench();
+    let ids = bench.ids("HEAD");
+    bench.human_commit("hand");
+    bench.git(&["commit", "-q", "--allow-empty", "--fixup=amend:HEAD~1"]);
+    bench.rebase("true", &["--autosquash", "HEAD~3"]);
+    assert_eq!((bench.ids("HEAD~1"), bench.named("HEAD~1").len()), (ids, 1), "{}", bench.message("HEAD~1"));
+}
+
 #[test]
 fn an_amend_while_work_waits_keeps_the_work() {
     let bench = bench();

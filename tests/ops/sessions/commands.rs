@@ -48,6 +48,8 @@ fn wrong_arguments() {
     ] {
         fails(&desk, arguments, 129);
     }
+    let said = fails(&desk, &["session"], 129);
+    assert!(said.contains("checkpoint session") && !said.contains("completions"), "{said}");
     for arguments in [
         &["session", "prompt", "a", "--message-file", "/nowhere"][..],
         &["session", "start", "a", "--worktree", "/nowhere"],

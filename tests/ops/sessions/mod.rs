@@ -3,6 +3,7 @@
 mod cases;
 mod commands;
 mod desk;
+mod findings;
 mod heads;
 mod linking;
 mod losses;

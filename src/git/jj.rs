@@ -1,0 +1,134 @@
+//! What jj makes of a repository that it shares with git (`.jj` beside `.git`): git cannot see which change is at `@`.
+//!
+//! One call of `jj log` a question, which snapshots nothing and records no operation.
+
+use std::time::Duration;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+use serde::Deserialize;
+
+use super::{Repo, process};
+use crate::error::Result;
+
+/// A change of jj's.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(crate) struct Change {
+    /// Its id, in jj's letters.
+    #[serde(rename = "change_id")]
+    pub(crate) id: String,
+    /// The commit that it is now.
+    pub(crate) commit_id: String,
+    /// The commits it stands on.
+    pub(crate) parents: Vec<String>,
+    /// Its message.
+    pub(crate) description: String,
+    /// True if it is the one at `@`.
+    #[serde(skip)]
+    pub(crate) is_at: bool,
+}
+
+/// A line of the answer.
+#[derive(Deserialize)]
+struct Line {
+    at: bool,
+    change: Change,
+}
+
+/// What is asked for of each change.
+const TEMPLATE: &str = r#""{\"at\":" ++ json(current_working_copy) ++ ",\"change\":" ++ json(self) ++ "}\n""#;
+
+/// What jj says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// The changes asked for.
+    Changes(Vec<Change>),
+    /// There is no such program.
+    NoProgram,
+    /// It cannot tell; why.
+    Silent(String),
+}
+
+impl Change {
+    /// Returns the commit that it is now.
+    pub(crate) fn commit(&self) -> Option<ObjectId> {
+        ObjectId::from_hex(self.commit_id.as_bytes()).ok()
+    }
+
+    /// Returns true if it stands on `head`, so that jj knows where git is.
+    pub(crate) fn stands_on(&self, head: Option<ObjectId>) -> bool {
+        // The root of all changes is no commit of git's.
+        let is_root = |id: &String| id.bytes().all(|byte| byte == b'0');
+        match head {
+            Some(head) => {
+                self.parents.first().is_some_and(|id| ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| id == head))
+            }
+            None => self.parents.iter().all(is_root),
+        }
+    }
+}
+
+/// What jj says when two processes have changed the repository at once, and nobody has joined that yet.
+const DIVERGED: &str = "resolved to more than one operation";
+
+impl Repo {
+    /// Returns true if jj keeps this worktree, too.
+    pub(crate) fn is_colocated(&self) -> bool {
+        let root = self.worktree_root();
+        root.join(".jj").is_dir() && root.join(".git").exists()
+    }
+
+    /// Returns the change at `@`, and what the change `original` is now.
+    ///
+    /// # Errors
+    /// If jj takes too long.
+    pub(crate) fn jj_changes(&self, original: Option<&str>) -> Result<Answer> {
+        const ATTEMPTS: u32 = 5;
+        let is_change_id = |id: &&str| !id.is_empty() && id.bytes().all(|byte| (b'k'..=b'z').contains(&byte));
+        let revisions = match original.filter(is_change_id) {
+            Some(id) => format!("@ | change_id({id})"),
+            None => "@".to_owned(),
+        };
+        let arguments = ["log", "--no-graph", "-r", &revisions, "-T", TEMPLATE];
+        let mut attempt = 1;
+        loop {
+            let Some(output) = process::jj(self.worktree_root(), &arguments)? else { return Ok(Answer::NoProgram) };
+            if output.status.success() {
+                return Ok(parse(&output.stdout));
+            }
+            let said = output.stderr.to_str_lossy();
+            if attempt == ATTEMPTS || !said.contains(DIVERGED) {
+                return Ok(Answer::Silent(said.trim().lines().next().unwrap_or_default().to_owned()));
+            }
+            // Another one is in mid-command.
+            std::thread::sleep(Duration::from_millis(50));
+            attempt += 1;
+        }
+    }
+}
+
+fn parse(stdout: &[u8]) -> Answer {
+    let line = |line: &[u8]| serde_json::from_slice::<Line>(line).map(|line| Change { is_at: line.at, ..line.change });
+    match stdout.lines().map(line).collect() {
+        Ok(changes) => Answer::Changes(changes),
+        Err(cause) => Answer::Silent(format!("its answer makes no sense: {cause}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_or_make_no_sense() {
+        let change =
+            r#"{"commit_id":"ab","parents":["00"],"change_id":"kz","description":"d\n","author":{"name":"x"}}"#;
+        let line = format!("{{\"at\":true,\"change\":{change}}}");
+        let Answer::Changes(changes) = parse(format!("{line}\n").as_bytes()) else { panic!("it is an answer") };
+        assert_eq!((changes[0].id.as_str(), changes[0].description.as_str(), changes[0].is_at), ("kz", "d\n", true));
+        assert!(changes[0].stands_on(None), "nothing but the root is below");
+        for nonsense in ["{}", "\0", "[1]", "{\"change_id\": 1}"] {
+            assert!(matches!(parse(nonsense.as_bytes()), Answer::Silent(_)), "{nonsense}");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Why an agent is held back, and what to do: as text for the agent and its user, and as values for programs.
+
+use serde::Serialize;
+
+use super::{Code, Decision};
+use crate::model::session::is_valid_id;
+
+/// Which state of the worktree it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Where {
+    /// That of now, before a tool call.
+    #[serde(rename = "working copy")]
+    Now,
+    /// That at which the tool call began which has just ended.
+    #[serde(rename = "stored original working copy")]
+    Original,
+}
+
+impl Where {
+    /// Returns the words for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Now => "working copy",
+            Self::Original => "stored original working copy",
+        }
+    }
+}
+
+/// Why an agent is held back, or warned. Ids are full.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The version of this shape.
+    pub version: u32,
+    /// What is the matter.
+    pub code: Code,
+    /// What is done about it.
+    pub decision: Decision,
+    /// Which state of the worktree it is about.
+    pub context: Where,
+    /// The commit at HEAD, or jj's change.
+    pub change: Option<String>,
+    /// The session that wants to go on.
+    pub this_session: String,
+    /// The other one, where it is known.
+    pub other_session: Option<String>,
+    /// True if people use jj here.
+    pub is_jj: bool,
+    /// What to do, step by step.
+    pub fix: Vec<String>,
+}
+
+/// How much of a session's id is shown, and of a change's.
+const SESSION: usize = 8;
+const CHANGE: usize = 12;
+
+impl Report {
+    /// Returns the report with its steps.
+    pub fn new(code: Code, context: Where, this_session: &str, is_jj: bool) -> Self {
+        Self {
+            version: 1,
+            code,
+            decision: Decision::Deny,
+            context,
+            change: None,
+            this_session: this_session.to_owned(),
+            other_session: None,
+            is_jj,
+            fix: Vec::new(),
+        }
+    }
+
+    /// Adds what it is about.
+    #[must_use]
+    pub fn about(mut self, change: Option<String>, other_session: Option<String>) -> Self {
+        (self.change, self.other_session) = (change, other_session);
+        self.fix = self.steps();
+        self
+    }
+
+    /// Returns the text for the user of the agent that people call `agent`.
+    pub fn text(&self, agent: &str) -> String {
+        let title = match self.code {
+            Code::TemporaryWorkspace => "Temporary workspace detected".to_owned(),
+            _ => format!("Concurrent {} session detected", plain(agent)),
+        };
+        let (what, why) = self.sentences();
+        let mut text = format!("Error: {title}\n\n{what}\n{why}\n\nTo fix:\n");
+        for (at, step) in self.fix.iter().enumerate() {
+            text.push_str(&format!("{}. {step}\n", at + 1));
+        }
+        text.push('\n');
+        let mut field = |name: &str, value: &str, most: usize| {
+            text.push_str(&format!("{name:<15} {}\n", beginning(value, most)));
+        };
+        if let Some(change) = &self.change {
+            field("Current change:", change, CHANGE);
+        }
+        field("This session:", &self.this_session, SESSION);
+        if let Some(other) = &self.other_session {
+            field("Other session:", other, SESSION);
+        }
+        text
+    }
+
+    fn sentences(&self) -> (String, &'static str) {
+        let (place, thing) = (self.context.as_str(), if self.is_jj { "change" } else { "commit" });
+        match self.code {
+            Code::AgentWorktree => (
+                format!("The {place} is the worktree of another session's agent."),
+                "Each agent has a worktree of its own, so that their work is not mixed up.",
+            ),
+            Code::TemporaryWorkspace => (
+                format!("The {place} is a temporary workspace of an agent, not a {thing} of yours."),
+                "A session was interrupted here, or another one is at work.",
+            ),
+            Code::StartingPointMoved => (
+                format!("The {place} became a {thing} of another session while a tool was at work."),
+                "What the tool has done is kept in the archive, in no session's checkpoints.",
+            ),
+            Code::StartingPointDiverged => (
+                format!("The {place} was rewritten by two at once while a tool was at work."),
+                "What the tool has done is kept in the archive, in no session's checkpoints.",
+            ),
+            Code::ConcurrentSession => (
+                format!("The {place} is a {thing} that another session has made."),
+                "That session may be at work in this repository.",
+            ),
+            Code::ToolCallOpen => (
+                format!("Another session has a tool at work in this {place}."),
+                "Two at once would mix up what they change.",
+            ),
+        }
+    }
+
+    fn steps(&self) -> Vec<String> {
+        let leave = if self.is_jj { "jj edit <your-work>" } else { "git switch <your-branch>" };
+        let leave = format!("Run `{leave}` to return to your own work");
+        let end = format!("Let the other session finish, or end it: `{}`", self.end_command());
+        let looks = "See what was kept: `git checkpoint list --archived`".to_owned();
+        let change = self.change.as_deref().map(|change| beginning(change, CHANGE));
+        let (first, second) = match (self.code, change) {
+            (Code::AgentWorktree, _) => {
+                ("Find this session's own worktree: `git worktree list`".to_owned(), end_or_adopt(&self.this_session))
+            }
+            (Code::TemporaryWorkspace, Some(change)) if self.is_jj => {
+                (leave, format!("Drop the workspace if nothing in it is needed: `jj abandon {change}`"))
+            }
+            (Code::TemporaryWorkspace, Some(change)) => {
+                (leave, format!("Look at what was left behind: `git show {change}`"))
+            }
+            (Code::TemporaryWorkspace, None) => (leave, end),
+            (Code::StartingPointMoved | Code::StartingPointDiverged, _) => (looks, leave),
+            (Code::ConcurrentSession, _) => (end, leave),
+            (Code::ToolCallOpen, _) => (end, "Or work beside it: `git worktree add ../<name>`".to_owned()),
+        };
+        vec![first, second, "Retry in this session".to_owned()]
+    }
+
+    /// An id from a commit's message is anybody's text: only a plain one may stand in a command.
+    fn end_command(&self) -> String {
+        match self.other_session.as_deref().filter(|id| is_plain(id)) {
+            Some(id) => format!("git checkpoint session end {id}"),
+            None => "git checkpoint session list".to_owned(),
+        }
+    }
+}
+
+fn end_or_adopt(session: &str) -> String {
+    let session = if is_plain(session) { session } else { "<session>" };
+    format!("Or take this one over: `git checkpoint session adopt {session}`")
+}
+
+fn is_plain(id: &str) -> bool {
+    let has_plain_start = id.starts_with(|c: char| c.is_ascii_alphanumeric());
+    has_plain_start && is_valid_id(id) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+/// Returns the first `most` characters of what can be shown of `text`.
+fn beginning(text: &str, most: usize) -> String {
+    plain(text).chars().take(most).collect()
+}
+
+/// Returns `text` without what moves the cursor, and without what turns the direction of writing.
+fn plain(text: &str) -> String {
+    let is_turn = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|c| !c.is_control() && !is_turn(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(code: Code, context: Where, is_jj: bool, other: Option<&str>) -> Report {
+        let change = Some("abc123456789def0".to_owned());
+        Report::new(code, context, "def45678-90", is_jj).about(change, other.map(Into::into))
+    }
+
+    #[test]
+    fn another_sessions_change() {
+        let text = report(Code::ConcurrentSession, Where::Now, true, Some("abc12345-67")).text("Claude");
+        let expected = "Error: Concurrent Claude session detected\n\n\
+            The working copy is a change that another session has made.\n\
+            That session may be at work in this repository.\n\n\
+            To fix:\n\
+            1. Let the other session finish, or end it: `git checkpoint session end abc12345-67`\n\
+            2. Run `jj edit <your-work>` to return to your own work\n\
+            3. Retry in this session\n\n\
+            Current change: abc123456789\n\
+            This session:   def45678\n\
+            Other session:  abc12345\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_temporary_workspace() {
+        let text = report(Code::TemporaryWorkspace, Where::Original, true, None).text("Claude");
+        let expected = "Error: Temporary workspace detected\n\n\
+            The stored original working copy is a temporary workspace of an agent, not a change of yours.\n\
+            A session was interrupted here, or another one is at work.\n\n\
+            To fix:\n\
+            1. Run `jj edit <your-work>` to return to your own work\n\
+            2. Drop the workspace if nothing in it is needed: `jj abandon abc123456789`\n\
+            3. Retry in this session\n\n\
+            Current change: abc123456789\n\
+            This session:   def45678\n";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn every_code_has_two_sentences_and_three_steps() {
+        let codes = [
+            Code::AgentWorktree,
+            Code::TemporaryWorkspace,
+            Code::StartingPointMoved,
+            Code::StartingPointDiverged,
+            Code::ConcurrentSession,
+            Code::ToolCallOpen,
+        ];
+        for (code, is_jj) in codes.into_iter().flat_map(|code| [(code, true), (code, false)]) {
+            let text = report(code, Where::Now, is_jj, Some("x")).text("Codex");
+            let paragraphs: Vec<&str> = text.split("\n\n").collect();
+            assert_eq!(paragraphs.len(), 4, "{text}");
+            assert_eq!(paragraphs[1].lines().filter(|line| line.ends_with('.')).count(), 2, "{text}");
+            assert_eq!(paragraphs[2].lines().count(), 4, "{text}");
+            assert!(is_jj || !text.contains("jj "), "{text}");
+        }
+    }
+
+    #[rstest::rstest]
+    #[case::letters("äöüäöüäöüäöü", "äöüäöüäö")]
+    #[case::short("ä", "ä")]
+    #[case::control("\u{1b}[31mred\n\u{7}alert", "[31mreda")]
+    #[case::direction("\u{202e}abcdefghij", "abcdefgh")]
+    #[case::combined("e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}", "e\u{301}e\u{301}e\u{301}e\u{301}")]
+    fn ids_are_cut_by_characters(#[case] id: &str, #[case] expected: &str) {
+        let report = Report::new(Code::ToolCallOpen, Where::Now, id, false).about(None, Some(id.into()));
+        let text = report.text("A\u{1b}gent");
+        assert!(text.starts_with("Error: Concurrent Agent session detected\n"), "{text}");
+        assert!(text.ends_with(&format!("\n\nThis session:   {expected}\nOther session:  {expected}\n")), "{text}");
+    }
+
+    #[rstest::rstest]
+    #[case::plain("a-b_c.1", true)]
+    #[case::command("$(rm -r .)", false)]
+    #[case::two("a b", false)]
+    #[case::option("--all", false)]
+    #[case::empty("", false)]
+    fn only_plain_ids_stand_in_commands(#[case] id: &str, #[case] expected: bool) {
+        let steps = report(Code::ToolCallOpen, Where::Now, false, Some(id)).fix;
+        assert_eq!(steps[0].contains(&format!("session end {id}`")), expected, "{steps:?}");
+        assert_eq!(steps[0].contains("session list"), !expected, "{steps:?}");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_the_shape(agent: String, own: String, other: String, change: String) {
+            let report = Report::new(Code::ConcurrentSession, Where::Now, &own, false).about(Some(change), Some(other));
+            let text = report.text(&agent);
+            proptest::prop_assert_eq!(text.lines().count(), 13);
+            proptest::prop_assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What other records tell of a commit already: a new one tells of it only what came after them.
+
+use bstr::BString;
+
+use super::super::{
+    recall::is_alike,
+    records,
+    work::{Step, Work},
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        change::{Change, Leaf},
+        record::{RecordFile, RecordId},
+    },
+};
+
+/// Lets files of `committed` that the records `ids` tell of begin as these left them, and `work` be what was done since.
+///
+/// Where an agent's step in `steps` has led there, the chain knows itself whose the lines are.
+pub(super) fn begin_after(
+    repo: &Repo,
+    ids: &[RecordId],
+    steps: &[Step],
+    work: Work,
+    committed: Vec<Change>,
+) -> Result<(Work, Vec<Change>)> {
+    // A damaged record tells nothing.
+    let told = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten()).flat_map(|record| record.files);
+    let told: Vec<RecordFile> = told.filter(|file| !file.sessions.is_empty()).collect();
+    let mut since = Vec::with_capacity(committed.len());
+    for change in &committed {
+        match left_by(repo, &told, steps, change)? {
+            Some(left) => since.extend(Change::between(change.path.clone(), Some(left), change.after)),
+            None => since.push(change.clone()),
+        }
+    }
+    if since == committed {
+        return Ok((work, committed));
+    }
+    let rest = Work::of(repo, steps, &since)?;
+    // A record is of somebody's work.
+    Ok(if rest.sessions.is_empty() { (work, committed) } else { (rest, since) })
+}
+
+/// Returns what the last of the records left at the path of `change`, if that, or most of it, is there.
+fn left_by(repo: &Repo, told: &[RecordFile], steps: &[Step], change: &Change) -> Result<Option<Leaf>> {
+    let Some(mode) = change.after.map(|leaf| leaf.mode).filter(|_| change.old_path.is_none()) else { return Ok(None) };
+    let here: Vec<&RecordFile> = told.iter().filter(|file| file.path == change.path).collect();
+    let is_last =
+        |file: &&&RecordFile| !here.iter().any(|other| other.before == file.after && other.after != file.after);
+    let Some(file) = here.iter().find(is_last) else { return Ok(None) };
+    let leaf = |id| Leaf { id, mode };
+    let Some(left) = file.after.filter(|id| !is_of_agent(steps, &change.path, leaf(*id))).map(leaf) else {
+        return Ok(None);
+    };
+    // What came from another repository may lack the content.
+    let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
+    let made = Change::between(change.path.clone(), file.before.map(leaf), Some(left)).filter(|_| is_here);
+    let is_there = made.map_or(Ok(false), |made| is_alike(repo, &made, change.before, change.after))?;
+    Ok(is_there.then_some(left))
+}
+
+fn is_of_agent(steps: &[Step], path: &BString, left: Leaf) -> bool {
+    steps
+        .iter()
+        .filter(|step| step.origin.session.is_some())
+        .flat_map(|step| &step.changes)
+        .any(|change| change.path == *path && change.after.is_some_and(|after| after.id == left.id))
+}

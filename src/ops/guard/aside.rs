@@ -1,0 +1,54 @@
+//! Keeps what the worktree is in the archive, where no session's chain is to have it.
+
+use gix::ObjectId;
+
+use super::{super::Context, Who};
+use crate::{
+    error::Result,
+    git::{
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+        side::write_side_tree,
+    },
+    model::{checkpoint::Origin, contributor::Contributor},
+    ops::{
+        draft::{self, Draft},
+        reset::archive_name,
+        save::{self, Shadow},
+    },
+    state::lock::Lock,
+};
+
+/// Takes a checkpoint of the worktree straight into the archive, and returns it.
+pub(super) fn keep(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<ObjectId> {
+    let repo = &context.repo;
+    let shadow = Shadow::without_tip(context, None)?;
+    let (seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
+    let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
+    if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
+        // Git-fsck(1) wants to see what refs lead to.
+        objects.add(gix::objs::Kind::Tree, b"")?;
+    }
+    let written = objects.write()?;
+    let origin = Origin {
+        contributor: Contributor::Agent,
+        session: Some(who.session.to_owned()),
+        agent: who.agent.map(Into::into),
+        note: Some("kept aside: the commit it was begun on became another session's".into()),
+        ..Origin::default()
+    };
+    let mut commits = NewObjects::new(repo, Target::Loose);
+    let side_id = save::side_commit(repo, &shadow, side_tree_id, &origin, &mut commits)?;
+    let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
+    let changes = repo.diff_trees(shadow.head_tree_id, seen.tree_id)?;
+    let (subject, body) = draft::subject_and_body(None, &changes);
+    let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
+    let after = None;
+    let new = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject: &subject, body, time };
+    let id = new.write(repo, &mut commits)?;
+    let commits = commits.write()?;
+    repo.update_refs(&[RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) }])?;
+    written.settle();
+    commits.settle();
+    Ok(id)
+}

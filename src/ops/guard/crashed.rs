@@ -1,0 +1,68 @@
+//! Sessions whose process went away in the middle of a turn: what they left is saved as theirs.
+
+use super::{super::Context, facts::is_claim_gone};
+use crate::{
+    error::Result,
+    model::{
+        checkpoint::Origin,
+        claim::Claim,
+        contributor::Contributor,
+        session::{Phase, Session},
+    },
+    ops::{
+        save::{self, Demands, Saved},
+        sessions::{close_turn, known},
+        turn::release_pending,
+    },
+    state::{claims, lock::Lock, sessions},
+};
+
+/// Closes the turns of all sessions but `own` that are gone, and returns what to tell of each.
+///
+/// Only while a tool was at work is what has changed since taken for theirs; else people may have gone on.
+pub(crate) fn recover(context: &Context, own: &str, lock: &Lock) -> Result<Vec<String>> {
+    let mut notes = Vec::new();
+    for claim in claims::others(context.repo.git_dir(), own) {
+        if is_claim_gone(context, &claim) {
+            let saved = close(context, &claim, lock)?;
+            claims::remove(context.repo.git_dir(), &claim.session)?;
+            notes.push(note(&claim, saved.as_ref()));
+        }
+    }
+    Ok(notes)
+}
+
+fn close(context: &Context, claim: &Claim, lock: &Lock) -> Result<Option<Saved>> {
+    let repo = &context.repo;
+    let has_turn = |session: &Session| session.phase == Phase::Active && session.is_in(repo.worktree_id());
+    let Some(mut session) = known(context, &claim.session)?.filter(has_turn) else {
+        let origin =
+            Origin { contributor: Contributor::Agent, session: Some(claim.session.clone()), ..Origin::default() };
+        let options = save::Options { origin, ..save::Options::default() };
+        if claim.calls.is_empty() {
+            return Ok(None);
+        }
+        let saved = save::save_under_lock(context, &options, &Demands::default(), lock)?.saved;
+        return Ok(saved.created.then_some(saved));
+    };
+    let saved = if claim.calls.is_empty() {
+        release_pending(context, &session.id, None)?;
+        sessions::close_turn(repo.git_dir(), &session.id)?;
+        session.turn.should_reset_shadow = false;
+        None
+    } else {
+        close_turn(context, &mut session, lock)?
+    };
+    (session.phase, session.is_interrupted) = (Phase::Idle, true);
+    sessions::store(repo.common_dir(), &session)?;
+    Ok(saved)
+}
+
+fn note(claim: &Claim, saved: Option<&Saved>) -> String {
+    let id = saved.and_then(|saved| saved.id);
+    let work = match id {
+        Some(id) => format!("what it left is its checkpoint {}", id.to_hex_with_len(12)),
+        None => "it left nothing unsaved".to_owned(),
+    };
+    format!("the session '{}' was interrupted: its process is gone; {work}", claim.session)
+}

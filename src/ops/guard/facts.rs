@@ -1,0 +1,175 @@
+//! What is the matter: gathers, from what refs, messages and claims say, the states that the table decides about.
+
+use std::time::Duration;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::scene::Scene;
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        claim::{Claim, Start},
+        guard::State,
+        marks::{self, Mark},
+        process::{Process, is_gone},
+        refname,
+        session::{Phase, is_valid_id},
+    },
+    ops::{Context, sessions::clock},
+    state::{claims, process, sessions},
+};
+
+/// A state of the worktree, and whom it is about.
+pub(super) struct Finding {
+    pub(super) state: State,
+    /// The commit at HEAD, or jj's change.
+    pub(super) change: Option<String>,
+    /// A session.
+    pub(super) other: Option<String>,
+}
+
+/// A commit or change that a tool call would build on, and what its message says.
+struct Ground {
+    /// How people call it.
+    name: String,
+    commit: Option<ObjectId>,
+    mark: Mark,
+}
+
+/// Returns what is the matter before a tool call of `session`, the worst first.
+pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[Claim]) -> Result<Vec<Finding>> {
+    let repo = &context.repo;
+    let mut findings = Vec::new();
+    let is_linked = repo.worktree_id() != "main";
+    if let Some(owner) = is_linked.then(|| claims::owner(repo.git_dir())).flatten().filter(|owner| owner != session) {
+        findings.push(Finding { state: State::Worktree, change: current(scene), other: Some(owner) });
+    }
+    findings.extend(on_checkpoint(repo, scene)?);
+    for ground in grounds(repo, session, scene)? {
+        let (state, other) = match ground.mark {
+            Mark::Plain => continue,
+            Mark::Temporary(other) => (State::Temporary, other),
+            Mark::Session(other) => {
+                let is_live = is_live(context, &other);
+                // Whether nobody asks for is not looked for.
+                let is_published = is_live && is_published(repo, ground.commit)?;
+                (State::Named { is_live, is_published }, Some(other))
+            }
+        };
+        findings.push(Finding { state, change: Some(ground.name), other });
+    }
+    let is_busy = |claim: &&Claim| !claim.calls.is_empty() && !is_claim_gone(context, claim);
+    if let Some(claim) = others.iter().find(is_busy) {
+        findings.push(Finding { state: State::Busy, change: current(scene), other: Some(claim.session.clone()) });
+    }
+    Ok(findings)
+}
+
+/// Returns what is the matter after a tool call of `session` that began at `start`.
+pub(super) fn after(context: &Context, session: &str, scene: &Scene, start: &Start) -> Result<Vec<Finding>> {
+    let repo = &context.repo;
+    let mut findings = Vec::new();
+    let is_moved = scene.head.id.map(|id| id.to_string()) != start.head;
+    if is_moved {
+        findings.extend(on_checkpoint(repo, scene)?);
+    }
+    let mut grounds = of_jj(session, scene.at.iter().chain(&scene.original));
+    if is_moved && !scene.is_jj_current() {
+        grounds.extend(of_head(repo, session, scene)?);
+    }
+    for ground in grounds {
+        let (state, other) = match ground.mark {
+            Mark::Temporary(other) => (State::Temporary, other),
+            // What was so before is not this call's.
+            Mark::Session(other) if Some(&other) != start.named.as_ref() => {
+                (State::Moved { is_published: is_published(repo, ground.commit)? }, Some(other))
+            }
+            Mark::Plain | Mark::Session(_) => continue,
+        };
+        findings.push(Finding { state, change: Some(ground.name), other });
+    }
+    if scene.original.len() > 1 {
+        findings.push(Finding { state: State::Diverged, change: start.change.clone(), other: None });
+    }
+    Ok(findings)
+}
+
+/// Returns the other session that what a tool call begins at names.
+pub(super) fn named(context: &Context, session: &str, scene: &Scene) -> Result<Option<String>> {
+    let named = |ground: Ground| match ground.mark {
+        Mark::Session(other) => Some(other),
+        Mark::Plain | Mark::Temporary(_) => None,
+    };
+    Ok(grounds(&context.repo, session, scene)?.into_iter().find_map(named))
+}
+
+fn current(scene: &Scene) -> Option<String> {
+    let change = scene.at.as_ref().map(|change| change.id.clone());
+    change.or_else(|| scene.head.id.map(|id| id.to_string()))
+}
+
+fn grounds(repo: &Repo, session: &str, scene: &Scene) -> Result<Vec<Ground>> {
+    let mut grounds = of_jj(session, scene.at.iter());
+    if !scene.is_jj_current() {
+        grounds.extend(of_head(repo, session, scene)?);
+    }
+    Ok(grounds)
+}
+
+fn of_jj<'c>(session: &str, changes: impl Iterator<Item = &'c crate::git::jj::Change>) -> Vec<Ground> {
+    let ground = |change: &crate::git::jj::Change| Ground {
+        name: change.id.clone(),
+        commit: change.commit(),
+        mark: marks::read(&change.description, session),
+    };
+    changes.map(ground).collect()
+}
+
+fn of_head(repo: &Repo, session: &str, scene: &Scene) -> Result<Option<Ground>> {
+    let Some(id) = scene.head.id else { return Ok(None) };
+    let mark = repo.with_commit(id, |commit| marks::read(&commit.message.to_str_lossy(), session))?;
+    Ok(Some(Ground { name: id.to_string(), commit: Some(id), mark }))
+}
+
+/// Somebody had a look at a checkpoint by git, and has stayed there.
+fn on_checkpoint(repo: &Repo, scene: &Scene) -> Result<Option<Finding>> {
+    let Some(id) = scene.head.id.filter(|_| scene.head.branch.is_none()) else { return Ok(None) };
+    let checkpoint = repo.checkpoint(id)?;
+    if checkpoint.is_none() && !repo.refs_below(refname::PREFIX)?.iter().any(|(_, tip)| *tip == id) {
+        return Ok(None);
+    }
+    let other = checkpoint.and_then(|checkpoint| checkpoint.origin.session);
+    Ok(Some(Finding { state: State::Temporary, change: Some(id.to_string()), other }))
+}
+
+fn is_published(repo: &Repo, commit: Option<ObjectId>) -> Result<bool> {
+    match commit.filter(|id| repo.has_object(*id)) {
+        Some(id) => repo.is_published(id),
+        None => Ok(false),
+    }
+}
+
+/// Returns true if whoever gave the last sign of life at `seen` is gone.
+fn is_silent(context: &Context, who: Option<&Process>, seen: i64) -> bool {
+    let stale_after: Duration = context.settings.stale_after;
+    is_gone(process::life(who), seen, clock(), stale_after)
+}
+
+pub(super) fn is_claim_gone(context: &Context, claim: &Claim) -> bool {
+    is_silent(context, claim.process.as_ref(), claim.seen)
+}
+
+/// Returns true if the session `id` may still do something, here or elsewhere.
+fn is_live(context: &Context, id: &str) -> bool {
+    let repo = &context.repo;
+    if !is_valid_id(id) {
+        return false;
+    }
+    if claims::load(repo.git_dir(), id).is_some_and(|claim| !is_claim_gone(context, &claim)) {
+        return true;
+    }
+    let session = sessions::peek(repo.common_dir(), id).filter(|session| session.phase != Phase::Ended);
+    session.is_some_and(|session| !is_silent(context, session.process.as_ref(), session.last_seen))
+}

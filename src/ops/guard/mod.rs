@@ -1,0 +1,175 @@
+//! The guard: before a tool call, whether a session may work in this worktree at all, and after it, whether that still
+//! holds for where the call began. Before a call the session also puts its claim on the worktree.
+//!
+//! All of it happens under the worktree's lock, so that of two sessions that come at once the second sees the claim of
+//! the first. Without jj, no process is started and no session's file is read that nothing names.
+
+mod aside;
+mod crashed;
+mod facts;
+mod scene;
+
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    Context,
+    sessions::{check_id, clock},
+};
+use crate::{
+    config::Concurrency,
+    error::Result,
+    model::{
+        claim::{Claim, Start},
+        guard::{Decision, Policy, Report, Where, decide},
+        id_text,
+    },
+    state::{claims, lock::Lock, process, sessions},
+};
+use facts::Finding;
+use scene::Scene;
+
+pub(crate) use crashed::recover;
+
+/// Who uses a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Who<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// The agent's name, as checkpoints have it.
+    pub agent: Option<&'a str>,
+    /// The id of the tool call, where the agent has one.
+    pub call: Option<&'a str>,
+}
+
+/// What the guard says. Serializes to what `--json` prints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// The version of this shape.
+    pub version: u32,
+    /// Whether the agent goes on.
+    pub decision: Decision,
+    /// Why not, or why somebody is told.
+    pub report: Option<Report>,
+    /// What the user should know, and is told only once.
+    pub notes: Vec<String>,
+    /// False if nobody can tell any more that the change of the tool is the session's.
+    pub is_attributed: bool,
+    /// The archived checkpoint with what the tool has done, if that belongs into no session's chain.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub kept: Option<ObjectId>,
+}
+
+impl Verdict {
+    fn allow() -> Self {
+        Self { version: 1, decision: Decision::Allow, report: None, notes: Vec::new(), is_attributed: true, kept: None }
+    }
+
+    /// Returns true if the agent is to be held back.
+    pub fn is_denied(&self) -> bool {
+        self.decision == Decision::Deny
+    }
+}
+
+fn policy(context: &Context) -> Policy {
+    match context.settings.concurrency {
+        Concurrency::Refuse => Policy::Refuse,
+        Concurrency::Strict => Policy::Strict,
+        Concurrency::Warn => Policy::Warn,
+        Concurrency::Off => Policy::Off,
+    }
+}
+
+/// Decides whether the tool call may begin, and if so, puts the session's claim on this worktree.
+///
+/// The caller holds the lock of the worktree's checkpoints. After a denial nothing has changed.
+pub fn before_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
+    let policy = policy(context);
+    if policy == Policy::Off {
+        return Ok(Verdict::allow());
+    }
+    check_id(who.session)?;
+    let repo = &context.repo;
+    let scene = Scene::now(context, None)?;
+    let others = claims::others(repo.git_dir(), who.session);
+    let findings = facts::before(context, who.session, &scene, &others)?;
+    let mut verdict = judged(who.session, policy, Where::Now, &scene, findings);
+    if verdict.is_denied() {
+        return Ok(verdict);
+    }
+    verdict.notes = crashed::recover(context, who.session, lock)?;
+    let mut claim = claims::load(repo.git_dir(), who.session).unwrap_or_else(|| Claim::new(who.session));
+    (claim.seen, claim.process) = (clock(), process::agent());
+    let start = Start {
+        head: scene.head.id.map(|id| id.to_string()),
+        change: scene.at.as_ref().map(|change| change.id.clone()),
+        named: facts::named(context, who.session, &scene)?,
+    };
+    claim.open(who.call, start);
+    claims::store(repo.git_dir(), &claim)?;
+    Ok(verdict)
+}
+
+/// Decides whether what the tool call did may be saved as the session's, and takes the call out of its claim.
+///
+/// After a denial what the tool did is in the archive, and no session's chain has changed.
+pub fn after_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
+    let policy = policy(context);
+    if policy == Policy::Off {
+        return Ok(Verdict::allow());
+    }
+    check_id(who.session)?;
+    let repo = &context.repo;
+    let mut claim = claims::load(repo.git_dir(), who.session);
+    let start = claim.as_mut().and_then(|claim| claim.close(who.call));
+    let mut verdict = Verdict::allow();
+    if let Some(start) = &start {
+        let scene = Scene::now(context, start.change.as_deref())?;
+        let findings = facts::after(context, who.session, &scene, start)?;
+        verdict = judged(who.session, policy, Where::Original, &scene, findings);
+    }
+    if verdict.is_denied() {
+        verdict.kept = Some(aside::keep(context, who, lock)?);
+    }
+    if sessions::peek(repo.common_dir(), who.session).is_none() {
+        verdict.is_attributed = false;
+        claims::note_lost(repo.git_dir(), who.session)?;
+    }
+    if let Some(mut claim) = claim {
+        claim.seen = clock();
+        claims::store(repo.git_dir(), &claim)?;
+    }
+    Ok(verdict)
+}
+
+/// Takes back the claim of `session` on this worktree: its turn is over.
+pub fn release(context: &Context, session: &str) -> Result<()> {
+    claims::remove(context.repo.git_dir(), session)
+}
+
+/// Returns what the user should know of this worktree, for `status`.
+pub(crate) fn notes(context: &Context) -> Vec<String> {
+    if policy(context) == Policy::Off {
+        return Vec::new();
+    }
+    let lost = claims::lost(context.repo.git_dir()).map(|session| {
+        format!("the file of the session '{session}' was gone before its tool had ended: the change is nobody's")
+    });
+    lost.into_iter().chain(scene::trouble(context)).collect()
+}
+
+/// Returns what the first of `findings` leads to that is not allowed.
+fn judged(session: &str, policy: Policy, context: Where, scene: &Scene, findings: Vec<Finding>) -> Verdict {
+    let mut verdict = Verdict::allow();
+    for finding in findings {
+        let decision = decide(finding.state, policy);
+        if let (Decision::Warn | Decision::Deny, Some(code)) = (decision, finding.state.code()) {
+            let other = finding.other.filter(|other| other != session);
+            let mut report = Report::new(code, context, session, scene.is_jj).about(finding.change, other);
+            report.decision = decision;
+            (verdict.decision, verdict.report) = (decision, Some(report));
+            break;
+        }
+    }
+    verdict
+}

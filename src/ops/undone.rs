@@ -1,0 +1,128 @@
+//! Whether an amend has undone the work of a record: then the commit is no longer linked to it.
+//!
+//! What cannot be told counts as still there, and so does what the amend has not touched.
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString, ByteSlice};
+use gix::ObjectId;
+
+use super::records;
+use crate::{
+    error::Result,
+    git::{
+        Repo,
+        line_edits::{is_binary, step_edits},
+    },
+    model::{
+        attribution::{
+            Author, AuthorId, Differ,
+            carry::carry,
+            kind::agent_of,
+            text::{Attribution, File},
+        },
+        change::{Leaf, Mode},
+        contributor::Contributor,
+        record::{RecordFile, RecordId},
+    },
+};
+
+/// What a commit is amended to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Amended {
+    /// What is staged.
+    Staged,
+    /// This commit.
+    To(ObjectId),
+}
+
+/// Returns true if nothing that an agent did in the record `id` is left of the commit `old` where it is amended to `new`.
+pub(super) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended) -> Result<bool> {
+    let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
+    let stored = records::attribution(repo, id)?.unwrap_or_default();
+    let Ok(Attribution { mut authors, files: told }) = Attribution::from_text(&stored) else { return Ok(false) };
+    authors.push(Author::plain(Contributor::Human));
+    let files: Vec<RecordFile> = record.files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
+    let old_tree_id = repo.tree_of_commit(old)?;
+    let parent = repo.parents_of(old)?.first().copied();
+    let parent_tree_id = parent.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let paths: Vec<BString> = files.iter().map(|file| file.path.clone()).collect();
+    let mut now = leaves(repo, new, &paths)?;
+    let mut is_touched = false;
+    for (path, leaf) in &now {
+        is_touched |= repo.find_leaf(old_tree_id, path.as_bstr())? != *leaf;
+    }
+    if !is_touched {
+        return Ok(false);
+    }
+    if now.values().any(Option::is_none) {
+        for (from, to) in renamed(repo, old, new)? {
+            if let Some(leaf) = now.get_mut(&from) {
+                *leaf = leaves(repo, new, std::slice::from_ref(&to))?.remove(&to).flatten();
+            }
+        }
+    }
+    for file in &files {
+        let before = repo.find_leaf(parent_tree_id, file.path.as_bstr())?;
+        let leaf = now.get(&file.path).copied().flatten();
+        let told = told.iter().find(|it| it.ownership.path == file.path);
+        if leaf != before && holds_any(repo, file, told, &authors, leaf)? {
+            return Ok(false);
+        }
+    }
+    Ok(!files.is_empty())
+}
+
+/// Returns what is at `paths`.
+fn leaves(repo: &Repo, new: Amended, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
+    match new {
+        Amended::Staged => repo.staged_leaves(paths),
+        Amended::To(commit) => {
+            let tree_id = repo.tree_of_commit(commit)?;
+            let leaf = |path: &BString| Ok((path.clone(), repo.find_leaf(tree_id, path.as_bstr())?));
+            paths.iter().map(leaf).collect()
+        }
+    }
+}
+
+/// Returns the files that the amend has given other names: from and to.
+fn renamed(repo: &Repo, old: ObjectId, new: Amended) -> Result<Vec<(BString, BString)>> {
+    let old = old.to_string();
+    let mut arguments = vec!["diff", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "-z"];
+    let to = if let Amended::To(commit) = new { commit.to_string() } else { "--cached".to_owned() };
+    arguments.extend(if matches!(new, Amended::Staged) { [to.as_str(), &old] } else { [old.as_str(), &to] });
+    let listed = repo.run_git(&arguments, None)?;
+    let fields: Vec<&BStr> = listed.split_str("\0").map(ByteSlice::as_bstr).collect();
+    Ok(fields.chunks_exact(3).map(|it| (it[1].to_owned(), it[2].to_owned())).collect())
+}
+
+/// Returns true if `now` may hold anything that an agent did to `file`, of which `told` is known.
+fn holds_any(
+    repo: &Repo,
+    file: &RecordFile,
+    told: Option<&File>,
+    authors: &[Author],
+    now: Option<Leaf>,
+) -> Result<bool> {
+    if now.map(|leaf| leaf.id) == file.after {
+        return Ok(true);
+    }
+    // It was made and is gone, or was deleted and is there again.
+    let (Some(now), Some(after)) = (now, file.after) else { return Ok(false) };
+    let (Some(told), true) = (told, repo.has_object(after)) else { return Ok(true) };
+    let is_agent = |id: AuthorId| authors.get(id as usize).is_some_and(|it| it.contributor == Contributor::Agent);
+    // Which lines were deleted is not stored.
+    if !matches!(now.mode, Mode::File | Mode::Executable) || told.ownership.removed.iter().any(|(id, _)| is_agent(*id))
+    {
+        return Ok(true);
+    }
+    let (after, now) = (repo.read_blob(after)?, repo.read_blob(now.id)?);
+    if is_binary(&after) || is_binary(&now) {
+        return Ok(true);
+    }
+    let differ = Differ { steps: &step_edits, counted: &step_edits };
+    // Whoever amends is a person, as far as this is about agents' lines.
+    let amender = AuthorId::try_from(authors.len() - 1).unwrap_or(AuthorId::MAX);
+    let spans = carry(&differ, &told.ownership.spans, &after, &now, amender);
+    Ok(spans.iter().any(|span| agent_of(span.owner, authors).is_some()))
+}

@@ -1,0 +1,147 @@
+//! Processes as the kernel knows them (proc(5)): who runs us for long, and whether somebody still lives.
+//!
+//! Where there is no `/proc`, nothing is known: `None`, and [`Life::Unknown`].
+
+use std::fs;
+
+use crate::model::process::{Life, Place, Process};
+
+/// How far up the agent is looked for: there are a shell, git and maybe some wrappers in between.
+const MOST_ANCESTORS: usize = 16;
+
+/// Programs that end with the hook they run: no sign of the agent's life.
+const BETWEEN: [&str; 20] = [
+    "git-checkpoint",
+    "git",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "mksh",
+    "fish",
+    "ash",
+    "busybox",
+    "csh",
+    "tcsh",
+    "nu",
+    "env",
+    "timeout",
+    "sudo",
+    "doas",
+    "setsid",
+    "xargs",
+];
+
+/// Programs that take in the children of those that are gone.
+const REAPERS: [&str; 6] = ["systemd", "init", "launchd", "tini", "dumb-init", "docker-init"];
+
+/// What the kernel says of a process.
+struct Stat {
+    name: String,
+    state: char,
+    parent: u32,
+    start: u64,
+}
+
+/// Returns the parent of the process `pid`.
+pub(crate) fn parent_of(pid: u32) -> Option<u32> {
+    Some(stat(pid)?.parent)
+}
+
+/// Returns the agent's process: the nearest one above us, or we ourselves, that outlives a hook.
+pub(crate) fn agent() -> Option<Process> {
+    let mut pid = std::process::id();
+    for _ in 0..MOST_ANCESTORS {
+        let stat = stat(pid)?;
+        if REAPERS.contains(&stat.name.as_str()) {
+            return None;
+        }
+        if !BETWEEN.contains(&stat.name.as_str()) {
+            return Some(Process { pid, start: stat.start, place: here() });
+        }
+        pid = stat.parent;
+    }
+    None
+}
+
+/// Returns whether `process` lives.
+pub(crate) fn life(process: Option<&Process>) -> Life {
+    let Some(process) = process else { return Life::Unknown };
+    // What has ended and waits for its parent to ask is gone.
+    let start = stat(process.pid).filter(|stat| !['Z', 'X'].contains(&stat.state)).map(|stat| stat.start);
+    process.life(&here(), start)
+}
+
+fn here() -> Place {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    Place {
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        boot: boot.trim().to_owned(),
+        namespace: namespace.to_string_lossy().into_owned(),
+    }
+}
+
+/// The name is in parentheses, and may hold some itself.
+fn stat(pid: u32) -> Option<Stat> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    let (head, rest) = text.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    let parent = fields.next()?.parse().ok()?;
+    // The 22nd field of all; three are gone.
+    let start = fields.nth(17)?.parse().ok()?;
+    Some(Stat { name: name.to_owned(), state, parent, start })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process as run;
+
+    use super::*;
+
+    fn proc_is_there() -> bool {
+        std::path::Path::new("/proc/self/stat").exists()
+    }
+
+    #[test]
+    fn parents_are_found() {
+        let parent = rustix::process::getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
+        if proc_is_there() {
+            assert_eq!(parent_of(std::process::id()), parent);
+        }
+    }
+
+    #[test]
+    fn we_live_and_others_do_not() {
+        if !proc_is_there() {
+            return;
+        }
+        let us = agent().expect("a test outlives a hook");
+        assert_eq!(us.pid, std::process::id());
+        assert_eq!(life(Some(&us)), Life::Alive);
+        assert_eq!(life(Some(&Process { start: us.start + 1, ..us.clone() })), Life::Dead);
+        assert_eq!(life(Some(&Process { pid: u32::MAX, ..us })), Life::Dead);
+        assert_eq!(life(None), Life::Unknown);
+    }
+
+    #[test]
+    fn what_nobody_has_asked_for_is_dead() {
+        if !proc_is_there() {
+            return;
+        }
+        #[expect(clippy::disallowed_methods, reason = "the test needs a process that ends")]
+        let mut child = run::Command::new("true").spawn().expect("it starts");
+        let start = stat(child.id()).expect("it is ours to wait for").start;
+        let process = Process { pid: child.id(), start, place: here() };
+        while stat(process.pid).is_none_or(|stat| stat.state != 'Z') {
+            std::thread::yield_now();
+        }
+        assert_eq!(life(Some(&process)), Life::Dead);
+        child.wait().expect("it has ended");
+        assert_eq!(life(Some(&process)), Life::Dead);
+    }
+}

@@ -1,0 +1,183 @@
+"""A repository, a home and a client for one case, and what is found there after the client has worked."""
+
+import ctypes
+import json
+import os
+import shlex
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from clients import asking, write
+
+# How long a client may take for a turn, in seconds.
+TURN = 60
+KEPT = "one\ntwo\nthree\nfour\n"
+
+
+class Failed(Exception):
+    """The case cannot go on."""
+
+
+class Bench:
+    """One case with one client. Failed expectations are collected in `failures`."""
+
+    def __init__(self, case, client, programs, stub, folder):
+        self.case, self.client, self.stub, self.folder = case, client, stub, folder
+        self.home, self.repo = folder / "home", folder / "repo"
+        self.failures, self.turns, self.log = [], 0, folder / "client.log"
+        self.repo.mkdir(parents=True)
+        self.env = {
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "PATH": os.pathsep.join([*programs, os.environ["PATH"]]),
+            "TERM": "xterm-256color",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            **client.environment(stub.url),
+        }
+        write(self.home / ".gitconfig", "[user]\n\tname = A Person\n\temail = person@example.com\n")
+        client.settings(self.home, stub.url)
+        self.git("init", "-q", "-b", "main")
+        write(self.repo / "kept.txt", KEPT)
+        self.git("add", ".")
+        self.git("commit", "-qm", "base")
+        self.base = self.git("rev-parse", "HEAD").strip()
+
+    # What is done.
+
+    def enable(self):
+        """Makes git and the client call git-checkpoint."""
+        self.git("checkpoint", "enable")
+        self.git("checkpoint", "enable", "--agent", self.client.name, *self.client.trust)
+
+    def git(self, *arguments):
+        """Runs git as the person who sits before the worktree; returns what it prints."""
+        done = subprocess.run(["git", *arguments], cwd=self.repo, env=self.env, capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            raise Failed(f"'git {shlex.join(arguments)}' exits with {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def play(self, name, steps, is_helper=False):
+        """Teaches the stub a play."""
+        self.stub.plays[name] = self.client.calls(steps, self.repo, is_helper)
+
+    def turn(self, *steps, resume=False, until=None, then=None):
+        """Lets the client take a turn that plays `steps`; with `until`, sends it the signal `then` once that exists."""
+        self.turns += 1
+        name = f"{self.case}-{'abcdefgh'[self.turns - 1]}"
+        self.play(name, steps)
+        command = [self.client.program, *self.client.command(asking(name), resume, self.repo)]
+        with open(self.log, "ab") as log:
+            log.write(f"$ {shlex.join(command)}\n".encode())
+            log.flush()
+            process = subprocess.Popen(
+                command,
+                cwd=self.repo,
+                env=self.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+            try:
+                if until is not None:
+                    self.await_file(until, process)
+                    os.killpg(process.pid, then)
+                status = process.wait(TURN)
+            except subprocess.TimeoutExpired:
+                raise Failed(f"turn {self.turns} of the client takes less than {TURN} s: it is still running") from None
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()
+        if until is None and status != 0:
+            raise Failed(f"the client ends turn {self.turns} with 0: it ended with {status}")
+        return asking(name)
+
+    def await_file(self, path, process=None):
+        """Waits until a file is there."""
+        end = time.monotonic() + TURN
+        while not (self.repo / path).exists():
+            if time.monotonic() > end or process is not None and process.poll() is not None:
+                raise Failed(f"'{path}' appears while the client works: it does not")
+            time.sleep(0.05)
+
+    @staticmethod
+    def end_processes():
+        """Ends what the client has left running."""
+        end_descendants()
+
+    def change(self, path, old, new):
+        """Changes a file as the person who sits before the worktree."""
+        text = (self.repo / path).read_text()
+        write(self.repo / path, text.replace(old, new))
+
+    def commit(self, message):
+        """Commits everything, as the person."""
+        self.git("add", "-A")
+        self.git("commit", "-qm", message)
+
+    # What is found.
+
+    def expect(self, what, expected, found):
+        """Notes a failure unless it was found as expected."""
+        if expected != found:
+            self.failures.append(f"{what}: expected {expected!r}, found {found!r}")
+
+    def json(self, *arguments):
+        """Returns what a command of git-checkpoint reports."""
+        return json.loads(self.git("checkpoint", *arguments, "--json"))
+
+    def checkpoints(self):
+        """Returns all checkpoints, oldest first."""
+        lines = self.git("checkpoint", "list", "--all", "--json").splitlines()
+        return [json.loads(line) for line in reversed(lines)]
+
+    def owners(self, path):
+        """Returns whose the lines of a file are, in the last commit: `base` for those of the commit before."""
+        owners = []
+        for lines in self.json("blame", path)["lines"]:
+            owner = "base" if lines["commit"] == self.base else lines["owner"]
+            owner += f" {lines['turn']}" if owner == "agent" else ""
+            owners += [owner] * (lines["end"] - lines["start"] + 1)
+        return owners
+
+
+def adopt_orphans():
+    """Makes this process the parent of all whose parents end below it, so that they can be found."""
+    ctypes.CDLL(None, use_errno=True).prctl(36, 1, 0, 0, 0)
+
+
+def end_descendants():
+    """Ends what clients have left running."""
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        running = descendants(os.getpid())
+        for pid in running:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0] != 0:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.02)
+
+
+def descendants(pid):
+    """Returns the processes below one."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents.setdefault(int(stat.read_text().rsplit(")", 1)[1].split()[1]), []).append(int(stat.parent.name))
+        except (OSError, IndexError):
+            pass
+    found, left = [], [pid]
+    while left:
+        children = parents.get(left.pop(), [])
+        found += children
+        left += children
+    return found

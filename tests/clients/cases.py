@@ -1,0 +1,128 @@
+"""What clients are made to do, and what has to be known of it after a commit.
+
+Each case is a function of a bench. A person sits before the worktree, too: what is changed between the turns is theirs.
+"""
+
+import signal
+
+
+def patch(bench):
+    """Files are written by the client's own tools, and a person edits one of them before the commit."""
+    prompt = bench.turn(("write", "made.txt", "first\nsecond\nthird\n"), ("edit", "kept.txt", "two", "TWO"))
+    bench.change("kept.txt", "four", "FOUR")
+    bench.change("made.txt", "third", "drei")
+    bench.commit("patched")
+    bench.expect("owners of made.txt", ["agent 1", "agent 1", "human"], bench.owners("made.txt"))
+    bench.expect("owners of kept.txt", ["base", "agent 1", "base", "human"], bench.owners("kept.txt"))
+    is_recorded(bench, {1: prompt}, ["kept.txt", "made.txt"])
+
+
+def shell(bench):
+    """Files are written, changed and removed by a shell."""
+    command = "printf 'a\\nb\\n' > made.txt && sed -i s/three/THREE/ kept.txt && mkdir -p deep && echo c > deep/c.txt"
+    prompt = bench.turn(("shell", command))
+    bench.commit("by a shell")
+    bench.expect("owners of made.txt", ["agent 1"] * 2, bench.owners("made.txt"))
+    bench.expect("owners of kept.txt", ["base", "base", "agent 1", "base"], bench.owners("kept.txt"))
+    bench.expect("owners of deep/c.txt", ["agent 1"], bench.owners("deep/c.txt"))
+    is_recorded(bench, {1: prompt}, ["deep/c.txt", "kept.txt", "made.txt"])
+
+
+def background(bench):
+    """A command goes on writing while the turn goes on, and another one after the client has ended."""
+    first = bench.turn(
+        ("background", "sleep 1; echo during > during.txt"),
+        ("shell", "setsid sh -c 'sleep 8; echo late > late.txt' >/dev/null 2>&1 </dev/null & sleep 3"),
+        ("write", "made.txt", "made\n"),
+    )
+    bench.expect("late.txt is there when the client ends", False, (bench.repo / "late.txt").exists())
+    bench.await_file("late.txt")
+    second = bench.turn(("write", "after.txt", "after\n"), resume=True)
+    bench.commit("in the background")
+    bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
+    bench.expect("owners of during.txt", ["agent 1"], bench.owners("during.txt"))
+    bench.expect("owners of after.txt", ["agent 2"], bench.owners("after.txt"))
+    # Between a stop and the next prompt, nobody can tell it from a person's work.
+    bench.expect("owners of late.txt", ["human"], bench.owners("late.txt"))
+    is_recorded(bench, {1: first, 2: second}, ["after.txt", "during.txt", "made.txt"])
+
+
+def interrupted(bench):
+    """The client is interrupted while a command runs, as by Ctrl-C; the next prompt closes the gap."""
+    stopped(bench, signal.SIGINT)
+
+
+def killed(bench):
+    """The client is killed while a command runs, and tells nothing of it; the next prompt closes the gap."""
+    stopped(bench, signal.SIGKILL)
+
+
+def stopped(bench, how):
+    steps = [("write", "made.txt", "made\n"), ("shell", "echo half > half.txt; sleep 20; echo never > never.txt")]
+    first = bench.turn(*steps, until="half.txt", then=how)
+    bench.end_processes()
+    second = bench.turn(("write", "after.txt", "after\n"), resume=True)
+    bench.commit("after all")
+    bench.expect("never.txt is there", False, (bench.repo / "never.txt").exists())
+    bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
+    bench.expect("owners of half.txt", ["agent 1"], bench.owners("half.txt"))
+    bench.expect("owners of after.txt", ["agent 2"], bench.owners("after.txt"))
+    is_recorded(bench, {1: first, 2: second}, ["after.txt", "half.txt", "made.txt"])
+
+
+def helper(bench):
+    """A subagent writes a file, and the agent another one."""
+    bench.play("the-helper", [("write", "helped.txt", "helped\n")], is_helper=True)
+    prompt = bench.turn(("helper", "the-helper"), ("write", "made.txt", "made\n"))
+    bench.commit("with help")
+    bench.expect("owners of helped.txt", ["agent 1"], bench.owners("helped.txt"))
+    bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
+    is_recorded(bench, {1: prompt}, ["helped.txt", "made.txt"])
+    helpers = {bool(taken.get("agent_id")) for taken in bench.checkpoints() if "helped.txt" in taken["paths"]}
+    bench.expect("the checkpoint of helped.txt names the helper", True, bench.client.names_helpers in helpers)
+
+
+def committed(bench):
+    """The agent commits its work itself, in the middle of its turn, and goes on."""
+    prompt = bench.turn(
+        ("write", "made.txt", "made\n"),
+        ("shell", "git add made.txt && git commit -qm 'by the agent'"),
+        ("write", "more.txt", "more\n"),
+    )
+    bench.expect("subject of HEAD", "by the agent", bench.git("log", "-1", "--format=%s").strip())
+    bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
+    is_recorded(bench, {1: prompt}, ["made.txt"])
+    bench.commit("the rest")
+    bench.expect("owners of more.txt", ["agent 1"], bench.owners("more.txt"))
+    is_recorded(bench, {1: prompt}, ["more.txt"])
+
+
+def is_recorded(bench, prompts, paths):
+    """Expects a record at HEAD of one session with these turns, and nothing else left."""
+    trailers = bench.git("log", "-1", "--format=%(trailers:key=Checkpoint,valueonly)").split()
+    bench.expect("number of Checkpoint trailers in HEAD", 1, len(trailers))
+    records = bench.json("explain", "HEAD")["records"]
+    bench.expect("records of HEAD", trailers, [record["id"] for record in records])
+    for record in records:
+        bench.expect("number of sessions in the record", 1, len(record["sessions"]))
+        for session in record["sessions"]:
+            bench.expect("agent of the session", bench.client.name, session["agent"])
+            bench.expect("turns in the record", sorted(prompts), session["turns"])
+            told = {prompt["turn"]: prompt["text"] for prompt in session["prompts"]}
+            bench.expect("prompts in the record", prompts, told)
+        known = [entry["path"] for entry in record["files"] if entry["sessions"]]
+        bench.expect("files of the session in the record", sorted(paths), sorted(known))
+    is_sound(bench)
+
+
+def is_sound(bench):
+    """Expects that no hook has failed, that the store is sound, and that nobody but this agent took checkpoints."""
+    status = bench.json("status")
+    bench.expect("last error of a hook", None, status["last_error"])
+    agents = {taken["agent"] for taken in bench.checkpoints() if taken["contributor"] == "agent"}
+    bench.expect("agents that took checkpoints", {bench.client.name}, agents)
+    bench.git("fsck", "--strict")
+    bench.git("checkpoint", "doctor")
+
+
+CASES = [patch, shell, background, interrupted, killed, helper, committed]

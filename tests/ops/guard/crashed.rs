@@ -1,0 +1,130 @@
+//! Sessions whose process went away while they had a claim.
+
+use git_checkpoint::model::session::Phase;
+
+use super::{Code, Concurrency, Decision, Ground, after, before, denied, sessions};
+use Concurrency::{Refuse, Strict};
+
+/// Returns contributor and session of the chain's checkpoints, oldest first.
+fn chain(ground: &Ground) -> String {
+    let format = "--format=%(trailers:key=Checkpoint-Contributor,valueonly,separator=)\
+        /%(trailers:key=Checkpoint-Session,valueonly,separator=)";
+    let tip = ground.world.shadows().remove(0);
+    let text = ground.world.git(&["log", "--first-parent", "--reverse", format, &format!("HEAD..{tip}")]);
+    text.trim().replace('\n', " ")
+}
+
+#[rstest::rstest]
+fn its_work_is_saved_as_its_own(#[values(Refuse, Strict)] policy: Concurrency) {
+    let ground = Ground::new();
+    ground.prompt("a");
+    before(&ground, policy, "a", "1");
+    ground.world.write("f", "half of it\n");
+    ground.kill("a");
+    let verdict = before(&ground, policy, "b", "1");
+    assert_eq!((verdict.decision, verdict.notes.len()), (Decision::Allow, 1), "{verdict:?}");
+    assert!(
+        verdict.notes[0].contains("'a' was interrupted") && verdict.notes[0].contains("checkpoint "),
+        "{verdict:?}"
+    );
+    assert_eq!(chain(&ground), "agent/a");
+    let tip = ground.world.shadows().remove(0);
+    assert_eq!(ground.world.git(&["cat-file", "blob", &format!("{tip}:f")]), "half of it\n");
+    assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "it is said once");
+    assert!(!ground.claim_file("a").exists());
+    let shown = sessions::show(&ground.context(policy), "a").expect("it is known").session;
+    assert_eq!((shown.state.phase, shown.interrupted), (Phase::Idle, true));
+    assert!(ground.world.done(&["session", "list"]).contains(", interrupted\n"));
+    // It may come back.
+    ground.prompt("a");
+    assert!(!sessions::show(&ground.context(policy), "a").expect("it is known").session.interrupted);
+    ground.world.assert_sound("in the end");
+}
+
+#[test]
+fn a_prompt_notices_it_first() {
+    let ground = Ground::new();
+    ground.prompt("a");
+    before(&ground, Refuse, "a", "1");
+    ground.world.write("f", "half of it\n");
+    ground.kill("a");
+    let notes = ground.prompt("b");
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(chain(&ground), "agent/a", "not the human's");
+    assert_eq!(before(&ground, Refuse, "b", "1").notes, Vec::<String>::new(), "it is said once");
+}
+
+#[test]
+fn what_changed_while_no_tool_was_at_work_is_not_taken_for_its_own() {
+    let ground = Ground::new();
+    ground.prompt("a");
+    before(&ground, Refuse, "a", "1");
+    after(&ground, Refuse, "a", "1");
+    ground.kill("a");
+    ground.world.write("f", "a person's\n");
+    assert_eq!(before(&ground, Refuse, "b", "1").notes.len(), 1);
+    assert!(ground.world.shadows().is_empty());
+}
+
+#[test]
+fn its_file_may_be_gone_too() {
+    let ground = Ground::new();
+    before(&ground, Strict, "a", "1");
+    ground.world.write("f", "half of it\n");
+    ground.kill("a");
+    assert_eq!(before(&ground, Strict, "b", "1").notes.len(), 1);
+    assert_eq!(chain(&ground), "agent/a");
+}
+
+#[test]
+fn it_comes_back_itself() {
+    let ground = Ground::new();
+    ground.prompt("a");
+    before(&ground, Strict, "a", "1");
+    ground.world.write("f", "half of it\n");
+    ground.kill("a");
+    // The turn that was never stopped is closed, as ever.
+    assert_eq!(ground.prompt("a"), Vec::<String>::new());
+    assert_eq!(chain(&ground), "agent/a");
+    assert_eq!(before(&ground, Strict, "a", "2").decision, Decision::Allow);
+}
+
+#[test]
+fn a_denial_recovers_nobody() {
+    let ground = Ground::new();
+    for session in ["a", "b"] {
+        before(&ground, Refuse, session, "1");
+    }
+    ground.kill("a");
+    assert_eq!(denied(&ground, Strict, "c"), Some(Code::ToolCallOpen));
+    assert!(ground.claim_file("a").exists());
+}
+
+#[test]
+fn who_cannot_be_told_to_live_is_waited_for() {
+    let ground = Ground::new();
+    before(&ground, Strict, "a", "1");
+    ground.edit_claim("a", "host = ", "host = \"elsewhere\"");
+    assert_eq!(denied(&ground, Strict, "b"), Some(Code::ToolCallOpen));
+    let minutes_ago = |minutes: i64| format!("seen = {}", jiff::Timestamp::now().as_second() - 60 * minutes);
+    ground.edit_claim("a", "seen = ", &minutes_ago(29));
+    assert_eq!(denied(&ground, Strict, "b"), Some(Code::ToolCallOpen));
+    ground.edit_claim("a", "seen = ", &minutes_ago(31));
+    assert_eq!(before(&ground, Strict, "b", "1").notes.len(), 1);
+}
+
+#[test]
+fn who_lives_is_waited_for_however_silent() {
+    let ground = Ground::new();
+    before(&ground, Strict, "a", "1");
+    ground.edit_claim("a", "seen = ", "seen = 1");
+    assert_eq!(denied(&ground, Strict, "b"), Some(Code::ToolCallOpen));
+}
+
+#[test]
+fn damage_is_no_claim() {
+    let ground = Ground::new();
+    before(&ground, Strict, "a", "1");
+    std::fs::write(ground.claim_file("a"), "\0").expect("it is ours");
+    assert_eq!(before(&ground, Strict, "b", "1").notes, Vec::<String>::new());
+}

@@ -1,0 +1,118 @@
+//! A repository in which sessions meet.
+
+use super::{BTreeMap, Concurrency, Context, Lock, PathBuf, Repo, Settings, sessions};
+use crate::support::World;
+
+/// A repository with a commit, and one after it.
+pub(super) struct Ground {
+    pub(super) world: World,
+    root: PathBuf,
+}
+
+impl Ground {
+    pub(super) fn new() -> Self {
+        let world = World::new();
+        world.repository();
+        Self::on(world)
+    }
+
+    /// The repository of `world` as it is.
+    pub(super) fn on(world: World) -> Self {
+        let root = world.repo();
+        Self { world, root }
+    }
+
+    /// The same in a linked worktree.
+    pub(super) fn linked(self) -> Self {
+        let root = self.world.root().join("linked");
+        self.world.git(&["worktree", "add", "-q", "-b", "side", root.to_str().expect("a plain path")]);
+        Self { root, ..self }
+    }
+
+    pub(super) fn context(&self, policy: Concurrency) -> Context {
+        let settings = Settings { concurrency: policy, ..Settings::default() };
+        Context::new(Repo::open(&self.root).expect("a repository"), settings)
+    }
+
+    /// Calls `with` while the lock is held.
+    pub(super) fn at<T>(&self, policy: Concurrency, with: impl FnOnce(&Context, &Lock) -> T) -> T {
+        let context = self.context(policy);
+        let folder = context.repo.git_dir().join("checkpoint");
+        std::fs::create_dir_all(&folder).expect("directories can be made");
+        // Another test's child has it until it has become another program.
+        let lock = loop {
+            if let Some(lock) = Lock::try_acquire(&folder.join("lock")).expect("it can be taken") {
+                break lock;
+            }
+            std::thread::yield_now();
+        };
+        with(&context, &lock)
+    }
+
+    /// Makes `session` known, with a turn under way.
+    pub(super) fn prompt(&self, session: &str) -> Vec<String> {
+        let told = sessions::Told { agent: Some("claude-code".into()), ..sessions::Told::default() };
+        let context = self.context(Concurrency::Refuse);
+        sessions::prompt(&context, session, Some("do"), &told, &mut |_| Ok(true)).expect("it begins").interrupted
+    }
+
+    pub(super) fn stop(&self, session: &str) {
+        let context = self.context(Concurrency::Refuse);
+        sessions::stop(&context, session, &sessions::Told::default()).expect("it is known");
+    }
+
+    pub(super) fn end(&self, session: &str) {
+        let context = self.context(Concurrency::Refuse);
+        sessions::end(&context, session, &sessions::Told::default()).expect("it is known");
+    }
+
+    /// Commits something with `message`.
+    pub(super) fn commit(&self, message: &str) -> String {
+        self.world.git(&["commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message]);
+        self.world.git(&["rev-parse", "HEAD"]).trim().to_owned()
+    }
+
+    pub(super) fn claim_file(&self, session: &str) -> PathBuf {
+        self.git_dir().join(format!("checkpoint/claims/{session}.toml"))
+    }
+
+    pub(super) fn git_dir(&self) -> PathBuf {
+        Repo::open(&self.root).expect("a repository").git_dir().to_owned()
+    }
+
+    /// Lets the process of `session` be one that is gone: another one has its number now.
+    pub(super) fn kill(&self, session: &str) {
+        self.edit_claim(session, "start = ", "start = 1");
+    }
+
+    pub(super) fn edit_claim(&self, session: &str, key: &str, line: &str) {
+        let path = self.claim_file(session);
+        let text = std::fs::read_to_string(&path).expect("there is a claim");
+        let is_other = |it: &&str| !it.starts_with(key);
+        assert!(!text.lines().all(|it| is_other(&it)), "{key} in {text}");
+        let lines: Vec<&str> = text.lines().map(|it| if is_other(&it) { it } else { line }).collect();
+        std::fs::write(&path, lines.join("\n")).expect("it is ours");
+    }
+
+    /// Returns all refs, all of our files, and how many objects there are.
+    pub(super) fn everything(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::new();
+        all.insert("refs".into(), self.world.git(&["for-each-ref", "--format=%(refname) %(objectname)"]));
+        all.insert("objects".into(), self.world.git(&["count-objects", "-v"]));
+        for name in ["HEAD", "logs/HEAD", "index"] {
+            all.insert(name.into(), format!("{:?}", std::fs::read(self.world.repo().join(".git").join(name)).ok()));
+        }
+        let mut folders = vec![self.world.repo().join(".git/checkpoint"), self.git_dir().join("checkpoint")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                } else if entry.file_name() != "lock" {
+                    let text = String::from_utf8_lossy(&std::fs::read(entry.path()).expect("readable")).into_owned();
+                    all.insert(entry.path().display().to_string(), text);
+                }
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,214 @@
+//! Whose the work is when stashes, resets and other worktrees come in between.
+
+use std::collections::BTreeSet;
+
+use super::desk::{Desk, changed, parts};
+
+/// Returns the sessions in all records of `commit`.
+fn sessions(desk: &Desk, commit: &str) -> Vec<String> {
+    let all: BTreeSet<String> =
+        desk.records(commit).into_iter().flat_map(|record| record.sessions).map(|part| part.id).collect();
+    all.into_iter().collect()
+}
+
+/// Returns how many lines `commit` has of agents, and of people.
+fn lines(desk: &Desk, commit: &str) -> (u64, u64) {
+    let summary = &desk.json(&["attribution", commit])["summary"];
+    let figure = |name: &str| summary[name].as_u64().expect("a number");
+    (figure("agent_lines") + figure("mixed"), figure("human_added") + figure("human_modified"))
+}
+
+/// Session `a` changes `f` and makes `new`; both are stashed, its shadow is live, and another worktree pops them.
+fn popped_elsewhere() -> Desk {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")])), ("new", "a 1\na 2\n")]);
+    desk.git(&["stash", "-q", "-u"]);
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.go("linked");
+    desk.git(&["stash", "pop", "-q"]);
+    desk
+}
+
+#[test]
+fn a_stash_is_known_again_in_another_worktree() {
+    let desk = popped_elsewhere();
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("new", "a")]));
+    desk.go("repo");
+    assert_eq!(desk.chain(), ["a"]);
+    desk.finish();
+}
+
+#[test]
+fn a_stash_is_taken_up_at_a_prompt_in_another_worktree() {
+    let desk = popped_elsewhere();
+    let prompted = desk.prompted("b");
+    assert_eq!(prompted["taken_up"], serde_json::json!(["a"]));
+    desk.work("b", &[("g", "b\n")]);
+    desk.stop("b");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b"), ("new", "a")]));
+    desk.go("repo");
+    assert_eq!(desk.chain(), ["a"]);
+    desk.finish();
+}
+
+#[test]
+fn a_commit_taken_back_and_stashed_is_known_again() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.commit_all();
+    desk.turn("b", &[("g", "b\n")]);
+    desk.commit_all();
+    desk.git(&["reset", "-q", "--soft", "HEAD~2"]);
+    desk.git(&["stash", "-q"]);
+    desk.write("h", "by hand\n");
+    desk.commit_all();
+    assert_eq!(sessions(&desk, "HEAD"), [""; 0]);
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    assert_eq!(sessions(&desk, "HEAD"), ["a", "b"]);
+    assert_eq!(lines(&desk, "HEAD"), (2, 0));
+    desk.finish();
+}
+
+#[test]
+fn a_commit_taken_back_is_known_beside_new_work() {
+    for mode in ["--soft", "--mixed"] {
+        let desk = Desk::new();
+        desk.turn("a", &[("f", &changed(&[(3, "a"), (4, "a")])), ("one", "a 1\na 2\na 3\n")]);
+        desk.commit_all();
+        desk.git(&["reset", "-q", mode, "HEAD~1"]);
+        desk.turn("b", &[("f", &changed(&[(3, "a"), (4, "a"), (9, "b")])), ("one", "a 1\nb 2\nb 3\n"), ("g", "b\n")]);
+        desk.commit_all();
+        assert_eq!(sessions(&desk, "HEAD"), ["a", "b"], "{mode}");
+        assert_eq!(lines(&desk, "HEAD"), (7, 0), "{mode}");
+        desk.finish();
+    }
+}
+
+#[test]
+fn a_commit_taken_back_and_rewritten_by_another_session_is_still_known() {
+    let desk = Desk::new();
+    desk.turn("a", &[("one", "a 1\na 2\na 3\na 4\na 5\n")]);
+    desk.commit_all();
+    desk.git(&["reset", "-q", "HEAD~1"]);
+    desk.turn("b", &[("one", "a 1\nb 2\nb 3\nb 4\nb 5\n")]);
+    desk.commit_all();
+    assert_eq!(sessions(&desk, "HEAD"), ["a", "b"]);
+    assert_eq!(lines(&desk, "HEAD"), (5, 0));
+    desk.finish();
+}
+
+#[test]
+fn a_record_counts_only_what_is_in_no_other() {
+    let desk = Desk::new();
+    desk.turn("a", &[("one", "a 1\na 2\na 3\n")]);
+    desk.commit_all();
+    desk.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    desk.turn("b", &[("one", "a 1\na 2\na 3\nb 4\n")]);
+    desk.commit_all();
+    for record in desk.records("HEAD") {
+        assert_eq!(record.counts.human, 0, "{record:?}");
+    }
+    assert_eq!(lines(&desk, "HEAD"), (4, 0));
+    desk.finish();
+}
+
+#[test]
+fn a_commit_taken_back_within_a_turn_keeps_its_record() {
+    let desk = Desk::new();
+    desk.turn("a", &[("one", "a 1\na 2\na 3\n")]);
+    desk.commit_all();
+    desk.prompt("b");
+    desk.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    desk.work("b", &[("one", "a 1\na 2\na 3\nb 4\n")]);
+    desk.commit_all();
+    desk.stop("b");
+    assert_eq!(sessions(&desk, "HEAD"), ["a", "b"]);
+    let mut counts: Vec<u32> = desk.records("HEAD").iter().map(|record| record.counts.agent).collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [1, 3]);
+    assert_eq!(lines(&desk, "HEAD"), (4, 0));
+    desk.finish();
+}
+
+#[test]
+fn a_squash_with_new_work_upon_it_counts_each_line_once() {
+    let desk = Desk::new();
+    desk.git(&["checkout", "-q", "-b", "topic"]);
+    desk.turn("a", &[("one", "a 1\na 2\na 3\n")]);
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    desk.git(&["merge", "-q", "--squash", "topic"]);
+    desk.turn("b", &[("one", "a 1\na 2\na 3\nb 4\n")]);
+    desk.git(&["add", "-A"]);
+    desk.git(&["commit", "-q", "--no-edit"]);
+    assert_eq!(sessions(&desk, "HEAD"), ["a", "b"]);
+    assert!(desk.records("HEAD").iter().all(|record| record.counts.human == 0), "{:?}", desk.records("HEAD"));
+    assert_eq!(lines(&desk, "HEAD"), (4, 0));
+    desk.finish();
+}
+
+#[test]
+fn the_first_save_of_paths_takes_no_other() {
+    let desk = Desk::new();
+    desk.write("g", "by hand\n");
+    desk.write("new", "by hand\n");
+    desk.write("f", changed(&[(3, "a")]));
+    let saved = desk.json(&["save", "--session", "a", "--paths", "f"]);
+    assert_eq!(saved["paths"].as_array().map(Vec::len), Some(1), "{saved}");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", ""), ("new", "")]));
+    assert_eq!(lines(&desk, "HEAD"), (1, 2));
+    desk.finish();
+}
+
+#[test]
+fn what_is_forgotten_stays_forgotten() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.json(&["session", "forget", "a"]);
+    assert!(desk.sessions().is_empty());
+    assert_eq!(desk.ours(&["session", "list"]).status.code(), Some(1));
+    assert_eq!(desk.ours(&["session", "show", "a"]).status.code(), Some(1));
+    assert_eq!(desk.ours(&["session", "forget", "a"]).status.code(), Some(1));
+    // Its checkpoints stay, and are still its own.
+    assert_eq!(desk.chain(), ["a"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    // It may come back.
+    desk.turn("a", &[("g", "a\n")]);
+    assert_eq!(desk.sessions().len(), 1);
+    desk.finish();
+}
+
+#[test]
+fn a_save_takes_no_session_id_that_is_none() {
+    let desk = Desk::new();
+    desk.write("g", "a\n");
+    for id in ["", "a\nb", " a", &"a".repeat(201)] {
+        let output = desk.ours(&["save", "--session", id]);
+        assert_eq!(output.status.code(), Some(128), "{id:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("invalid session id"), "{id:?}");
+    }
+    assert_eq!(desk.refs("shadow"), [""; 0]);
+    assert!(!desk.json(&["status"])["last_error"].is_string());
+}
+
+#[test]
+fn a_stash_hint_is_of_work_that_waits() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.turn("b", &[("f", &changed(&[(3, "a"), (17, "b")]))]);
+    desk.sh("printf 'y\\nn\\n' | git add -p f");
+    desk.commit();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.git(&["stash", "-q"]);
+    assert_eq!(desk.prompted("c")["stashed"], serde_json::json!(["b"]));
+    desk.stop("c");
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "b")]));
+    desk.finish();
+}
