@@ -60,6 +60,10 @@ impl Reset {
             } else {
                 let verb = if done.dry_run { "would give up" } else { "gave up" };
                 call.out.note(&format!("{verb} what the turn of {} was about to do", printable(session)))?;
+                if done.archive.is_some() {
+                    let verb = if done.dry_run { "would set aside" } else { "set aside" };
+                    call.out.note(&format!("{verb} its own shadow"))?;
+                }
             }
             return Ok(Exit::Done);
         }

@@ -79,7 +79,7 @@ fn print_head(shown: &Shown, call: &mut Call) -> Result<()> {
     call.out.line(&format!("By:       {}", phrase::origin(checkpoint)))?;
     call.out.line(&format!("Date:     {moment}"))?;
     call.out.line(&format!("Base:     {}", checkpoint.base))?;
-    call.out.line(&format!("Before:   {}", checkpoint.parent_id))?;
+    call.out.line(&format!("Before:   {}", checkpoint.before_id()))?;
     call.out.line(&format!("Worktree: {}", printable(&checkpoint.worktree)))?;
     if let Some(note) = &checkpoint.origin.note {
         call.out.line(&format!("Note:     {}", printable(note)))?;
@@ -112,7 +112,7 @@ fn print_paths(shown: &Shown, call: &mut Call) -> Result<()> {
 fn print_lines(shown: &Shown, context: &Context, shape: Shape, call: &mut Call) -> Result<()> {
     let checkpoint = &shown.checkpoint;
     let options = compare::Options {
-        from: Some(checkpoint.parent_id.to_string()),
+        from: Some(checkpoint.before_id().to_string()),
         to: Some(checkpoint.id.to_string()),
         ..compare::Options::default()
     };

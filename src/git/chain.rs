@@ -1,4 +1,4 @@
-//! Walks a chain of checkpoints: first parents from a tip, until what is no checkpoint.
+//! Walks a chain of checkpoints from a tip, until what is no checkpoint: its first parents, or all that came before in time.
 
 use gix::{
     ObjectId,
@@ -15,13 +15,21 @@ use crate::{
 pub(crate) struct Chain<'r> {
     repo: &'r Repo,
     next: Option<ObjectId>,
+    /// Goes from each to what was the latest then, whosever shadow that is in.
+    is_in_time: bool,
     buffer: Vec<u8>,
 }
 
 impl Repo {
     /// Returns the chain that ends with `tip`; empty if `tip` is no checkpoint.
     pub(crate) fn chain(&self, tip: ObjectId) -> Chain<'_> {
-        Chain { repo: self, next: Some(tip), buffer: Vec::new() }
+        Chain { repo: self, next: Some(tip), is_in_time: false, buffer: Vec::new() }
+    }
+
+    /// Returns the checkpoints that `tip` came after, and itself: those of its chain and, where sessions have shadows of
+    /// their own, of the others in between. Each differs from the next one by what its own contributor did.
+    pub(crate) fn chain_in_time(&self, tip: ObjectId) -> Chain<'_> {
+        Chain { is_in_time: true, ..self.chain(tip) }
     }
 
     /// Returns the ids of all objects here that begin with `hex`, at least four digits, in either case.
@@ -66,10 +74,9 @@ impl Iterator for Chain<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let id = self.next.take()?;
         let checkpoint = self.read(id).transpose()?;
-        if let Ok(checkpoint) = &checkpoint
-            && checkpoint.base.commit_id() != Some(checkpoint.parent_id)
-        {
-            self.next = Some(checkpoint.parent_id);
+        if let Ok(checkpoint) = &checkpoint {
+            let before = if self.is_in_time { checkpoint.before_id() } else { checkpoint.parent_id };
+            self.next = (checkpoint.base.commit_id() != Some(before)).then_some(before);
         }
         Some(checkpoint)
     }

@@ -266,6 +266,14 @@ impl Repo {
         touch(&self.loose_path(id)) || (!self.is_git_collecting() && self.freshen_pack_of(id))
     }
 
+    /// Makes the object `id` and what is in the pack with it new for `git gc`, which lets what it finds unreferenced live
+    /// for a time.
+    pub(super) fn renew(&self, id: ObjectId) {
+        if !touch(&self.loose_path(id)) {
+            self.freshen_pack_of(id);
+        }
+    }
+
     /// Touches the pack that holds `id`. A cruft pack does not count: its own list says how old each object is.
     fn freshen_pack_of(&self, id: ObjectId) -> bool {
         let packs = self.packs.get_or_init(|| {

@@ -173,6 +173,12 @@ impl Repo {
     /// # Errors
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<()> {
+        // Whoever lists refs meanwhile may see neither where it was nor where it goes.
+        for gone in updates.iter().filter(|update| update.new.is_none()) {
+            if let Some(id) = gone.old.filter(|id| updates.iter().any(|update| update.new == Some(*id))) {
+                self.renew(id);
+            }
+        }
         match self.ref_store {
             // While others pack refs, or have died doing so, gix changes no ref at all; git only deletes none.
             RefStore::Files => match self.update_refs_in_files(updates) {

@@ -69,10 +69,15 @@ impl Repo {
     /// Returns the locks of the refs that only this worktree's processes move, and of the archive.
     fn locks_of_worktree(&self) -> Vec<PathBuf> {
         let below = |prefix: &str| self.common_dir().join(prefix);
-        let of_worktree = format!("{}.lock", refname::encode_component(self.worktree_id()));
+        let component = refname::encode_component(self.worktree_id());
+        let of_worktree = format!("{component}.lock");
         let mut locks = vec![below(refname::VERIFIED).join(&of_worktree)];
-        locks.extend(entries(&below(refname::SHADOWS)).map(|base| base.join(&of_worktree)));
-        let shared = [refname::ARCHIVE, refname::PENDING].map(below);
+        for base in entries(&below(refname::SHADOWS)) {
+            locks.push(base.join(&of_worktree));
+            locks.extend(entries(&base.join(format!("{component}@"))).filter(|path| is_lock(path)));
+        }
+        let pending = below(refname::PENDING);
+        let shared = [below(refname::ARCHIVE), pending.join(format!("{component}@")), pending];
         locks.extend(shared.iter().flat_map(|directory| entries(directory)).filter(|path| is_lock(path)));
         locks
     }

@@ -53,6 +53,8 @@ pub struct Checkpoint {
     pub tree_id: ObjectId,
     /// The previous checkpoint, or the base commit for the first of a shadow.
     pub parent_id: ObjectId,
+    /// The checkpoint of another shadow of the same worktree and base that was the latest when it was taken.
+    pub after: Option<ObjectId>,
     /// The side commit: staged tree, raw bytes, manifest.
     pub side_id: Option<ObjectId>,
     /// The commit that the shadow stands on.
@@ -80,11 +82,19 @@ const AGENT_ID: &str = "Checkpoint-Agent-Id";
 const TOOL: &str = "Checkpoint-Tool";
 const NOTE: &str = "Checkpoint-Note";
 const CARRIED: &str = "Checkpoint-Carried";
+const AFTER: &str = "Checkpoint-After";
 const BASE: &str = "Checkpoint-Base";
 const WORKTREE: &str = "Checkpoint-Worktree";
 
 /// Returns the commit message of a checkpoint.
-pub fn message(subject: &str, body: &str, origin: &Origin, base: Base, worktree: &bstr::BStr) -> String {
+pub fn message(
+    subject: &str,
+    body: &str,
+    origin: &Origin,
+    base: Base,
+    worktree: &bstr::BStr,
+    after: Option<ObjectId>,
+) -> String {
     let mut trailers = vec![(CONTRIBUTOR, origin.contributor.as_str().to_owned())];
     let optional = [
         (SESSION, origin.session.clone()),
@@ -95,6 +105,7 @@ pub fn message(subject: &str, body: &str, origin: &Origin, base: Base, worktree:
         (TOOL, origin.tool.clone()),
         (NOTE, origin.note.clone()),
         (CARRIED, origin.carried.map(|id| id.to_string())),
+        (AFTER, after.map(|id| id.to_string())),
     ];
     trailers.extend(optional.into_iter().filter_map(|(key, value)| Some((key, value?))));
     trailers.push((BASE, base.to_string()));
@@ -103,6 +114,11 @@ pub fn message(subject: &str, body: &str, origin: &Origin, base: Base, worktree:
 }
 
 impl Checkpoint {
+    /// Returns what it follows in time, whosever that is: the difference to that is what its contributor did.
+    pub fn before_id(&self) -> ObjectId {
+        self.after.unwrap_or(self.parent_id)
+    }
+
     /// Returns the checkpoint that the commit `id` is, or nothing if the commit is none.
     ///
     /// A commit is a checkpoint if its message names contributor, base and worktree, and it has a parent.
@@ -110,17 +126,26 @@ impl Checkpoint {
         let text = commit.message.to_str_lossy();
         let (subject, body, trailers) = trailer::parse(&text);
         let value = |key: &str| trailers.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
-        let carried = value(CARRIED).and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
-        // The previous checkpoint, the side commit if there is one, and what is carried on.
+        let id_of = |key: &str| value(key).and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
+        let (carried, mut after) = (id_of(CARRIED), id_of(AFTER));
+        // The previous checkpoint, the side commit if there is one, what is carried on, and what others did last.
         let mut parents: Vec<ObjectId> = commit.parents().collect();
-        if carried.is_some() && parents.len() > 1 && parents.last() == carried.as_ref() {
-            parents.pop();
-        }
+        let mut take_last = |id: Option<ObjectId>| {
+            let is_there = id.is_some() && parents.len() > 1 && parents.last() == id.as_ref();
+            if is_there {
+                parents.pop();
+            }
+            is_there
+        };
+        // What is no parent may be gone at any time.
+        after = after.filter(|id| take_last(Some(*id)));
+        take_last(carried);
         let time = commit.committer().ok()?.time().ok()?;
         Some(Self {
             id,
             tree_id: commit.tree(),
             parent_id: *parents.first()?,
+            after,
             side_id: parents.get(1).copied(),
             base: Base::parse(&value(BASE)?)?,
             worktree: super::refname::decode_component(&value(WORKTREE)?)?,

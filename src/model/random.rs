@@ -135,7 +135,7 @@ proptest! {
         base in prop_oneof![Just(Base::Unborn), id().prop_map(Base::Commit)],
         worktree in path(),
     ) {
-        let message = checkpoint::message(&subject, &body, &origin, base, worktree.as_bstr());
+        let message = checkpoint::message(&subject, &body, &origin, base, worktree.as_bstr(), None);
         prop_assert!(!message.contains('\0'));
         let parent = "0123456789012345678901234567890123456789";
         let who = "A <a@b> 1 +0000";
@@ -194,7 +194,7 @@ proptest! {
         let component = refname::encode_component(name.as_bstr());
         prop_assert!(!component.contains('/'));
         prop_assert_eq!(refname::decode_component(&component), Some(name.clone()));
-        let shadow = ShadowName { base: Base::Commit(base), worktree: name };
+        let shadow = ShadowName { base: Base::Commit(base), worktree: name, session: None };
         let full = shadow.to_ref();
         prop_assert!(gix::validate::reference::name(full.as_str().into()).is_ok(), "{}", full);
         prop_assert_eq!(ShadowName::from_ref(&full), Some(shadow));

@@ -69,28 +69,46 @@ impl serde::Serialize for Base {
     }
 }
 
-/// The name of a shadow: one ref per base and worktree.
+/// The name of a shadow: one ref per base and worktree, and one more for each session that has a shadow of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShadowName {
     /// The commit it stands on.
     pub base: Base,
     /// The worktree it belongs to: `main` or git's id of a linked worktree, as it is (not encoded).
     pub worktree: BString,
+    /// The session whose own it is; none: the worktree's.
+    pub session: Option<String>,
 }
 
 impl ShadowName {
+    /// Returns the name of the shadow that `worktree` has on `base`.
+    pub fn of_worktree(base: Base, worktree: &BStr) -> Self {
+        Self { base, worktree: worktree.to_owned(), session: None }
+    }
+
     /// Returns the name of the ref.
     pub fn to_ref(&self) -> String {
-        format!("{SHADOWS}{}/{}", self.base, encode_component(self.worktree.as_bstr()))
+        match &self.session {
+            None => format!("{SHADOWS}{}/{}", self.base, encode_component(self.worktree.as_bstr())),
+            Some(session) => format!("{}{}", self.sessions(), encode_component(session.as_str().into())),
+        }
+    }
+
+    /// Returns the namespace of the sessions' own shadows beside this one.
+    ///
+    /// No encoded name has an `@`, so that a file and a directory never want the same name.
+    pub fn sessions(&self) -> String {
+        format!("{SHADOWS}{}/{}@/", self.base, encode_component(self.worktree.as_bstr()))
     }
 
     /// Returns the shadow that the ref `name` holds, if it is one of ours.
     pub fn from_ref(name: &str) -> Option<Self> {
-        let (base, worktree) = name.strip_prefix(SHADOWS)?.split_once('/')?;
-        if worktree.contains('/') {
-            return None;
-        }
-        Some(Self { base: Base::parse(base)?, worktree: decode_component(worktree)? })
+        let (base, rest) = name.strip_prefix(SHADOWS)?.split_once('/')?;
+        let (worktree, session) = match rest.split_once("@/") {
+            None => (rest, None),
+            Some((worktree, session)) => (worktree, Some(decode_component(session)?.to_str().ok()?.to_owned())),
+        };
+        Some(Self { base: Base::parse(base)?, worktree: decode_component(worktree)?, session })
     }
 }
 
@@ -127,9 +145,28 @@ pub fn is_settled(name: &str) -> bool {
     [Settled::Condensed, Settled::Carried].iter().any(|settled| name.ends_with(settled.suffix()))
 }
 
-/// Returns the ref of what the worktree was when the turn of `session` began.
-pub fn pending_ref(session: &str) -> String {
+/// Returns true if the archive ref `name` may be of a shadow whose last checkpoint is `tip`: its name says so.
+pub fn may_be_archive_of(name: &str, tip: ObjectId) -> bool {
+    let named = name.strip_prefix(ARCHIVE).and_then(|name| name.split('-').nth(1));
+    named.is_some_and(|hex| *hex == *tip.to_hex_with_len(12).to_string())
+}
+
+/// Returns the ref of what `worktree` was when the turn of `session` there began.
+///
+/// No encoded name has an `@`, so that the directory never wants the name of an old ref ([`old_pending_ref`]).
+pub fn pending_ref(worktree: &BStr, session: &str) -> String {
+    format!("{PENDING}{}@/{}", encode_component(worktree), encode_component(session.into()))
+}
+
+/// Returns the ref that earlier versions kept the same in, one for all worktrees.
+pub fn old_pending_ref(session: &str) -> String {
     format!("{PENDING}{}", encode_component(session.into()))
+}
+
+/// Returns true if the ref `name` is of what some worktree was when a turn of `session` began.
+pub fn is_pending_of(name: &str, session: &str) -> bool {
+    let rest = name.strip_prefix(PENDING).unwrap_or_default();
+    rest.split_once("@/").map_or(rest, |(_, session)| session) == encode_component(session.into())
 }
 
 /// Returns when (Unix seconds) the shadow in the archive ref `name` was set aside.
@@ -221,8 +258,12 @@ mod tests {
 
     #[test]
     fn shadow_names_round_trip_and_foreign_refs_are_none() {
-        let name = ShadowName { base: Base::Unborn, worktree: "feature/x".into() };
-        assert_eq!(ShadowName::from_ref(&name.to_ref()), Some(name));
+        let name = ShadowName::of_worktree(Base::Unborn, "feature/x".into());
+        let of_session = ShadowName { session: Some("a/b@{1}.lock".into()), ..name.clone() };
+        for name in [name, of_session] {
+            assert_eq!(ShadowName::from_ref(&name.to_ref()), Some(name.clone()));
+            assert!(gix::validate::reference::name(name.to_ref().as_str().into()).is_ok());
+        }
         assert_eq!(ShadowName::from_ref("refs/checkpoints/shadow/zz/main"), None);
         assert_eq!(ShadowName::from_ref("refs/heads/main"), None);
     }

@@ -118,9 +118,6 @@ pub struct Turn {
     /// The id of the prompt's text as a blob.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_digest: Option<String>,
-    /// The tree of the worktree when it began.
-    #[serde(skip_serializing_if = "Option::is_none", with = "id_text")]
-    pub baseline: Option<ObjectId>,
     /// The last checkpoint of the shadow when it began: another one since then is not this turn's to set aside.
     #[serde(skip_serializing_if = "Option::is_none", with = "id_text")]
     pub shadow_tip: Option<ObjectId>,
@@ -330,7 +327,7 @@ mod tests {
     #[test]
     fn files_round_trip_and_damage_is_noticed() {
         let mut session = Session::new("s1", &"main".into(), 7);
-        session.turn.baseline = Some(ObjectId::empty_tree(gix::hash::Kind::Sha1));
+        session.turn.shadow_tip = Some(ObjectId::empty_tree(gix::hash::Kind::Sha1));
         session.transcript = Some(Transcript { path: "/t".into(), offset: 3 });
         session.process = Some(Process { pid: 1, start: 2, place: super::super::process::Place::default() });
         session.open_records = vec!["r".into()];

@@ -1,9 +1,11 @@
 //! Looks for what is not as it should be: records and commits, refs, files of ours; mends what can be mended.
 //!
-//! What takes time: every commit that refs lead to is read once for its message, and every record once. Looking for lost
-//! commits again (`relink`) reads in addition the patches of those that touch the same files.
+//! What takes time: every commit that refs lead to is read once for its message, every record once, and git walks
+//! what only our refs lead to. Looking for lost commits again (`relink`) reads in addition the patches of those that touch
+//! the same files.
 
 mod checks;
+mod objects;
 mod refspecs;
 mod relink;
 
@@ -125,6 +127,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     let repo = &context.repo;
     let mut diagnosis = Diagnosis { version: 1, ..Diagnosis::default() };
     diagnosis.problems.extend(checks::refs(repo)?);
+    diagnosis.problems.extend(objects::objects(repo)?);
     diagnosis.problems.extend(checks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::sessions(repo));
     diagnosis.problems.extend(checks::condensations(repo));

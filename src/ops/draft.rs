@@ -26,6 +26,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) tree_id: ObjectId,
     /// The checkpoint before, or the base.
     pub(crate) parent_id: ObjectId,
+    /// The one before in time, if that is in another chain.
+    pub(crate) after: Option<ObjectId>,
     pub(crate) side_id: Option<ObjectId>,
     pub(crate) origin: &'a Origin,
     pub(crate) subject: &'a str,
@@ -39,8 +41,9 @@ impl Draft<'_> {
         let mut parents = vec![self.parent_id];
         parents.extend(self.side_id);
         parents.extend(self.origin.carried);
+        parents.extend(self.after);
         let (base, worktree) = (self.name.base, self.name.worktree.as_bstr());
-        let message = checkpoint::message(self.subject, self.body, self.origin, base, worktree);
+        let message = checkpoint::message(self.subject, self.body, self.origin, base, worktree, self.after);
         let commit = NewCommit {
             tree_id: self.tree_id,
             parents,

@@ -6,24 +6,25 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    carry::{Carried, Ground, carry},
+    carry::{Ground, carry},
     condense,
-    draft::{self, Draft},
-    reset::archive_name,
+    draft::Draft,
+    onward::{Aim, Line, Moved, Rest},
     save::{self, Shadow},
-    turn::release_pending,
+    shadows::Live,
+    turn::{pending_of, release_pending},
 };
 use crate::{
-    error::{Error, Result},
+    error::Result,
     git::{
         Repo,
-        new_objects::{NewObjects, Target},
+        new_objects::{NewObjects, Target, Written},
         refs::RefUpdate,
     },
     model::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
-        refname::{self, Base, Settled, ShadowName},
+        refname::{Base, ShadowName},
         session::{Phase, Session},
     },
     state::{self, failpoint, lock::Lock, sessions},
@@ -83,24 +84,26 @@ pub(crate) fn note_base(context: &Context, base: Base) -> Result<()> {
 
 fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
-    let old = ShadowName { base: known, worktree: repo.worktree_id().to_owned() };
-    let tip = repo.find_ref(&old.to_ref())?;
-    let tip = tip.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
     let turns = turns_at(context, known)?;
     // People's own checkpoints stay where they were taken: whose work it is does not depend on them.
-    let has_agent = tip.as_ref().map_or(Ok(false), |tip| Ok::<_, Error>(origin_of(context, tip)?.session.is_some()))?;
-    let tip = tip.filter(|_| has_agent);
+    let line = Line::read(repo, known)?;
+    let has_agent = line.as_ref().map_or(Ok(false), |line| line.has_agent(repo))?;
     // What a turn has found to be over does not go on.
-    let is_over =
-        |tip: &Checkpoint| turns.iter().any(|it| it.turn.should_reset_shadow && it.turn.shadow_tip == Some(tip.id));
-    let tip = tip.filter(|tip| !is_over(tip));
+    let is_over = |live: &Live| {
+        turns.iter().filter(|it| it.turn.should_reset_shadow).any(|it| match &live.name.session {
+            Some(own) => *own == it.id,
+            None => it.turn.shadow_tip == Some(live.id),
+        })
+    };
+    let line = line.filter(|line| has_agent && !line.shadows.iter().all(|(live, _)| is_over(live)));
     let mut pending = Vec::new();
     for session in &turns {
-        if let Some(id) = repo.find_ref(&refname::pending_ref(&session.id))? {
-            pending.extend(repo.find_checkpoint(id)?.filter(|it| it.base == known && it.worktree == old.worktree));
+        if let Some((_, id)) = pending_of(repo, &session.id)? {
+            pending
+                .extend(repo.find_checkpoint(id)?.filter(|it| it.base == known && it.worktree == repo.worktree_id()));
         }
     }
-    if tip.is_none() && pending.is_empty() {
+    if line.is_none() && pending.is_empty() {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
@@ -108,34 +111,41 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     pending.retain(|before| !carries(repo, &shadow, before));
     let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
     let seen_objects = objects.write()?;
-    let mut objects = NewObjects::new(repo, Target::Loose);
-    let mut updates = Vec::new();
-    if let Some(tip) = &tip
-        && let Some(carried) = bring(context, &mut shadow, tip, origin_of(context, tip)?, seen.tree_id, &mut objects)?
-    {
-        let archive = archive_name(repo, tip.id)?;
-        let settled = refname::settled_archive_ref(&archive, Settled::Carried);
-        let name = if carried.leaves_some { archive } else { settled };
-        updates.push(RefUpdate { name, old: None, new: Some(tip.id) });
-        updates.push(RefUpdate { name: old.to_ref(), old: Some(tip.id), new: None });
-    }
+    let Moved { mut updates, mut written } = match &line {
+        Some(line) => {
+            let aim = Aim { now_tree_id: seen.tree_id, is_now_seen: true, rest: Rest::Stays };
+            line.go_on(context, &mut shadow, aim, &is_over)?
+        }
+        None => Moved::default(),
+    };
+    let here = ShadowName::of_worktree(shadow.name.base, repo.worktree_id()).to_ref();
+    let brought = updates.iter().position(|update| update.name == here);
+    let mut new = brought.and_then(|at| updates[at].new);
+    shadow.go_to(None, new);
     for before in &pending {
-        bring(context, &mut shadow, before, Origin::default(), seen.tree_id, &mut objects)?;
+        let mut objects = NewObjects::new(repo, Target::Loose);
+        if bring(context, &mut shadow, before, Origin::default(), seen.tree_id, &mut objects)? {
+            new = shadow.tip.as_ref().map(|tip| tip.id);
+            written.push(objects.write()?);
+        }
     }
-    let written = objects.write()?;
-    let new = shadow.tip.as_ref().map(|tip| tip.id);
-    if new != shadow.expected {
-        updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
+    match brought {
+        Some(at) => updates[at].new = new,
+        None if new.is_some() => updates.push(RefUpdate { name: here, old: shadow.expected, new }),
+        None => {}
+    }
+    let tip = shadow.tip.as_ref().map(|tip| tip.id);
+    if !updates.is_empty() {
         failpoint::hit("follow:before-refs");
         repo.update_refs(&updates)?;
         failpoint::hit("follow:after-refs");
         seen_objects.settle();
-        written.settle();
+        written.into_iter().for_each(Written::settle);
     }
     for mut session in turns {
         // What was before the turn is told by the shadow now.
         release_pending(context, &session.id, None)?;
-        session.turn.shadow_tip = new;
+        session.turn.shadow_tip = tip;
         session.turn.should_reset_shadow = false;
         session.base = shadow.name.base.to_string();
         sessions::store(repo.common_dir(), &session)?;
@@ -161,7 +171,7 @@ fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
     Ok(turns)
 }
 
-/// Puts a checkpoint on top of `shadow` with what of the chain of `tip` the tree `now_tree_id` still shows.
+/// Puts a checkpoint on top of `shadow` with what of the chain of `tip` the tree `now_tree_id` still shows, if any.
 pub(crate) fn bring(
     context: &Context,
     shadow: &mut Shadow,
@@ -169,13 +179,13 @@ pub(crate) fn bring(
     origin: Origin,
     now_tree_id: ObjectId,
     objects: &mut NewObjects<'_>,
-) -> Result<Option<Carried>> {
+) -> Result<bool> {
     let repo = &context.repo;
     let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
     let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: None, is_now_seen: true };
-    let Some(carried) = carry(repo, tip, &ground, objects)? else { return Ok(None) };
+    let Some(carried) = carry(repo, tip, &ground, objects)? else { return Ok(false) };
     put_on_top(context, shadow, tip, origin, carried.tree_id, objects)?;
-    Ok(Some(carried))
+    Ok(true)
 }
 
 /// Puts a checkpoint with the tree `tree_id` on top of `shadow`, which carries on the chain of `tip`.
@@ -188,22 +198,20 @@ pub(crate) fn put_on_top(
     objects: &mut NewObjects<'_>,
 ) -> Result<()> {
     let repo = &context.repo;
-    let parent_id = match &shadow.tip {
-        Some(tip) => tip.id,
-        None => draft::base_commit(shadow.name.base, objects)?,
-    };
+    let (parent_id, after) = shadow.links(objects)?;
     let origin = Origin { carried: Some(tip.id), note: None, tool: None, ..origin };
     // What is staged stands in the index, and the next look at the worktree tells; the raw bytes are the old ones.
     let (name, side_id) = (&shadow.name, None);
     let body = format!("Carried on from {} on {}.\n", tip.id, tip.base);
     let subject = tip.subject.as_str();
-    let time = repo.now();
-    let id = Draft { name, tree_id, parent_id, side_id, origin: &origin, subject, body: &body, time }
+    let time = shadow.not_before(repo.now());
+    let id = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: &body, time }
         .write(repo, objects)?;
     let checkpoint = Checkpoint {
         id,
         tree_id,
         parent_id,
+        after,
         side_id,
         base: name.base,
         worktree: name.worktree.clone(),
@@ -213,7 +221,7 @@ pub(crate) fn put_on_top(
         seconds: time.seconds,
         offset: time.offset,
     };
-    shadow.follow(repo, Some(checkpoint))
+    shadow.follow(repo, checkpoint)
 }
 
 /// Returns in whose name the work of the chain `tip` goes on: that of the last agent in it, or the last human.

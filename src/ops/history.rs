@@ -164,6 +164,9 @@ pub(super) fn serialize_checkpoint<M: serde::ser::SerializeMap>(
     let origin = &checkpoint.origin;
     map.serialize_entry("id", &checkpoint.id.to_string())?;
     map.serialize_entry("parent", &checkpoint.parent_id.to_string())?;
+    if let Some(after) = checkpoint.after {
+        map.serialize_entry("after", &after.to_string())?;
+    }
     map.serialize_entry("tree", &checkpoint.tree_id.to_string())?;
     map.serialize_entry("base", &checkpoint.base)?;
     map.serialize_entry("worktree", &path_text::escape(checkpoint.worktree.as_bstr()))?;
@@ -252,6 +255,6 @@ impl<'r> Filter<'r> {
 }
 
 /// Returns how `checkpoint` differs from the one before it, or from the base.
-pub(super) fn changes(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
-    repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)
+pub(crate) fn changes(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
+    repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use gix::ObjectId;
 
 use super::{
-    Context,
+    Context, shadows,
     timeline::{self, Timeline},
 };
 use crate::{
@@ -79,10 +79,9 @@ fn base(repo: &Repo) -> Result<ObjectId> {
     if let Some(id) = repo.head()?.id {
         return Ok(id);
     }
-    let name = refname::ShadowName { base: refname::Base::Unborn, worktree: repo.worktree_id().to_owned() };
     let none = || Error::user("HEAD has no commit yet").with_hint("'git checkpoint save' begins a shadow without one");
-    let tip = repo.find_ref(&name.to_ref())?.ok_or_else(none)?;
-    match repo.chain(tip).last().transpose()? {
+    let tip = shadows::latest_on(repo, refname::Base::Unborn)?.ok_or_else(none)?;
+    match repo.chain(tip.id).last().transpose()? {
         Some(first) => Ok(first.parent_id),
         None => Err(none()),
     }

@@ -30,7 +30,7 @@ use crate::{
         change::{Change, Leaf, Mode},
         checkpoint::Checkpoint,
         contributor::Contributor,
-        refname::{self, Base, Settled},
+        refname::{self, Base, Settled, ShadowName},
     },
     state::failpoint,
 };
@@ -46,12 +46,13 @@ pub(crate) struct Waiting {
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// Returns the shadows with work that is in no record and not in the shadow `except`, archived and live, newest first.
+/// Returns the shadows with work that is in no record and not in `except` or one beside it, archived and live, newest first.
 ///
 /// They are those of all worktrees: a stash can be popped in another one, before anything happens in its own.
-pub(crate) fn waiting(repo: &Repo, except: &str) -> Result<Vec<Waiting>> {
+pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> {
     let mut tips = live_tips(repo, None)?;
-    tips.retain(|tip| tip.name != except);
+    let is_excepted = |name: &ShadowName| (name.base, &name.worktree) == (except.base, &except.worktree);
+    tips.retain(|tip| ShadowName::from_ref(&tip.name).is_some_and(|name| !is_excepted(&name)));
     tips.extend(newest_archived(repo, |name| !refname::is_settled(name))?);
     Ok(newest_first(repo, tips))
 }
@@ -168,7 +169,7 @@ pub(crate) fn take_up(
     if dirty.is_empty() {
         return Ok(taken);
     }
-    let found = waiting(repo, &shadow.name.to_ref())?.into_iter().chain(taken_back(repo, shadow.name.base)?);
+    let found = waiting(repo, &shadow.name)?.into_iter().chain(taken_back(repo, shadow.name.base)?);
     for Waiting { tip, checkpoint } in found {
         let mut wanted = BTreeSet::new();
         // A broken shadow is no reason to refuse a prompt; `doctor` tells of it.

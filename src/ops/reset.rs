@@ -7,16 +7,18 @@ use serde::Serialize;
 use super::{
     Context, lookup, save,
     sessions::{State, check_id, known},
+    shadows::{self, Live},
     timeline::{self, Tip},
-    turn::release_pending,
+    turn::{pending_of, release_pending},
 };
 use crate::{
+    config::Storage,
     error::{Error, Kind, Result},
     git::{Repo, refs::RefUpdate},
     model::{
         event::Event,
         id_text, moment, path_text,
-        refname::{self, Base, ShadowName},
+        refname::{self, Base},
         session::{Phase, Session},
     },
     state::sessions as session_files,
@@ -40,6 +42,9 @@ pub struct ResetDone {
     pub shadow: String,
     /// The ref that holds it now.
     pub archive: String,
+    /// The refs that hold the other sessions' own shadows now, which were set aside with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
@@ -58,6 +63,9 @@ pub struct GivenUp {
     pub version: u32,
     /// The session.
     pub session: State,
+    /// The ref that holds the session's own shadow now, if it had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archive: Option<String>,
     /// True if nothing was done.
     pub dry_run: bool,
 }
@@ -88,7 +96,7 @@ pub struct Archived {
     pub checkpoints: usize,
 }
 
-/// Moves the live shadow of this worktree and HEAD to the archive.
+/// Moves the live shadow of this worktree and HEAD to the archive, and those that sessions have there of their own.
 ///
 /// # Errors
 /// [`Kind::Refused`] if there is none, or a session with a turn under way here works on it.
@@ -100,24 +108,37 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
     let _lock = save::lock(context)?;
     let base = Base::of_head(repo.head()?.id);
-    let shadow = ShadowName { base, worktree: repo.worktree_id().to_owned() }.to_ref();
-    let Some(tip) = repo.find_ref(&shadow)? else {
+    let mut live = shadows::live(repo, base, repo.worktree_id())?;
+    let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
+    live.sort_by_key(|live| Some(live.id) == latest);
+    let Some(Live { name, id: tip }) = live.last().cloned() else {
         return Err(Error::refused("this worktree has no checkpoint on HEAD to set aside")
             .with_hint("'git checkpoint list' shows those on other commits"));
     };
     if !options.force {
         refuse_active(repo, base)?;
     }
-    let archive = archive_name(repo, tip)?;
-    let checkpoints = count(repo, tip);
+    let checkpoints = live.iter().map(|live| count(repo, live.id)).sum();
+    let (mut updates, mut archives) = (Vec::new(), Vec::new());
+    for live in &live {
+        archives.push(archive_name(repo, live.id)?);
+        updates.extend(to_archive(live, archives.last().cloned().unwrap_or_default()));
+    }
+    let (archive, also) = (archives.pop().unwrap_or_default(), archives);
     if !options.dry_run {
-        repo.update_refs(&[
-            RefUpdate { name: archive.clone(), old: None, new: Some(tip) },
-            RefUpdate { name: shadow.clone(), old: Some(tip), new: None },
-        ])?;
+        repo.update_refs(&updates)?;
         context.emit(&Event::Reset { archive: archive.clone(), tip: tip.to_string(), checkpoints });
     }
-    Ok(ResetDone { version: 1, shadow, archive, tip, base, checkpoints, dry_run: options.dry_run })
+    let (shadow, dry_run) = (name.to_ref(), options.dry_run);
+    Ok(ResetDone { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run })
+}
+
+/// Returns how refs are moved to set `live` aside under the name `archive`.
+pub(crate) fn to_archive(live: &Live, archive: String) -> [RefUpdate; 2] {
+    [
+        RefUpdate { name: archive, old: None, new: Some(live.id) },
+        RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None },
+    ]
 }
 
 /// A session at work takes its next checkpoint on top of the ones before.
@@ -136,7 +157,7 @@ fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
 
 /// Gives up what the turn of the session `id` was about to do: what it would set aside, and what was before it.
 ///
-/// No checkpoint is touched.
+/// A shadow of its own on HEAD is set aside; no other checkpoint is touched.
 ///
 /// # Errors
 /// [`Kind::Refused`] if the session is not known here, or has nothing to give up.
@@ -149,21 +170,29 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     let repo = &context.repo;
     let _lock = save::lock(context)?;
     let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
-    let has_pending = repo.find_ref(&refname::pending_ref(id))?.is_some();
-    let Some(mut session) = session.filter(|session| session.phase == Phase::Active || has_pending) else {
+    let has_pending = pending_of(repo, id)?.is_some();
+    let live = shadows::live(repo, Base::of_head(repo.head()?.id), repo.worktree_id())?;
+    let own = live.into_iter().find(|live| live.name.session.as_deref() == Some(id));
+    let has_claim = |session: &Session| session.phase == Phase::Active || has_pending || own.is_some();
+    let Some(mut session) = session.filter(has_claim) else {
         return Err(Error::refused(format!("the session '{id}' has no claim on this shadow"))
             .with_hint("'git checkpoint reset' without '--session' sets the whole shadow aside"));
     };
     session.phase = if session.phase == Phase::Active { Phase::Idle } else { session.phase };
     session.turn.should_reset_shadow = false;
     session.turn.shadow_tip = None;
-    session.turn.baseline = None;
+    let archive = own.as_ref().map(|own| archive_name(repo, own.id)).transpose()?;
     if !dry_run {
+        if let (Some(own), Some(archive)) = (&own, archive.clone()) {
+            let (tip, checkpoints) = (own.id.to_string(), count(repo, own.id));
+            repo.update_refs(&to_archive(own, archive.clone()))?;
+            context.emit(&Event::Reset { archive, tip, checkpoints });
+        }
         release_pending(context, id, None)?;
         session_files::store(repo.common_dir(), &session)?;
         session_files::close_turn(repo.git_dir(), id)?;
     }
-    Ok(GivenUp { version: 1, session: State::from(&session), dry_run })
+    Ok(GivenUp { version: 1, session: State::from(&session), archive, dry_run })
 }
 
 /// A shadow may be set aside, brought back and set aside again within a second.
@@ -232,8 +261,11 @@ fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
         return Err(Error::refused(format!("'{}' belongs to the worktree '{worktree}'", short(&tip.name)))
             .with_hint("run it there; 'git checkpoint restore <id>' brings its files here"));
     }
-    let shadow = ShadowName { base: checkpoint.base, worktree: checkpoint.worktree }.to_ref();
-    if repo.find_ref(&shadow)?.is_some() {
+    // With shadows of their own, sessions do not stand in each other's way.
+    let name = shadows::name_for(context, checkpoint.base, checkpoint.origin.session.as_deref());
+    let live = shadows::live(repo, checkpoint.base, repo.worktree_id())?;
+    let shadow = name.to_ref();
+    if live.iter().any(|live| context.settings.storage == Storage::Worktree || live.name == name) {
         return Err(Error::refused(format!("there is a live shadow on '{}' already", checkpoint.base))
             .with_hint("'git checkpoint reset' sets it aside first"));
     }
@@ -247,6 +279,7 @@ fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
         version: 1,
         shadow,
         archive: tip.name,
+        also: Vec::new(),
         tip: tip.id,
         base: checkpoint.base,
         checkpoints,

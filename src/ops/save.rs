@@ -2,6 +2,7 @@
 
 mod look;
 mod protected;
+mod shadow;
 mod take;
 
 use std::time::{Duration, Instant};
@@ -30,8 +31,9 @@ use crate::{
 use look::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
-pub(crate) use look::{Seen, Shadow, is_changed, limits, look_at_all};
+pub(crate) use look::{Seen, is_changed, limits, look_at_all};
 pub(crate) use protected::refuse_protected;
+pub(crate) use shadow::Shadow;
 pub(crate) use take::side_commit;
 
 /// How a checkpoint is to be taken.
@@ -194,7 +196,7 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     let (options, mut turn) = (&mut options.clone(), OpenTurn::of(context, turn_of)?);
     let shadow = match &mut turn {
         Some(turn) => turn.enter(context, options)?,
-        None => Shadow::read(repo)?,
+        None => Shadow::read_for(context, options.origin.session.as_deref())?,
     };
     if let Some(paths) = options.paths.as_mut().filter(|_| demands.forgives_unknown_paths) {
         leave_out_unknown_paths(repo, paths, &shadow)?;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{
     Context, guard, hooks,
     save::{self, SkippedPath},
+    shadows,
     tally::{Part, Tally},
 };
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
         id_text,
         manifest::Manifest,
         path_text,
-        refname::{self, Base, ShadowName},
+        refname::{self, Base},
         session::Phase,
     },
     state::{
@@ -155,10 +156,9 @@ pub fn status(context: &Context) -> Result<Status> {
     let repo = &context.repo;
     let head = repo.head()?;
     let base = Base::of_head(head.id);
-    let name = ShadowName { base, worktree: repo.worktree_id().to_owned() };
     let head_tree_id = head.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let worktree = worktree_tree(context)?;
-    let (shadow, parts) = shadow_status(repo, &name, head_tree_id)?;
+    let (shadow, parts) = shadow_status(repo, base, head_tree_id)?;
     let tip_tree_id = shadow.as_ref().map(|shadow| repo.tree_of_commit(shadow.tip)).transpose()?;
     let dirty = paths(worktree.repo.diff_trees(head_tree_id, worktree.tree_id)?);
     let unsaved = match tip_tree_id {
@@ -170,7 +170,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let sessions = session_status(repo, parts, touched)?;
     Ok(Status {
         version: 1,
-        worktree: name.worktree.to_string(),
+        worktree: repo.worktree_id().to_string(),
         head: head.id,
         branch: head.branch.map(|branch| branch.strip_prefix(b"refs/heads/").unwrap_or(&branch).as_bstr().to_string()),
         base,
@@ -185,7 +185,7 @@ pub fn status(context: &Context) -> Result<Status> {
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
         hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),
-        last_error: state::events::last_error(repo.common_dir(), &name.worktree.to_string()),
+        last_error: state::events::last_error(repo.common_dir(), &repo.worktree_id().to_string()),
         notes: guard::notes(context),
         bytes: repo.bytes_held(),
     })
@@ -202,10 +202,13 @@ fn paths(changes: Vec<Change>) -> Vec<BString> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-fn shadow_status(repo: &Repo, name: &ShadowName, base_tree_id: ObjectId) -> Result<(Option<ShadowStatus>, Vec<Part>)> {
-    let r#ref = name.to_ref();
-    let Some(tip) = repo.find_ref(&r#ref)? else { return Ok((None, Vec::new())) };
-    let Tally { checkpoints, tip_time, sessions, .. } = Tally::of_chain(repo, tip)?;
+/// Where sessions have shadows of their own, the one with the latest checkpoint stands for all.
+fn shadow_status(repo: &Repo, base: Base, base_tree_id: ObjectId) -> Result<(Option<ShadowStatus>, Vec<Part>)> {
+    let live = shadows::live(repo, base, repo.worktree_id())?;
+    let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
+    let last = live.iter().find(|it| Some(it.id) == latest).or(live.last());
+    let Some((r#ref, tip)) = last.map(|live| (live.name.to_ref(), live.id)) else { return Ok((None, Vec::new())) };
+    let Tally { checkpoints, tip_time, sessions, .. } = Tally::of_chains(repo, live.iter().map(|live| live.id))?;
     let touched = paths(repo.diff_trees(base_tree_id, repo.tree_of_commit(tip)?)?);
     Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions))
 }

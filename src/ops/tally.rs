@@ -67,6 +67,16 @@ fn key(path: &BString) -> String {
 }
 
 impl Tally {
+    /// Returns the sum of the chains that end with `tips`.
+    pub(super) fn of_chains(repo: &Repo, tips: impl IntoIterator<Item = ObjectId>) -> Result<Self> {
+        let mut sums = tips.into_iter().map(|tip| Self::of_chain(repo, tip)).collect::<Result<Vec<_>>>()?;
+        sums.sort_by_key(|tally| std::cmp::Reverse(tally.tip_time));
+        let mut all = sums.into_iter();
+        let mut sum = all.next().unwrap_or_default();
+        all.for_each(|tally| sum.append(&tally));
+        Ok(sum)
+    }
+
     /// Returns the sum of the chain that ends with `tip`.
     pub(super) fn of_chain(repo: &Repo, tip: ObjectId) -> Result<Self> {
         let path = state::directory(repo.git_dir()).join("tally");
@@ -99,7 +109,7 @@ impl Tally {
         if self.checkpoints == 1 {
             self.tip_time = checkpoint.seconds;
         }
-        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.parent_id)?, checkpoint.tree_id)?;
+        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
         let paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
         let source = checkpoint.origin.carried.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
         let Some(source) = source else {

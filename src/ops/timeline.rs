@@ -5,6 +5,7 @@ use std::{cmp::Ordering, collections::BinaryHeap};
 use bstr::BStr;
 use gix::ObjectId;
 
+use super::shadows::came_after;
 use crate::{
     error::{Error, Result},
     git::{Repo, chain::Chain},
@@ -57,6 +58,7 @@ pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<
 
 /// The checkpoints of several chains: newest first by time, and never before those that follow them in their chain.
 pub(crate) struct Timeline<'r> {
+    repo: &'r Repo,
     heads: BinaryHeap<Head<'r>>,
     /// Why a chain ended early; told after the checkpoint before the gap.
     failure: Option<Error>,
@@ -80,7 +82,29 @@ impl<'r> Timeline<'r> {
                 heads.push(Head { checkpoint, archived: tip.archived, order, chain });
             }
         }
-        Ok(Self { heads, failure: None })
+        Ok(Self { repo, heads, failure: None })
+    }
+
+    /// Takes the latest; of those within one second, the first that no other came after.
+    fn pop(&mut self) -> Option<Head<'r>> {
+        let first = self.heads.pop()?;
+        let seconds = first.checkpoint.seconds;
+        let is_tied = |heads: &BinaryHeap<Head<'_>>| heads.peek().is_some_and(|it| it.checkpoint.seconds == seconds);
+        if !is_tied(&self.heads) {
+            return Some(first);
+        }
+        let mut tied = vec![first];
+        while is_tied(&self.heads) {
+            tied.extend(self.heads.pop());
+        }
+        let is_passed = |it: &Head<'_>| {
+            let mut others = tied.iter().filter(|other| other.checkpoint.base == it.checkpoint.base);
+            others.any(|other| came_after(self.repo, &other.checkpoint, &it.checkpoint))
+        };
+        let at = tied.iter().position(|it| !is_passed(it)).unwrap_or_default();
+        let latest = tied.swap_remove(at);
+        self.heads.extend(tied);
+        Some(latest)
     }
 }
 
@@ -92,7 +116,7 @@ impl Iterator for Timeline<'_> {
         if let Some(error) = self.failure.take() {
             return Some(Err(error));
         }
-        let mut head = self.heads.pop()?;
+        let mut head = self.pop()?;
         let archived = head.archived;
         match head.chain.next() {
             Some(Ok(next)) => {

@@ -4,7 +4,7 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use crate::{
-    error::{Kind, Result},
+    error::{Error, Kind, Result},
     git::{
         Repo,
         commit::Moment,
@@ -16,7 +16,7 @@ use crate::{
         change::Change,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
-        refname,
+        refname::{self, Base},
         session::{Phase, Session, is_valid_id},
     },
     ops::{
@@ -26,7 +26,7 @@ use crate::{
         follow::put_on_top,
         reset::archive_name,
         save::{self, Shadow},
-        timeline::archived_tips,
+        shadows,
     },
     state::{
         failpoint,
@@ -58,21 +58,26 @@ impl<'c> OpenTurn<'c> {
         if options.origin.session.as_ref() == Some(&session.id) {
             self.complete(context, options)?;
         }
-        let mut shadow = match Shadow::read(repo) {
-            Err(error) if error.kind() == Kind::Corrupt && turn.should_reset_shadow => Shadow::without_tip(repo)?,
+        let id = Some(session.id.as_str());
+        let mut shadow = match Shadow::read_for(context, id) {
+            Err(error) if error.kind() == Kind::Corrupt && turn.should_reset_shadow => {
+                Shadow::without_tip(context, id)?
+            }
             read => read?,
         };
         // What another session has saved meanwhile is newer than what this turn began with. A shadow that was reset
         // meanwhile tells nothing of that, and a commit only carries it forward.
         let is_known = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
-        if turn.has_checkpoint || !is_known {
+        // What others save does not change the session's own shadow.
+        if turn.has_checkpoint || !(is_known || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
-        if turn.should_reset_shadow && shadow.expected.is_some() {
+        if turn.should_reset_shadow && shadow.is_begun() {
             shadow.sets_aside = true;
-            shadow.follow(repo, None)?;
+            shadow.begin_afresh(repo)?;
         }
-        if let Some(id) = repo.find_ref(&refname::pending_ref(&session.id))?
+        if is_known
+            && let Some((_, id)) = pending_of(repo, &session.id)?
             && let Some(pending) = repo.find_checkpoint(id)?
             && pending.worktree == shadow.name.worktree
         {
@@ -109,20 +114,18 @@ impl<'c> OpenTurn<'c> {
             return Ok(());
         }
         let mut objects = NewObjects::new(repo, Target::Loose);
-        let parent_id = match &shadow.tip {
-            Some(tip) => tip.id,
-            None => draft::base_commit(shadow.name.base, &mut objects)?,
-        };
+        let (parent_id, after) = shadow.links(&mut objects)?;
         let changes = repo.diff_trees(shadow.last_tree_id(), pending.tree_id)?;
         keep_dismissed(repo, shadow, &changes)?;
         let (subject, body) = draft::subject_and_body(None, &changes);
         let origin = Origin { contributor: Contributor::Human, ..Origin::default() };
         let (name, tree_id, side_id) = (&shadow.name, pending.tree_id, pending.side_id);
-        let time = Moment { seconds: pending.seconds, offset: pending.offset };
-        let before = Draft { name, tree_id, parent_id, side_id, origin: &origin, subject: &subject, body, time };
+        let time = shadow.not_before(Moment { seconds: pending.seconds, offset: pending.offset });
+        let before = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject: &subject, body, time };
         let id = before.write(repo, &mut objects)?;
         self.written.push(objects.write()?);
-        shadow.follow(repo, repo.checkpoint(id)?)
+        let before = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
+        shadow.follow(repo, before)
     }
 
     /// The same after a commit: what it did not take was there before the turn, too.
@@ -169,8 +172,14 @@ fn keep_dismissed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()
     for change in changes {
         is_dismissed |= repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())? == change.after;
     }
-    if !is_dismissed || archived_tips(repo, None)?.iter().any(|kept| kept.id == tip.id) {
+    if !is_dismissed {
         return Ok(());
+    }
+    // The names tell which of the archive are not to be read: almost all.
+    for name in repo.ref_names_below(refname::ARCHIVE)? {
+        if refname::may_be_archive_of(&name, tip.id) && repo.find_ref(&name)? == Some(tip.id) {
+            return Ok(());
+        }
     }
     repo.update_refs(&[RefUpdate { name: archive_name(repo, tip.id)?, old: None, new: Some(tip.id) }])
 }
@@ -195,12 +204,37 @@ fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<b
 /// How many checkpoints back a state is looked for.
 const MOST_CHECKPOINTS: usize = 64;
 
+/// Returns the ref that holds what this worktree was when the turn of `session` began, and what it points to.
+pub(crate) fn pending_of(repo: &Repo, session: &str) -> Result<Option<(String, ObjectId)>> {
+    let name = refname::pending_ref(repo.worktree_id(), session);
+    if let Some(id) = repo.find_ref(&name)? {
+        return Ok(Some((name, id)));
+    }
+    let old = refname::old_pending_ref(session);
+    let Some(id) = repo.find_ref(&old)? else { return Ok(None) };
+    let is_here = repo.find_checkpoint(id)?.is_none_or(|pending| pending.worktree == repo.worktree_id());
+    Ok(is_here.then_some((old, id)))
+}
+
 /// Lets go of what the worktree was when the turn of `session` began. It goes to the archive, unless the worktree is still
-/// like that (`now_tree_id`), or HEAD or the live shadow hold it: nobody else may have it.
+/// like that (`now_tree_id`), or HEAD or a live shadow hold it: nobody else may have it.
 pub(crate) fn release_pending(context: &Context, session: &str, now_tree_id: Option<ObjectId>) -> Result<()> {
+    let Some((name, id)) = pending_of(&context.repo, session)? else { return Ok(()) };
+    release(&context.repo, name, id, now_tree_id)
+}
+
+/// The same for all worktrees in which `session` ever was, as it will not come back there.
+pub(crate) fn release_all_pending(context: &Context, session: &str) -> Result<()> {
     let repo = &context.repo;
-    let name = refname::pending_ref(session);
-    let Some(id) = repo.find_ref(&name)? else { return Ok(()) };
+    for (name, id) in repo.refs_below(refname::PENDING)? {
+        if refname::is_pending_of(&name, session) {
+            release(repo, name, id, None)?;
+        }
+    }
+    Ok(())
+}
+
+fn release(repo: &Repo, name: String, id: ObjectId, now_tree_id: Option<ObjectId>) -> Result<()> {
     let mut updates = vec![RefUpdate { name, old: Some(id), new: None }];
     if let Some(pending) = repo.find_checkpoint(id)?
         && now_tree_id != Some(pending.tree_id)
@@ -212,12 +246,13 @@ pub(crate) fn release_pending(context: &Context, session: &str, now_tree_id: Opt
 }
 
 fn is_held(repo: &Repo, pending: &Checkpoint) -> Result<bool> {
-    let shadow = Shadow::without_tip(repo)?;
-    if pending.side_id.is_none() && pending.tree_id == shadow.head_tree_id {
+    let head = repo.head()?.id;
+    let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    if pending.side_id.is_none() && pending.tree_id == head_tree_id {
         return Ok(true);
     }
-    let Some(tip) = shadow.expected else { return Ok(false) };
+    let Some(tip) = shadows::latest_on(repo, Base::of_head(head))?.map(|tip| tip.id) else { return Ok(false) };
     // With the same tree, what is staged and the exact bytes may be others.
     let is_same = |it: &Checkpoint| it.tree_id == pending.tree_id && it.side_id == pending.side_id;
-    Ok(repo.chain(tip).take(MOST_CHECKPOINTS).flatten().any(|checkpoint| is_same(&checkpoint)))
+    Ok(repo.chain_in_time(tip).take(MOST_CHECKPOINTS).flatten().any(|checkpoint| is_same(&checkpoint)))
 }

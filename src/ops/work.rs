@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{carry::base_tree, restore::restored};
+use super::restore::restored;
 use crate::{
     error::Result,
     git::{
@@ -50,17 +50,12 @@ fn steps_beside(
     wanted: &dyn Fn(&BString) -> bool,
     followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
 ) -> Result<Vec<Step>> {
-    let mut chain = repo.chain(tip.id).collect::<Result<Vec<_>>>()?;
+    let mut chain = repo.chain_in_time(tip.id).collect::<Result<Vec<_>>>()?;
     chain.reverse();
     let own: HashSet<ObjectId> = chain.iter().map(|checkpoint| checkpoint.id).collect();
     let mut all = Vec::new();
     for checkpoint in chain {
-        let parent_tree_id = if checkpoint.base.commit_id() == Some(checkpoint.parent_id) {
-            base_tree(repo, &checkpoint)?
-        } else {
-            repo.tree_of_commit(checkpoint.parent_id)?
-        };
-        let mut changes = repo.diff_trees(parent_tree_id, checkpoint.tree_id)?;
+        let mut changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
         changes.retain(|change| wanted(&change.path));
         if changes.is_empty() {
             continue;

@@ -6,6 +6,7 @@ mod attribution_formats;
 mod attribution_walks;
 mod compare;
 mod doctor;
+mod doctor_objects;
 mod events;
 mod growth;
 mod guard;

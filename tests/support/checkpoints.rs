@@ -52,7 +52,7 @@ impl World {
     /// Begins a shadow on HEAD for `worktree`, whose first checkpoint is taken `seconds` after the start.
     pub(crate) fn shadow(&self, worktree: &str, seconds: i64) -> Shadow<'_> {
         let base = self.id(&["rev-parse", "HEAD"]);
-        let name = ShadowName { base: Base::Commit(base), worktree: worktree.into() };
+        let name = ShadowName::of_worktree(Base::Commit(base), worktree.into());
         Shadow { world: self, name, tip: base, seconds: START + seconds }
     }
 }
@@ -66,7 +66,7 @@ impl Shadow<'_> {
 
     /// The same for a given tree.
     pub(crate) fn commit(&mut self, tree: ObjectId, subject: &str, origin: &Origin) -> ObjectId {
-        let message = checkpoint::message(subject, "", origin, self.name.base, self.name.worktree.as_ref());
+        let message = checkpoint::message(subject, "", origin, self.name.base, self.name.worktree.as_ref(), None);
         let (tree, parent) = (tree.to_string(), self.tip.to_string());
         let output = self
             .world

@@ -112,15 +112,7 @@ pub(super) fn boundary(
     let digests = paths.as_ref().map(|paths| digests(paths));
     let origin = whose::before(context, &report.session, key, digests.as_deref())?;
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
-    let taken = save(context, &Saving { origin, turn_of, paths }, lock)?;
-    if taken.cache.is_some() && taken.saved.id.is_none() {
-        // The worktree is as HEAD is: from here on, the paths that tools name are all there is to look at.
-        if let Some(mut session) = known(context, &report.session)?.filter(|session| session.phase == Phase::Active) {
-            session.turn.baseline = Some(taken.saved.tree);
-            sessions::store(context.repo.common_dir(), &session)?;
-        }
-    }
-    Ok(())
+    save(context, &Saving { origin, turn_of, paths }, lock).map(drop)
 }
 
 pub(super) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {

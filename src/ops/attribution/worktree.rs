@@ -4,7 +4,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{
     super::{
-        Context,
+        Context, shadows,
         status::worktree_tree,
         work::{Work, steps},
     },
@@ -14,10 +14,7 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::{
-        attribution::Author,
-        refname::{Base, ShadowName},
-    },
+    model::{attribution::Author, refname::Base},
 };
 
 /// Whose what is not committed yet is.
@@ -40,8 +37,7 @@ pub(crate) fn uncommitted(
     let mut changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
     changes.retain(|change| wanted(&change.path));
     let changes = repo.detect_renames(changes)?;
-    let name = ShadowName { base: Base::of_head(head), worktree: repo.worktree_id().to_owned() };
-    let checkpoint = repo.find_ref(&name.to_ref())?.map(|tip| repo.find_checkpoint(tip)).transpose()?.flatten();
+    let checkpoint = shadows::latest_on(repo, Base::of_head(head))?;
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     names.sort();

@@ -6,7 +6,9 @@ use bstr::{BString, ByteSlice as _};
 
 use super::super::{
     carry::base_tree,
+    onward::Line,
     recall::{Waiting, is_alike, is_all_there, waiting},
+    shadows::Live,
     timeline::Tip,
     work::{Step, Work, left_by, steps},
 };
@@ -33,7 +35,7 @@ pub(super) struct Candidate {
 /// Returns the shadows that commits on `base` in this worktree may take work from, with those that wait if asked for;
 /// the live one comes last.
 pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
-    let live = ShadowName { base, worktree: repo.worktree_id().to_owned() }.to_ref();
+    let line = Line::read(repo, base)?;
     let mut found = Vec::new();
     let mut add = |tip: Tip, checkpoint: Checkpoint, is_live: bool| {
         // What is broken has nothing to give; `doctor` tells of it.
@@ -44,14 +46,19 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
         }
         Ok::<_, crate::error::Error>(())
     };
-    let waiting = if with_waiting { waiting(repo, &live)? } else { Vec::new() };
+    let waiting =
+        if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
     for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
         add(tip, checkpoint, false)?;
     }
-    if let Some(id) = repo.find_ref(&live)?
-        && let Some(checkpoint) = repo.find_checkpoint(id)?
-    {
-        add(Tip { name: live, id, archived: false }, checkpoint, true)?;
+    let Some(Line { latest, shadows, beside }) = line else { return Ok(found) };
+    let tip = |live: &Live| Tip { name: live.name.to_ref(), id: live.id, archived: false };
+    for (live, checkpoint) in beside {
+        add(tip(&live), checkpoint, false)?;
+    }
+    // The last one knows what all of them did.
+    if let Some((live, _)) = shadows.last() {
+        add(tip(live), latest, true)?;
     }
     Ok(found)
 }
@@ -59,7 +66,7 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
 impl Candidate {
     /// Returns true if an agent had a part in the chain; what was carried into it is in the name of its agent.
     fn has_agent(&self, repo: &Repo) -> Result<bool> {
-        for checkpoint in repo.chain(self.tip.id) {
+        for checkpoint in repo.chain_in_time(self.tip.id) {
             if checkpoint?.origin.session.is_some() {
                 return Ok(true);
             }

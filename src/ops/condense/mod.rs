@@ -13,21 +13,15 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    carry::{Ground, carry},
-    follow::{carries, note_base, origin_of, put_on_top},
+    follow::note_base,
+    onward::{Aim, Line, Rest},
     records::{self, Additions},
-    reset::archive_name,
     rewrite,
     save::{self, Shadow},
 };
 use crate::{
     error::Result,
-    git::{
-        Repo,
-        counting::Counting,
-        new_objects::{NewObjects, Target},
-        refs::RefUpdate,
-    },
+    git::{Repo, counting::Counting, new_objects::Written, refs::RefUpdate},
     model::{
         change::Change,
         event::Event,
@@ -208,7 +202,7 @@ fn condense(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
     let tree_id = repo.tree_of_commit(made.commit)?;
     for candidate in &found {
         if candidate.is_live {
-            carry_forward(context, candidate, made.commit, tree_id)?;
+            carry_forward(context, made.base, made.commit)?;
         } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
             settle(repo, candidate, Settled::Condensed)?;
         }
@@ -313,40 +307,20 @@ fn renamed_since(repo: &Repo, live: &Candidate, tree_id: ObjectId, committed: &[
 }
 
 /// Lets what the commit did not take go on upon it; nothing is read from the worktree.
-fn carry_forward(context: &Context, live: &Candidate, commit: ObjectId, tree_id: ObjectId) -> Result<()> {
+fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
-    let tip = &live.checkpoint;
-    let origin = origin_of(context, tip)?;
+    let Some(line) = Line::read(repo, base)? else { return Ok(()) };
     // People's own checkpoints stay where they were taken.
-    if origin.session.is_none() {
+    if !line.has_agent(repo)? {
         return Ok(());
     }
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
-    let is_done = carries(repo, &shadow, tip);
-    let mut updates = Vec::new();
-    let mut objects = NewObjects::new(repo, Target::Loose);
-    let ground = Ground {
-        head_tree_id: tree_id,
-        last_tree_id: shadow.last_tree_id(),
-        now_tree_id: tip.tree_id,
-        wanted: None,
-        is_now_seen: false,
-    };
-    let carried = carry(repo, tip, &ground, &mut objects)?;
-    let settled = if carried.is_some() { Settled::Carried } else { Settled::Condensed };
-    if let Some(carried) = carried.filter(|_| !is_done) {
-        put_on_top(context, &mut shadow, tip, origin, carried.tree_id, &mut objects)?;
-        let new = shadow.tip.as_ref().map(|tip| tip.id);
-        updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
-    }
-    let archive = refname::settled_archive_ref(&archive_name(repo, tip.id)?, settled);
-    updates.push(RefUpdate { name: archive, old: None, new: Some(tip.id) });
-    updates.push(RefUpdate { name: live.tip.name.clone(), old: Some(tip.id), new: None });
-    let written = objects.write()?;
+    let aim = Aim { now_tree_id: line.latest.tree_id, is_now_seen: false, rest: Rest::IsSetAside };
+    let moved = line.go_on(context, &mut shadow, aim, &|_| false)?;
     failpoint::hit("condense:before-refs");
-    repo.update_refs(&updates)?;
+    repo.update_refs(&moved.updates)?;
     failpoint::hit("condense:after-refs");
-    written.settle();
+    moved.written.into_iter().for_each(Written::settle);
     Ok(())
 }
 

@@ -22,7 +22,7 @@ use crate::{
 /// Takes a checkpoint of the worktree straight into the archive, and returns it.
 pub(super) fn keep(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<ObjectId> {
     let repo = &context.repo;
-    let shadow = Shadow::without_tip(repo)?;
+    let shadow = Shadow::without_tip(context, None)?;
     let (seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
@@ -43,7 +43,8 @@ pub(super) fn keep(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Obje
     let changes = repo.diff_trees(shadow.head_tree_id, seen.tree_id)?;
     let (subject, body) = draft::subject_and_body(None, &changes);
     let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
-    let new = Draft { name, tree_id, parent_id, side_id, origin: &origin, subject: &subject, body, time };
+    let after = None;
+    let new = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject: &subject, body, time };
     let id = new.write(repo, &mut commits)?;
     let commits = commits.write()?;
     repo.update_refs(&[RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) }])?;

@@ -15,11 +15,8 @@ use crate::{
         stat_cache::StatCache,
         user_index::IndexIdentity,
     },
-    model::{
-        checkpoint::Origin,
-        refname::{Base, ShadowName},
-    },
-    ops::{Context, save},
+    model::{checkpoint::Origin, refname::Base},
+    ops::{Context, save, shadows},
     state::{
         self,
         journal::{Journal, Progress},
@@ -130,8 +127,7 @@ impl Before {
     fn look(context: &Context, lock: Lock, journal: Option<Journal>) -> Result<Self> {
         let memory = context.repo.with_object_memory();
         let head = memory.head()?.id;
-        let name = ShadowName { base: Base::of_head(head), worktree: memory.worktree_id().to_owned() };
-        let last = memory.find_ref(&name.to_ref())?.or(head);
+        let last = shadows::latest_on(&memory, Base::of_head(head))?.map(|tip| tip.id).or(head);
         let mut snapshot = match last {
             Some(id) => Snapshot::read(&memory, id)?,
             None => Snapshot::nothing(&memory),

@@ -239,8 +239,8 @@ impl Owners {
             let Some(checkpoint) = repo.checkpoint(id)? else { continue };
             let changed = changed_paths(repo, &checkpoint)?;
             let mine: BTreeSet<BString> = changed.into_iter().filter_map(|path| paths.take(&path)).collect();
-            if checkpoint.base.commit_id() != Some(checkpoint.parent_id) {
-                work.insert(depth, (checkpoint.parent_id, paths));
+            if checkpoint.base.commit_id() != Some(checkpoint.before_id()) {
+                work.insert(depth, (checkpoint.before_id(), paths));
             }
             // What was restored may have been pruned since; the checkpoint after it has the origin of its session.
             let target = restored(&checkpoint.origin).filter(|target| repo.is_commit(*target).unwrap_or(false));
@@ -260,10 +260,10 @@ pub(crate) fn restored(origin: &Origin) -> Option<ObjectId> {
 
 /// Returns the paths whose bytes `checkpoint` changed.
 fn changed_paths(repo: &Repo, checkpoint: &Checkpoint) -> Result<BTreeSet<BString>> {
-    let parent_tree = repo.tree_of_commit(checkpoint.parent_id)?;
+    let parent_tree = repo.tree_of_commit(checkpoint.before_id())?;
     let changes = repo.diff_trees(parent_tree, checkpoint.tree_id)?;
     let mut paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
-    let parent_side = repo.checkpoint(checkpoint.parent_id)?.and_then(|parent| parent.side_id);
+    let parent_side = repo.checkpoint(checkpoint.before_id())?.and_then(|parent| parent.side_id);
     if checkpoint.side_id != parent_side {
         let raw = |side: Option<ObjectId>| {
             let side = side.map(|side| repo.read_side(side)).transpose()?;

@@ -3,13 +3,13 @@
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Demands, cache_path};
+use super::{Demands, Shadow, cache_path};
 use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
         limits::{Limits, is_storable_path},
-        named::{Before, named_paths, refuse_unknown},
+        named::{named_paths, refuse_unknown},
         new_objects::{NewObjects, Target},
         seed::staged,
         side::{Side, tree_of_blobs, tree_of_unmerged},
@@ -22,104 +22,10 @@ use crate::{
         manifest::{Manifest, Skipped},
         path_text,
         plan::Step,
-        refname::{self, Base, ShadowName},
     },
     ops::Context,
     state::lock::Lock,
 };
-
-/// The state of a shadow when a save begins.
-#[derive(Clone)]
-pub(crate) struct Shadow {
-    pub(crate) name: ShadowName,
-    /// What the next checkpoint follows; not yet in the ref if a turn has put something in between.
-    pub(crate) tip: Option<Checkpoint>,
-    pub(crate) tip_side: Option<Side>,
-    pub(crate) head_tree_id: ObjectId,
-    /// What the ref points to.
-    pub(crate) expected: Option<ObjectId>,
-    /// True if the next checkpoint sets what is in the ref aside, and begins afresh.
-    pub(crate) sets_aside: bool,
-}
-
-impl Shadow {
-    /// Reads the live shadow of HEAD.
-    ///
-    /// # Errors
-    /// [`Kind::Corrupt`] if its ref points to what is no checkpoint.
-    pub(crate) fn read(repo: &Repo) -> Result<Self> {
-        Self::read_at(repo, Base::of_head(repo.head()?.id))
-    }
-
-    /// The same for the live shadow of `base` in this worktree.
-    pub(crate) fn read_at(repo: &Repo, base: Base) -> Result<Self> {
-        let mut shadow = Self::without_tip_at(repo, base)?;
-        let Some(id) = shadow.expected else { return Ok(shadow) };
-        let tip = repo.find_checkpoint(id)?.ok_or_else(|| {
-            Error::corrupt(format!("'{}' points to '{id}', which is no checkpoint", shadow.name.to_ref()))
-                .with_hint("'git checkpoint reset' sets it aside and begins afresh")
-        })?;
-        shadow.follow(repo, Some(tip))?;
-        Ok(shadow)
-    }
-
-    /// Returns the shadow of HEAD as if nothing were in it.
-    pub(crate) fn without_tip(repo: &Repo) -> Result<Self> {
-        Self::without_tip_at(repo, Base::of_head(repo.head()?.id))
-    }
-
-    fn without_tip_at(repo: &Repo, base: Base) -> Result<Self> {
-        let name = ShadowName { base, worktree: repo.worktree_id().to_owned() };
-        let head_tree_id = base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-        let expected = repo.find_ref(&name.to_ref())?;
-        Ok(Self { name, tip: None, tip_side: None, head_tree_id, expected, sets_aside: false })
-    }
-
-    /// Lets the next checkpoint follow `tip`, or the base.
-    pub(crate) fn follow(&mut self, repo: &Repo, tip: Option<Checkpoint>) -> Result<()> {
-        self.tip_side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
-        self.tip = tip;
-        Ok(())
-    }
-
-    /// Returns the checkpoint that the next one follows, if the ref holds it already.
-    pub(crate) fn held_tip(&self) -> Option<&Checkpoint> {
-        self.tip.as_ref().filter(|tip| Some(tip.id) == self.expected)
-    }
-
-    /// Returns true if what `cache` says was stored is held by a live shadow or HEAD, so that git keeps it.
-    ///
-    /// What only an archived or pruned shadow holds may be collected at any moment.
-    fn holds(&self, repo: &Repo, cache: &StatCache) -> Result<bool> {
-        // Saves of named paths do not touch the cache, so its checkpoint may be some way back.
-        const FAR: usize = 256;
-        if cache.tree_id == Some(self.head_tree_id) && !cache.may_have_raw() {
-            return Ok(true);
-        }
-        let Some(anchor) = cache.anchor.filter(|id| repo.has_object(*id)) else { return Ok(false) };
-        let Some(checkpoint) = repo.checkpoint(anchor)? else { return Ok(false) };
-        if repo.refs_below(refname::PENDING)?.iter().any(|(_, id)| *id == anchor) {
-            return Ok(true);
-        }
-        let name = ShadowName { base: checkpoint.base, worktree: checkpoint.worktree };
-        let Some(tip) = repo.find_ref(&name.to_ref())?.or(self.expected) else { return Ok(false) };
-        // What was carried on is as reachable as what carries it.
-        let is_anchor =
-            |checkpoint: Checkpoint| [Some(checkpoint.id), checkpoint.origin.carried].contains(&Some(anchor));
-        Ok(repo.chain(tip).take(FAR).flatten().any(is_anchor))
-    }
-
-    /// Returns the tree that the next checkpoint is compared with.
-    pub(crate) fn last_tree_id(&self) -> ObjectId {
-        self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
-    }
-
-    /// Returns what is known of the worktree.
-    fn before(&self) -> Before<'_> {
-        let skipped = self.tip_side.as_ref().map(|side| side.manifest.skipped.as_slice()).unwrap_or_default();
-        Before { tree_id: self.last_tree_id(), head_tree_id: self.head_tree_id, skipped }
-    }
-}
 
 /// What the worktree is now.
 pub(crate) struct Seen {

@@ -4,11 +4,7 @@ use std::time::{Duration, Instant};
 
 use gix::ObjectId;
 
-use super::{
-    Demands, Options, Saved, SavedPath, SkippedPath,
-    look::{Seen, Shadow},
-    milliseconds,
-};
+use super::{Demands, Options, Saved, SavedPath, Shadow, SkippedPath, look::Seen, milliseconds};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -52,22 +48,18 @@ pub(super) fn take(
     tracing::debug!(took = ?phase.elapsed(), paths = changes.len(), "objects: have written them");
     let phase = Instant::now();
     let mut commits = NewObjects::new(repo, Target::Loose);
-    let parent_id = match &shadow.tip {
-        Some(tip) => tip.id,
-        None => draft::base_commit(shadow.name.base, &mut commits)?,
-    };
-    let time = repo.now();
+    let (parent_id, after) = shadow.links(&mut commits)?;
+    let time = shadow.not_before(repo.now());
     let side_id = side_commit(repo, shadow, side_tree_id, &options.origin, &mut commits)?;
     let (subject, body) = draft::subject_and_body(options.message.as_deref(), &changes);
     let (name, origin, tree_id) = (&shadow.name, &options.origin, seen.tree_id);
-    let new = Draft { name, tree_id, parent_id, side_id, origin, subject: &subject, body, time };
+    let new = Draft { name, tree_id, parent_id, after, side_id, origin, subject: &subject, body, time };
     let id = new.write(repo, &mut commits)?;
     let commits = commits.write()?;
     state::failpoint::hit("save:after-commit");
     repo.check_interrupt()?;
     // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
-    let is_first =
-        (shadow.expected.is_none() || shadow.sets_aside) && !demands.must_exist && !verify::is_marked_by_hand(context)?;
+    let is_first = shadow.is_beginning() && !demands.must_exist && !verify::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verify::wants_verification(context)?;
     context.check_interrupt()?;
     move_refs(repo, shadow, id, verified)?;
@@ -130,8 +122,11 @@ fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Resu
     let mut attempt = 0;
     loop {
         let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: Some(id) }];
-        if let (Some(old), true) = (shadow.expected, shadow.sets_aside) {
-            updates.push(RefUpdate { name: archive_name(repo, old)?, old: None, new: Some(old) });
+        for live in shadow.dropped() {
+            updates.push(RefUpdate { name: archive_name(repo, live.id)?, old: None, new: Some(live.id) });
+            if live.name != shadow.name {
+                updates.push(RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None });
+            }
         }
         if verified {
             let name = refname::verified_ref(repo.worktree_id());

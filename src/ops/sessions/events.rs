@@ -8,7 +8,7 @@ use super::{
         Context,
         agents::whose,
         save::{self, Saved},
-        turn::release_pending,
+        turn::{release_all_pending, release_pending},
     },
     State, Told, again, check_id, check_transcript, clock, known, prepare,
     prompt::{lock_and_follow, told_of},
@@ -135,6 +135,9 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     let step = transition(Some(session.phase), happening);
     let checkpoint =
         if step.actions.contains(&Action::CloseTurn) { close_turn(context, &mut session, lock)? } else { None };
+    if happening == Happening::End {
+        release_all_pending(context, id)?;
+    }
     session.phase = step.phase.unwrap_or(session.phase);
     sign_of_life(&mut session);
     failpoint::hit("stop:before-session");
@@ -170,7 +173,6 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, lock: &Lock) 
     Calls::edit(repo.git_dir(), |calls| calls.end_turn(&session.id))?;
     session.turn.should_reset_shadow = false;
     session.turn.shadow_tip = None;
-    session.turn.baseline = None;
     session.turn.has_checkpoint = false;
     Ok(saved)
 }

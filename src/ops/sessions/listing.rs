@@ -6,7 +6,7 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::{
-    super::{Context, carry::base_tree, tally::Tally, timeline::live_tips, turn::release_pending},
+    super::{Context, carry::base_tree, tally::Tally, timeline::live_tips, turn::release_all_pending},
     State, check_id, clock,
     events::{is_elsewhere, seen_here},
     known, unknown,
@@ -151,7 +151,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
     }
     if !(is_here && session.phase == Phase::Active) {
-        release_pending(context, id, None)?;
+        release_all_pending(context, id)?;
         sessions::close_turn(repo.git_dir(), id)?;
         session.phase = Phase::Idle;
         session.turn.should_reset_shadow = false;
@@ -178,7 +178,7 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
         return Err(Error::refused(format!("the session '{id}' has a turn under way"))
             .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
     }
-    release_pending(context, id, None)?;
+    release_all_pending(context, id)?;
     sessions::close_turn(context.repo.git_dir(), id)?;
     let common_dir = context.repo.common_dir();
     // Its checkpoints would bring it back.

@@ -13,7 +13,7 @@ use super::{
         condense,
         draft::{self, Draft},
         follow::follow_head,
-        guard, recall,
+        guard, history, recall,
         save::{self, Seen, Shadow},
         turn::release_pending,
     },
@@ -31,6 +31,7 @@ use crate::{
         side::write_side_tree,
     },
     model::{
+        change::Change,
         checkpoint::Origin,
         contributor::Contributor,
         event::Event,
@@ -113,8 +114,8 @@ pub(crate) fn begin(context: &Context, id: &str, message: Option<&str>, told: &T
     }
     follow_head(context, lock)?;
     told_of(&mut session, told);
-    let (mut shadow, is_broken) = match Shadow::read(repo) {
-        Err(error) if error.kind() == Kind::Corrupt => (Shadow::without_tip(repo)?, true),
+    let (mut shadow, is_broken) = match Shadow::read_for(context, Some(id)) {
+        Err(error) if error.kind() == Kind::Corrupt => (Shadow::without_tip(context, Some(id))?, true),
         read => (read?, false),
     };
     let (mut seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
@@ -122,14 +123,13 @@ pub(crate) fn begin(context: &Context, id: &str, message: Option<&str>, told: &T
         objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     let written = objects.write()?;
-    let taken_up = recall::take_up(context, &mut shadow, &seen, &dirty)?;
+    let taken_up = take_up(context, &mut shadow, &seen, &dirty)?;
     let decision = decide_for(context, &shadow, is_broken, &dirty)?;
     session.turn = Turn {
         number: session.turn.number + 1,
         started: clock(),
         prompt_digest: None,
-        baseline: Some(seen.tree_id),
-        shadow_tip: shadow.expected,
+        shadow_tip: shadow.tip.as_ref().map(|tip| tip.id).or(shadow.expected),
         should_reset_shadow: decision.should_reset,
         has_checkpoint: false,
     };
@@ -179,19 +179,44 @@ pub(crate) fn told_of(session: &mut Session, told: &Told) {
     }
 }
 
-fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTreeSet<BString>) -> Result<Decision> {
-    let repo = &context.repo;
-    let touched = match &shadow.tip {
-        None => Ok(None),
-        Some(tip) => base_tree(repo, tip).and_then(|base| repo.diff_trees(base, tip.tree_id)).map(Some),
+/// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.
+fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
+    let Some(session) = shadow.name.session.clone() else { return recall::take_up(context, shadow, seen, dirty) };
+    let mut common = match Shadow::read(&context.repo) {
+        // It is `reset`'s and `doctor`'s matter.
+        Err(error) if error.kind() == Kind::Corrupt => return Ok(Vec::new()),
+        read => read?,
     };
-    match touched {
-        Ok(None) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
+    let taken_up = recall::take_up(context, &mut common, seen, dirty)?;
+    if !taken_up.is_empty() {
+        *shadow = Shadow::read_for(context, Some(&session))?;
+    }
+    Ok(taken_up)
+}
+
+/// Returns the paths in which the work of `shadow` differs from its base; none if there is no such shadow.
+fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BString>>> {
+    let repo = &context.repo;
+    let paths = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect::<BTreeSet<_>>();
+    if shadow.name.session.is_none() {
+        let Some(tip) = &shadow.tip else { return Ok(None) };
+        return Ok(Some(paths(repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?)));
+    }
+    // Its checkpoints hold what others did, too.
+    let Some(tip) = shadow.expected.map(|id| repo.find_checkpoint(id)).transpose()?.flatten() else { return Ok(None) };
+    let mut own = BTreeSet::new();
+    for checkpoint in repo.chain(tip.id) {
+        own.extend(paths(history::changes(repo, &checkpoint?)?));
+    }
+    let all = paths(repo.diff_trees(base_tree(repo, &tip)?, tip.tree_id)?);
+    Ok(Some(all.intersection(&own).cloned().collect()))
+}
+
+fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTreeSet<BString>) -> Result<Decision> {
+    match touched_by(context, shadow) {
+        Ok(_) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
         Ok(None) => Ok(decide(Touched::NoShadow, dirty)),
-        Ok(Some(changes)) => {
-            let touched = changes.into_iter().map(|change| change.path).collect();
-            Ok(decide(Touched::Paths(&touched), dirty))
-        }
+        Ok(Some(touched)) => Ok(decide(Touched::Paths(&touched), dirty)),
         Err(error) if error.kind() == Kind::Corrupt => {
             tracing::warn!(%error, "the shadow cannot be read; it will be set aside");
             Ok(decide(Touched::Unreadable, dirty))
@@ -210,7 +235,9 @@ fn keep_baseline(
 ) -> Result<bool> {
     let repo = &context.repo;
     // What the first checkpoint of the turn follows.
-    let reference = if session.turn.should_reset_shadow { &Shadow::without_tip(repo)? } else { shadow };
+    let afresh =
+        session.turn.should_reset_shadow.then(|| Shadow::without_tip(context, Some(&session.id))).transpose()?;
+    let reference = afresh.as_ref().unwrap_or(shadow);
     let objects = NewObjects::new(repo, Target::Loose);
     if !save::is_changed(repo, reference, seen, &save::Demands::default(), &objects)? {
         release_pending(context, &session.id, Some(seen.tree_id))?;
@@ -225,10 +252,11 @@ fn keep_baseline(
     let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";
     let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
-    let draft = Draft { name, tree_id, parent_id, side_id, origin: &origin, subject, body: "", time };
+    let after = None;
+    let draft = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: "", time };
     let id = draft.write(repo, &mut commits)?;
     let commits = commits.write()?;
-    let name = pending_ref(&session.id);
+    let name = pending_ref(repo.worktree_id(), &session.id);
     if repo.find_ref(&name)? != Some(id) {
         release_pending(context, &session.id, Some(seen.tree_id))?;
     }

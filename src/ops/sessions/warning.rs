@@ -10,6 +10,7 @@ use super::super::{
     tally::{Part, Tally},
 };
 use crate::{
+    config::Storage,
     error::{Error, Kind, Result},
     model::path_text,
     state::sessions::{self, Found},
@@ -73,7 +74,8 @@ pub(super) fn check(
 /// Returns what is to be asked before the session `id` joins those with uncommitted work here; none if the setting is off
 /// or there are none.
 pub(crate) fn question(context: &Context, id: &str) -> Result<Option<Question>> {
-    if !context.settings.enable_multisession_warning {
+    // A session whose shadow is its own joins nobody.
+    if !context.settings.enable_multisession_warning || context.settings.storage == Storage::Session {
         return Ok(None);
     }
     // A session that has work here itself has been asked before.

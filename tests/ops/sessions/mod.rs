@@ -11,5 +11,6 @@ mod manual;
 mod remaining;
 mod stashes;
 mod status;
+mod storage;
 mod turns;
 mod warning;

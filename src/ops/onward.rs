@@ -1,0 +1,208 @@
+//! All live shadows of one commit in this worktree, and how each goes on upon another commit.
+//!
+//! A path goes on in the shadow that changed it last, as the latest checkpoint of all has it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{
+    Context,
+    carry::{Ground, base_tree, carry},
+    follow::{carries, origin_of, put_on_top},
+    history,
+    recall::is_all_there,
+    reset::{archive_name, to_archive},
+    save::Shadow,
+    shadows::{self, Live},
+};
+use crate::{
+    error::Result,
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target, Written},
+        refs::RefUpdate,
+    },
+    model::{
+        change::Change,
+        checkpoint::Checkpoint,
+        refname::{self, Base, Settled},
+    },
+};
+
+/// The live shadows of a commit.
+pub(crate) struct Line {
+    /// The last checkpoint of all.
+    pub(crate) latest: Checkpoint,
+    /// Those that it came after, itself included; oldest first.
+    pub(crate) shadows: Vec<(Live, Checkpoint)>,
+    /// Those that it did not come after: they were brought back beside the others.
+    pub(crate) beside: Vec<(Live, Checkpoint)>,
+}
+
+/// What becomes of a shadow of which nothing goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It stays where it is, and HEAD may come back there.
+    Stays,
+    /// It is set aside: a commit was made of it.
+    IsSetAside,
+}
+
+/// What work goes on by, and what becomes of the rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Aim {
+    /// As for [`Ground`].
+    pub(crate) now_tree_id: ObjectId,
+    /// As for [`Ground`].
+    pub(crate) is_now_seen: bool,
+    pub(crate) rest: Rest,
+}
+
+/// How refs are to be moved, and what was written for it.
+#[derive(Default)]
+pub(crate) struct Moved<'c> {
+    pub(crate) updates: Vec<RefUpdate>,
+    /// Protected until the refs are moved.
+    pub(crate) written: Vec<Written<'c>>,
+}
+
+impl Line {
+    /// Returns the live shadows of this worktree on `base`; none if there are none that can be read.
+    pub(crate) fn read(repo: &Repo, base: Base) -> Result<Option<Self>> {
+        let live = shadows::live(repo, base, repo.worktree_id())?;
+        let Some(latest) = shadows::latest(repo, &live)? else { return Ok(None) };
+        let mut line = Self { latest, shadows: Vec::new(), beside: Vec::new() };
+        for live in live {
+            if live.id == line.latest.id {
+                line.shadows.push((live, line.latest.clone()));
+            } else if let Some(checkpoint) = repo.find_checkpoint(live.id)? {
+                let is_before = shadows::came_after(repo, &line.latest, &checkpoint);
+                if is_before { &mut line.shadows } else { &mut line.beside }.push((live, checkpoint));
+            }
+        }
+        line.shadows.sort_by_key(|(live, checkpoint)| (live.id == line.latest.id, checkpoint.seconds));
+        Ok(Some(line))
+    }
+
+    /// Returns true if an agent had a part in it; what was carried into it is in the name of its agent.
+    pub(crate) fn has_agent(&self, repo: &Repo) -> Result<bool> {
+        for checkpoint in repo.chain_in_time(self.latest.id) {
+            if checkpoint?.origin.session.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns, for each shadow, the paths that it changed last; none if there is only one, whose all paths are.
+    fn shares(&self, repo: &Repo) -> Result<Vec<Option<BTreeSet<BString>>>> {
+        if self.shadows.len() < 2 {
+            return Ok(self.shadows.iter().map(|_| None).collect());
+        }
+        let mut owners = HashMap::new();
+        for (at, (live, _)) in self.shadows.iter().enumerate() {
+            for checkpoint in repo.chain(live.id) {
+                owners.entry(checkpoint?.id).or_insert(at);
+            }
+        }
+        let mut shares = vec![BTreeSet::new(); self.shadows.len()];
+        let mut left: BTreeSet<BString> = self.touched(repo)?.into_iter().map(|change| change.path).collect();
+        for checkpoint in repo.chain_in_time(self.latest.id) {
+            let checkpoint = checkpoint?;
+            let Some(at) = owners.get(&checkpoint.id).filter(|_| !left.is_empty()) else { continue };
+            let changed = history::changes(repo, &checkpoint)?.into_iter().map(|change| change.path);
+            shares[*at].extend(changed.filter(|path| left.remove(path)));
+        }
+        // What was set aside did it, but all that came after holds it.
+        shares.last_mut().expect("there are two").extend(left);
+        Ok(shares.into_iter().map(Some).collect())
+    }
+
+    fn touched(&self, repo: &Repo) -> Result<Vec<Change>> {
+        repo.diff_trees(base_tree(repo, &self.latest)?, self.latest.tree_id)
+    }
+
+    /// Puts what goes on upon `shadow`, where each of these shadows has one of its own. Returns how refs are to be moved.
+    ///
+    /// Shadows that `is_over` speaks of stay where they are.
+    pub(crate) fn go_on<'c>(
+        &self,
+        context: &'c Context,
+        shadow: &mut Shadow,
+        aim: Aim,
+        is_over: &dyn Fn(&Live) -> bool,
+    ) -> Result<Moved<'c>> {
+        let mut moved = Moved::default();
+        for (from, wanted) in self.shadows.iter().zip(self.shares(&context.repo)?) {
+            if !is_over(&from.0) {
+                self.go_on_from(context, from, wanted, shadow, aim, &mut moved)?;
+            }
+        }
+        if aim.rest == Rest::IsSetAside {
+            for (live, _) in &self.beside {
+                moved.updates.extend(to_archive(live, archive_name(&context.repo, live.id)?));
+            }
+        }
+        Ok(moved)
+    }
+
+    fn go_on_from<'c>(
+        &self,
+        context: &'c Context,
+        (live, own): &(Live, Checkpoint),
+        wanted: Option<BTreeSet<BString>>,
+        shadow: &mut Shadow,
+        Aim { now_tree_id, is_now_seen, rest }: Aim,
+        moved: &mut Moved<'c>,
+    ) -> Result<()> {
+        let repo = &context.repo;
+        // Each is read before the next one is made.
+        let mut objects = NewObjects::new(repo, Target::Loose);
+        shadow.go_to(live.name.session.clone(), None);
+        let (head_tree_id, last_tree_id, is_all) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
+        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
+        let carried = carry(repo, &self.latest, &ground, &mut objects)?;
+        if carried.is_none() && rest == Rest::Stays {
+            return Ok(());
+        }
+        let settled = if carried.is_some() { Settled::Carried } else { Settled::Condensed };
+        let leaves_some = if is_all {
+            rest == Rest::Stays && carried.as_ref().is_some_and(|carried| carried.leaves_some)
+        } else {
+            let goes_on = carried.as_ref().map(|carried| carried.paths.as_slice()).unwrap_or_default();
+            self.is_left(repo, own, goes_on, head_tree_id)?
+        };
+        // Somebody who died may have come as far as this.
+        if let Some(carried) = carried.filter(|_| !carries(repo, shadow, &self.latest)) {
+            let origin = origin_of(context, own)?;
+            put_on_top(context, shadow, &self.latest, origin, carried.tree_id, &mut objects)?;
+            let new = shadow.tip.as_ref().map(|tip| tip.id);
+            moved.updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new });
+        }
+        moved.written.push(objects.write()?);
+        let archive = archive_name(repo, live.id)?;
+        let name = if leaves_some { archive } else { refname::settled_archive_ref(&archive, settled) };
+        moved.updates.extend(to_archive(live, name));
+        Ok(())
+    }
+
+    /// Returns true if something of the chain of `own` neither goes on nor is in the tree of the commit: people took it
+    /// back, and may want it again. What others went on to change is theirs.
+    fn is_left(&self, repo: &Repo, own: &Checkpoint, goes_on: &[BString], head_tree_id: ObjectId) -> Result<bool> {
+        let mut changed = BTreeSet::new();
+        for checkpoint in repo.chain(own.id) {
+            changed.extend(history::changes(repo, &checkpoint?)?.into_iter().map(|change| change.path));
+        }
+        for change in repo.diff_trees(base_tree(repo, own)?, own.tree_id)? {
+            let path = change.path.as_bstr();
+            let is_taken_back = repo.find_leaf(self.latest.tree_id, path)? == change.before;
+            let may_be_left = changed.contains(&change.path) && !goes_on.contains(&change.path) && is_taken_back;
+            if may_be_left && !is_all_there(repo, &change, repo.find_leaf(head_tree_id, path)?)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

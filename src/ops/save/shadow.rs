@@ -1,0 +1,193 @@
+//! The shadow that a checkpoint goes to, and what it follows.
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use crate::{
+    error::{Error, Result},
+    git::{Repo, commit::Moment, named::Before, new_objects::NewObjects, side::Side, stat_cache::StatCache},
+    model::{
+        checkpoint::Checkpoint,
+        refname::{self, Base, ShadowName},
+    },
+    ops::{
+        Context, draft,
+        shadows::{self, Live},
+    },
+};
+
+/// The state of a shadow when a save begins.
+#[derive(Clone)]
+pub(crate) struct Shadow {
+    pub(crate) name: ShadowName,
+    /// What the next checkpoint follows in time; not yet in a ref if a turn has put something in between.
+    pub(crate) tip: Option<Checkpoint>,
+    pub(crate) tip_side: Option<Side>,
+    pub(crate) head_tree_id: ObjectId,
+    /// What it follows in its own chain: another one if the latest is another shadow's.
+    parent_id: Option<ObjectId>,
+    /// What the ref points to.
+    pub(crate) expected: Option<ObjectId>,
+    /// All shadows of this worktree on the same commit, this one included.
+    pub(crate) live: Vec<Live>,
+    /// True if the next checkpoint sets what is in the ref aside, and begins afresh.
+    pub(crate) sets_aside: bool,
+}
+
+impl Shadow {
+    /// Reads the live shadow of HEAD that is the worktree's.
+    ///
+    /// # Errors
+    /// [`Kind::Corrupt`] if its ref points to what is no checkpoint.
+    pub(crate) fn read(repo: &Repo) -> Result<Self> {
+        Self::read_at(repo, Base::of_head(repo.head()?.id))
+    }
+
+    /// The same for the one that a checkpoint by `session` goes to.
+    pub(crate) fn read_for(context: &Context, session: Option<&str>) -> Result<Self> {
+        let base = Base::of_head(context.repo.head()?.id);
+        Self::read_as(&context.repo, shadows::name_for(context, base, session))
+    }
+
+    /// The same for the live shadow of `base` in this worktree.
+    pub(crate) fn read_at(repo: &Repo, base: Base) -> Result<Self> {
+        Self::read_as(repo, ShadowName::of_worktree(base, repo.worktree_id()))
+    }
+
+    fn read_as(repo: &Repo, name: ShadowName) -> Result<Self> {
+        let mut shadow = Self::empty(repo, name)?;
+        let latest = shadows::latest(repo, &shadow.live)?;
+        if let Some(id) = shadow.expected
+            && latest.as_ref().is_none_or(|latest| latest.id != id)
+            && repo.find_checkpoint(id)?.is_none()
+        {
+            let what = format!("'{}' points to '{id}', which is no checkpoint", shadow.name.to_ref());
+            return Err(Error::corrupt(what).with_hint("'git checkpoint reset' sets it aside and begins afresh"));
+        }
+        shadow.parent_id = shadow.expected;
+        shadow.see(repo, latest)?;
+        Ok(shadow)
+    }
+
+    /// Returns the shadow that a checkpoint by `session` goes to as if nothing were in it.
+    pub(crate) fn without_tip(context: &Context, session: Option<&str>) -> Result<Self> {
+        let repo = &context.repo;
+        let base = Base::of_head(repo.head()?.id);
+        let mut shadow = Self::empty(repo, shadows::name_for(context, base, session))?;
+        shadow.begin_afresh(repo)?;
+        Ok(shadow)
+    }
+
+    fn empty(repo: &Repo, name: ShadowName) -> Result<Self> {
+        let base = name.base.commit_id();
+        let head_tree_id = base.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+        let live = shadows::live(repo, name.base, name.worktree.as_bstr())?;
+        let (tip, tip_side, parent_id, expected, sets_aside) = (None, None, None, None, false);
+        let mut shadow = Self { name, tip, tip_side, head_tree_id, parent_id, expected, live, sets_aside };
+        shadow.expected = shadow.in_ref();
+        Ok(shadow)
+    }
+
+    fn in_ref(&self) -> Option<ObjectId> {
+        self.live.iter().find(|live| live.name == self.name).map(|live| live.id)
+    }
+
+    /// Lets the next checkpoint go to the shadow of `session`, or of the worktree, and follow the same in time; there it
+    /// follows what is in the ref, or `written`, which will be.
+    pub(crate) fn go_to(&mut self, session: Option<String>, written: Option<ObjectId>) {
+        self.name.session = session;
+        self.expected = self.in_ref();
+        self.parent_id = written.or(self.expected);
+    }
+
+    /// Lets the next checkpoint begin at the base; the worktree's shadow is that of all sessions, and all begin again.
+    pub(crate) fn begin_afresh(&mut self, repo: &Repo) -> Result<()> {
+        self.parent_id = None;
+        let others: Vec<Live> = self.live.iter().filter(|live| !self.is_dropped(live)).cloned().collect();
+        self.see(repo, shadows::latest(repo, &others)?)
+    }
+
+    fn is_dropped(&self, live: &Live) -> bool {
+        self.name.session.is_none() || live.name == self.name
+    }
+
+    /// Returns true if there is anything to be set aside.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.live.iter().any(|live| self.is_dropped(live))
+    }
+
+    /// Returns what is to be set aside when the next checkpoint is taken.
+    pub(crate) fn dropped(&self) -> impl Iterator<Item = &Live> {
+        self.live.iter().filter(|live| self.sets_aside && self.is_dropped(live))
+    }
+
+    /// Returns true if the next checkpoint is the first of this worktree on its base.
+    pub(crate) fn is_beginning(&self) -> bool {
+        self.dropped().count() == self.live.len()
+    }
+
+    /// Lets the next checkpoint follow `tip`, which is in its chain.
+    pub(crate) fn follow(&mut self, repo: &Repo, tip: Checkpoint) -> Result<()> {
+        self.parent_id = Some(tip.id);
+        self.see(repo, Some(tip))
+    }
+
+    fn see(&mut self, repo: &Repo, tip: Option<Checkpoint>) -> Result<()> {
+        self.tip_side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
+        self.tip = tip;
+        Ok(())
+    }
+
+    /// Returns what the next checkpoint follows in its chain, and in time if that is another one.
+    pub(crate) fn links(&self, objects: &mut NewObjects<'_>) -> Result<(ObjectId, Option<ObjectId>)> {
+        let parent_id = self.parent_id.map_or_else(|| draft::base_commit(self.name.base, objects), Ok)?;
+        Ok((parent_id, self.tip.as_ref().map(|tip| tip.id).filter(|id| *id != parent_id)))
+    }
+
+    /// Returns `moment`, or that of the last checkpoint if clocks went back: where there are several shadows, time tells
+    /// which one came last.
+    pub(crate) fn not_before(&self, moment: Moment) -> Moment {
+        let is_alone = self.name.session.is_none() && self.live.iter().all(|live| live.name == self.name);
+        let last = self.tip.as_ref().filter(|tip| !is_alone && tip.seconds > moment.seconds);
+        last.map_or(moment, |tip| Moment { seconds: tip.seconds, ..moment })
+    }
+
+    /// Returns the checkpoint that the next one follows, if a ref holds it already.
+    pub(crate) fn held_tip(&self) -> Option<&Checkpoint> {
+        self.tip.as_ref().filter(|tip| self.live.iter().any(|live| live.id == tip.id))
+    }
+
+    /// Returns true if what `cache` says was stored is held by a live shadow or HEAD, so that git keeps it.
+    ///
+    /// What only an archived or pruned shadow holds may be collected at any moment.
+    pub(super) fn holds(&self, repo: &Repo, cache: &StatCache) -> Result<bool> {
+        // Saves of named paths do not touch the cache, so its checkpoint may be some way back.
+        const FAR: usize = 256;
+        if cache.tree_id == Some(self.head_tree_id) && !cache.may_have_raw() {
+            return Ok(true);
+        }
+        let Some(anchor) = cache.anchor.filter(|id| repo.has_object(*id)) else { return Ok(false) };
+        let Some(checkpoint) = repo.checkpoint(anchor)? else { return Ok(false) };
+        if repo.refs_below(refname::PENDING)?.iter().any(|(_, id)| *id == anchor) {
+            return Ok(true);
+        }
+        let live = shadows::live(repo, checkpoint.base, checkpoint.worktree.as_bstr())?;
+        let latest = shadows::latest(repo, &live).ok().flatten().map(|tip| tip.id);
+        let Some(tip) = latest.or(self.expected) else { return Ok(false) };
+        // What was carried on is as reachable as what carries it.
+        let is_anchor =
+            |checkpoint: Checkpoint| [Some(checkpoint.id), checkpoint.origin.carried].contains(&Some(anchor));
+        Ok(repo.chain_in_time(tip).take(FAR).flatten().any(is_anchor))
+    }
+
+    /// Returns the tree that the next checkpoint is compared with.
+    pub(crate) fn last_tree_id(&self) -> ObjectId {
+        self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
+    }
+
+    /// Returns what is known of the worktree.
+    pub(super) fn before(&self) -> Before<'_> {
+        let skipped = self.tip_side.as_ref().map(|side| side.manifest.skipped.as_slice()).unwrap_or_default();
+        Before { tree_id: self.last_tree_id(), head_tree_id: self.head_tree_id, skipped }
+    }
+}

@@ -1,0 +1,74 @@
+//! The live shadows of one commit in one worktree: the worktree's, and those that sessions have of their own.
+//!
+//! Each is a chain by itself. From the latest checkpoint of them all, [`Repo::chain_in_time`] goes through every one.
+
+use bstr::BStr;
+use gix::ObjectId;
+
+use super::Context;
+use crate::{
+    config::Storage,
+    error::Result,
+    git::Repo,
+    model::{
+        checkpoint::Checkpoint,
+        refname::{Base, ShadowName},
+        session::is_valid_id,
+    },
+};
+
+/// A live shadow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Live {
+    pub(crate) name: ShadowName,
+    /// Its last checkpoint.
+    pub(crate) id: ObjectId,
+}
+
+/// Returns the live shadows of `worktree` on `base`; whatever the settings say now, they may have been others before.
+pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>> {
+    let name = ShadowName::of_worktree(base, worktree);
+    let mut live = Vec::new();
+    for (name, id) in repo.refs_below(&name.sessions())? {
+        live.extend(ShadowName::from_ref(&name).map(|name| Live { name, id }));
+    }
+    live.extend(repo.find_ref(&name.to_ref())?.map(|id| Live { name, id }));
+    Ok(live)
+}
+
+/// Returns the last checkpoint of `live`; what points to none is passed over.
+///
+/// Time decides, which never goes back from one to the next, and within a second, which one came after the other.
+pub(crate) fn latest(repo: &Repo, live: &[Live]) -> Result<Option<Checkpoint>> {
+    let mut latest: Vec<Checkpoint> = Vec::new();
+    for shadow in live {
+        let Some(checkpoint) = repo.find_checkpoint(shadow.id)? else { continue };
+        let seconds = latest.first().map_or(i64::MIN, |it| it.seconds);
+        if checkpoint.seconds > seconds {
+            latest.clear();
+        }
+        if checkpoint.seconds >= seconds {
+            latest.push(checkpoint);
+        }
+    }
+    let at = latest.iter().position(|it| !latest.iter().any(|other| came_after(repo, other, it)));
+    Ok(at.map(|at| latest.swap_remove(at)))
+}
+
+/// Returns the last checkpoint of this worktree on `base`.
+pub(crate) fn latest_on(repo: &Repo, base: Base) -> Result<Option<Checkpoint>> {
+    latest(repo, &live(repo, base, repo.worktree_id())?)
+}
+
+/// Returns true if `later`, which is not older, came after `earlier`.
+pub(crate) fn came_after(repo: &Repo, later: &Checkpoint, earlier: &Checkpoint) -> bool {
+    let before = repo.chain_in_time(later.id).skip(1).take_while(Result::is_ok).flatten();
+    before.take_while(|it| it.seconds >= earlier.seconds).any(|it| it.id == earlier.id)
+}
+
+/// Returns the name of the shadow that a checkpoint by `session` goes to.
+pub(crate) fn name_for(context: &Context, base: Base, session: Option<&str>) -> ShadowName {
+    let has_own = context.settings.storage == Storage::Session;
+    let session = session.filter(|id| has_own && is_valid_id(id)).map(Into::into);
+    ShadowName { session, ..ShadowName::of_worktree(base, context.repo.worktree_id()) }
+}
