@@ -31,6 +31,10 @@ pub(crate) enum State {
     SessionWork,
     /// One file has been edited and staged.
     OwnWork,
+    /// A session has a turn under way.
+    Prompted,
+    /// So, and has edited one file since.
+    Edited,
 }
 
 /// A repository to measure in.
@@ -108,12 +112,21 @@ impl Lab {
         &self.files[at]
     }
 
-    /// Returns the command line `line`: `checkpoint` is our program, `sh` and a script the shell.
+    /// Returns the command line `line`: `checkpoint` is our program, `hook` and an event our hook of an agent, `sh` and a
+    /// script the shell.
     pub(crate) fn command(&self, line: &[&str]) -> Command {
         let (program, arguments) = line.split_first().expect("a command line has a program");
-        let mut command = if *program == "checkpoint" { Command::new(&self.binary) } else { Command::new(program) };
+        let is_ours = ["checkpoint", "hook"].contains(program);
+        let mut command = if is_ours { Command::new(&self.binary) } else { Command::new(program) };
         hermetic(&mut command, &self.home);
-        command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
+        command.current_dir(&self.root).stdin(Stdio::null());
+        if *program == "hook" {
+            let file = self.home.join("event.json");
+            let is_written = fs::write(&file, arguments.concat()).and_then(|()| fs::File::open(&file));
+            command.args(["hook", "--agent", "generic"]).stdin(is_written.expect("the home is ours"));
+        } else {
+            command.args(arguments);
+        }
         command
     }
 
@@ -183,6 +196,14 @@ impl Lab {
                 self.edit(0, 1)?;
                 self.output(&["checkpoint", "save", "-q", "--session", SESSION])?;
                 self.git_output(&["add", "--", &self.files[0]])?;
+            }
+            State::Prompted | State::Edited => {
+                self.enable()?;
+                self.output(&["checkpoint", "session", "prompt", SESSION, "-m", "go on"])?;
+                if state == State::Prompted {
+                    return Ok(());
+                }
+                self.edit(0, 1)?;
             }
             State::OwnWork => {
                 self.enable()?;

@@ -39,6 +39,7 @@ pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
     stage.row("session prompt, clean", "prompt, large", "git status -uall", Goal::Factor(0.8));
     stage.row("session commit", "commit of a session", "git commit", Goal::More(30.0));
     stage.row("commit without session work", "commit of one's own", "git commit", Goal::More(10.0));
+    tools(plan, &mut stage);
     let first = plan.labs.len();
     let none = PASTS[0].0;
     stage.case("git commit, small", SMALL, State::OwnWork, &PLAIN);
@@ -70,6 +71,20 @@ pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
         }
     }
     Ok(stage)
+}
+
+/// What agents wait for before and after each of their tools.
+fn tools(plan: &Plan, stage: &mut Stage) {
+    let file = plan.labs[MAIN].path(0);
+    let event = |event: &str, tool: &str| format!(r#"{{"event":"{event}","session":"{SESSION}","tool":{tool}}}"#);
+    let (write, shell) = (format!(r#"{{"name":"write","paths":["{file}"]}}"#), r#"{"name":"shell"}"#);
+    stage.case("git --version", MAIN, State::Settled, &["git", "--version"]);
+    stage.case("before a tool", MAIN, State::Prompted, &["hook", &event("pre-tool", &write)]);
+    stage.case("after a tool", MAIN, State::Edited, &["hook", &event("post-tool", &write)]);
+    stage.case("after a shell", MAIN, State::Edited, &["hook", &event("post-tool", shell)]);
+    stage.row("hook before a tool that names its file", "before a tool", "git --version", Goal::Factor(6.0));
+    stage.row("hook after it, 1 file changed", "after a tool", "git --version", Goal::Factor(6.0));
+    stage.row("hook after a shell command", "after a shell", "git status -uall", Goal::Factor(0.8));
 }
 
 /// Writes `count` sessions that have ended.

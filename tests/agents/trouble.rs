@@ -156,6 +156,36 @@ fn objects_that_cannot_be_written_are_noted() {
     desk.finish();
 }
 
+/// A hook starts no process, and looks at no session but its own: an old one's file would never end here.
+#[test]
+fn nothing_is_started_and_old_sessions_are_let_be() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    for number in 0..20 {
+        let path = desk.world.repo().join(format!(".git/checkpoint/sessions/old-{number}.toml"));
+        let status = desk.world.command("mkfifo").arg(path).status();
+        assert!(status.expect("mkfifo runs").success());
+    }
+    let tell = |event: &str, more: serde_json::Value| {
+        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.world.repo().display().to_string() });
+        payload["tool"] = more["tool"].clone();
+        let mut command = desk.hook("generic");
+        command.env("PATH", "/nowhere");
+        let output = super::desk::piped(command, payload.to_string().as_bytes());
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
+    };
+    for (call, paths) in [("1", &["f"][..]), ("2", &[])] {
+        tell("pre-tool", tool(call, paths));
+        desk.add("f", call);
+        tell("post-tool", tool(call, paths));
+    }
+    tell("stop", json!({}));
+    tell("prompt", json!({}));
+    tell("session-end", json!({}));
+    assert_eq!(desk.trouble(), None);
+    assert_eq!(desk.chain(), ["s f", "s f"]);
+}
+
 /// The home directory is no project, and that is no trouble.
 #[test]
 fn a_protected_place_is_left_alone() {

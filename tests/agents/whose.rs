@@ -128,6 +128,29 @@ fn two_sessions_work_on_one_chain() {
     desk.finish();
 }
 
+/// What a tool is at is not what was there before another session's prompt.
+#[test]
+fn a_prompt_comes_while_another_sessions_tool_is_at_work() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.before("a", "1", &[]);
+    desk.add("f", "of a");
+    desk.prompt("b");
+    desk.edit("b", "1", "g", "of b");
+    desk.after("a", "1", &[]);
+    desk.stop("b");
+    desk.stop("a");
+    assert_eq!(desk.chain(), ["a f", "b g"]);
+    desk.prompt("a");
+    desk.prompt("b");
+    desk.before("a", "2", &[]);
+    desk.before("b", "2", &[]);
+    desk.add("h", "of one of them");
+    desk.prompt("c");
+    assert_eq!(desk.chain()[2..], ["unknown h"]);
+    desk.finish();
+}
+
 #[test]
 fn helpers_are_named() {
     let desk = Desk::new();

@@ -16,14 +16,14 @@ use super::{
     follow::follow_head,
     save,
     sessions::{
-        OnMultisession, Question, Told, begin_session, begin_turn, check_id, clock, known, leave, prepare, question,
-        told_of,
+        self, OnMultisession, Question, Told, begin_session, begin_turn, check_id, clock, known, leave, prepare,
+        question, told_of,
     },
 };
 use crate::{
     error::Result,
     model::session::{Happening, Phase},
-    state::{agents, calls::Calls, lock::Lock, sessions},
+    state::{agents, calls::Calls, lock::Lock, sessions::store},
 };
 
 /// What an agent tells.
@@ -201,7 +201,7 @@ fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -
         // Whatever there is, a session that is not known has not made it.
         return Ok(Answer::Allow);
     };
-    if session.phase == Phase::Active && !session.is_in(context.repo.worktree_id()) {
+    if sessions::is_elsewhere(context, &session) {
         tool::save(context, &tool::Saving::all(whose::of_session(&session, None)), lock)?;
         tool::leave_elsewhere(context, report, happening)?;
     } else {
@@ -215,6 +215,6 @@ fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -
 fn sign_of_life(context: &Context, report: &Report) -> Result<()> {
     let Some(mut session) = known(context, &report.session)? else { return Ok(()) };
     told_of(&mut session, &report.told);
-    session.last_seen = clock();
-    sessions::store(context.repo.common_dir(), &session)
+    sessions::sign_of_life(&mut session);
+    store(context.repo.common_dir(), &session)
 }

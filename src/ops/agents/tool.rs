@@ -9,7 +9,7 @@ use super::{
         Context,
         follow::follow_head,
         save::{self, Demands, Options, Taken},
-        sessions::{begin_turn, clock, known, leave, seen_here, told_of},
+        sessions::{begin_turn, clock, known, leave, seen_here, sign_of_life, told_of},
     },
     Answer, Reach, Report, Tool, event, paths, whose,
 };
@@ -58,7 +58,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
             Inside::Anything | Inside::Nothing => {}
         }
     }
-    open(context, report, tool, &reach, key)?;
+    open(context, report, &reach, key)?;
     Ok(Answer::Allow)
 }
 
@@ -69,7 +69,7 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
     let session = match known(context, &report.session)? {
         Some(mut session) => {
             told_of(&mut session, &report.told);
-            session.last_seen = clock();
+            sign_of_life(&mut session);
             sessions::store(context.repo.common_dir(), &session)?;
             session
         }
@@ -94,6 +94,7 @@ fn begun_unseen(context: &Context, report: &Report) -> Result<Session> {
     let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
     told_of(&mut session, &report.told);
     seen_here(context, &mut session)?;
+    sign_of_life(&mut session);
     session.phase = Phase::Active;
     session.turn = Turn { number: 1, started: clock(), has_checkpoint: true, ..Turn::default() };
     sessions::store(repo.common_dir(), &session)?;
@@ -186,7 +187,7 @@ fn digests(paths: &[BString]) -> Vec<String> {
     paths.iter().map(|path| event::digest(&[&path.to_string()])).collect()
 }
 
-fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &str) -> Result<()> {
+fn open(context: &Context, report: &Report, reach: &Inside, key: &str) -> Result<()> {
     let paths = match reach {
         Inside::Paths(paths) => Some(digests(paths)),
         Inside::Anything => None,
@@ -201,7 +202,6 @@ fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &s
         paths,
     };
     let uses_anything = matches!(reach, Inside::Anything);
-    debug_assert!(!uses_anything || tool.reach != Reach::Nothing, "what only reads changes nothing");
     Calls::edit(context.repo.git_dir(), |calls| {
         calls.account(&report.session, report.agent_id.as_deref()).used_anything |= uses_anything;
         calls.open.retain(|it| it.session != call.session || it.key != call.key);

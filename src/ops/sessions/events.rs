@@ -148,7 +148,7 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
 }
 
 /// Returns true if `session` has a turn under way in another worktree; one that is gone holds nothing up.
-pub(super) fn is_elsewhere(context: &Context, session: &Session) -> bool {
+pub(crate) fn is_elsewhere(context: &Context, session: &Session) -> bool {
     let repo = &context.repo;
     let is_gone = || decode_component(&session.worktree).is_none_or(|id| repo.has_lost_worktree(id.as_bstr()));
     session.phase == Phase::Active && !session.is_in(repo.worktree_id()) && !is_gone()

@@ -24,7 +24,7 @@ use crate::{
 
 pub(crate) use events::close_turn;
 pub use events::{Ended, Started, Stopped, end, start, stop};
-pub(crate) use events::{begin as begin_session, leave, seen_here};
+pub(crate) use events::{begin as begin_session, is_elsewhere, leave, seen_here};
 pub(crate) use known::{clock, known, sign_of_life};
 pub use listing::{Adopted, Forgotten, Listed, Shown, adopt, forget, list, show};
 pub use prompt::{Prompted, prompt};
