@@ -23,7 +23,6 @@ fn settings(world: &World) -> std::path::PathBuf {
 const SOUND: [&str; 1] = ["agent-silent"];
 
 #[test]
-#[ignore = "needs the entry that agents call"]
 fn an_agent_that_is_enabled_is_tried_and_shown() {
     let world = world();
     assert_eq!(codes(&world, &[], true), Vec::<String>::new());
@@ -49,7 +48,6 @@ fn an_agent_that_is_enabled_is_tried_and_shown() {
 }
 
 #[test]
-#[ignore = "needs the entry that agents call"]
 fn what_is_not_there_any_more_is_put_there_again() {
     let world = world();
     world.done(&["enable", "--agent", "claude-code"]);
