@@ -9,8 +9,14 @@ use super::Problem;
 use crate::{
     error::Result,
     git::{Repo, hooks::Health},
-    model::{refname, session::Phase},
-    ops::{self, Context, hooks, sessions::Told},
+    model::{
+        refname,
+        session::{Phase, Session},
+    },
+    ops::{
+        Context, guard, hooks, save,
+        sessions::{self, Told},
+    },
     state,
 };
 
@@ -88,7 +94,7 @@ fn is_stale(path: &Path) -> bool {
 }
 
 /// Session files that made no sense and were set aside.
-pub(super) fn sessions(repo: &Repo) -> Vec<Problem> {
+pub(super) fn damaged_sessions(repo: &Repo) -> Vec<Problem> {
     let problem = |path: PathBuf| {
         Problem::new(
             "session-damaged",
@@ -101,28 +107,33 @@ pub(super) fn sessions(repo: &Repo) -> Vec<Problem> {
     state::sessions::damaged(repo.common_dir()).into_iter().map(problem).collect()
 }
 
-/// Sessions whose turn is under way and that nobody has heard of for long: whoever ran them is gone. What such a turn has
-/// left unsaved is saved before it is closed.
+/// Sessions whose turn is under way, though whoever ran them is gone. What such a turn has left unsaved is saved before it
+/// is closed.
 pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
-    let longest = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
-    let mut problems = Vec::new();
-    for session in state::sessions::all(context.repo.common_dir())? {
-        let is_silent = ops::sessions::clock().saturating_sub(session.last_seen) > longest;
-        if session.phase != Phase::Active || !is_silent {
-            continue;
-        }
-        let is_here = session.is_in(context.repo.worktree_id());
-        let mut problem =
-            Problem::new("session-abandoned", &session.id, "its turn was never stopped, and it gives no sign of life");
-        problem = problem.hint(if is_here {
-            format!("'git checkpoint doctor --fix' saves its work and stops it, as 'session stop {}' does", session.id)
-        } else {
-            format!("'git checkpoint session stop {}' in '{}' saves its work", session.id, session.worktree_path)
-        });
-        problem.fixed = fix && is_here && ops::sessions::stop(context, &session.id, &Told::default()).is_ok();
-        problems.push(problem);
+    let is_abandoned = |session: &Session| {
+        session.phase == Phase::Active && guard::is_silent(context, session.process.as_ref(), session.last_seen)
+    };
+    let mut sessions = state::sessions::all(context.repo.common_dir())?;
+    sessions.retain(is_abandoned);
+    if fix && !sessions.is_empty() {
+        // Those with a claim on the worktree say more of what is theirs.
+        let lock = save::lock(context)?;
+        guard::recover(context, "", &lock)?;
     }
-    Ok(problems)
+    let problem = |session: &Session| {
+        let id = &session.id;
+        let is_here = session.is_in(context.repo.worktree_id());
+        let hint = if is_here {
+            format!("'git checkpoint doctor --fix' saves its work and stops it, as 'session stop {id}' does")
+        } else {
+            format!("'git checkpoint session stop {id}' in '{}' saves its work", session.worktree_path)
+        };
+        let message = "its turn was never stopped, and whoever ran it is gone";
+        let mut problem = Problem::new("session-abandoned", id, message).hint(hint);
+        problem.fixed = fix && is_here && sessions::stop(context, id, &Told::default()).is_ok();
+        problem
+    };
+    Ok(sessions.iter().map(problem).collect())
 }
 
 /// Commits that were begun and whose record was not written to the end, in any worktree.

@@ -152,7 +152,7 @@ fn is_published(repo: &Repo, commit: Option<ObjectId>) -> Result<bool> {
 }
 
 /// Returns true if whoever gave the last sign of life at `seen` is gone.
-fn is_silent(context: &Context, who: Option<&Process>, seen: i64) -> bool {
+pub(crate) fn is_silent(context: &Context, who: Option<&Process>, seen: i64) -> bool {
     let stale_after: Duration = context.settings.stale_after;
     is_gone(process::life(who), seen, clock(), stale_after)
 }

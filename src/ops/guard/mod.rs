@@ -30,6 +30,7 @@ use facts::Finding;
 use scene::Scene;
 
 pub(crate) use crashed::recover;
+pub(crate) use facts::is_silent;
 
 /// Who uses a tool.
 #[derive(Clone, Copy, Debug)]

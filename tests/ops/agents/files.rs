@@ -1,8 +1,12 @@
 //! Files that are not as one expects: links, read-only, broken, elsewhere, scripts, and what a kill leaves.
 
-use std::{fs, os::unix::fs::symlink, process::Stdio};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    process::{Output, Stdio},
+};
 
-use super::{actions, dialect, ends, home, picture, put, read, world};
+use super::{Format, Scope, World, actions, dialect, ends, home, picture, put, read, world};
 use crate::support::site::described;
 
 #[test]
@@ -188,6 +192,50 @@ fn whoever_is_killed_leaves_nothing_that_stays() {
             world.done(&["disable"]);
             assert_eq!(picture(&world), before, "{point}, then {repair}");
         }
+    }
+}
+
+/// Runs `line` as an agent does, with nothing of the environment that a terminal has.
+fn as_agents_do(world: &World, line: &str, payload: &str) -> Output {
+    let mut command = world.command("/bin/sh");
+    command.env_clear().env("HOME", home(world)).env("PATH", "/usr/bin:/bin").args(["-c", line]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("there is a shell");
+    // Who is gone reads nothing.
+    drop(std::io::Write::write_all(&mut child.stdin.take().expect("piped"), payload.as_bytes()));
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn what_agents_run_answers_and_blocks_nobody_once_it_is_gone() {
+    for dialect in dialect::ALL.iter().filter(|dialect| !dialect.files.is_empty()) {
+        let world = world();
+        world.done(&["enable", "--agent", dialect.name, "--user"]);
+        for file in dialect.files.iter().filter(|file| file.scope == Scope::User) {
+            let path = home(&world).join(file.path);
+            let text = read(&path);
+            let is_script = matches!(file.format, Format::Script);
+            let lines = if is_script { vec![path.display().to_string()] } else { file.commands(&text) };
+            for line in lines {
+                let output = as_agents_do(&world, &line, dialect.ignored);
+                assert!(output.status.success() && output.stderr.is_empty(), "{line}: {}", described(&output));
+                let answer = String::from_utf8(output.stdout).expect("text");
+                if !answer.is_empty() {
+                    serde_json::from_str::<serde_json::Value>(&answer).expect("JSON");
+                }
+                let gone = |text: &str| text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/gone/git-checkpoint");
+                if is_script {
+                    put(&path, gone(&text), 0o755);
+                }
+                let output = as_agents_do(&world, &gone(&line), dialect.ignored);
+                let code = output.status.code().expect("no signal");
+                // Any code but 0 denies a tool of the first two; 2 denies one of the others.
+                let is_strict = ["copilot", "gemini"].contains(&dialect.name) || is_script;
+                assert!(if is_strict { code == 0 } else { code == 127 }, "{line}: {}", described(&output));
+                assert!(!is_script || output.stdout == b"{\"cancel\":false}\n", "{}", described(&output));
+            }
+        }
+        assert!(!world.repo().join(".git/checkpoint/sessions").exists(), "{}: it was no event", dialect.name);
     }
 }
 
