@@ -2,32 +2,9 @@
 // Tells git-checkpoint what opencode does; whatever goes wrong here, opencode goes on.
 import { spawn } from "node:child_process";
 
-const command = "@COMMAND@";
 const told = new Set(["session.created", "session.idle", "session.error", "session.compacted", "session.deleted"]);
 
-function call(payload) {
-  return new Promise((resolve) => {
-    const done = (text) => {
-      try {
-        resolve(JSON.parse(text));
-      } catch {
-        resolve({});
-      }
-    };
-    try {
-      const child = spawn(command, { shell: true, stdio: ["pipe", "pipe", "ignore"], timeout: 30000 });
-      let text = "";
-      child.stdout.on("data", (data) => (text += data));
-      child.on("error", () => done("{}"));
-      child.on("close", () => done(text));
-      child.stdin.on("error", () => {});
-      child.stdin.end(JSON.stringify(payload));
-    } catch {
-      done("{}");
-    }
-  });
-}
-
+// @CALL@
 export default async ({ directory, client }) => {
   const parents = new Map();
   const tell = async (hook, session, input, output) => {

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
+use git_checkpoint::agent::{dialect::ALL, event::Moment};
+
 use crate::support::World;
 
 /// Commands that are explained on the page of another.
@@ -150,6 +152,39 @@ fn every_workflow_is_run_by_a_scenario() {
     assert!(commands.is_empty(), "no scenario runs: {commands:#?}");
 }
 
+/// Each agent has its entry, with its files; each entry is about an agent.
+#[test]
+fn every_agent_is_in_the_manual() {
+    let page = page("gitcheckpoint-agents.7");
+    let (_, entries) = page.split_once(".SH \"AGENTS\"").expect("the page has a section on agents");
+    let entries = entries.split(".SH").next().unwrap_or_default().split(".TP\n\\fB").skip(1);
+    let entries: Vec<(&str, &str)> = entries.filter_map(|entry| entry.split_once("\\fR")).collect();
+    let names: BTreeSet<&str> = entries.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ALL.iter().map(|dialect| dialect.name).collect());
+    for dialect in ALL {
+        let (_, entry) = entries.iter().find(|(name, _)| *name == dialect.name).expect("it was just seen");
+        for file in dialect.files {
+            let is_named = entry.contains(&format!("\\fI{}\\fR", file.path));
+            let is_below = entry.match_indices("\\fI").any(|(at, mark)| {
+                let folder = entry[at + mark.len()..].split("\\fR").next().unwrap_or_default();
+                folder.ends_with('/') && file.path.starts_with(folder)
+            });
+            assert!(is_named || is_below, "{}: '{}' is not in the manual", dialect.name, file.path);
+            assert!(entry.contains(&format!("{}: ", file.scope.as_str())), "{}: scopes", dialect.name);
+            if let Some((variable, _)) = file.relocated {
+                assert!(entry.contains(&format!("${variable}")), "{}: ${variable}", dialect.name);
+            }
+        }
+        let scopes: Vec<&str> = entry.lines().filter_map(|line| line.split(": ").next()).collect();
+        let first =
+            ["local", "user"].into_iter().find(|scope| dialect.files.iter().any(|it| it.scope.as_str() == *scope));
+        assert!(dialect.files.is_empty() || scopes.get(1).copied() == first, "{}: {scopes:?}", dialect.name);
+    }
+    for moment in Moment::ALL {
+        assert!(page.contains(&format!("\\fI{}\\fR", moment.as_str())), "{}", moment.as_str());
+    }
+}
+
 #[test]
 fn mandoc_finds_nothing() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("man");
@@ -173,7 +208,12 @@ fn the_manual_shows_every_field_of_json() {
     world.git(&["init", "-q", "nested"]);
     world.git(&["-C", "nested", "commit", "-q", "--allow-empty", "-m", "nested"]);
     check_json(&world, "save", "save --session s1 --agent tester --json");
+    world.done(&["enable", "--agent", "claude-code"]);
+    // The hooks have names of their own, and the agent was heard.
+    fs::remove_file(world.repo().join(".git/checkpoint/hooks.toml")).expect("it was written");
+    world.write(".git/checkpoint/agents/claude-code", "stop 1\n");
     check_json(&world, "status", "status --json");
+    world.done(&["disable"]);
     check_json(&world, "list", "list --json");
     check_json(&world, "show", "show --json");
     check_json(&world, "diff", "diff --json --content base @");
@@ -191,7 +231,7 @@ fn the_manual_shows_every_field_of_json() {
     assert!(world.checkpoint(&["save"]).status.success());
     assert!(world.checkpoint(&["restore", "--all", "base"]).status.success());
     check_json(&world, "prune", "prune --keep 0 --json");
-    check_json(&world, "enable\\fR, \\fBdisable", "enable --json");
+    check_json(&world, "enable\\fR, \\fBdisable", "enable --agent claude-code --json");
     check_json(&world, "enable\\fR, \\fBdisable", "disable --json");
     check_events(&world);
 }

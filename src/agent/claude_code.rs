@@ -21,6 +21,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
+    ignored: r#"{"hook_event_name":"Notification"}"#,
+    programs: &["claude"],
     homes: &[".claude"],
     files: &[
         File {

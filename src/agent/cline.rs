@@ -41,6 +41,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({ "cancel": false })),
     deny,
     warn,
+    ignored: r#"{"hookName":"Notification","taskId":"none"}"#,
+    programs: &["cline"],
     homes: &[".cline", "Documents/Cline"],
     files: scripts!(
         "TaskStart",

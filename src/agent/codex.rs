@@ -1,12 +1,14 @@
 //! The Codex CLI. It marks a hook as failed that prints keys it does not know, or plain text at a stop.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{
     dialect::{Dialect, no_evidence},
     event::{Event, Moment},
     family::{Family, transcript_home},
-    install::{File, Format, Scope, Shape},
+    install::{File, Format, Scope, Shape, program_of},
     payload::Payload,
     reply::Reply,
 };
@@ -23,6 +25,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    ignored: r#"{"hook_event_name":"PermissionRequest"}"#,
+    programs: &["codex"],
     homes: &[".codex"],
     files: &[
         File {
@@ -91,4 +95,69 @@ fn warn(moment: Moment, text: &str) -> Reply {
     };
     let output = json!({ "hookEventName": name, "additionalContext": text });
     Reply::json(&json!({ "systemMessage": text, "hookSpecificOutput": output }))
+}
+
+/// Returns the events whose hooks of ours in `hooks` (the text of a `hooks.json` that is one of `places`) Codex will
+/// skip: those that `config` (the text of its `config.toml`) does not trust as they are, or switches off.
+///
+/// Trust is bound to the place of a hook in its file and to its content.
+pub fn untrusted(hooks: &str, places: &[String], config: &str) -> Vec<String> {
+    let Ok(hooks) = serde_json::from_str::<Value>(hooks) else { return Vec::new() };
+    let config: toml_edit::DocumentMut = config.parse().unwrap_or_default();
+    let state = config.get("hooks").and_then(|hooks| hooks.get("state"));
+    let is_trusted = |key: &str, hash: &str| {
+        let entry = places.iter().find_map(|place| state?.get(format!("{place}:{key}").as_str()));
+        let is_off = entry.and_then(|entry| entry.get("enabled")?.as_bool()) == Some(false);
+        !is_off && entry.and_then(|entry| entry.get("trusted_hash")?.as_str()) == Some(hash)
+    };
+    let mut events = Vec::new();
+    for (event, groups) in hooks["hooks"].as_object().into_iter().flatten() {
+        for (at, group) in groups.as_array().into_iter().flatten().enumerate() {
+            for (number, handler) in group["hooks"].as_array().into_iter().flatten().enumerate() {
+                let is_ours = handler["command"].as_str().is_some_and(|command| program_of(command).is_some());
+                let name = snake(event);
+                let is_skipped = || !is_trusted(&format!("{name}:{at}:{number}"), &hash(&name, group, handler));
+                if is_ours && is_skipped() {
+                    events.push(event.clone());
+                }
+            }
+        }
+    }
+    events
+}
+
+/// Returns true if `config` trusts the project at one of `roots`: the hooks of others are not read.
+pub fn is_project_trusted(roots: &[String], config: &str) -> bool {
+    let config: toml_edit::DocumentMut = config.parse().unwrap_or_default();
+    let level = |root: &String| config.get("projects")?.get(root.as_str())?.get("trust_level")?.as_str();
+    roots.iter().any(|root| level(root) == Some("trusted"))
+}
+
+/// `PreToolUse` is `pre_tool_use` there.
+fn snake(event: &str) -> String {
+    let mut name = String::new();
+    for c in event.chars() {
+        if c.is_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.extend(c.to_lowercase());
+    }
+    name
+}
+
+/// Returns what Codex compares: the hash of the hook with all keys in order and nothing in between.
+fn hash(event: &str, group: &Value, handler: &Value) -> String {
+    let of_handler = BTreeMap::from([
+        ("async", json!(handler["async"].as_bool().unwrap_or(false))),
+        ("command", handler["command"].clone()),
+        ("timeout", json!(handler["timeout"].as_u64().unwrap_or(600))),
+        ("type", json!("command")),
+    ]);
+    let mut hook = BTreeMap::from([("event_name", json!(event)), ("hooks", json!([of_handler]))]);
+    if let Some(matcher) = group.get("matcher") {
+        hook.insert("matcher", matcher.clone());
+    }
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
+    hasher.update(json!(hook).to_string().as_bytes());
+    hasher.try_finalize().map(|id| format!("sha256:{id}")).unwrap_or_default()
 }

@@ -21,6 +21,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    ignored: r#"{"hook_event_name":"Notification"}"#,
+    programs: &["copilot"],
     homes: &[".copilot"],
     files: &[
         File {

@@ -22,6 +22,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({})),
     deny,
     warn,
+    ignored: r#"{"hook_event_name":"beforeReadFile"}"#,
+    programs: &["cursor", "cursor-agent"],
     homes: &[".cursor"],
     files: &[
         File { scope: Scope::User, path: ".cursor/hooks.json", relocated: None, format: Format::Json(SHAPE) },

@@ -34,6 +34,10 @@ pub struct Dialect {
     pub(super) allow: fn(Moment) -> Reply,
     pub(super) deny: fn(Moment, &str) -> Reply,
     pub(super) warn: fn(Moment, &str) -> Reply,
+    /// A payload of this agent's that does not concern us, to see whether we can be called.
+    pub ignored: &'static str,
+    /// The names of its programs.
+    pub programs: &'static [&'static str],
     /// Folders below the home directory that are there where the agent is installed.
     pub homes: &'static [&'static str],
     /// The files that make it call us.

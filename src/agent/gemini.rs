@@ -29,6 +29,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({})),
     deny,
     warn,
+    ignored: r#"{"hook_event_name":"Notification"}"#,
+    programs: &["gemini"],
     homes: &[".gemini"],
     files: &[
         File { scope: Scope::User, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },

@@ -25,6 +25,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({ "version": 1, "decision": "allow" })),
     deny: |_, text| Reply::no(text).with_json(&json!({ "version": 1, "decision": "deny", "message": text })),
     warn: |_, text| Reply::json(&json!({ "version": 1, "decision": "allow", "message": text })),
+    ignored: r#"{"event":"ignore","session":"none"}"#,
+    programs: &[],
     homes: &[],
     files: &[],
     todo: "call 'git checkpoint hook --agent generic' with the JSON of gitcheckpoint-agents(7) on standard input",

@@ -23,6 +23,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn: |_, _| Reply::silent(),
+    ignored: r#"{"event":"Notification"}"#,
+    programs: &["goose"],
     homes: &[".config/goose"],
     files: &[
         File {

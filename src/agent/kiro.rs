@@ -21,6 +21,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    ignored: r#"{"hook_event_name":"Manual"}"#,
+    programs: &["kiro", "kiro-cli"],
     homes: &[".kiro"],
     files: &[
         File {

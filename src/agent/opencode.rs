@@ -19,6 +19,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: |_, text| plugin_replies("deny", text),
     warn: |_, text| plugin_replies("warn", text),
+    ignored: r#"{"plugin":"opencode","hook":"file.edited"}"#,
+    programs: &["opencode"],
     homes: &[".config/opencode", ".local/share/opencode"],
     files: &[
         File {

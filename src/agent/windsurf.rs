@@ -21,6 +21,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn: |_, text| Reply::aside(text),
+    ignored: r#"{"agent_action_name":"post_setup_worktree"}"#,
+    programs: &["windsurf"],
     homes: &[".codeium/windsurf"],
     files: &[
         File { scope: Scope::User, path: ".codeium/windsurf/hooks.json", relocated: None, format: Format::Json(SHAPE) },

@@ -1,10 +1,12 @@
-//! Other programs that show or edit text for the user: pager, `man`, editor.
+//! Other programs: those that show or edit text for the user (pager, `man`, editor), and those of coding agents.
 
 use std::{
     ffi::OsStr,
-    io::{self, Write},
+    io::{self, BufRead as _, Read as _, Write},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
+    sync::mpsc,
+    time::{Duration, Instant},
 };
 
 use super::environment;
@@ -66,6 +68,104 @@ pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
         .context(Kind::User, || format!("cannot start the editor '{}'", editor.display()))
 }
 
+/// What a command has answered.
+pub(super) struct Answer {
+    pub(super) status: ExitStatus,
+    pub(super) stderr: String,
+}
+
+/// Runs `line` as an agent runs a hook, but with nothing of the user's environment that a graphical client does not have;
+/// returns none if it takes longer than `limit`.
+pub(super) fn ask(line: &str, input: &str, directory: &Path, limit: Duration) -> io::Result<Option<Answer>> {
+    const KEPT: [&str; 3] = ["HOME", "TMPDIR", "XDG_CONFIG_HOME"];
+    let mut child = command("/bin/sh")
+        .args(["-c", line])
+        .current_dir(directory)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .envs(KEPT.into_iter().filter_map(|name| Some((name, environment::variable(name)?))))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut stdin = child.stdin.take().expect("piped");
+    // Who does not listen has still answered.
+    drop(stdin.write_all(input.as_bytes()));
+    drop(stdin);
+    let Some(status) = ended(&mut child, Instant::now() + limit)? else { return Ok(None) };
+    let mut stderr = Vec::new();
+    child.stderr.take().expect("piped").take(4096).read_to_end(&mut stderr)?;
+    Ok(Some(Answer { status, stderr: String::from_utf8_lossy(&stderr).trim().to_owned() }))
+}
+
+/// Waits until `child` ends; what does not end in time is killed.
+fn ended(child: &mut Child, until: Instant) -> io::Result<Option<ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= until {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A program that answers lines by lines; it ends with the value.
+pub(super) struct Conversation {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    heard: mpsc::Receiver<String>,
+}
+
+impl Conversation {
+    pub(super) fn start(program: &Path, arguments: &[&str], directory: &Path) -> Result<Self> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "git's own processes are started by git::process, the others here"
+        )]
+        let mut command = Command::new(program);
+        let mut child = command
+            .args(arguments)
+            .current_dir(directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context(Kind::User, || format!("cannot start '{}'", program.display()))?;
+        let stdin = child.stdin.take();
+        let stdout = io::BufReader::new(child.stdout.take().expect("piped"));
+        let (sender, heard) = mpsc::channel();
+        // It ends with the program's output, or when nobody listens any more.
+        std::thread::spawn(move || stdout.lines().map_while(io::Result::ok).try_for_each(|line| sender.send(line)));
+        Ok(Self { child, stdin, heard })
+    }
+
+    /// Sends a line.
+    pub(super) fn say(&mut self, line: &str) -> Result<()> {
+        let stdin = self.stdin.as_mut().expect("open until the value is dropped");
+        stdin
+            .write_all(format!("{line}\n").as_bytes())
+            .and_then(|()| stdin.flush())
+            .context(Kind::User, || "the program does not listen".to_owned())
+    }
+
+    /// Returns the next line; none if there is none in time.
+    pub(super) fn hear(&self, until: Instant) -> Option<String> {
+        self.heard.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        drop(self.stdin.take());
+        // It has done what it was asked for; how it ends is no news.
+        drop(ended(&mut self.child, Instant::now() + Duration::from_secs(3)));
+    }
+}
+
 fn shell(line: &OsStr) -> Command {
     let mut shell = command("sh");
     shell.arg("-c").arg(line);
@@ -75,4 +175,19 @@ fn shell(line: &OsStr) -> Command {
 fn command(program: &str) -> Command {
     #[expect(clippy::disallowed_methods, reason = "git's own processes are started by git::process, the others here")]
     Command::new(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_asked_and_does_not_hang() {
+        let ask =
+            |line: &str, limit| ask(line, "input", Path::new("/"), Duration::from_millis(limit)).expect("it runs");
+        let answer = ask("cat >&2; exit 3", 5000).expect("it ends");
+        assert_eq!((answer.status.code(), answer.stderr.as_str()), (Some(3), "input"));
+        assert!(ask("exec sleep 60", 50).is_none());
+        assert_eq!(ask("/gone/git-checkpoint hook --agent x", 5000).expect("it ends").status.code(), Some(127));
+    }
 }

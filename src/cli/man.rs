@@ -33,6 +33,7 @@ const PAGES: &[(&str, &str)] = pages![
     "git-checkpoint-verify.1",
     "git-checkpoint-why.1",
     "git-checkpoint.1",
+    "gitcheckpoint-agents.7",
     "gitcheckpoint-format.5",
     "gitcheckpoint-workflows.7",
 ];

@@ -4,6 +4,7 @@
 //! shared by commands is here: `Command`, `Call` and the exit codes.
 #![allow(rustdoc::invalid_html_tags, reason = "the comments are help text first, with placeholders as git writes them")]
 
+mod agent_files;
 mod attribution;
 mod blame;
 mod call;

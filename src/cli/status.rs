@@ -2,7 +2,9 @@
 
 use bstr::BString;
 
-use super::{Exit, call::Call, date, output::printable, phrase};
+use serde::Serialize;
+
+use super::{Exit, agent_files::Places, call::Call, date, doctor::agents::Listed, output::printable, phrase};
 use crate::{
     error::Result,
     git::hooks::Health,
@@ -24,22 +26,31 @@ pub(super) struct StatusCommand {
     json: bool,
 }
 
+/// All that `status --json` prints.
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    agents: &'a [Listed],
+}
+
 impl StatusCommand {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let progress = call.progress("looking at the worktree");
         let status = status::status(&context)?;
+        let agents = Listed::all(&Places::new(&context)?.enabled(&context)?);
         drop(progress);
         if self.json {
-            call.out.json(&status)?;
+            call.out.json(&Whole { status: &status, agents: &agents })?;
         } else {
-            print(&status, call)?;
+            print(&status, &agents, call)?;
         }
         Ok(Exit::Done)
     }
 }
 
-fn print(status: &Status, call: &mut Call) -> Result<()> {
+fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
     let base = match status.base.commit_id() {
         Some(id) => format!("base {}", call.out.paint(phrase::ID, &phrase::short(&id))),
         None => "no commit yet".to_owned(),
@@ -73,6 +84,10 @@ fn print(status: &Status, call: &mut Call) -> Result<()> {
         call.out.note("  (use \"git checkpoint undo\" to take it back)")?;
     }
     print_hooks(status, call)?;
+    if !agents.is_empty() {
+        let lines = Listed::lines(agents, call);
+        call.out.line(&format!("\nAgents: {}", lines.join(", ")))?;
+    }
     if let Some(error) = &status.last_error {
         print_heading("Last error:", call)?;
         let error = call.out.paint(phrase::OLD, &printable(error));

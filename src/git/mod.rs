@@ -229,6 +229,18 @@ impl Repo {
         self.worktree_id.as_bstr()
     }
 
+    /// Returns true if there is no linked worktree `id` any more: it was removed, or its directory is gone.
+    pub(crate) fn has_lost_worktree(&self, id: &BStr) -> bool {
+        if id == "main" {
+            return false;
+        }
+        let name = id.strip_prefix(b"worktrees/").unwrap_or(id);
+        let admin = self.common_dir().join("worktrees").join(name.to_path_lossy());
+        // It names the file '.git' of the worktree, which may be relative (gitrepository-layout(5)).
+        let target = std::fs::read(admin.join("gitdir")).unwrap_or_default();
+        target.is_empty() || !admin.join(target.trim_end().to_path_lossy()).exists()
+    }
+
     /// Returns the hash function that names objects here.
     pub fn object_hash(&self) -> gix::hash::Kind {
         self.inner.object_hash()

@@ -31,6 +31,12 @@ impl Repo {
         self.git_dir().join("MERGE_HEAD").exists()
     }
 
+    /// Returns the commits that a merge under way brings.
+    pub(crate) fn merge_heads(&self) -> Vec<ObjectId> {
+        let text = fs::read(self.git_dir().join("MERGE_HEAD")).unwrap_or_default();
+        text.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect()
+    }
+
     /// Returns what a commit made now is, in this worktree.
     pub(crate) fn doing(&self) -> Result<Doing> {
         let has = |name: &str| self.git_dir().join(name).exists();

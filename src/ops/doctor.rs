@@ -6,6 +6,7 @@
 
 mod checks;
 mod objects;
+mod refspecs;
 mod relink;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -100,17 +101,22 @@ pub struct Relinked {
 }
 
 impl Problem {
-    fn new(code: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
+    /// Returns something that is wrong with `subject`.
+    pub fn new(code: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
         let (subject, message) = (subject.into(), message.into());
         Self { code, severity: Severity::Problem, subject, message, hint: None, fixed: false }
     }
 
-    fn note(mut self) -> Self {
+    /// Makes it something that happens in ordinary use.
+    #[must_use]
+    pub fn note(mut self) -> Self {
         self.severity = Severity::Note;
         self
     }
 
-    fn hint(mut self, hint: impl Into<String>) -> Self {
+    /// Adds how to mend it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -125,7 +131,9 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(checks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::sessions(repo));
     diagnosis.problems.extend(checks::condensations(repo));
+    diagnosis.problems.extend(checks::abandoned(context, options.fix)?);
     diagnosis.problems.extend(checks::hooks(repo)?);
+    diagnosis.problems.extend(refspecs::refspecs(repo));
     let mut survey = Survey::new(context)?;
     diagnosis.commits = survey.reachable.len();
     diagnosis.records = survey.records.len();
@@ -240,8 +248,12 @@ fn trailers_without_record(survey: &Survey) -> Vec<Problem> {
     };
     let unknown: Vec<_> = survey.named.iter().filter(|(_, id)| is_unknown(id)).collect();
     if !survey.has_log && !unknown.is_empty() {
-        let message = format!("{} commits name records, but there are none here", unknown.len());
-        return vec![Problem::new("trailer-without-record", refname::HISTORY, message).note()];
+        let message = match unknown.len() {
+            1 => "a commit names a record, but there are none here".to_owned(),
+            count => format!("{count} commits name records, but there are none here"),
+        };
+        let problem = Problem::new("trailer-without-record", refname::HISTORY, message);
+        return vec![problem.hint("if others made them, their records were not fetched")];
     }
     let problem = |(commit, id): &&(ObjectId, RecordId)| {
         Problem::new(

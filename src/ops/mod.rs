@@ -1,5 +1,6 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
+pub mod agent_hooks;
 pub mod attribution;
 pub mod blame;
 pub mod commit;

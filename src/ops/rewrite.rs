@@ -13,7 +13,7 @@ use super::{
 use crate::{
     error::{Context as _, Kind, Result},
     git::Repo,
-    model::record::{How, Link},
+    model::record::{How, Link, ids_in_message},
 };
 
 /// How git begins the message of `git merge --squash`.
@@ -42,14 +42,19 @@ pub fn rewritten(context: &Context, how: &str, pairs: &[(ObjectId, ObjectId)]) -
     append(context, held(repo, links)?)
 }
 
-/// Returns those of `links` that an amend has left anything of.
+/// Returns those of `links` whose commit names the record, or has anything left of it: an amend, alone or within a
+/// rebase, may have undone it.
 fn held(repo: &Repo, links: Vec<Link>) -> Result<Vec<Link>> {
     let mut held = Vec::with_capacity(links.len());
     for link in links {
-        let amended = link.from.filter(|_| link.how == How::Amend);
-        if !amended.map_or(Ok(false), |old| is_undone(repo, &link.record, old, Amended::To(link.commit)))? {
-            held.push(link);
-        }
+        let amended = link.from.filter(|_| matches!(link.how, How::Amend | How::Rebase));
+        let is_held = match amended {
+            Some(old) if !ids_in_message(repo.message_of(link.commit)?.as_bytes()).contains(&link.record) => {
+                !is_undone(repo, &link.record, old, Amended::To(link.commit))?
+            }
+            _ => true,
+        };
+        held.extend(is_held.then_some(link));
     }
     Ok(held)
 }

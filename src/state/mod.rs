@@ -6,6 +6,7 @@ pub mod commit_note;
 pub mod events;
 pub(crate) mod failpoint;
 pub(crate) mod hooks;
+pub(crate) mod installed;
 pub mod journal;
 pub mod lock;
 pub(crate) mod process;

@@ -53,6 +53,11 @@ pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("sessions")
 }
 
+/// Returns true if anything was ever written of a session, and is still there.
+pub(crate) fn has_any(common_dir: &Path) -> bool {
+    folder(common_dir).exists()
+}
+
 fn file(common_dir: &Path, id: &str, extension: &str) -> PathBuf {
     folder(common_dir).join(format!("{}.{extension}", encode_component(id.into())))
 }

@@ -1,5 +1,6 @@
 //! Library tests, one file per verb.
 
+mod agents;
 mod attribution;
 mod attribution_formats;
 mod compare;

@@ -42,7 +42,7 @@ impl World {
 
     /// Returns all files that look like something left behind: temporary ones, and the locks of git.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
-        let names = ["lock", "fold.lock", "hooks.lock", "records.lock", "events.lock"];
+        let names = ["lock", "fold.lock", "hooks.lock", "records.lock", "events.lock", "agents.lock"];
         let ours = |path: &Path| names.iter().any(|name| path.ends_with(format!("checkpoint/{name}")));
         let is_left = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -65,11 +65,7 @@ fn is_installed(shape: Shape, text: &str, command: &str) -> Result<bool> {
             count += 1;
         }
     }
-    let all = shape
-        .events
-        .iter()
-        .all(|event| map.get(event).is_some_and(|list| list.items.iter().any(|entry| has_ours(&entry.node))));
-    Ok(all && count == shape.events.len())
+    Ok(missing(shape, text).is_empty() && count == shape.events.len())
 }
 
 pub(super) fn uninstall(shape: Shape, text: &str) -> Result<Option<String>> {
@@ -91,6 +87,28 @@ pub(super) fn uninstall(shape: Shape, text: &str) -> Result<Option<String>> {
             }
         }
     }
+}
+
+/// Returns the events for which nothing of ours is there.
+pub(super) fn missing(shape: Shape, text: &str) -> Vec<&'static str> {
+    let Ok(Some(root)) = scan(text) else { return shape.events.to_vec() };
+    let Some(map) = events(&root, shape) else { return shape.events.to_vec() };
+    let has = |event: &str| map.get(event).is_some_and(|list| list.items.iter().any(|entry| has_ours(&entry.node)));
+    shape.events.iter().copied().filter(|event| !has(event)).collect()
+}
+
+/// Returns all texts that may be commands for a shell of ours.
+pub(super) fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut nodes: Vec<Node> = scan(text).ok().flatten().into_iter().collect();
+    while let Some(node) = nodes.pop() {
+        for item in node.items.into_iter().rev() {
+            let is_command = matches!(item.key.as_deref(), Some("command" | "bash"));
+            found.extend(item.node.text().filter(|_| is_command).map(ToOwned::to_owned));
+            nodes.push(item.node);
+        }
+    }
+    found
 }
 
 fn events(root: &Node, shape: Shape) -> Option<&Node> {

@@ -21,6 +21,17 @@ pub enum Scope {
     Local,
 }
 
+impl Scope {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Local => "local",
+        }
+    }
+}
+
 /// What is put into a file that others write to, too.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
@@ -43,7 +54,7 @@ pub enum Format {
     Toml(Shape),
     /// A file of our own that runs the command.
     Whole(fn(&str) -> String),
-    /// A plugin of our own; `"@COMMAND@"` in it becomes the command.
+    /// A plugin of our own; `// @CALL@` in it becomes the function that calls us, and `"@COMMAND@"` in that the command.
     Plugin(&'static str),
     /// An executable file. A foreign one of that name has to be renamed first, by adding [`BEFORE`]: ours runs it.
     Script,
@@ -64,6 +75,9 @@ pub struct File {
     /// What it looks like.
     pub format: Format,
 }
+
+/// What the plugins have in common: a plugin is one file.
+const CALL: &str = include_str!("../../../config/call.ts");
 
 const OURS: &str = "Installed by 'git checkpoint enable'; 'git checkpoint disable' removes it.";
 
@@ -110,12 +124,43 @@ impl File {
         }
     }
 
+    /// Returns our commands that `text` runs, each once.
+    pub fn commands(&self, text: &str) -> Vec<String> {
+        let mut found = match self.format {
+            Format::Json(_) | Format::Whole(_) => json::commands(text),
+            Format::Toml(_) => toml::commands(text),
+            Format::Plugin(_) | Format::Script => text.lines().filter_map(command_in_line).collect(),
+        };
+        found.retain(|command| is_our_command(command));
+        let mut seen = std::collections::BTreeSet::new();
+        found.retain(|command| seen.insert(command.clone()));
+        found
+    }
+
+    /// Returns false if the whole of `text` is ours, and somebody has edited it.
+    pub fn is_pristine(&self, text: &str) -> bool {
+        if matches!(self.format, Format::Json(_) | Format::Toml(_)) {
+            return true;
+        }
+        let commands = self.commands(text);
+        self.whole(commands.first().map_or("", String::as_str)) == text
+    }
+
+    /// Returns the events of which `text`, which others write to, too, does not tell us.
+    pub fn missing(&self, text: &str) -> Vec<&'static str> {
+        match self.format {
+            Format::Json(shape) => json::missing(shape, text),
+            _ => Vec::new(),
+        }
+    }
+
     fn whole(&self, command: &str) -> String {
         match self.format {
             Format::Whole(text) => text(command),
-            Format::Plugin(text) => {
-                text.replace("@OURS@", OURS).replace("\"@COMMAND@\"", &Value::from(command).to_string())
-            }
+            Format::Plugin(text) => text
+                .replace("@OURS@", OURS)
+                .replace("// @CALL@\n", CALL)
+                .replace("\"@COMMAND@\"", &Value::from(command).to_string()),
             _ => script(command),
         }
     }
@@ -130,6 +175,24 @@ pub fn command(program: &str, agent: &str) -> String {
         format!("'{}'", program.replace('\'', r"'\''"))
     };
     format!("{program} hook --agent {agent}")
+}
+
+/// Returns the program that `text` calls, and the agent, if it is exactly what we write: what [`command`] returns, or with
+/// what an entry adds to it. Such a text does nothing else in a shell.
+pub fn program_of(text: &str) -> Option<(String, String)> {
+    let bare = [" || exit 0", "; exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
+    let (program, agent) = bare.rsplit_once(" hook --agent ").filter(|_| is_our_command(bare))?;
+    let quoted = program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    let program = quoted.map_or_else(|| program.to_owned(), |quoted| quoted.replace(r"'\''", "'"));
+    (command(&program, agent) == bare).then(|| (program, agent.to_owned()))
+}
+
+/// Returns the command in a line of a plugin or a script of ours.
+fn command_in_line(line: &str) -> Option<String> {
+    if let Some(text) = line.strip_prefix("const command = ") {
+        return serde_json::from_str(text.strip_suffix(';')?).ok();
+    }
+    line.strip_suffix(r#" || printf '%s\n' '{"cancel":false}'"#).map(ToOwned::to_owned)
 }
 
 /// Returns true if `command` is one that [`command`] returned, for whatever program and agent, or with what an entry

@@ -39,6 +39,17 @@ pub(super) fn uninstall(text: &str) -> Result<Option<String>> {
     Ok(if rest.is_empty() && text.starts_with("[[hooks.") { None } else { Some(rest) })
 }
 
+/// Returns the commands of our entries.
+pub(super) fn commands(text: &str) -> Vec<String> {
+    let mut rest = text;
+    let mut found = Vec::new();
+    while let Some((start, end)) = find(rest) {
+        found.extend(rest[start..end].parse::<DocumentMut>().ok().and_then(|entry| command_of(&entry)));
+        rest = &rest[end..];
+    }
+    found
+}
+
 fn parse(text: &str) -> Result<DocumentMut> {
     text.parse().context(Kind::User, || "it is no TOML".to_owned())
 }
@@ -82,14 +93,19 @@ fn length(text: &str) -> Option<usize> {
         length += line.len();
         if line.starts_with("hooks = ") {
             let document: DocumentMut = text[..length].parse().ok()?;
-            let (_, list) = document.get("hooks")?.as_table()?.iter().next()?;
-            let handlers = list.as_array_of_tables()?.get(0)?.get("hooks")?.as_array()?;
-            let command = handlers.get(0)?.as_inline_table()?.get("command")?.as_str()?;
-            return (handlers.len() == 1 && is_our_command(command)).then_some(length);
+            return is_our_command(&command_of(&document)?).then_some(length);
         }
         if !line.starts_with("matcher = ") {
             return None;
         }
     }
     None
+}
+
+/// Returns the command of an entry that has one handler.
+fn command_of(entry: &DocumentMut) -> Option<String> {
+    let (_, list) = entry.get("hooks")?.as_table()?.iter().next()?;
+    let handlers = list.as_array_of_tables()?.get(0)?.get("hooks")?.as_array()?;
+    let command = handlers.get(0)?.as_inline_table()?.get("command")?.as_str()?;
+    (handlers.len() == 1).then(|| command.to_owned())
 }

@@ -1,5 +1,7 @@
 //! Every event of every dialect, the answers, and texts that come from anywhere.
 
+mod codex;
+mod commands;
 mod decide;
 mod events;
 mod hostile;

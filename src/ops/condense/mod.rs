@@ -77,6 +77,7 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<b
         let before = repo.find_leaf(head_tree_id, path.as_bstr())?;
         staged.extend(Change::between(path, before, leaf));
     }
+    drop_brought(repo, &repo.merge_heads(), &mut staged)?;
     if staged.is_empty() {
         return Ok(false);
     }
@@ -224,7 +225,9 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     let promised_patch_ids = promised.map(|_| start_patch_ids()).transpose()?;
     let base_tree_id = made.from.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let tree_id = repo.tree_of_commit(made.commit)?;
-    let mut committed = repo.detect_renames(repo.diff_trees(base_tree_id, tree_id)?)?;
+    let mut committed = repo.diff_trees(base_tree_id, tree_id)?;
+    drop_brought(repo, repo.parents_of(made.commit)?.get(1..).unwrap_or_default(), &mut committed)?;
+    let mut committed = repo.detect_renames(committed)?;
     let renamed = match found.iter().find(|candidate| candidate.is_live) {
         Some(live) => renamed_since(repo, live, tree_id, &committed)?,
         None => Vec::new(),
@@ -261,6 +264,21 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
         context.emit(&Event::Condense { record, commit, sessions, paths });
     }
     Ok(found)
+}
+
+/// Drops from what a merge changes what one of the commits `others` has brought: that is in that one's record.
+fn drop_brought(repo: &Repo, others: &[ObjectId], changes: &mut Vec<Change>) -> Result<()> {
+    for other in others {
+        let tree_id = repo.tree_of_commit(*other)?;
+        let mut kept = Vec::with_capacity(changes.len());
+        for change in changes.drain(..) {
+            if repo.find_leaf(tree_id, change.path.as_bstr())? != change.after {
+                kept.push(change);
+            }
+        }
+        *changes = kept;
+    }
+    Ok(())
 }
 
 /// Returns the records that the commit of `note` has beside its own.

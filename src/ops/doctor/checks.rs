@@ -9,8 +9,8 @@ use super::Problem;
 use crate::{
     error::Result,
     git::{Repo, hooks::Health},
-    model::refname,
-    ops::hooks,
+    model::{refname, session::Phase},
+    ops::{self, Context, hooks, sessions::Told},
     state,
 };
 
@@ -99,6 +99,30 @@ pub(super) fn sessions(repo: &Repo) -> Vec<Problem> {
         .hint("what it was about is in refs; remove it once you have looked at it")
     };
     state::sessions::damaged(repo.common_dir()).into_iter().map(problem).collect()
+}
+
+/// Sessions whose turn is under way and that nobody has heard of for long: whoever ran them is gone. What such a turn has
+/// left unsaved is saved before it is closed.
+pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
+    let longest = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
+    let mut problems = Vec::new();
+    for session in state::sessions::all(context.repo.common_dir())? {
+        let is_silent = ops::sessions::clock().saturating_sub(session.last_seen) > longest;
+        if session.phase != Phase::Active || !is_silent {
+            continue;
+        }
+        let is_here = session.is_in(context.repo.worktree_id());
+        let mut problem =
+            Problem::new("session-abandoned", &session.id, "its turn was never stopped, and it gives no sign of life");
+        problem = problem.hint(if is_here {
+            format!("'git checkpoint doctor --fix' saves its work and stops it, as 'session stop {}' does", session.id)
+        } else {
+            format!("'git checkpoint session stop {}' in '{}' saves its work", session.id, session.worktree_path)
+        });
+        problem.fixed = fix && is_here && ops::sessions::stop(context, &session.id, &Told::default()).is_ok();
+        problems.push(problem);
+    }
+    Ok(problems)
 }
 
 /// Commits that were begun and whose record was not written to the end, in any worktree.

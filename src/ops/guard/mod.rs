@@ -22,7 +22,7 @@ use crate::{
     model::{
         claim::{Claim, Start},
         guard::{Decision, Policy, Report, Where, decide},
-        id_text,
+        id_text, refname,
     },
     state::{claims, lock::Lock, process, sessions},
 };
@@ -131,7 +131,7 @@ pub fn after_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdi
     if verdict.is_denied() {
         verdict.kept = Some(aside::keep(context, who, lock)?);
     }
-    if sessions::peek(repo.common_dir(), who.session).is_none() {
+    if is_lost(context, who.session, start.is_some())? {
         verdict.is_attributed = false;
         claims::note_lost(repo.git_dir(), who.session)?;
     }
@@ -140,6 +140,16 @@ pub fn after_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdi
         claims::store(repo.git_dir(), &claim)?;
     }
     Ok(verdict)
+}
+
+/// Returns true if what was known of `session` is gone: it was known when a call began (`has_begun`), or nothing at all is
+/// known of any session here, where checkpoints were taken. Another session may just not have been seen before.
+fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
+    let repo = &context.repo;
+    if sessions::peek(repo.common_dir(), session).is_some() {
+        return Ok(false);
+    }
+    Ok(has_begun || !sessions::has_any(repo.common_dir()) && !repo.refs_below(refname::PREFIX)?.is_empty())
 }
 
 /// Takes back the claim of `session` on this worktree: its turn is over.

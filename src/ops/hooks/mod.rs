@@ -102,7 +102,7 @@ impl HooksDone {
 }
 
 #[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
-fn serialize_some<S: serde::Serializer>(path: &Option<BString>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn serialize_some<S: serde::Serializer>(path: &Option<BString>, serializer: S) -> Result<S::Ok, S::Error> {
     path.as_ref().map(|path| path_text::escape(path.as_ref())).serialize(serializer)
 }
 

@@ -1,5 +1,6 @@
 //! Start, stop and end of a session.
 
+use bstr::ByteSlice as _;
 use serde::Serialize;
 
 use super::{
@@ -18,7 +19,7 @@ use crate::{
     model::{
         checkpoint::Origin,
         contributor::Contributor,
-        refname::Base,
+        refname::{Base, decode_component},
         session::{Action, Happening, Phase, Session, transition},
     },
     state::{failpoint, lock::Lock, sessions},
@@ -121,7 +122,7 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
         sessions::close_turn(context.repo.git_dir(), id)?;
         return Err(unknown(id));
     };
-    if session.phase == Phase::Active && !session.is_in(context.repo.worktree_id()) {
+    if is_elsewhere(context, &session) {
         let path = &session.worktree_path;
         return Err(Error::refused(format!("the turn of the session '{id}' is under way in the worktree '{path}'"))
             .with_hint("run it there, or let the session go on here: 'git checkpoint session adopt --force'"));
@@ -140,6 +141,13 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
     failpoint::hit("stop:after-session");
     super::super::condense::complete(context, &mut session)?;
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint })
+}
+
+/// Returns true if `session` has a turn under way in another worktree; one that is gone holds nothing up.
+pub(super) fn is_elsewhere(context: &Context, session: &Session) -> bool {
+    let repo = &context.repo;
+    let is_gone = || decode_component(&session.worktree).is_none_or(|id| repo.has_lost_worktree(id.as_bstr()));
+    session.phase == Phase::Active && !session.is_in(repo.worktree_id()) && !is_gone()
 }
 
 /// Saves what the turn of `session` has left unsaved, and forgets what it was about to do.

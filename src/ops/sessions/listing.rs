@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     super::{Context, carry::base_tree, tally::Tally, timeline::live_tips, turn::release_all_pending},
     State, check_id, clock,
-    events::seen_here,
+    events::{is_elsewhere, seen_here},
     known, unknown,
 };
 use crate::{
@@ -146,7 +146,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     let _lock = super::super::save::lock(context)?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     let is_here = session.is_in(repo.worktree_id());
-    if session.phase == Phase::Active && !is_here && !force {
+    if is_elsewhere(context, &session) && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way in '{}'", session.worktree_path))
             .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
     }

@@ -237,6 +237,8 @@ fn a_call_that_moves_to_a_checkpoint() {
 #[rstest::rstest]
 fn what_was_known_of_a_session_is_removed_under_way(#[values(true, false)] is_all: bool) {
     let ground = Ground::new();
+    ground.world.write("f", "a person's\n");
+    ground.world.done(&["save"]);
     ground.prompt("a");
     before(&ground, Strict, "a", "1");
     let folder = ground.git_dir().join("checkpoint");
@@ -255,6 +257,8 @@ fn what_was_known_of_a_session_is_removed_under_way(#[values(true, false)] is_al
     assert_eq!(ground.world.json(&["status", "--json"])["notes"], serde_json::json!([]));
     before(&ground, Strict, "a", "2");
     assert!(after(&ground, Strict, "a", "2").is_attributed);
+    // A session of which nothing was known before is another matter.
+    assert!(after(&ground, Strict, "late", "3").is_attributed);
 }
 
 #[test]

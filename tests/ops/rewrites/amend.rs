@@ -169,6 +169,18 @@ fn an_amend_that_drops_all_work_drops_the_record(#[case] arguments: &[&str]) {
 }
 
 #[test]
+fn an_amend_within_a_rebase_that_drops_all_work_drops_the_record() {
+    let bench = bench();
+    bench.agent_commit("b", "two");
+    bench.rebase("sed -i '1s/pick/edit/'", &["HEAD~2"]);
+    bench.write("one", "by hand\n");
+    bench.git(&["commit", "-qa", "--amend", "--no-edit"]);
+    bench.git(&["rebase", "--continue"]);
+    assert_eq!((bench.sessions("HEAD"), bench.sessions("HEAD~1")), (vec!["b".to_owned()], Vec::new()));
+    bench.is_whole();
+}
+
+#[test]
 fn an_amend_that_keeps_a_line_of_the_work_keeps_the_record() {
     let bench = bench();
     let ids = bench.ids("HEAD");

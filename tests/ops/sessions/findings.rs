@@ -54,6 +54,43 @@ fn a_stash_is_taken_up_at_a_prompt_in_another_worktree() {
 }
 
 #[test]
+fn a_merge_makes_no_record_of_what_the_other_side_has_one_of() {
+    let desk = popped_elsewhere();
+    desk.commit_all();
+    desk.go("repo");
+    desk.git(&["merge", "-q", "--no-ff", "--no-edit", "linked"]);
+    assert_eq!((desk.trailers("HEAD").len(), desk.records("HEAD").len()), (0, 0));
+    assert_eq!((desk.shadow(), desk.recorded("HEAD^2").len()), (None, 2));
+    desk.turn("b", &[("g", "b\n")]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "b")]));
+    desk.finish();
+}
+
+#[test]
+fn a_worktree_that_is_gone_holds_no_session_up() {
+    for removal in ["git worktree remove --force ../linked", "rm -r ../linked"] {
+        let desk = Desk::new();
+        desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+        for session in ["a", "b"] {
+            desk.go("linked");
+            desk.prompt(session);
+            desk.work(session, &[(session, session)]);
+            desk.go("repo");
+        }
+        desk.sh(removal);
+        desk.json(&["session", "end", "a"]);
+        desk.json(&["session", "adopt", "b"]);
+        assert_eq!((&desk.sessions()["a"]["phase"], &desk.sessions()["b"]["phase"]), (&"ended".into(), &"idle".into()));
+        // What it had saved is still known.
+        desk.write("b", "b");
+        desk.commit_all();
+        assert_eq!(desk.recorded("HEAD"), parts(&[("b", "b")]));
+        desk.finish();
+    }
+}
+
+#[test]
 fn a_commit_taken_back_and_stashed_is_known_again() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);

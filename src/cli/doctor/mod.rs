@@ -1,19 +1,28 @@
 //! `git checkpoint doctor`: what is not as it should be, and how to mend it.
 
+pub(super) mod agents;
+
 use std::collections::BTreeMap;
 
-use super::{Exit, call::Call, output::printable, phrase};
+use serde::Serialize;
+
+use super::{Exit, agent_files::Places, call::Call, output::printable, phrase};
 use crate::{
     error::Result,
-    ops::doctor::{self, Diagnosis, Options, Problem, Severity},
+    ops::{
+        Context,
+        doctor::{self, Diagnosis, Options, Problem, Severity},
+        hooks::{self, Action},
+    },
 };
+use agents::Listed;
 
 /// How many problems of a kind people see.
 const SHOWN: usize = 10;
 
-/// Check refs, records, commits and files, and mend what can be mended
+/// Check refs, records, commits, hooks and agents, and mend what can be mended
 ///
-/// The exit status is 1 if something is left that somebody should look at.
+/// What the settings of agents run is run, as they do, with an event that concerns nobody. The exit status is 1 if something is left that somebody should look at.
 #[derive(clap::Args, Debug)]
 pub(super) struct Doctor {
     /// Mend what can be mended
@@ -27,19 +36,52 @@ pub(super) struct Doctor {
     json: bool,
 }
 
+/// All that `doctor --json` prints.
+#[derive(Serialize)]
+struct Whole<'a> {
+    #[serde(flatten)]
+    diagnosis: &'a Diagnosis,
+    agents: &'a [Listed],
+}
+
 impl Doctor {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
+        let places = Places::new(&context)?;
         let progress = call.progress("looking at commits and records");
-        let diagnosis = doctor::doctor(&context, Options { fix: self.fix, relink: self.relink })?;
+        let mut diagnosis = doctor::doctor(&context, Options { fix: self.fix, relink: self.relink })?;
+        if self.fix {
+            mend_hooks(&context, &places, &mut diagnosis)?;
+        }
+        let enabled = places.enabled(&context)?;
+        diagnosis.problems.extend(agents::check(&context, &places, &enabled, self.fix)?);
         drop(progress);
+        let agents = Listed::all(&enabled);
         if self.json {
-            call.out.json(&diagnosis)?;
+            call.out.json(&Whole { diagnosis: &diagnosis, agents: &agents })?;
         } else {
             print(&diagnosis, call)?;
+            for line in Listed::lines(&agents, call) {
+                call.out.note(&line)?;
+            }
         }
         Ok(if diagnosis.is_sound() { Exit::Done } else { Exit::No })
     }
+}
+
+/// Installs git's hooks again, if some were enabled and are not there any more; what is not ours to write stays.
+fn mend_hooks(context: &Context, places: &Places, diagnosis: &mut Diagnosis) -> Result<()> {
+    let is_hook = |problem: &&mut Problem| problem.code == "hook-missing";
+    if diagnosis.problems.iter_mut().filter(is_hook).count() == 0 {
+        return Ok(());
+    }
+    let program = places.program.clone();
+    let done = hooks::enable(context, &hooks::Options { program, hook_manager: false, dry_run: false })?;
+    for problem in diagnosis.problems.iter_mut().filter(is_hook) {
+        let hook = done.hooks.iter().find(|hook| hook.name == problem.subject);
+        problem.fixed = hook.is_some_and(|hook| matches!(hook.action, Action::Installed | Action::Updated));
+    }
+    Ok(())
 }
 
 fn print(diagnosis: &Diagnosis, call: &mut Call) -> Result<()> {

@@ -1,0 +1,56 @@
+//! Our commands in the files of agents: which there are, and whose program they call.
+
+use super::super::{
+    dialect::{ALL, Environment},
+    event::Moment,
+    install::{Format, command, program_of},
+};
+
+#[test]
+fn every_file_tells_which_commands_it_runs() {
+    for dialect in ALL {
+        let ours = command("/a b/git-checkpoint", dialect.name);
+        for file in dialect.files {
+            let text = file.install(None, &ours).expect("it is new");
+            let commands = file.commands(&text);
+            let runs_nothing = file.path.ends_with("plugin.json");
+            assert_eq!(commands.is_empty(), runs_nothing, "{}: {text}", file.path);
+            for found in commands {
+                assert!(found.starts_with(&ours), "{found}");
+                assert_eq!(program_of(&found), Some(("/a b/git-checkpoint".to_owned(), dialect.name.to_owned())));
+            }
+            assert_eq!(file.missing(&text), Vec::<&str>::new());
+            if let Format::Json(shape) = file.format {
+                assert_eq!(file.missing("{}"), shape.events);
+                let last = shape.events.last().expect("one");
+                let changed = text.replace(&format!("\"{last}\": ["), "\"other\": [").replace(": 30", ": 60");
+                assert_eq!(file.missing(&changed), [*last]);
+            }
+            assert!(file.is_pristine(&text), "{}: {text}", file.path);
+            if !matches!(file.format, Format::Json(_) | Format::Toml(_)) {
+                assert!(!file.is_pristine(&format!("{text}\n// mine\n")), "{}", file.path);
+            }
+        }
+    }
+}
+
+#[rstest::rstest]
+#[case::plain("/x/git-checkpoint hook --agent amp", Some("/x/git-checkpoint"))]
+#[case::guarded("/x/git-checkpoint hook --agent amp || exit 0", Some("/x/git-checkpoint"))]
+#[case::quoted(r"'/it'\''s/git-checkpoint' hook --agent amp", Some("/it's/git-checkpoint"))]
+#[case::substitution("$(rm)/git-checkpoint hook --agent amp", None)]
+#[case::ended_early("'/x'; rm '/git-checkpoint' hook --agent amp", None)]
+#[case::more("/x/git-checkpoint hook --agent amp; rm x", None)]
+#[case::other("/x/other hook --agent amp", None)]
+fn only_what_we_write_is_taken_for_a_command(#[case] text: &str, #[case] program: Option<&str>) {
+    assert_eq!(program_of(text).map(|(program, _)| program).as_deref(), program);
+}
+
+#[test]
+fn what_a_dialect_ignores_is_ignored() {
+    for dialect in ALL {
+        let (event, read_as) =
+            super::super::read(dialect.ignored.as_bytes(), &Environment::new(), Some(dialect)).expect("it is read");
+        assert_eq!((event.moment, read_as.name), (Moment::Ignore, dialect.name));
+    }
+}

@@ -1,0 +1,202 @@
+//! Do agents really call us? Looks at the files that were changed, and runs what they run.
+
+use std::{collections::BTreeSet, path::Path, time::Duration};
+
+use bstr::{BString, ByteVec as _};
+use serde::Serialize;
+
+use super::super::{
+    agent_files::{Enabled, Places},
+    call::Call,
+    date, environment, external,
+    output::printable,
+};
+use crate::{
+    agent::{codex, install::program_of},
+    error::Result,
+    model::{moment, path_text},
+    ops::{
+        Context,
+        agent_hooks::{self, Seen},
+        doctor::Problem,
+    },
+};
+
+/// A hook is to take milliseconds.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// An agent that is to call us.
+#[derive(Debug, Serialize)]
+pub(in crate::cli) struct Listed {
+    /// Its name.
+    agent: &'static str,
+    /// Whose its file is.
+    scope: &'static str,
+    /// The file.
+    #[serde(serialize_with = "path_text::serialize")]
+    path: BString,
+    /// What it told of last.
+    last_event: Option<LastEvent>,
+}
+
+/// What an agent told of last.
+#[derive(Debug, Serialize)]
+pub(in crate::cli) struct LastEvent {
+    event: String,
+    time: String,
+    #[serde(skip)]
+    seconds: i64,
+}
+
+impl From<&Seen> for LastEvent {
+    fn from(seen: &Seen) -> Self {
+        Self { event: seen.moment.clone(), time: moment::iso(seen.seconds, 0), seconds: seen.seconds }
+    }
+}
+
+impl Listed {
+    pub(in crate::cli) fn all(enabled: &[Enabled]) -> Vec<Self> {
+        let mut agents: Vec<Self> = Vec::new();
+        for it in enabled {
+            // Some have several files.
+            if agents.iter().any(|agent| (agent.agent, agent.scope) == (it.dialect.name, it.target.scope)) {
+                continue;
+            }
+            agents.push(Self {
+                agent: it.dialect.name,
+                scope: it.target.scope,
+                path: Vec::from_path_lossy(&it.target.path()).into_owned().into(),
+                last_event: it.seen.as_ref().map(LastEvent::from),
+            });
+        }
+        agents
+    }
+
+    /// Returns a line for each of `agents`, wherever their files are.
+    pub(in crate::cli) fn lines(agents: &[Self], call: &Call) -> Vec<String> {
+        let mut lines: Vec<String> = agents.iter().map(|agent| agent.line(call)).collect();
+        lines.dedup();
+        lines
+    }
+
+    /// Returns its name, and when it was heard of last.
+    fn line(&self, call: &Call) -> String {
+        let Some(last) = &self.last_event else { return format!("{} (no event yet)", self.agent) };
+        let when = if call.out.is_terminal() { date::relative(last.seconds, date::now()) } else { last.time.clone() };
+        format!("{} (last event {when})", self.agent)
+    }
+}
+
+/// Looks at every agent that is enabled, and at those that were.
+pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix: bool) -> Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    for noted in agent_hooks::noted(context)? {
+        let Some(target) = places.noted(&noted) else { continue };
+        let is_there = !agent_hooks::find(std::slice::from_ref(&target)).is_empty();
+        if is_there || !target.root.exists() {
+            continue;
+        }
+        let path = target.path().display().to_string();
+        let problem =
+            Problem::new("agent-hook-missing", path, format!("{} does not call git-checkpoint any more", noted.agent));
+        problems.push(mend(context, problem, target, fix));
+    }
+    let mut tried = BTreeSet::new();
+    for it in enabled {
+        problems.extend(check_file(context, places, it, fix, &mut tried));
+        problems.extend(trust(context, it));
+    }
+    let mut silent: Vec<_> = enabled.iter().filter(|it| it.seen.is_none()).map(|it| it.dialect).collect();
+    silent.dedup_by_key(|dialect| dialect.name);
+    for dialect in silent {
+        let problem = Problem::new("agent-silent", dialect.name, "no event has come from it in this repository yet");
+        problems.push(problem.note().hint(dialect.todo));
+    }
+    Ok(problems)
+}
+
+fn mend(context: &Context, problem: Problem, target: agent_hooks::Target, fix: bool) -> Problem {
+    let mut problem = problem
+        .hint(format!("'git checkpoint enable --agent {} --{}' puts it there again", target.agent, target.scope));
+    problem.fixed = fix && agent_hooks::enable(context, &[target], agent_hooks::Options::default()).is_ok();
+    problem
+}
+
+/// A command that several files have is tried once.
+fn check_file(
+    context: &Context,
+    places: &Places,
+    it: &Enabled,
+    fix: bool,
+    tried: &mut BTreeSet<String>,
+) -> Option<Problem> {
+    let path = it.target.path().display().to_string();
+    let again = |problem: Problem| {
+        let mut targets = places.targets(it.dialect, Some(it.file.scope));
+        let at = targets.iter().position(|target| target.path() == it.target.path())?;
+        Some(mend(context, problem, targets.swap_remove(at), fix))
+    };
+    let commands = it.file.commands(&it.text);
+    let line = commands.first()?;
+    let Some((program, _)) = program_of(line) else {
+        let problem = Problem::new(
+            "agent-hook-foreign",
+            path,
+            "it calls git-checkpoint in words of its own, which were not tried",
+        );
+        return Some(problem.note());
+    };
+    if !Path::new(&program).is_file() {
+        let message = format!("{} is to call '{program}', which is not there", it.dialect.name);
+        return again(Problem::new("agent-program-missing", path, message));
+    }
+    let missing = it.file.missing(&it.text);
+    if !missing.is_empty() {
+        let message = format!("{} is not told to call git-checkpoint at {}", it.dialect.name, missing.join(", "));
+        return again(Problem::new("agent-hook-incomplete", path, message));
+    }
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    if real(Path::new(&program)) != real(&places.program) {
+        let message = format!("{} calls another program, '{program}', which was not tried", it.dialect.name);
+        return Some(Problem::new("agent-program-other", path, message).note());
+    }
+    if !tried.insert(line.clone()) {
+        return None;
+    }
+    let why = match external::ask(line, it.dialect.ignored, context.repo.worktree_root(), LONGEST) {
+        Ok(Some(answer)) if answer.status.success() && answer.stderr.is_empty() => return None,
+        Ok(Some(answer)) => format!("'{line}' ends with {}: {}", answer.status, answer.stderr),
+        Ok(None) => format!("'{line}' does not end"),
+        Err(error) => format!("'{line}' cannot be run: {error}"),
+    };
+    Some(Problem::new("agent-hook-failing", path, why).hint("run it by hand, with the agent's input, to see more"))
+}
+
+/// Codex skips hooks without a word unless it was told to trust them.
+fn trust(context: &Context, it: &Enabled) -> Option<Problem> {
+    if it.dialect.name != "codex" {
+        return None;
+    }
+    let home = environment::variable("CODEX_HOME").map(Into::into);
+    let home = home.or_else(|| Some(context.repo.home_dir()?.join(".codex")))?;
+    let config = std::fs::read_to_string(home.join("config.toml")).unwrap_or_default();
+    let names = |path: &Path| {
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        [path.to_owned(), real].map(|path| path.to_string_lossy().into_owned())
+    };
+    let path = it.target.path();
+    let untrusted = codex::untrusted(&it.text, &names(&path), &config);
+    let subject = path.display().to_string();
+    if !untrusted.is_empty() {
+        let message = format!("Codex skips hooks that it does not trust: {}", printable(untrusted.join(", ")));
+        let hint = format!("'git checkpoint enable --agent codex --{} --trust', or '/hooks' in Codex", it.target.scope);
+        return Some(Problem::new("agent-untrusted", subject, message).hint(hint));
+    }
+    let is_of_project = it.target.scope == "project";
+    if is_of_project && !codex::is_project_trusted(&names(&it.target.root), &config) {
+        let problem =
+            Problem::new("agent-untrusted", subject, "Codex reads hooks of a project only where that is trusted");
+        return Some(problem.hint("start codex in the project, and say that you trust it"));
+    }
+    None
+}

@@ -1,0 +1,271 @@
+//! `git checkpoint enable` and `git checkpoint disable`: git's hooks and coding agents call us, or not any more.
+
+mod report;
+mod trust;
+
+use clap::builder::PossibleValuesParser;
+
+use super::{
+    Exit,
+    agent_files::{self, Places},
+    call::Call,
+};
+use crate::{
+    agent::{
+        dialect::{self, Dialect},
+        install::Scope,
+    },
+    error::{Error, Result},
+    ops::{
+        Context,
+        agent_hooks::{self, Target},
+        hooks,
+    },
+};
+use report::Report;
+
+/// Let git's hooks, and coding agents, call git-checkpoint in this repository
+///
+/// Hooks that are there already are kept, and called first. Where a program manages the hooks, or they are committed,
+/// it says which line to add; with --hook-manager it adds it.
+///
+/// With --agent or --all-agents, the agents' own settings are told to call git-checkpoint, too; what else is in them
+/// stays as it is. gitcheckpoint-agents(7) lists the files.
+#[derive(clap::Args, Debug)]
+pub(super) struct Enable {
+    #[command(flatten)]
+    choice: Choice,
+    /// Let Codex trust the hooks, which it skips otherwise until you trust them with '/hooks'
+    #[arg(long)]
+    trust: bool,
+    /// Add lines to files that are kept for husky or lefthook, or committed
+    #[arg(long)]
+    hook_manager: bool,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Take git-checkpoint out of git's hooks and the settings of coding agents
+///
+/// What was there before is as it was; checkpoints and records stay. With --agent or --all-agents, git's hooks stay, too,
+/// and only the agents' settings are changed, wherever git-checkpoint is in them.
+#[derive(clap::Args, Debug)]
+pub(super) struct Disable {
+    #[command(flatten)]
+    choice: Choice,
+    /// Say what would be done, and do nothing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which agents, and which of their files.
+#[derive(clap::Args, Debug)]
+struct Choice {
+    /// The agent whose settings are changed; may be given several times
+    #[arg(long = "agent", value_name = "name", value_parser = names())]
+    agents: Vec<String>,
+    /// All agents that are on this machine
+    #[arg(long, conflicts_with = "agents")]
+    all_agents: bool,
+    /// Change the user's settings, for all projects
+    #[arg(long, conflicts_with_all = ["project", "local"])]
+    user: bool,
+    /// Change the settings that are committed with the project
+    #[arg(long, conflicts_with = "local")]
+    project: bool,
+    /// Change the user's settings for this project
+    #[arg(long)]
+    local: bool,
+}
+
+fn names() -> PossibleValuesParser {
+    let mut names: Vec<&str> = dialect::ALL.iter().map(|dialect| dialect.name).collect();
+    names.sort_unstable();
+    PossibleValuesParser::new(names)
+}
+
+impl Choice {
+    fn has_agents(&self) -> bool {
+        self.all_agents || !self.agents.is_empty()
+    }
+
+    fn scope(&self) -> Result<Option<Scope>> {
+        let scope = match (self.user, self.project, self.local) {
+            (true, ..) => Scope::User,
+            (_, true, _) => Scope::Project,
+            (.., true) => Scope::Local,
+            _ => return Ok(None),
+        };
+        if self.has_agents() {
+            return Ok(Some(scope));
+        }
+        Err(Error::user(format!("'--{}' is about the settings of an agent", scope.as_str()))
+            .with_hint("name the agent with '--agent', or take all with '--all-agents'"))
+    }
+}
+
+impl Enable {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let places = Places::new(&context)?;
+        let dialects = self.dialects(&places, call)?;
+        if !dialects.is_empty() {
+            places.require()?;
+        }
+        let targets = self.targets(&places, &dialects, call)?;
+        let options = agent_hooks::Options { dry_run: true, is_lenient: self.choice.all_agents };
+        // What is wrong with a file is said before anything is changed.
+        agent_hooks::enable(&context, &targets, options)?;
+        let program = places.program.clone();
+        let hooks = hooks::Options { program, hook_manager: self.hook_manager, dry_run: self.dry_run };
+        let hooks = hooks::enable(&context, &hooks)?;
+        let files = agent_hooks::enable(&context, &targets, agent_hooks::Options { dry_run: self.dry_run, ..options })?;
+        let mut report = Report { hooks: Some(hooks), files, trusted: Vec::new(), dry_run: self.dry_run };
+        let mut failure = None;
+        if self.trust && !self.dry_run {
+            match trust_codex(&context, &places, &targets) {
+                Ok(trusted) => report.trusted = trusted,
+                Err(error) => failure = Some(error),
+            }
+        }
+        report.print(self.json, &places, call)?;
+        report.hints(self.hook_manager, &dialects, self.json, call);
+        if !context.settings.enabled {
+            call.out.warning("the setting 'enabled' is false, so that hooks do nothing here");
+            call.out.hint("'git checkpoint config list --show-origin' shows where it is set");
+        }
+        if let Some(error) = failure {
+            call.out.error("error", &error);
+            return Ok(Exit::No);
+        }
+        Ok(if report.is_incomplete() { Exit::No } else { Exit::Done })
+    }
+
+    fn dialects(&self, places: &Places, call: &mut Call) -> Result<Vec<&'static Dialect>> {
+        let dialects = if self.choice.all_agents {
+            dialect::ALL.iter().filter(|dialect| places.is_installed(dialect)).collect()
+        } else {
+            agent_files::all_named(&self.choice.agents)?
+        };
+        if self.choice.all_agents && dialects.is_empty() {
+            call.out.warning("none of the agents that are known is on this machine");
+        }
+        if self.trust && !dialects.iter().any(|dialect| dialect.name == trust::AGENT) {
+            return Err(
+                Error::user("'--trust' is for codex, which is not among the agents").with_hint("add '--agent codex'")
+            );
+        }
+        Ok(dialects)
+    }
+
+    /// Returns the files to change: those of the scope that was asked for, or of the most private one.
+    fn targets(&self, places: &Places, dialects: &[&'static Dialect], call: &mut Call) -> Result<Vec<Target>> {
+        let asked = self.choice.scope()?;
+        let mut targets = Vec::new();
+        for dialect in dialects {
+            let scopes = agent_files::scopes(dialect);
+            match asked.or(scopes.first().copied()) {
+                Some(scope) if scopes.contains(&scope) => targets.extend(places.targets(dialect, Some(scope))),
+                Some(scope) if self.choice.all_agents => {
+                    call.out.warning(&format!("{} has no settings for '--{}'", dialect.name, scope.as_str()));
+                }
+                Some(scope) if !scopes.is_empty() => return Err(no_such_scope(dialect, scope, &scopes)),
+                _ => {}
+            }
+        }
+        Ok(targets)
+    }
+}
+
+fn trust_codex(context: &Context, places: &Places, targets: &[Target]) -> Result<Vec<String>> {
+    let target = targets.iter().find(|target| target.agent == trust::AGENT);
+    let target = target.ok_or_else(|| Error::internal("codex has no file"))?;
+    trust::trust(&target.path(), &places.program, context.repo.worktree_root())
+}
+
+fn no_such_scope(dialect: &Dialect, scope: Scope, scopes: &[Scope]) -> Error {
+    let known: Vec<String> = scopes.iter().map(|scope| format!("'--{}'", scope.as_str())).collect();
+    Error::user(format!("{} has no settings for '--{}'", dialect.name, scope.as_str()))
+        .with_hint(format!("it has some for {}", known.join(" and ")))
+}
+
+impl Disable {
+    pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
+        let context = call.writing_context()?;
+        let places = Places::new(&context)?;
+        let scope = self.choice.scope()?;
+        let targets = self.targets(&context, &places, scope)?;
+        let is_lenient = self.choice.agents.is_empty();
+        let options = agent_hooks::Options { dry_run: self.dry_run, is_lenient };
+        let files = agent_hooks::disable(&context, &targets, options)?;
+        let hooks = if self.choice.has_agents() { None } else { Some(hooks::disable(&context, self.dry_run)?) };
+        let has_none = files.is_empty() && hooks.as_ref().is_none_or(|hooks| hooks.hooks.is_empty());
+        let report = Report { hooks, files, trusted: Vec::new(), dry_run: self.dry_run };
+        report.print(self.json, &places, call)?;
+        if !self.json && has_none {
+            let who = if self.choice.has_agents() { "agent" } else { "hook" };
+            call.out.note(&format!("no {who} calls git-checkpoint"))?;
+        }
+        if !self.choice.has_agents() {
+            tell_of_others(&context, &places, &targets, call)?;
+        }
+        Ok(if report.is_incomplete() { Exit::No } else { Exit::Done })
+    }
+
+    /// Returns the files to look at. Without the name of an agent, these are those that were changed in this repository,
+    /// and those that are for nothing else; what others in the team or other repositories use stays.
+    fn targets(&self, context: &Context, places: &Places, scope: Option<Scope>) -> Result<Vec<Target>> {
+        let has_agents = self.choice.has_agents();
+        let dialects: Vec<&'static Dialect> = if self.choice.agents.is_empty() {
+            dialect::ALL.iter().collect()
+        } else {
+            agent_files::all_named(&self.choice.agents)?
+        };
+        let mut targets: Vec<Target> = Vec::new();
+        for noted in agent_hooks::noted(context)? {
+            let is_asked = scope.is_none_or(|scope| scope.as_str() == noted.scope);
+            if is_asked && dialects.iter().any(|dialect| dialect.name == noted.agent) {
+                targets.extend(places.noted(&noted));
+            }
+        }
+        for dialect in dialects {
+            let scope = if has_agents { scope } else { Some(Scope::Local) };
+            for target in places.targets(dialect, scope) {
+                if !targets.iter().any(|other| other.path() == target.path()) {
+                    targets.push(target);
+                }
+            }
+        }
+        Ok(targets)
+    }
+}
+
+/// Says which agents still call us because others may want that.
+fn tell_of_others(context: &Context, places: &Places, targets: &[Target], call: &mut Call) -> Result<()> {
+    let mut left: Vec<String> = Vec::new();
+    for enabled in places.enabled(context)? {
+        let path = enabled.target.path();
+        if targets.iter().any(|target| target.path() == path) || left.iter().any(|name| name == enabled.dialect.name) {
+            continue;
+        }
+        let whose = if enabled.target.scope == "user" { "for all projects" } else { "of the project" };
+        left.push(enabled.dialect.name.to_owned());
+        call.out.warning(&format!(
+            "{} still calls git-checkpoint: '{}' is {whose}",
+            enabled.dialect.name,
+            places.shown(&path)
+        ));
+    }
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(|name| format!("--agent {name}")).collect();
+        call.out.hint(&format!("'git checkpoint disable {}' takes it out there, too", names.join(" ")));
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! What the doctor finds of agents, sessions, hooks and remotes, and what it mends; each is broken first.
+
+use std::{fs, time::Duration};
+
+use super::{World, ends, home, put, read, world};
+
+/// Returns the problems that are left, by code, each once.
+fn codes(world: &World, arguments: &[&str], is_sound: bool) -> Vec<String> {
+    let output = world.checkpoint(&[&["doctor", "--json"], arguments].concat());
+    assert_eq!(output.status.code(), Some(i32::from(!is_sound)), "{}", crate::support::site::described(&output));
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let open = value["problems"].as_array().expect("a list").iter().filter(|problem| problem["fixed"] == false);
+    let mut codes: Vec<String> = open.map(|problem| problem["code"].as_str().expect("a word").to_owned()).collect();
+    codes.dedup();
+    codes
+}
+
+fn settings(world: &World) -> std::path::PathBuf {
+    world.repo().join(".claude/settings.local.json")
+}
+
+/// What is left of a sound agent that has not been started yet.
+const SOUND: [&str; 1] = ["agent-silent"];
+
+#[test]
+#[ignore = "needs the entry that agents call"]
+fn an_agent_that_is_enabled_is_tried_and_shown() {
+    let world = world();
+    assert_eq!(codes(&world, &[], true), Vec::<String>::new());
+    world.done(&["enable", "--agent", "claude-code", "--agent", "cline", "--agent", "gemini"]);
+    assert_eq!(codes(&world, &[], true), SOUND);
+    let said = ends(&world, 0, &["status"]);
+    assert!(said.contains("Agents: cline (no event yet), gemini (no event yet), claude-code (no event yet)"), "{said}");
+    let status = world.json(&["status", "--json"]);
+    assert_eq!(status["agents"][2]["agent"], "claude-code");
+    assert_eq!(status["agents"][2]["scope"], "local");
+    assert_eq!(status["agents"][2]["last_event"], serde_json::Value::Null);
+    // Being tried is no event.
+    assert_eq!(status["sessions"], serde_json::json!([]));
+    // What an agent runs, it runs.
+    let line = "git checkpoint hook --agent claude-code";
+    let payload = r#"{"hook_event_name":"SessionStart","session_id":"s1","cwd":"CWD","source":"startup"}"#;
+    let payload = payload.replace("CWD", world.repo().to_str().expect("plain"));
+    let script = format!("printf '%s' '{payload}' | {line}");
+    assert!(world.command("sh").args(["-c", &script]).output().expect("it runs").status.success());
+    assert_eq!(world.json(&["status", "--json"])["agents"][2]["last_event"]["event"], "session-start");
+    let said = ends(&world, 0, &["doctor"]);
+    assert!(said.contains("claude-code (last event 20") && said.contains("gemini (no event yet)"), "{said}");
+}
+
+#[test]
+#[ignore = "needs the entry that agents call"]
+fn what_is_not_there_any_more_is_put_there_again() {
+    let world = world();
+    world.done(&["enable", "--agent", "claude-code"]);
+    let text = read(&settings(&world));
+    let cases = [
+        ("agent-hook-missing", None),
+        ("agent-hook-missing", Some("{}\n".to_owned())),
+        ("agent-program-missing", Some(text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/gone/git-checkpoint"))),
+        ("agent-hook-incomplete", Some(text.replace("\"Stop\"", "\"Notification\""))),
+    ];
+    for (code, broken) in cases {
+        match &broken {
+            None => fs::remove_dir_all(world.repo().join(".claude")).expect("it is ours"),
+            Some(broken) => put(&settings(&world), broken, 0o644),
+        }
+        assert!(codes(&world, &[], false).contains(&code.to_owned()), "{code}");
+        world.done(&["doctor", "--fix"]);
+        assert_eq!(codes(&world, &[], true), SOUND, "{code}");
+        assert!(read(&settings(&world)).contains("\"Stop\""));
+        put(&settings(&world), &text, 0o644);
+    }
+}
+
+#[test]
+fn what_others_wrote_is_never_run() {
+    let world = world();
+    world.done(&["enable", "--agent", "claude-code", "--project"]);
+    let path = world.repo().join(".claude/settings.json");
+    let ours = env!("CARGO_BIN_EXE_git-checkpoint");
+    let text = read(&path);
+    let trap = world.root().join("sprung");
+    let other = world.root().join("bin/git-checkpoint");
+    put(&other, format!("#!/bin/sh\ntouch {}\n", trap.display()), 0o755);
+    let cases = [
+        (other.to_str().expect("plain").to_owned(), "agent-program-other"),
+        (format!("$(touch${{IFS}}{})/git-checkpoint", trap.display()), "agent-hook-foreign"),
+        ("./bin/git-checkpoint".to_owned(), "agent-program-missing"),
+    ];
+    for (program, code) in cases {
+        put(&path, text.replace(ours, &program), 0o644);
+        let output = world.checkpoint(&["doctor", "--json"]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(code), "{program}: {said}");
+        assert!(!trap.exists(), "{program}");
+    }
+}
+
+#[test]
+fn codex_that_does_not_trust_us_is_named() {
+    let world = world();
+    world.done(&["enable", "--agent", "codex"]);
+    assert!(codes(&world, &[], false).contains(&"agent-untrusted".to_owned()));
+    let said = ends(&world, 1, &["doctor"]);
+    assert!(said.contains("SessionStart, UserPromptSubmit") && said.contains("--trust'"), "{said}");
+    put(&home(&world).join(".codex/config.toml"), "[hooks.state.x]\ntrusted_hash = \"sha256:0\"\n", 0o600);
+    ends(&world, 1, &["doctor"]);
+}
+
+#[test]
+fn a_session_nobody_hears_of_is_stopped_and_its_work_is_saved() {
+    let world = world();
+    world.done(&["session", "prompt", "s1", "-m", "go"]);
+    world.write("f", "the agent's\n");
+    assert_eq!(codes(&world, &[], true), Vec::<String>::new());
+    world.git(&["config", "checkpoint.stale-after", "1s"]);
+    std::thread::sleep(Duration::from_millis(2100));
+    assert_eq!(codes(&world, &[], false), ["session-abandoned"]);
+    let said = ends(&world, 0, &["doctor", "--fix"]);
+    assert!(said.contains("fixed: s1: its turn was never stopped"), "{said}");
+    assert_eq!(codes(&world, &[], true), Vec::<String>::new());
+    let status = world.json(&["status", "--json"]);
+    assert_eq!((&status["sessions"][0]["phase"], &status["unsaved"]), (&"idle".into(), &serde_json::json!([])));
+    assert_eq!(status["sessions"][0]["checkpoints"], 1);
+}
+
+#[test]
+fn hooks_of_git_are_installed_again() {
+    let world = world();
+    world.done(&["enable"]);
+    let hook = world.repo().join(".git/hooks/post-commit");
+    let text = read(&hook);
+    fs::remove_file(&hook).expect("it is ours");
+    assert_eq!(codes(&world, &[], false), ["hook-missing"]);
+    assert_eq!(codes(&world, &["--fix"], true), Vec::<String>::new());
+    assert_eq!(read(&hook), text);
+}
+
+#[test]
+fn refspecs_that_carry_checkpoints_away_are_named() {
+    let world = world();
+    world.git(&["init", "-q", "--bare", "../bare"]);
+    world.git(&["remote", "add", "origin", "../bare"]);
+    assert_eq!(codes(&world, &[], true), Vec::<String>::new());
+    world.done(&["save", "--allow-empty"]);
+    let ours = || world.git(&["for-each-ref", "refs/checkpoints/"]);
+    let before = ours();
+    assert_ne!(before, "");
+    for (key, value) in [("fetch", "+refs/*:refs/*"), ("push", "refs/*:refs/*"), ("mirror", "true")] {
+        world.git(&["config", &format!("remote.origin.{key}"), value]);
+        let said = ends(&world, 1, &["doctor"]);
+        assert!(said.contains(&format!("problem: remote.origin.{key}: ")), "{said}");
+        if key == "mirror" {
+            break;
+        }
+        // What it says to do is enough.
+        let said = said.lines().find_map(|line| line.trim().strip_prefix("'git ")).expect("a hint").to_owned();
+        let hint: Vec<&str> = said.split_once('\'').expect("a command").0.split(' ').collect();
+        let hint: Vec<String> = hint.iter().map(|word| word.trim_matches('"').to_owned()).collect();
+        world.git(&hint.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(codes(&world, &[], true), Vec::<String>::new());
+    }
+    world.git(&["config", "--unset", "remote.origin.mirror"]);
+    world.git(&["push", "-q", "origin"]);
+    world.git(&["-C", "../bare", "update-ref", "refs/heads/other", "refs/heads/main"]);
+    world.git(&["fetch", "-q", "--prune", "--update-head-ok", "origin"]);
+    assert_eq!(ours(), before, "the advice holds");
+    assert_eq!(world.git(&["-C", "../bare", "for-each-ref", "refs/checkpoints/"]), "");
+}
+
+#[test]
+fn commits_of_others_are_counted_in_words() {
+    let world = world();
+    world.git(&["commit", "-q", "--allow-empty", "-m", "x\n\nCheckpoint: ffffffffffffffff"]);
+    let said = ends(&world, 1, &["doctor"]);
+    assert!(said.contains("a commit names a record, but there are none here") && said.contains("1 problem"), "{said}");
+    world.git(&["commit", "-q", "--allow-empty", "-m", "x\n\nCheckpoint: ffffffffffffffff"]);
+    assert!(ends(&world, 1, &["doctor"]).contains("2 commits name records, but there are none here"));
+}

@@ -1,0 +1,213 @@
+//! Files that are not as one expects: links, read-only, broken, elsewhere, scripts, and what a kill leaves.
+
+use std::{fs, os::unix::fs::symlink, process::Stdio};
+
+use super::{actions, dialect, ends, home, picture, put, read, world};
+use crate::support::site::described;
+
+#[test]
+fn links_into_another_place_are_followed_and_stay() {
+    let world = world();
+    let (link, real) = (home(&world).join(".claude/settings.json"), home(&world).join("dotfiles/claude.json"));
+    put(&real, "{\"a\": 1}\n", 0o600);
+    fs::create_dir_all(link.parent().expect("one")).expect("it can be made");
+    symlink("../dotfiles/claude.json", &link).expect("links can be made");
+    let before = picture(&world);
+    let enable = ["enable", "--agent", "claude-code", "--user"];
+    world.done(&enable);
+    assert!(link.is_symlink() && read(&real).contains("hook --agent claude-code"));
+    world.done(&["disable"]);
+    assert_eq!(picture(&world), before);
+    // A link to nowhere stays one.
+    fs::remove_file(&real).expect("it is ours");
+    let before = picture(&world);
+    world.done(&enable);
+    assert!(link.is_symlink() && real.exists());
+    world.done(&["disable"]);
+    assert_eq!(picture(&world), before);
+    fs::remove_file(&link).expect("it is ours");
+    symlink("settings.json", &link).expect("links can be made");
+    assert!(ends(&world, 128, &enable).contains("leads to itself"));
+}
+
+#[test]
+fn a_project_cannot_lead_out_of_the_worktree() {
+    let world = world();
+    let outside = home(&world).join("outside");
+    put(&outside.join("settings.json"), "{}", 0o644);
+    let claude = world.repo().join(".claude");
+    for (link, target) in [
+        (claude.clone(), outside.clone()),
+        (claude.join("settings.json"), outside.join("settings.json")),
+        (claude.join("settings.json"), outside.join("new/settings.json")),
+        (claude.join("settings.json"), world.repo().join(".git/settings.json")),
+        (claude.join("settings.json"), "../../repo/../home/x".into()),
+        (claude.join("settings.json"), "missing/../../../x".into()),
+    ] {
+        fs::create_dir_all(link.parent().expect("one")).expect("it can be made");
+        symlink(&target, &link).expect("links can be made");
+        let before = picture(&world);
+        let said = ends(&world, 128, &["enable", "--agent", "claude-code", "--project"]);
+        assert!(said.contains("leads out of the worktree"), "{}: {said}", target.display());
+        assert_eq!(picture(&world), before);
+        assert!(!world.repo().join(".git/settings.json").exists());
+        fs::remove_file(&link).expect("it is ours");
+    }
+    // Inside, a link is one's own affair.
+    symlink("../conf/claude.json", claude.join("settings.json")).expect("links can be made");
+    world.done(&["enable", "--agent", "claude-code", "--project"]);
+    assert!(world.repo().join("conf/claude.json").exists());
+}
+
+#[test]
+fn what_cannot_be_changed_is_named_and_nothing_is_written() {
+    let world = world();
+    let path = world.repo().join(".claude/settings.local.json");
+    let enable = ["enable", "--agent", "codex", "--agent", "claude-code"];
+    let cases: [(&[u8], u32, &str); 5] = [
+        (b"{ \"a\": 1", 0o644, "line 1 is no JSON"),
+        (b"[]", 0o644, "the file is not an object"),
+        (b"{\"hooks\": 7}", 0o644, "the map of hooks is not an object"),
+        (b"{\"a\": \"\xff\"}", 0o644, "is not UTF-8"),
+        (b"{}", 0o444, "is read-only"),
+    ];
+    for (text, mode, why) in cases {
+        put(&path, text, mode);
+        let before = picture(&world);
+        let said = ends(&world, 128, &enable);
+        assert!(said.contains(why) && said.contains(".claude/settings.local.json'"), "{said}");
+        assert_eq!(picture(&world), before, "codex and git's hooks are as they were, too");
+        assert!(!world.repo().join(".git/hooks/post-commit").exists());
+        fs::remove_file(&path).expect("it is ours");
+    }
+    fs::create_dir(&path).expect("it can be made");
+    assert!(ends(&world, 128, &enable).contains("is not a file"));
+    // What was broken later is left, and said.
+    fs::remove_dir(&path).expect("it is ours");
+    world.done(&["enable", "--agent", "claude-code"]);
+    let text = format!("{} what?", read(&path));
+    put(&path, &text, 0o644);
+    let said = ends(&world, 1, &["disable"]);
+    assert!(said.contains("kept") && said.contains("is no JSON"), "{said}");
+    assert_eq!(read(&path), text);
+}
+
+#[test]
+fn a_foreign_script_runs_first_and_comes_back() {
+    let world = world();
+    let hooks = home(&world).join("Documents/Cline/Hooks");
+    put(
+        &hooks.join("PreToolUse"),
+        "#!/bin/sh\ncat >\"$LOG\"\necho '{\"cancel\":false,\"contextModification\":\"mine\"}'\n",
+        0o750,
+    );
+    put(&hooks.join("PostToolUse"), "#!/bin/sh\nexit 1\n", 0o640);
+    let before = picture(&world);
+    world.done(&["enable", "--agent", "cline", "--user"]);
+    let log = world.root().join("log");
+    let mut child = world
+        .command(hooks.join("PreToolUse").to_str().expect("plain"))
+        .env("LOG", &log)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it is executable");
+    let payload = b"{\"hookName\":\"Notification\",\"taskId\":\"t\"}\n";
+    std::io::Write::write_all(&mut child.stdin.take().expect("piped"), payload).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("\"contextModification\":\"mine\""),
+        "{}",
+        described(&output)
+    );
+    assert_eq!(fs::read(&log).expect("the foreign one ran"), payload);
+    fs::remove_file(&log).expect("it is ours");
+    world.done(&["disable"]);
+    assert_eq!(picture(&world), before);
+    // Two foreign ones: nobody but the user knows which one is to stay.
+    let aside = hooks.join("PreToolUse.before-git-checkpoint");
+    put(&aside, "#!/bin/sh\n", 0o755);
+    let before = picture(&world);
+    let said = ends(&world, 128, &["enable", "--agent", "cline", "--user"]);
+    assert!(said.contains("is there already"), "{said}");
+    assert_eq!(picture(&world), before);
+}
+
+#[test]
+fn what_is_ours_and_was_edited_is_left() {
+    for name in ["cline", "opencode", "kiro"] {
+        let world = world();
+        let file = &dialect::named(name).expect("known").files[0];
+        let path = home(&world).join(file.path);
+        world.done(&["enable", "--agent", name, "--user"]);
+        let edited = format!("{}\n// mine\n", read(&path));
+        fs::write(&path, &edited).expect("it is ours");
+        let said = ends(&world, 1, &["enable", "--agent", name, "--user"]);
+        assert!(said.contains("edited since"), "{said}");
+        assert_eq!(read(&path), edited);
+        let said = ends(&world, 1, &["disable"]);
+        assert!(said.contains("edited since"), "{said}");
+        assert_eq!(read(&path), edited);
+        fs::remove_file(&path).expect("it is ours");
+        assert!(!ends(&world, 0, &["disable"]).contains("edited"));
+    }
+}
+
+#[test]
+fn a_moved_program_is_written_anew() {
+    let world = world();
+    for name in ["claude-code", "opencode", "goose", "cline"] {
+        world.done(&["enable", "--agent", name, "--user"]);
+        let file = &dialect::named(name).expect("known").files[0];
+        let path = home(&world).join(file.path);
+        let text = read(&path);
+        let old = text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/gone/git-checkpoint");
+        fs::write(&path, &old).expect("it is ours");
+        let enable = ["enable", "--agent", name, "--user", "--json"];
+        assert_eq!(actions(&world, &enable)[0], "updated", "{name}");
+        assert_eq!(read(&path), text);
+    }
+}
+
+#[test]
+fn whoever_is_killed_leaves_nothing_that_stays() {
+    for (name, point) in [
+        ("codex", "agent-hooks:after-note"),
+        ("codex", "agent-hooks:before-rename"),
+        ("cline", "agent-hooks:before-script"),
+    ] {
+        for repair in ["enable", "disable"] {
+            let world = world();
+            put(&home(&world).join("Documents/Cline/Hooks/TaskStart"), "#!/bin/sh\n", 0o755);
+            let before = picture(&world);
+            let child = world.start_with(&["enable", "--agent", name, "--user"], point);
+            assert!(!child.wait_with_output().expect("it ends").status.success(), "{point}");
+            if repair == "enable" {
+                world.done(&["enable", "--agent", name, "--user"]);
+            }
+            world.done(&["disable"]);
+            assert_eq!(picture(&world), before, "{point}, then {repair}");
+        }
+    }
+}
+
+#[test]
+fn a_worktree_that_is_gone_is_no_trouble() {
+    let world = world();
+    world.git(&["worktree", "add", "-q", "../side"]);
+    let side = world.root().join("side");
+    let in_side = |arguments: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_git-checkpoint");
+        let output = world.command(program).args(arguments).current_dir(&side).output().expect("it runs");
+        assert!(output.status.success(), "{}", described(&output));
+    };
+    in_side(&["enable", "--agent", "claude-code"]);
+    assert!(side.join(".claude/settings.local.json").exists());
+    // It is known from the other one, too.
+    world.done(&["disable"]);
+    assert!(!side.join(".claude").exists());
+    in_side(&["enable", "--agent", "claude-code"]);
+    fs::remove_dir_all(&side).expect("it is ours");
+    world.done(&["disable"]);
+    assert!(!world.repo().join(".git/checkpoint/installed.toml").exists());
+}
