@@ -1,5 +1,6 @@
 //! Agents' sessions through real git and its hooks: one file per group of cases.
 
+mod apart;
 mod cases;
 mod commands;
 mod desk;

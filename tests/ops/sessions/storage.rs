@@ -10,7 +10,7 @@ fn apart() -> Desk {
 }
 
 /// Returns the ends of the names of the live shadows of HEAD.
-fn shadows(desk: &Desk) -> Vec<String> {
+pub(super) fn shadows(desk: &Desk) -> Vec<String> {
     let base = format!("refs/checkpoints/shadow/{}/", desk.git(&["rev-parse", "HEAD"]));
     desk.refs("shadow").iter().filter_map(|name| name.strip_prefix(&base)).map(Into::into).collect()
 }
@@ -36,7 +36,7 @@ fn listed(desk: &Desk, more: &[&str]) -> Vec<String> {
 }
 
 /// `a` and `b` change `f` and `g` in turn.
-fn two() -> Desk {
+pub(super) fn two() -> Desk {
     let desk = apart();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
     desk.turn("b", &[("g", "b\n")]);
