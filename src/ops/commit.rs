@@ -14,12 +14,14 @@ use super::{
 use crate::{
     config::Link,
     error::{Context as _, Kind, Result},
-    git::{ancestors, message, sequence::Doing},
+    git::{Repo, ancestors, message, sequence::Doing},
     model::{
+        checkpoint::Origin,
+        contributor::Contributor,
         record::{RecordId, ids_in_message},
         refname::Base,
     },
-    state::{self, commit_note::CommitNote, failpoint},
+    state::{self, claims, commit_note::CommitNote, failpoint, lock::Lock, process},
 };
 
 /// Prepares the message in `message_file`: git's prepare-commit-msg, whose other arguments are `source` and `object`.
@@ -40,7 +42,15 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     failpoint::hit("condense:before-prepare");
     let earlier = condense::unkept(context)?;
     // Two commits that are prepared at once must not overwrite each other's note.
-    let _lock = save::lock_soon(context)?;
+    let lock = save::lock_soon(context)?;
+    if let Some(lock) = &lock
+        && let Some(session) = at_work(context)
+        && is_plain(context)?
+    {
+        let saved = save_work_of(context, session, lock);
+        // A commit does not fail for that.
+        context.tell_failure("save", saved).unwrap_or_default();
+    }
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
     let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
     let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
@@ -66,6 +76,34 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         return Ok(());
     }
     repo.add_trailers(message_file, &ids.iter().map(RecordId::as_str).collect::<Vec<_>>())
+}
+
+/// Returns the session whose tool runs this commit: the one with a call under way here, by the process that runs us.
+fn at_work(context: &Context) -> Option<String> {
+    let mut claims = claims::others(context.repo.git_dir(), "");
+    claims.retain(|claim| !claim.calls.is_empty() && claim.process.as_ref().is_some_and(process::runs_us));
+    // Of several, nobody can tell whose it is.
+    if claims.len() == 1 { claims.pop().map(|claim| claim.session) } else { None }
+}
+
+/// Returns true if what is to be committed was not brought by git: by a merge, a pick, a revert or a rebase.
+fn is_plain(context: &Context) -> Result<bool> {
+    let repo = &context.repo;
+    let is_brought = repo.is_rebasing() || repo.is_merging() || repo.prepared_message().is_some();
+    Ok(!is_brought && repo.doing()? == Doing::New && rewrite::squashed_commits(context)?.is_empty())
+}
+
+/// Saves what `session` has done in the call that commits it: no boundary lies between the two.
+fn save_work_of(context: &Context, session: String, lock: &Lock) -> Result<()> {
+    // Git has another index for this commit, which is not the user's.
+    let repo = Repo::open(context.repo.worktree_root())?;
+    if repo.git_dir().canonicalize().ok() != context.repo.git_dir().canonicalize().ok() {
+        return Ok(());
+    }
+    let context = Context::new(repo, context.settings.clone());
+    let origin = Origin { contributor: Contributor::Agent, session: Some(session), ..Origin::default() };
+    let options = save::Options { origin, ..save::Options::default() };
+    save::save_under_lock(&context, &options, &save::Demands::default(), lock).map(drop)
 }
 
 /// Notes what a commit on `head`, or instead of `amended`, of what is staged is promised; returns its records.

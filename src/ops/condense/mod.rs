@@ -96,8 +96,8 @@ pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let note = if is_for_next { plain() } else { journal::keep_promise_to_past(context, commit, note)? };
     keep(context, commit, &note)?;
     failpoint::hit("condense:before-base");
-    // A rebase leaves work where it was, and it goes on from there.
-    if !repo.is_rebasing() {
+    // A rebase or a pick leaves work where it was, and it goes on from there.
+    if !repo.is_rebasing() && !note.is_again {
         note_base(context, Base::Commit(commit))?;
     }
     failpoint::hit("condense:before-note");

@@ -2,6 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use git_checkpoint::{
+    ops::guard::{self, Who},
+    state::lock::Lock,
+};
+
 use super::desk::{Desk, changed, parts};
 
 /// Returns the sessions in all records of `commit`.
@@ -247,5 +252,51 @@ fn a_stash_hint_is_of_work_that_waits() {
     desk.git(&["stash", "pop", "-q"]);
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "b")]));
+    desk.finish();
+}
+
+#[test]
+fn a_pick_within_a_turn_leaves_each_their_own() {
+    let desk = Desk::new();
+    desk.git(&["checkout", "-q", "-b", "topic"]);
+    desk.write("k", "k\n");
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    desk.write("h", "by hand\n");
+    desk.prompt("a");
+    desk.work("a", &[("g", "a\n")]);
+    desk.git(&["cherry-pick", "topic"]);
+    desk.work("a", &[("new", "a\n")]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("h", ""), ("new", "a")]));
+    desk.finish();
+}
+
+#[test]
+fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
+    let desk = Desk::new();
+    desk.write("h", "by hand\n");
+    for session in ["a", "b"] {
+        desk.prompt(session);
+    }
+    let context = desk.context();
+    let path = desk.world.repo().join(".git/checkpoint/lock");
+    let call = |session: &'static str| Who { session, agent: Some("tester"), call: Some("1") };
+    let with_lock = |run: &dyn Fn(&Lock)| run(&Lock::try_acquire(&path).expect("it can be taken").expect("it is free"));
+    with_lock(&|lock| drop(guard::before_tool(&context, &call("a"), lock).expect("it can tell")));
+    // As an agent does it in its shell, with an index of the commit's own.
+    desk.sh("echo a >>g; echo a >new; git add new; git commit -qm 'all in one' g new");
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("new", "a")]));
+    assert_eq!(lines(&desk, "HEAD"), (2, 0));
+    // What git brings is nobody's work of now.
+    desk.git(&["revert", "--no-edit", "HEAD"]);
+    desk.git(&["cherry-pick", "HEAD~1"]);
+    assert_eq!((desk.chain().len(), desk.records("HEAD^").len(), desk.records("HEAD").len()), (0, 0, 1));
+    with_lock(&|lock| drop(guard::after_tool(&context, &call("a"), lock).expect("it can tell")));
+    desk.stop("a");
+    desk.git(&["commit", "-qam", "mine"]);
+    assert_eq!(desk.recorded("HEAD"), parts(&[]));
+    desk.stop("b");
     desk.finish();
 }
