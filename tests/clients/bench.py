@@ -53,7 +53,8 @@ class Bench:
 
     def git(self, *arguments):
         """Runs git as the person who sits before the worktree; returns what it prints."""
-        done = subprocess.run(["git", *arguments], cwd=self.repo, env=self.env, capture_output=True, text=True, timeout=60)
+        command = ["git", *arguments]
+        done = subprocess.run(command, cwd=self.repo, env=self.env, capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
             raise Failed(f"'git {shlex.join(arguments)}' exits with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
@@ -130,9 +131,9 @@ class Bench:
         return json.loads(self.git("checkpoint", *arguments, "--json"))
 
     def checkpoints(self):
-        """Returns all checkpoints, oldest first."""
-        lines = self.git("checkpoint", "list", "--all", "--json").splitlines()
-        return [json.loads(line) for line in reversed(lines)]
+        """Returns all checkpoints, those that commits have taken and those that are left."""
+        lists = [self.git("checkpoint", "list", "--all", "--json", *which) for which in ([], ["--archived"])]
+        return [json.loads(line) for lines in lists for line in lines.splitlines()]
 
     def owners(self, path):
         """Returns whose the lines of a file are, in the last commit: `base` for those of the commit before."""

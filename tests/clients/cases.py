@@ -7,13 +7,18 @@ import signal
 
 
 def patch(bench):
-    """Files are written by the client's own tools, and a person edits one of them before the commit."""
-    prompt = bench.turn(("write", "made.txt", "first\nsecond\nthird\n"), ("edit", "kept.txt", "two", "TWO"))
-    bench.change("kept.txt", "four", "FOUR")
-    bench.change("made.txt", "third", "drei")
+    """Files are written by the client's own tools; a person edits them, too, between the tools and after the turn."""
+    prompt = bench.turn(
+        ("write", "made.txt", "first\nsecond\nthird\n"),
+        lambda: bench.change("made.txt", "third", "drei"),
+        lambda: bench.change("kept.txt", "four", "FOUR"),
+        ("edit", "kept.txt", "two", "TWO"),
+        lambda: bench.change("kept.txt", "one", "eins"),
+    )
+    bench.change("kept.txt", "three", "tres")
     bench.commit("patched")
     bench.expect("owners of made.txt", ["agent 1", "agent 1", "human"], bench.owners("made.txt"))
-    bench.expect("owners of kept.txt", ["base", "agent 1", "base", "human"], bench.owners("kept.txt"))
+    bench.expect("owners of kept.txt", ["human", "agent 1", "human", "human"], bench.owners("kept.txt"))
     is_recorded(bench, {1: prompt}, ["kept.txt", "made.txt"])
 
 
@@ -71,10 +76,12 @@ def stopped(bench, how):
 
 
 def helper(bench):
-    """A subagent writes a file, and the agent another one."""
-    bench.play("the-helper", [("write", "helped.txt", "helped\n")], is_helper=True)
+    """A subagent writes a file, a person changes another one meanwhile, and the agent writes a third one."""
+    steps = [("write", "helped.txt", "helped\n"), lambda: bench.change("kept.txt", "four", "FOUR")]
+    bench.play("the-helper", steps, is_helper=True)
     prompt = bench.turn(("helper", "the-helper"), ("write", "made.txt", "made\n"))
     bench.commit("with help")
+    bench.expect("owners of kept.txt", ["base", "base", "base", "human"], bench.owners("kept.txt"))
     bench.expect("owners of helped.txt", ["agent 1"], bench.owners("helped.txt"))
     bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
     is_recorded(bench, {1: prompt}, ["helped.txt", "made.txt"])
