@@ -22,8 +22,8 @@ class Client:
     name = package = program = version = ""
     # True if the agent tells by `agent_id` which of its helpers did what.
     names_helpers = False
-    # What `enable` needs beside the name, so that the client runs its hooks unasked.
-    trust = ()
+    # What `enable` is told beside the name.
+    options = ("--user",)
 
     def settings(self, home, url):
         """Writes what points the client at the stub and keeps it quiet."""
@@ -47,7 +47,7 @@ class Client:
 class Codex(Client):
     name, package, program, version = "codex", "@openai/codex", "codex", "0.169.0"
     names_helpers = True
-    trust = ("--trust",)
+    options = ("--user", "--trust")
 
     def settings(self, home, url):
         write(
