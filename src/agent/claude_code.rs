@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     dialect::{Dialect, no_evidence},
-    event::Event,
+    event::{Event, Reach},
     family::{Family, transcript_home},
     install::{File, Format, Scope, Shape},
     payload::Payload,
@@ -63,6 +63,10 @@ fn event(payload: Payload) -> Result<Event> {
     // Within a helper, the path is still the session's own.
     if event.agent_transcript.as_ref().is_some_and(|path| !path.contains("/subagents/")) && event.transcript.is_none() {
         event.transcript = event.agent_transcript.take();
+    }
+    // Each tool that the helper uses is told, too.
+    if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == "Agent") {
+        tool.reach = Reach::Nothing;
     }
     Ok(event)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     dialect::{Dialect, no_evidence, plugin_replies},
-    event::{Event, Moment},
+    event::{Event, Moment, Reach},
     install::{File, Format, Scope},
     payload::Payload,
     reply::Reply,
@@ -90,7 +90,12 @@ fn event(payload: Payload) -> Result<Event> {
                 input: input.value(&["args"]).or_else(|| output.value(&["args"])),
                 response: None,
             };
-            event.tool = Some(tool(used));
+            let mut tool = tool(used);
+            // Each tool that the helper uses is told, too.
+            if tool.name == "task" {
+                tool.reach = Reach::Nothing;
+            }
+            event.tool = Some(tool);
         }
         _ => {}
     }

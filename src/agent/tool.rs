@@ -37,10 +37,16 @@ const WRITING: &[&str] = &[
     "writetofile",
 ];
 
-/// Tools that change nothing.
+/// Tools that change nothing. Those that set a helper to work are here if what the helper does is told, too.
 const READING: &[&str] = &[
     "askuserquestion",
     "codesearch",
+    "collaborationfollowuptask",
+    "collaborationinterruptagent",
+    "collaborationlistagents",
+    "collaborationsendmessage",
+    "collaborationspawnagent",
+    "collaborationwaitagent",
     "completetask",
     "enterplanmode",
     "exitplanmode",
@@ -50,6 +56,7 @@ const READING: &[&str] = &[
     "googlewebsearch",
     "grep",
     "grepsearch",
+    "invokeagent",
     "list",
     "listdirectory",
     "listfiles",
@@ -65,10 +72,12 @@ const READING: &[&str] = &[
     "todoread",
     "todowrite",
     "updateplan",
+    "updatetopic",
     "view",
     "viewimage",
     "webfetch",
     "websearch",
+    "writetodos",
 ];
 
 /// Where the input or the response of a file-writing tool has a path.
@@ -125,10 +134,18 @@ pub(super) fn tool(used: Use) -> Tool {
         call: used.call.filter(|call| is_word(call)).map(str::to_owned),
         reach,
         paths: if reach == Reach::Files { found.paths.into_iter().collect() } else { Vec::new() },
-        is_background: input.and_then(Value::as_object).is_some_and(|map| {
-            Payload::new(map).is_true(&["run_in_background", "is_background", "isBackground", "background"])
-        }),
+        is_background: is_background(input, used.response),
     }
+}
+
+/// Returns true if it was asked to go on, or goes on as it took too long.
+fn is_background(input: Option<&Value>, response: Option<&Value>) -> bool {
+    let object = |value: Option<&Value>, is_it: fn(Payload) -> bool| {
+        value.and_then(Value::as_object).is_some_and(|map| is_it(Payload::new(map)))
+    };
+    let is_asked =
+        |input: Payload| input.is_true(&["run_in_background", "is_background", "isBackground", "background"]);
+    object(input, is_asked) || object(response, |response| response.has("backgroundTaskId"))
 }
 
 /// Returns the input that is JSON within a text, as one agent sends it.

@@ -36,9 +36,11 @@ class Bench:
             "GIT_CONFIG_NOSYSTEM": "1",
             **client.environment(stub.url),
         }
-        write(self.home / ".gitconfig", "[user]\n\tname = A Person\n\temail = person@example.com\n")
         client.settings(self.home, stub.url)
         self.git("init", "-q", "-b", "main")
+        # Not the user's, which one client hides from its shell.
+        self.git("config", "user.name", "A Person")
+        self.git("config", "user.email", "person@example.com")
         write(self.repo / "kept.txt", KEPT)
         self.git("add", ".")
         self.git("commit", "-qm", "base")
@@ -49,11 +51,12 @@ class Bench:
     def enable(self):
         """Makes git and the client call git-checkpoint."""
         self.git("checkpoint", "enable")
-        self.git("checkpoint", "enable", "--agent", self.client.name, *self.client.trust)
+        self.git("checkpoint", "enable", "--agent", self.client.name, *self.client.options)
 
     def git(self, *arguments):
         """Runs git as the person who sits before the worktree; returns what it prints."""
-        done = subprocess.run(["git", *arguments], cwd=self.repo, env=self.env, capture_output=True, text=True, timeout=60)
+        command = ["git", *arguments]
+        done = subprocess.run(command, cwd=self.repo, env=self.env, capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
             raise Failed(f"'git {shlex.join(arguments)}' exits with {done.returncode}: {done.stderr.strip()}")
         return done.stdout
@@ -96,7 +99,7 @@ class Bench:
         return asking(name)
 
     def await_file(self, path, process=None):
-        """Waits until a file is there."""
+        """Waits until a file is there; `path` is relative to the worktree."""
         end = time.monotonic() + TURN
         while not (self.repo / path).exists():
             if time.monotonic() > end or process is not None and process.poll() is not None:
@@ -130,9 +133,15 @@ class Bench:
         return json.loads(self.git("checkpoint", *arguments, "--json"))
 
     def checkpoints(self):
-        """Returns all checkpoints, oldest first."""
-        lines = self.git("checkpoint", "list", "--all", "--json").splitlines()
-        return [json.loads(line) for line in reversed(lines)]
+        """Returns all checkpoints, those that commits have taken and those that are left."""
+        lists = [self.git("checkpoint", "list", "--all", "--json", *which) for which in ([], ["--archived"])]
+        return [json.loads(line) for lines in lists for line in lines.splitlines()]
+
+    def helpers(self, path):
+        """Returns the ids of helpers that the checkpoints of a path name; an empty one: the agent itself."""
+        trailer = "--format=%(trailers:key=Checkpoint-Agent-Id,valueonly)"
+        taken = [taken for taken in self.checkpoints() if path in taken["paths"] and taken["contributor"] == "agent"]
+        return {self.git("log", "-1", trailer, checkpoint["id"]).strip() for checkpoint in taken}
 
     def owners(self, path):
         """Returns whose the lines of a file are, in the last commit: `base` for those of the commit before."""

@@ -7,13 +7,18 @@ import signal
 
 
 def patch(bench):
-    """Files are written by the client's own tools, and a person edits one of them before the commit."""
-    prompt = bench.turn(("write", "made.txt", "first\nsecond\nthird\n"), ("edit", "kept.txt", "two", "TWO"))
-    bench.change("kept.txt", "four", "FOUR")
-    bench.change("made.txt", "third", "drei")
+    """Files are written by the client's own tools; a person edits them, too, between the tools and after the turn."""
+    prompt = bench.turn(
+        ("write", "made.txt", "first\nsecond\nthird\n"),
+        lambda: bench.change("made.txt", "third", "drei"),
+        lambda: bench.change("kept.txt", "four", "FOUR"),
+        ("edit", "kept.txt", "two", "TWO"),
+        lambda: bench.change("kept.txt", "one", "eins"),
+    )
+    bench.change("kept.txt", "three", "tres")
     bench.commit("patched")
     bench.expect("owners of made.txt", ["agent 1", "agent 1", "human"], bench.owners("made.txt"))
-    bench.expect("owners of kept.txt", ["base", "agent 1", "base", "human"], bench.owners("kept.txt"))
+    bench.expect("owners of kept.txt", ["human", "agent 1", "human", "human"], bench.owners("kept.txt"))
     is_recorded(bench, {1: prompt}, ["kept.txt", "made.txt"])
 
 
@@ -30,12 +35,13 @@ def shell(bench):
 
 def background(bench):
     """A command goes on writing while the turn goes on, and another one after the client has ended."""
+    late = f"{waiting('../end')}; echo late > late.txt"
     first = bench.turn(
-        ("background", "sleep 1; echo during > during.txt"),
-        ("shell", "setsid sh -c 'sleep 8; echo late > late.txt' >/dev/null 2>&1 </dev/null & sleep 3"),
+        ("background", f"{waiting('../go')}; echo during > during.txt"),
+        ("shell", f"setsid sh -c '{late}' >/dev/null 2>&1 </dev/null & touch ../go; {waiting('during.txt')}"),
         ("write", "made.txt", "made\n"),
     )
-    bench.expect("late.txt is there when the client ends", False, (bench.repo / "late.txt").exists())
+    (bench.repo / "../end").touch()
     bench.await_file("late.txt")
     second = bench.turn(("write", "after.txt", "after\n"), resume=True)
     bench.commit("in the background")
@@ -45,6 +51,11 @@ def background(bench):
     # Between a stop and the next prompt, nobody can tell it from a person's work.
     bench.expect("owners of late.txt", ["human"], bench.owners("late.txt"))
     is_recorded(bench, {1: first, 2: second}, ["after.txt", "during.txt", "made.txt"])
+
+
+def waiting(path):
+    """Returns a command that waits until a file is there."""
+    return f"while [ ! -e {path} ]; do sleep 0.1; done"
 
 
 def interrupted(bench):
@@ -71,15 +82,17 @@ def stopped(bench, how):
 
 
 def helper(bench):
-    """A subagent writes a file, and the agent another one."""
-    bench.play("the-helper", [("write", "helped.txt", "helped\n")], is_helper=True)
+    """A subagent writes a file, a person changes another one meanwhile, and the agent writes a third one."""
+    steps = [("write", "helped.txt", "helped\n"), lambda: bench.change("kept.txt", "four", "FOUR")]
+    bench.play("the-helper", steps, is_helper=True)
     prompt = bench.turn(("helper", "the-helper"), ("write", "made.txt", "made\n"))
     bench.commit("with help")
+    bench.expect("owners of kept.txt", ["base", "base", "base", "human"], bench.owners("kept.txt"))
     bench.expect("owners of helped.txt", ["agent 1"], bench.owners("helped.txt"))
     bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
     is_recorded(bench, {1: prompt}, ["helped.txt", "made.txt"])
-    helpers = {bool(taken.get("agent_id")) for taken in bench.checkpoints() if "helped.txt" in taken["paths"]}
-    bench.expect("the checkpoint of helped.txt names the helper", True, bench.client.names_helpers in helpers)
+    bench.expect("helped.txt is a helper's", bench.client.names_helpers, "" not in bench.helpers("helped.txt"))
+    bench.expect("made.txt is the agent's own", {""}, bench.helpers("made.txt"))
 
 
 def committed(bench):

@@ -7,6 +7,8 @@ A play is written once, in neutral steps; each client turns a step into the call
     ("shell", command)          a command is run, and waited for
     ("background", command)     a command is run, and goes on after the tool has returned
     ("helper", play)            a subagent is told to play something, and waited for
+
+Between two steps, a function is what a person does meanwhile.
 """
 
 import json
@@ -20,8 +22,8 @@ class Client:
     name = package = program = version = ""
     # True if the agent tells by `agent_id` which of its helpers did what.
     names_helpers = False
-    # What `enable` needs beside the name, so that the client runs its hooks unasked.
-    trust = ()
+    # What `enable` is told beside the name.
+    options = ("--user",)
 
     def settings(self, home, url):
         """Writes what points the client at the stub and keeps it quiet."""
@@ -36,13 +38,16 @@ class Client:
 
     def calls(self, steps, repo, is_helper):
         """Returns the calls of tools for `steps`: the name, the input, and where a client has it, the namespace."""
-        return [call for step in steps for call in getattr(self, step[0])(repo, *step[1:])]
+        calls = []
+        for step in steps:
+            calls += [step] if callable(step) else getattr(self, step[0])(repo, *step[1:])
+        return calls
 
 
 class Codex(Client):
     name, package, program, version = "codex", "@openai/codex", "codex", "0.169.0"
     names_helpers = True
-    trust = ("--trust",)
+    options = ("--user", "--trust")
 
     def settings(self, home, url):
         write(

@@ -15,6 +15,8 @@ from cases import CASES
 from clients import CLIENTS
 from stub import Stub
 
+NAMES = [case.__name__ for case in CASES]
+
 
 def main():
     """Returns the exit status: 0 only if each case of each client is as expected."""
@@ -22,7 +24,7 @@ def main():
     parser.add_argument("--folder", type=Path, required=True, help="where homes, repositories and logs are made")
     parser.add_argument("--program", type=Path, required=True, help="the git-checkpoint that is tested")
     parser.add_argument("--npm", type=Path, required=True, help="where the clients are installed, a folder each")
-    parser.add_argument("--case", action="append", help="only this case (may be repeated)")
+    parser.add_argument("--case", action="append", choices=NAMES, help="only this case (may be repeated)")
     parser.add_argument("clients", nargs="+")
     options = parser.parse_args()
     loopback_up()
@@ -30,7 +32,7 @@ def main():
         return together(options.clients)
     adopt_orphans()
     client = next(client for client in CLIENTS if client.name == options.clients[0])
-    cases = [case for case in CASES if options.case is None or case.__name__ in options.case]
+    cases = [case for case in CASES if case.__name__ in (options.case or NAMES)]
     with open(options.folder / f"{client.name}.log", "w") as log:
         stub = Stub(log)
         passed = [passes(client, case, stub, options) for case in cases]

@@ -1,9 +1,9 @@
 """The model that the clients talk to: a server on the loopback device that plays what a prompt names.
 
 A prompt that says `play:NAME` makes the model call the tools that `plays[NAME]` lists, one after another, and then
-say that it is done. Which call is next is told by the results that the conversation already holds, so the server keeps
-no state, and a helper's conversation is served beside its parent's. Four protocols are spoken, each as far as its
-client needs it.
+say that it is done. A function in the list is called while the client waits for the call that follows. Which call is
+next is told by the results that the conversation already holds, so the server keeps no state, and a helper's
+conversation is served beside its parent's. Four protocols are spoken, each as far as its client needs it.
 """
 
 import json
@@ -67,7 +67,8 @@ class Responses:
             item = {"type": "custom_tool_call", "call_id": f"call_{ident}_{index}", "name": call[0], "input": call[1]}
         else:
             arguments = json.dumps(call[1])
-            item = {"type": "function_call", "call_id": f"call_{ident}_{index}", "name": call[0], "arguments": arguments}
+            item = {"type": "function_call", "call_id": f"call_{ident}_{index}", "name": call[0]}
+            item["arguments"] = arguments
             if len(call) > 2:
                 item["namespace"] = call[2]
         usage = {"input_tokens": 1, "input_tokens_details": None, "output_tokens": 1, "output_tokens_details": None}
@@ -131,8 +132,8 @@ class Messages:
             begun = {"type": "tool_use", "id": f"toolu_{ident}", "name": call[0], "input": {}}
             delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}, "tool_use"
         usage = {"input_tokens": 1, "output_tokens": 1}
-        message = {"id": f"msg_{ident}", "type": "message", "role": "assistant", "model": body.get("model"), "content": []}
-        message |= {"stop_reason": None, "stop_sequence": None, "usage": usage}
+        message = {"id": f"msg_{ident}", "type": "message", "role": "assistant", "model": body.get("model")}
+        message |= {"content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
         return [
             {"type": "message_start", "message": message},
             {"type": "content_block_start", "index": 0, "content_block": begun},
@@ -183,6 +184,18 @@ class Stub:
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def next_call(self, name, index):
+        """Returns the call at `index` of a play, after what is done before it; none if there are no more."""
+        for step in self.plays.get(name, []):
+            if callable(step):
+                if index == 0:
+                    step()
+            elif index == 0:
+                return step
+            else:
+                index -= 1
+        return None
+
     def note(self, path, text):
         """Writes a line about a request."""
         self.log.write(f"{time.strftime('%H:%M:%S')} {path}: {text}\n")
@@ -197,8 +210,7 @@ class Stub:
             return handler.send(200, "application/json", b"{}")
         name, index = protocol.position(body)
         # What has no tools is a side question of the client: a title, a summary.
-        calls = self.plays.get(name, []) if body.get("tools") else []
-        call = calls[index] if index < len(calls) else None
+        call = self.next_call(name, index) if body.get("tools") else None
         self.note(handler.path, f"play {name}, call {index}: {'done' if call is None else json.dumps(call)[:300]}")
         events = protocol.answer(body, index, call)
         if path.endswith(":generateContent"):
