@@ -164,6 +164,22 @@ impl Desk {
         self.world.json(&["status", "--json"])["last_error"].as_str().map(str::to_owned)
     }
 
+    /// Returns all of our files but the lock, and what is in them.
+    pub(super) fn ours(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.world.repo().join(".git/checkpoint")];
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else if !path.ends_with("lock") {
+                    files.insert(path.clone(), fs::read(&path).expect("it is readable"));
+                }
+            }
+        }
+        files
+    }
+
     /// Checks that all is sound, in the end.
     pub(super) fn finish(&self) {
         self.world.assert_sound("in the end");

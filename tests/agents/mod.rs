@@ -1,7 +1,9 @@
 //! Agents that call the built program as their clients do, with git's hooks enabled.
 
 mod desk;
+mod guard;
 mod hostile;
+mod meeting;
 mod secrets;
 mod sequences;
 mod stdin;

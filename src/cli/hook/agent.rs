@@ -85,10 +85,10 @@ fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply 
     };
     match handle(&event, dialect, &cwd, &environment, on_multisession, call) {
         Ok(Answer::Allow) => dialect.allow(event.moment),
-        Ok(Answer::Warn(message)) => dialect.warn(event.moment, &said(&message, false)),
+        Ok(Answer::Warn(message)) => dialect.warn(event.moment, &said(&message, dialect, false)),
         Ok(Answer::Deny(message)) => {
             let is_final = on_multisession != OnMultisession::Ask || event.moment != Moment::Prompt;
-            dialect.deny(event.moment, &said(&message, !is_final))
+            dialect.deny(event.moment, &said(&message, dialect, !is_final))
         }
         Err(error) => {
             note(&cwd, dialect.name, &error);
@@ -97,9 +97,12 @@ fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply 
     }
 }
 
-fn said(message: &Message, is_asked: bool) -> String {
+fn said(message: &Message, dialect: &Dialect, is_asked: bool) -> String {
     match message {
-        Message::Text(text) => text.clone(),
+        Message::Guard(verdict) => {
+            let report = verdict.report.as_ref().map(|report| report.text(dialect.title));
+            verdict.notes.iter().map(|note| format!("{note}\n")).chain(report).collect()
+        }
         Message::Others(question) => {
             let text = warning_text(&question.others, date::now());
             if is_asked { text + HOW_TO_GO_ON } else { text }

@@ -126,7 +126,7 @@ impl Report {
                 "That session may be at work in this repository.",
             ),
             Code::ToolCallOpen => (
-                format!("Another session has a tool at work in this {place}."),
+                format!("The {place} is being changed by a tool of another session."),
                 "Two at once would mix up what they change.",
             ),
         }

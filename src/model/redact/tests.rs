@@ -163,8 +163,9 @@ fn it_takes_linear_time() {
         "a",
     ] {
         let few = 200_000 / text.len();
-        let (short, _) = times(text, few);
-        let (long, _) = times(text, few * 8);
+        // The best of some: others run beside.
+        let best = |count: usize| (0..4).map(|_| times(text, count)).min().map(|(time, _)| time).unwrap_or_default();
+        let (short, long) = (best(few), best(few * 8));
         assert!(long < short * 40 + std::time::Duration::from_millis(200), "'{text}': {short:?}, then {long:?}");
     }
 }

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use super::{
     Context,
     follow::follow_head,
+    guard::{self, Verdict},
     save,
     sessions::{
         self, OnMultisession, Question, Told, begin_session, begin_turn, check_id, clock, known, leave, prepare,
@@ -23,7 +24,7 @@ use super::{
 use crate::{
     error::Result,
     model::session::{Happening, Phase},
-    state::{agents, calls::Calls, lock::Lock, sessions::store},
+    state::{agents, calls::Calls, lock::Lock, sessions as session_files},
 };
 
 /// What an agent tells.
@@ -108,8 +109,8 @@ pub enum Answer {
 pub enum Message {
     /// Other sessions have uncommitted work here.
     Others(Question),
-    /// A text.
-    Text(String),
+    /// Who else is at work here, or was until it went away.
+    Guard(Box<Verdict>),
 }
 
 /// Does what the event that `report` tells of asks for.
@@ -165,7 +166,7 @@ fn start(context: &Context, report: &Report, continued: Option<&str>, lock: &Loc
 fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -> Result<Answer> {
     let git_dir = context.repo.git_dir();
     let calls = whose::calls(context);
-    let mut answer = Answer::Allow;
+    let mut answer = crashed(context, report, lock);
     if let Some(question) = others(context, report)? {
         let is_asked = calls.asked.contains(&report.session);
         answer = match (report.told.on_multisession, report.is_blockable) {
@@ -175,7 +176,7 @@ fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -
                 Calls::edit(git_dir, |calls| calls.asked.push(report.session.clone()))?;
                 return Ok(Answer::Deny(Message::Others(question)));
             }
-            (_, true) => Answer::Allow,
+            (_, true) => answer,
             (_, false) => Answer::Warn(Message::Others(question)),
         };
     }
@@ -186,6 +187,16 @@ fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -
     }
     begin_turn(context, &report.session, text, &report.told, lock)?;
     Ok(answer)
+}
+
+/// Saves what sessions have left whose process is gone, and tells of them.
+fn crashed(context: &Context, report: &Report, lock: &Lock) -> Answer {
+    // Without it, the work is there all the same, and taken for somebody else's.
+    let notes = context.tell_failure("guard", guard::recover(context, &report.session, lock)).unwrap_or_default();
+    if notes.is_empty() {
+        return Answer::Allow;
+    }
+    Answer::Warn(Message::Guard(Box::new(Verdict { notes, ..Verdict::allow() })))
 }
 
 /// Returns what the user is to be asked about other sessions, if anything.
@@ -199,6 +210,7 @@ fn others(context: &Context, report: &Report) -> Result<Option<Question>> {
 fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -> Result<Answer> {
     let Some(session) = known(context, &report.session)? else {
         // Whatever there is, a session that is not known has not made it.
+        guard::release(context, &report.session)?;
         return Ok(Answer::Allow);
     };
     if sessions::is_elsewhere(context, &session) {
@@ -216,5 +228,5 @@ fn sign_of_life(context: &Context, report: &Report) -> Result<()> {
     let Some(mut session) = known(context, &report.session)? else { return Ok(()) };
     told_of(&mut session, &report.told);
     sessions::sign_of_life(&mut session);
-    store(context.repo.common_dir(), &session)
+    session_files::store(context.repo.common_dir(), &session)
 }

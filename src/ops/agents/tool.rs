@@ -8,16 +8,18 @@ use super::{
     super::{
         Context,
         follow::follow_head,
+        guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
         sessions::{begin_turn, clock, known, leave, seen_here, sign_of_life, told_of},
     },
-    Answer, Reach, Report, Tool, event, paths, whose,
+    Answer, Message, Reach, Report, Tool, event, paths, whose,
 };
 use crate::{
     error::Result,
     git::Repo,
     model::{
         checkpoint::Origin,
+        contributor::Contributor,
         session::{Action, Happening, Phase, Session, Turn, transition},
     },
     state::{
@@ -45,6 +47,10 @@ impl Saving {
 /// Follows what happens before a tool is used.
 pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
     // What must not go on is held back here, before anything is stored.
+    let verdict = guard::before_tool(context, &who(report, tool), lock).unwrap_or_else(|_| Verdict::allow());
+    if verdict.is_denied() {
+        return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
+    }
     let reach = reach(&context.repo, report, tool);
     let phase = known(context, &report.session)?.map(|session| session.phase);
     if transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
@@ -59,12 +65,39 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
         }
     }
     open(context, report, &reach, key)?;
-    Ok(Answer::Allow)
+    Ok(allowed(verdict))
+}
+
+fn who<'r>(report: &'r Report, tool: &'r Tool) -> Who<'r> {
+    Who {
+        session: &report.session,
+        agent: report.told.agent.as_deref().or(Some(report.agent)),
+        call: tool.call.as_deref(),
+    }
+}
+
+/// Somebody is told what the user should know.
+fn allowed(verdict: Verdict) -> Answer {
+    if verdict.report.is_none() && verdict.notes.is_empty() {
+        return Answer::Allow;
+    }
+    Answer::Warn(Message::Guard(Box::new(verdict)))
 }
 
 /// Follows what happens after a tool was used.
 pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
     // What must not be saved is held back here.
+    let verdict = guard::after_tool(context, &who(report, tool), lock).unwrap_or_else(|_| Verdict::allow());
+    if verdict.is_denied() {
+        close(context, report, tool, key)?;
+        return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
+    }
+    if !verdict.is_attributed {
+        let unknown = Origin { contributor: Contributor::Unknown, ..Origin::default() };
+        save(context, &Saving::all(unknown), lock)?;
+        close(context, report, tool, key)?;
+        return Ok(Answer::Allow);
+    }
     let reach = reach(&context.repo, report, tool);
     let session = match known(context, &report.session)? {
         Some(mut session) => {
@@ -85,7 +118,7 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
         Inside::Anything => drop(save(context, &Saving::all(origin), lock)?),
     }
     close(context, report, tool, key)?;
-    Ok(Answer::Allow)
+    Ok(allowed(verdict))
 }
 
 /// Makes a session known whose first sign is that a tool was used: its turn has begun, and nobody knows upon what.

@@ -62,7 +62,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    fn allow() -> Self {
+    /// Returns the verdict where nothing is the matter.
+    pub(crate) fn allow() -> Self {
         Self { version: 1, decision: Decision::Allow, report: None, notes: Vec::new(), is_attributed: true, kept: None }
     }
 
@@ -85,6 +86,10 @@ fn policy(context: &Context) -> Policy {
 ///
 /// The caller holds the lock of the worktree's checkpoints. After a denial nothing has changed.
 pub fn before_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
+    context.tell_failure("guard", judge_before(context, who, lock))
+}
+
+fn judge_before(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
     let policy = policy(context);
     if policy == Policy::Off {
         return Ok(Verdict::allow());
@@ -115,6 +120,10 @@ pub fn before_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verd
 ///
 /// After a denial what the tool did is in the archive, and no session's chain has changed.
 pub fn after_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
+    context.tell_failure("guard", judge_after(context, who, lock))
+}
+
+fn judge_after(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
     let policy = policy(context);
     if policy == Policy::Off {
         return Ok(Verdict::allow());

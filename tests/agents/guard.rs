@@ -1,0 +1,249 @@
+//! Agents that meet in one worktree: who is held back, how, and who goes on.
+
+use std::{
+    fs,
+    process::{Output, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, fixture, piped, tool};
+use crate::support::{World, site::described};
+
+/// Returns a desk where `concurrency` is `policy`.
+pub(super) fn desk(policy: &str) -> Desk {
+    let desk = Desk::new();
+    desk.world.git(&["config", "checkpoint.concurrency", policy]);
+    desk
+}
+
+/// Returns what Claude Code sends of a shell command.
+pub(super) fn claude(world: &World, event: &str, session: &str, call: &str) -> Value {
+    json!({
+        "session_id": session,
+        "transcript_path": world.root().join("home/.claude/projects/p").join(format!("{session}.jsonl")),
+        "cwd": world.repo(),
+        "hook_event_name": event,
+        "tool_name": "Bash",
+        "tool_input": { "command": "make" },
+        "tool_use_id": call,
+        "prompt": "do it",
+    })
+}
+
+/// Tells of an event of Claude Code's, and returns its exit code and what it says on standard error.
+pub(super) fn hook(desk: &Desk, event: &str, session: &str, call: &str) -> (i32, String) {
+    let output = desk.send("claude-code", claude(&desk.world, event, session, call).to_string().as_bytes());
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The same, which must be allowed.
+pub(super) fn allowed(desk: &Desk, event: &str, session: &str, call: &str) {
+    assert_eq!(hook(desk, event, session, call), (0, String::new()), "{event} of {session}");
+}
+
+/// The same, which must be denied with `title`, and change nothing.
+pub(super) fn denied(desk: &Desk, session: &str, title: &str) -> String {
+    let state = || (desk.world.git(&["for-each-ref"]), desk.world.git(&["count-objects", "-v"]), desk.ours());
+    let before = state();
+    let (code, text) = hook(desk, "PreToolUse", session, "denied");
+    assert_eq!(code, 2, "exit 1 blocks nothing: {text}");
+    assert!(text.starts_with(&format!("Error: {title}\n\nThe working copy ")), "{text}");
+    assert!(text.contains("\n\nTo fix:\n1. ") && text.contains("\n3. Retry in this session\n"), "{text}");
+    assert!(text.contains(&format!("\nThis session:   {}\n", session.chars().take(8).collect::<String>())), "{text}");
+    assert_eq!(state(), before, "a denial changes nothing");
+    text
+}
+
+pub(super) const CONCURRENT: &str = "Concurrent Claude session detected";
+pub(super) const TEMPORARY: &str = "Temporary workspace detected";
+
+#[test]
+fn of_two_at_once_one_wins() {
+    let desk = desk("strict");
+    for round in 0..20 {
+        let start = |session: &str| {
+            let call = format!("{round}");
+            let mut command = desk.hook("claude-code");
+            let payload = claude(&desk.world, "PreToolUse", session, &call).to_string();
+            let path = desk.world.root().join(format!("{session}.json"));
+            fs::write(&path, payload).expect("it can be written");
+            command.stdin(Stdio::from(fs::File::open(path).expect("it was written"))).spawn().expect("it starts")
+        };
+        let both = [start("session-a"), start("session-b")];
+        let done: Vec<Output> = both.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect();
+        let codes: Vec<_> = done.iter().map(|output| output.status.code().unwrap_or(-1)).collect();
+        let winner = if codes[0] == 0 { "session-a" } else { "session-b" };
+        let said: Vec<String> = done.iter().map(described).collect();
+        assert!(codes == [0, 2] || codes == [2, 0], "round {round}: {said:?}");
+        assert!(said.concat().contains(&format!("\nOther session:  {}\n", &winner[..8])), "{said:?}");
+        allowed(&desk, "PostToolUse", winner, &round.to_string());
+        allowed(&desk, "Stop", winner, "");
+    }
+    desk.finish();
+}
+
+/// An agent that runs the hook before a tool, and lives on until its standard input ends.
+struct Agent(std::process::Child);
+
+impl Agent {
+    fn begin(desk: &Desk, session: &str) -> Self {
+        for event in ["UserPromptSubmit", "PreToolUse"] {
+            let path = desk.world.root().join(event);
+            fs::write(path, claude(&desk.world, event, session, "1").to_string()).expect("it can be written");
+        }
+        let done = desk.world.root().join("done");
+        let line = "for event in UserPromptSubmit PreToolUse; do \
+            git checkpoint hook --agent claude-code <../$event || exit; done; echo >../done; read x";
+        let mut command = desk.world.command("awk");
+        let child = command.arg(format!("BEGIN {{ system(\"{line}\") }}")).stdin(Stdio::piped()).spawn();
+        let child = child.expect("awk starts");
+        while !done.exists() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        Self(child)
+    }
+
+    fn kill(mut self) {
+        self.0.kill().expect("it is ours");
+        self.0.wait().expect("it has ended");
+    }
+}
+
+#[rstest::rstest]
+fn who_is_killed_makes_way(#[values("refuse", "strict")] policy: &str) {
+    let desk = desk(policy);
+    let agent = Agent::begin(&desk, "killed");
+    desk.add("f", "half of it");
+    if policy == "strict" {
+        denied(&desk, "next", CONCURRENT);
+    }
+    assert!(!desk.world.done(&["session", "list"]).contains("dead"));
+    agent.kill();
+    assert!(desk.world.done(&["session", "list"]).contains(", dead\n"));
+    let payload = claude(&desk.world, "PreToolUse", "next", "1").to_string();
+    let output = desk.send("claude-code", payload.as_bytes());
+    assert_eq!(output.status.code(), Some(0), "{}", described(&output));
+    let said: Value = serde_json::from_slice(&output.stdout).expect("it says so");
+    let message = said["systemMessage"].as_str().expect("a text");
+    assert!(message.contains("'killed' was interrupted") && message.contains("checkpoint "), "{message}");
+    assert_eq!(desk.chain(), ["killed f"]);
+    assert!(desk.world.done(&["session", "list"]).contains(", interrupted\n"));
+    desk.add("g", "of the next");
+    allowed(&desk, "PostToolUse", "next", "1");
+    allowed(&desk, "PreToolUse", "next", "2");
+    assert_eq!(desk.chain(), ["killed f", "next g"]);
+    desk.finish();
+}
+
+#[rstest::rstest]
+fn who_is_killed_is_noticed_by_the_next_prompt(#[values("refuse", "strict")] policy: &str) {
+    let desk = desk(policy);
+    let agent = Agent::begin(&desk, "killed");
+    desk.add("f", "half of it");
+    agent.kill();
+    let payload = claude(&desk.world, "UserPromptSubmit", "next", "").to_string();
+    let output = desk.send("claude-code", payload.as_bytes());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("'killed' was interrupted"), "{}", described(&output));
+    assert_eq!(desk.chain(), ["killed f"]);
+    allowed(&desk, "PreToolUse", "next", "1");
+}
+
+#[rstest::rstest]
+#[case::claude_code("claude-code", "post-tool-write", "/hook_event_name=PreToolUse", "")]
+#[case::codex("codex", "captured-0.169.0.jsonl:3", "", "")]
+#[case::gemini("gemini", "captured-0.61.0.jsonl:5", "", "/decision=deny")]
+#[case::cursor("cursor", "pre-tool-write", "", "/permission=deny")]
+#[case::copilot("copilot", "post-tool-create", "/hook_event_name=PreToolUse", "/permissionDecision=deny")]
+#[case::opencode("opencode", "pre-tool-edit", "", "/deny")]
+#[case::droid("droid", "post-tool-patch", "/hook_event_name=PreToolUse", "")]
+#[case::cline("cline", "pre-tool-write", "", "/cancel=true")]
+#[case::windsurf("windsurf", "pre-tool-write", "", "")]
+#[case::kiro("kiro", "pre-tool-write", "", "")]
+#[case::goose("goose", "pre-tool-write", "", "")]
+#[case::amp("amp", "pre-tool-create", "", "/deny")]
+#[case::generic("generic", "pre-tool", "", "")]
+fn each_agent_is_held_back_in_its_own_way(
+    #[case] agent: &str,
+    #[case] name: &str,
+    #[case] change: &str,
+    #[case] answer: &str,
+) {
+    let desk = desk("strict");
+    allowed(&desk, "PreToolUse", "another", "1");
+    let mut payload = fixture(&desk.world, agent, name);
+    if let Some((pointer, value)) = change.split_once('=') {
+        *payload.pointer_mut(pointer).expect("it is there") = value.into();
+    }
+    let output = desk.send(agent, payload.to_string().as_bytes());
+    let said = described(&output);
+    assert!(said.contains(" session detected") && said.contains("Other session:  another"), "{said}");
+    if answer.is_empty() {
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(output.stderr.starts_with(b"Error: Concurrent "), "{said}");
+        return;
+    }
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{said}");
+    let printed: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let (pointer, value) = answer.split_once('=').unwrap_or((answer, ""));
+    let found = printed.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}: {said}"));
+    assert!(value.is_empty() || found.to_string().trim_matches('"') == value, "{said}");
+}
+
+#[test]
+fn who_is_only_warned_goes_on() {
+    let desk = desk("warn");
+    desk.world.git(&["commit", "-q", "--allow-empty", "-m", "wip\n\nClaude-Temp-Change: another"]);
+    let payload = claude(&desk.world, "PreToolUse", "s", "1").to_string();
+    let output = desk.send("claude-code", payload.as_bytes());
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+    let said: Value = serde_json::from_slice(&output.stdout).expect("it says so");
+    assert!(said["systemMessage"].as_str().is_some_and(|text| text.contains(TEMPORARY)), "{said}");
+    desk.add("f", "a");
+    // It was so before the call.
+    allowed(&desk, "PostToolUse", "s", "1");
+    assert_eq!(desk.chain(), ["s f"]);
+}
+
+#[rstest::rstest]
+fn what_was_known_is_removed_under_way(
+    #[values("refuse", "strict")] policy: &str,
+    #[values(true, false)] is_all: bool,
+) {
+    let desk = desk(policy);
+    desk.add("h", "of a human");
+    desk.world.done(&["save"]);
+    allowed(&desk, "UserPromptSubmit", "s", "");
+    allowed(&desk, "PreToolUse", "s", "1");
+    desk.add("f", "a");
+    let ours = desk.world.repo().join(".git/checkpoint");
+    if is_all {
+        fs::remove_dir_all(&ours).expect("it is there");
+    } else {
+        fs::remove_file(ours.join("sessions/s.toml")).expect("it is there");
+    }
+    allowed(&desk, "PostToolUse", "s", "1");
+    assert_eq!(desk.chain().last().map(String::as_str), Some("unknown f"), "{:?}", desk.chain());
+    assert!(desk.world.done(&["status"]).contains("\nNotes:\n"));
+    allowed(&desk, "Stop", "s", "");
+    allowed(&desk, "UserPromptSubmit", "s", "");
+    assert!(!desk.world.done(&["status"]).contains("\nNotes:\n"));
+}
+
+#[test]
+fn no_other_program_is_needed() {
+    let desk = desk("strict");
+    let run = |session: &str| {
+        let mut command = desk.hook("generic");
+        command.env("PATH", "/nonexistent");
+        let mut payload = tool("1", &["f"]);
+        for (key, value) in [("event", "pre-tool"), ("session", session)] {
+            payload[key] = value.into();
+        }
+        payload["cwd"] = desk.world.repo().display().to_string().into();
+        piped(command, payload.to_string().as_bytes())
+    };
+    assert_eq!(run("a").status.code(), Some(0));
+    assert_eq!(run("b").status.code(), Some(2));
+    assert_eq!(desk.trouble(), None);
+}
