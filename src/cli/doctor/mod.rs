@@ -61,8 +61,8 @@ impl Doctor {
             call.out.json(&Whole { diagnosis: &diagnosis, agents: &agents })?;
         } else {
             print(&diagnosis, call)?;
-            for line in Listed::lines(&agents, call) {
-                call.out.note(&line)?;
+            if !agents.is_empty() {
+                call.out.note(&format!("agents: {}", Listed::lines(&agents, call).join(", ")))?;
             }
         }
         Ok(if diagnosis.is_sound() { Exit::Done } else { Exit::No })

@@ -195,6 +195,21 @@ fn whoever_is_killed_leaves_nothing_that_stays() {
     }
 }
 
+#[test]
+fn whoever_is_killed_while_taking_it_back_can_do_it_again() {
+    let world = world();
+    put(&home(&world).join(".codex/hooks.json"), "{\"a\": 1}", 0o600);
+    let before = picture(&world);
+    world.done(&["enable", "--agent", "codex"]);
+    let with = picture(&world);
+    let child = world.start_with(&["disable", "--agent", "codex"], "agent-hooks:before-rename");
+    assert!(!child.wait_with_output().expect("it ends").status.success());
+    assert!(picture(&world).len() > with.len(), "what was in the making is left");
+    assert!(read(&home(&world).join(".codex/hooks.json")).contains("hook --agent codex"), "all or nothing");
+    world.done(&["disable"]);
+    assert_eq!(picture(&world), before);
+}
+
 /// Runs `line` as an agent does, with nothing of the environment that a terminal has.
 fn as_agents_do(world: &World, line: &str, payload: &str) -> Output {
     let mut command = world.command("/bin/sh");
