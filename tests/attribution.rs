@@ -119,6 +119,7 @@ fn replayed(histories: &BTreeMap<String, Vec<Vec<u8>>>, algorithm: Algorithm) ->
         from: None,
         before: content(&versions[0]),
         after: content(&versions[STEPS]),
+        edits: None,
         author: 0,
     };
     let committed: Vec<Committed> = histories.iter().map(entry).collect();

@@ -1,6 +1,7 @@
 //! The one integration binary: each module below is one way to look at the whole.
 #![expect(clippy::disallowed_methods, reason = "tests run programs and read what cargo tells them")]
 
+mod agents;
 mod architecture;
 mod attribution;
 mod crash;

@@ -110,17 +110,17 @@ impl Plan {
         for stage in &mut stages {
             stage.keep(only);
         }
-        stages.push(crate::sessions::stage(self, arguments)?);
-        stages.retain(|stage| !stage.rows.is_empty());
-        if stages.iter().any(|stage| stage.cases.iter().any(|case| case.line.iter().any(|part| part == SHADOW))) {
-            self.make_shadow()?;
-        }
+        // Before the repositories of sessions, which come after those that are there.
         if stages.iter().any(|stage| stage.cases.iter().any(|case| case.lab == WHOSE)) {
             let root = corpus::clone(&arguments.cache, self.labs[SMALL].root(), "whose")?;
             let lab = Lab::new(root, &arguments.binary)?;
             whose::write(&lab)?;
             self.labs.push(lab);
-            self.labs[WHOSE].settle()?;
+        }
+        stages.push(crate::sessions::stage(self, arguments)?);
+        stages.retain(|stage| !stage.rows.is_empty());
+        if stages.iter().any(|stage| stage.cases.iter().any(|case| case.line.iter().any(|part| part == SHADOW))) {
+            self.make_shadow()?;
         }
         Ok(stages)
     }
@@ -274,6 +274,9 @@ fn whose_lines() -> Stage {
     stage.case("blame", WHOSE, settled, &["checkpoint", "blame", whose::FILE]);
     stage.case("git log --numstat", WHOSE, settled, &["git", "log", "--numstat", "HEAD~1000..HEAD"]);
     stage.case("range", WHOSE, settled, &["checkpoint", "attribution", "HEAD~1000..HEAD"]);
+    stage.case("diff", WHOSE, settled, &["checkpoint", "diff", "--stat", "base"]);
+    stage.case("worktree", WHOSE, settled, &["checkpoint", "attribution", "--worktree"]);
+    stage.row("attribution of 200 lines over 20 checkpoints", "worktree", "diff", Goal::More(20.0));
     stage.row("attribution of a recorded commit", "attribution", "git show --numstat", Goal::Factor(1.5));
     stage.row("blame of 11,000 lines", "blame", "git blame", Goal::Factor(1.3));
     stage.row("attribution of 1,000 commits", "range", "git log --numstat", Goal::Factor(3.0));

@@ -13,8 +13,14 @@ const RECORDED: usize = 100;
 const CHANGED: usize = 8;
 const LAST: usize = 200;
 
+/// Checkpoints of work that is not committed yet, and how many lines each changes.
+const CHECKPOINTS: usize = 20;
+const STEP: usize = 10;
+
 /// The long file.
 pub(crate) const FILE: &str = "long.txt";
+/// Another one, of work that is not committed yet.
+const WORK: &str = "work.txt";
 
 /// Makes the commits upon what `lab` has.
 pub(crate) fn write(lab: &Lab) -> Result<()> {
@@ -26,6 +32,8 @@ pub(crate) fn write(lab: &Lab) -> Result<()> {
     let mut lines: Vec<String> =
         (0..LINES).map(|line| format!("line {line}: {:x} {:x}\n", next(1 << 30), next(99))).collect();
     let path = lab.root().join(FILE);
+    fs::write(lab.root().join(WORK), lines.concat())?;
+    lab.git_output(&["add", WORK])?;
     lab.output(&["checkpoint", "session", "start", "bench", "--agent", "bench"])?;
     for number in 0..PLAIN + RECORDED {
         let is_recorded = number >= PLAIN;
@@ -51,5 +59,28 @@ pub(crate) fn write(lab: &Lab) -> Result<()> {
         }
     }
     lab.git_output(&["gc", "-q"])?;
+    work(lab, &mut next)
+}
+
+/// Makes the work that is not committed, half of it people's: what a commit of it would condense.
+fn work(lab: &Lab, next: &mut impl FnMut(usize) -> usize) -> Result<()> {
+    let path = lab.root().join(WORK);
+    let mut lines: Vec<String> = fs::read_to_string(&path)?.split_inclusive('\n').map(str::to_owned).collect();
+    for number in 0..CHECKPOINTS {
+        let is_agents = number % 2 == 0;
+        for _ in 0..STEP {
+            let at = next(LINES);
+            lines[at] = format!("step {number}: {:x} {:x}\n", next(1 << 30), next(1 << 30));
+        }
+        if is_agents {
+            lab.output(&["checkpoint", "session", "prompt", "bench", "--message", "go on"])?;
+        }
+        fs::write(&path, lines.concat())?;
+        let session: &[&str] = if is_agents { &["--session", "bench"] } else { &[] };
+        lab.output(&[&["checkpoint", "save", "--paths", WORK], session].concat())?;
+        if is_agents {
+            lab.output(&["checkpoint", "session", "stop", "bench"])?;
+        }
+    }
     Ok(())
 }

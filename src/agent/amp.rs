@@ -22,6 +22,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"plugin":"amp","hook":"none"}"#,
     programs: &["amp"],
     homes: &[".config/amp"],
+    conversations: &[".local/share/amp", ".cache/amp", ".config/amp"],
+    relocations: &[],
     files: &[
         File {
             scope: Scope::User,

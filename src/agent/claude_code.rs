@@ -24,6 +24,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["claude"],
     homes: &[".claude"],
+    conversations: &[".claude"],
+    relocations: &["CLAUDE_CONFIG_DIR"],
     files: &[
         File {
             scope: Scope::User,

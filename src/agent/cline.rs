@@ -44,6 +44,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"hookName":"Notification","taskId":"none"}"#,
     programs: &["cline"],
     homes: &[".cline", "Documents/Cline"],
+    conversations: &[".cline", "Documents/Cline"],
+    relocations: &[],
     files: scripts!(
         "TaskStart",
         "TaskResume",

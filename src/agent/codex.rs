@@ -28,6 +28,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"hook_event_name":"PermissionRequest"}"#,
     programs: &["codex"],
     homes: &[".codex"],
+    conversations: &[".codex"],
+    relocations: &["CODEX_HOME"],
     files: &[
         File {
             scope: Scope::User,

@@ -24,6 +24,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["copilot"],
     homes: &[".copilot"],
+    conversations: &[".copilot"],
+    relocations: &["COPILOT_HOME"],
     files: &[
         File {
             scope: Scope::User,

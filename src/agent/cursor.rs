@@ -25,6 +25,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"hook_event_name":"beforeReadFile"}"#,
     programs: &["cursor", "cursor-agent"],
     homes: &[".cursor"],
+    conversations: &[".cursor"],
+    relocations: &[],
     files: &[
         File { scope: Scope::User, path: ".cursor/hooks.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".cursor/hooks.json", relocated: None, format: Format::Json(SHAPE) },

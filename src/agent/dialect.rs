@@ -40,6 +40,10 @@ pub struct Dialect {
     pub programs: &'static [&'static str],
     /// Folders below the home directory that are there where the agent is installed.
     pub homes: &'static [&'static str],
+    /// Folders below the home directory where it keeps conversations.
+    pub(super) conversations: &'static [&'static str],
+    /// Variables that name another folder for them.
+    pub(super) relocations: &'static [&'static str],
     /// The files that make it call us.
     pub files: &'static [File],
     /// What its user still has to do.
@@ -62,6 +66,9 @@ pub const ALL: &[Dialect] = &[
     goose::DIALECT,
     claude_code::DIALECT,
 ];
+
+/// The name of the neutral protocol, and of whoever speaks it without a name.
+pub const NEUTRAL: &str = "generic";
 
 /// For agents that leave no sign in the environment.
 pub(super) fn no_evidence(_payload: Payload, _environment: &Environment) -> bool {

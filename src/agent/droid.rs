@@ -26,6 +26,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["droid"],
     homes: &[".factory"],
+    conversations: &[".factory"],
+    relocations: &["FACTORY_HOME_OVERRIDE"],
     files: &[
         File {
             scope: Scope::User,

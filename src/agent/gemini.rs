@@ -32,6 +32,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["gemini"],
     homes: &[".gemini"],
+    conversations: &[".gemini"],
+    relocations: &[],
     files: &[
         File { scope: Scope::User, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },

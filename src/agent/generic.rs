@@ -9,7 +9,7 @@
 use serde_json::json;
 
 use super::{
-    dialect::{Dialect, no_evidence},
+    dialect::{Dialect, NEUTRAL, no_evidence},
     event::{Event, Moment, Reach, Tool},
     payload::{Payload, is_word},
     reply::Reply,
@@ -17,7 +17,7 @@ use super::{
 use crate::error::{Error, Result};
 
 pub(super) const DIALECT: Dialect = Dialect {
-    name: "generic",
+    name: NEUTRAL,
     title: "agent",
     event,
     is_from: |payload| payload.text(&["event"]).is_some() && payload.text(&["session"]).is_some(),
@@ -28,6 +28,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"event":"ignore","session":"none"}"#,
     programs: &[],
     homes: &[],
+    conversations: &[],
+    relocations: &[],
     files: &[],
     todo: "call 'git checkpoint hook --agent generic' with the JSON of gitcheckpoint-agents(7) on standard input",
 };

@@ -26,6 +26,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"event":"Notification"}"#,
     programs: &["goose"],
     homes: &[".config/goose"],
+    conversations: &[".local/share/goose", ".config/goose"],
+    relocations: &[],
     files: &[
         File {
             scope: Scope::User,

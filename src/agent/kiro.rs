@@ -24,6 +24,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"hook_event_name":"Manual"}"#,
     programs: &["kiro", "kiro-cli"],
     homes: &[".kiro"],
+    conversations: &[".kiro"],
+    relocations: &[],
     files: &[
         File {
             scope: Scope::User,

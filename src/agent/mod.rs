@@ -55,6 +55,13 @@ pub fn read(
 }
 
 impl Dialect {
+    /// Returns the folders where it keeps conversations, if `home` is the user's.
+    pub fn transcript_homes(&self, home: &std::path::Path, environment: &Environment) -> Vec<std::path::PathBuf> {
+        let own = self.conversations.iter().map(|folder| home.join(folder));
+        let relocated = self.relocations.iter().filter_map(|name| environment.get(*name)).map(Into::into);
+        own.chain(relocated).filter(|folder| folder.is_absolute()).collect()
+    }
+
     /// Returns the answer by which the agent goes on.
     pub fn allow(&self, moment: Moment) -> Reply {
         (self.allow)(moment)

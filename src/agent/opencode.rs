@@ -22,6 +22,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"plugin":"opencode","hook":"file.edited"}"#,
     programs: &["opencode"],
     homes: &[".config/opencode", ".local/share/opencode"],
+    conversations: &[".local/share/opencode"],
+    relocations: &[],
     files: &[
         File {
             scope: Scope::User,

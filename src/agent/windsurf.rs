@@ -24,6 +24,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     ignored: r#"{"agent_action_name":"post_setup_worktree"}"#,
     programs: &["windsurf"],
     homes: &[".codeium/windsurf"],
+    conversations: &[".windsurf", ".codeium/windsurf"],
+    relocations: &[],
     files: &[
         File { scope: Scope::User, path: ".codeium/windsurf/hooks.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".windsurf/hooks.json", relocated: None, format: Format::Json(SHAPE) },

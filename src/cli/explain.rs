@@ -3,7 +3,7 @@
 use super::{Exit, call::Call, output::printable, phrase};
 use crate::{
     error::Result,
-    model::record::How,
+    model::record::{Counts, How},
     ops::explain::{self, Explained, ExplainedRecord, ExplainedSession, Subject},
 };
 
@@ -43,6 +43,7 @@ impl Explain {
             return Ok(exit);
         }
         call.start_pager(&context)?;
+        print_commit(&explained, call)?;
         for (index, record) in explained.records.iter().enumerate() {
             if index > 0 {
                 call.out.line("")?;
@@ -51,6 +52,20 @@ impl Explain {
         }
         Ok(exit)
     }
+}
+
+/// Tells of the commit as it is now, if its records tell of something else: of others, or of parts.
+fn print_commit(explained: &Explained, call: &mut Call) -> Result<()> {
+    let (Some(commit), Some(counts)) = (explained.commit, explained.lines) else { return Ok(()) };
+    if let [record] = explained.records.as_slice()
+        && record.lines == counts
+    {
+        return Ok(());
+    }
+    let id = call.out.paint(phrase::ID, &format!("commit {commit}"));
+    call.out.line(&id)?;
+    call.out.line(&format!("Lines:    {}", lines(counts, explained.agent_percentage.unwrap_or_default())))?;
+    call.out.line("")
 }
 
 fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Result<()> {
@@ -65,7 +80,7 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     }
     call.out.line(&format!("Date:     {}", record.time))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
-    call.out.line(&format!("Lines:    {}", lines(record)))?;
+    call.out.line(&format!("Lines:    {}", lines(record.lines, record.agent_percentage)))?;
     print_links(explained, record, call)?;
     for session in &record.sessions {
         call.out.line("")?;
@@ -148,15 +163,14 @@ fn turns(turns: &[u32]) -> Option<String> {
     (!turns.is_empty()).then(|| format!("{noun} {text}"))
 }
 
-fn lines(record: &ExplainedRecord) -> String {
-    let counts = record.lines;
+fn lines(counts: Counts, agent_percentage: f64) -> String {
     let added =
         [(counts.agent, "agent"), (counts.human, "human"), (counts.mixed, "mixed"), (counts.unknown, "unknown")];
     let removed = [(counts.agent_removed, "agent"), (counts.human_removed, "human")];
     let mut parts: Vec<String> =
         added.iter().filter(|(count, _)| *count > 0).map(|(count, who)| format!("+{count} {who}")).collect();
     parts.extend(removed.iter().filter(|(count, _)| *count > 0).map(|(count, who)| format!("-{count} {who}")));
-    let share = match record.agent_percentage {
+    let share = match agent_percentage {
         share if share > 0.0 => format!(" ({share:.0}% agent)"),
         _ => String::new(),
     };

@@ -1,4 +1,8 @@
-//! `git checkpoint hook`: where git's hooks call us. They never break what git is doing.
+//! `git checkpoint hook`: where git's hooks, and agents', call us. They never break what git or the agent is doing.
+
+mod agent;
+mod stdin;
+mod transcript;
 
 use std::{
     ffi::OsString,
@@ -9,7 +13,7 @@ use std::{
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Exit, call::Call, settings};
+use super::{Exit, call::Call, session::Choice, settings};
 use crate::{
     config,
     error::{Context as _, Error, Kind, Result},
@@ -21,24 +25,48 @@ use crate::{
 /// More than this does not come from git.
 const LONGEST_INPUT: u64 = 256 << 20;
 
-/// Do what a git hook asks for (called by the hooks that 'enable' installs)
+/// Do what a hook of git or of an agent asks for (called by the hooks that 'enable' installs)
 ///
-/// Exits with 0 whatever happens: a failure is noted, and 'git checkpoint status' shows it.
+/// Exits with 0 whatever happens: a failure is noted, and 'git checkpoint status' shows it. Only an agent that has to be
+/// held back is answered in its own way.
 #[derive(clap::Args, Debug)]
 pub(super) struct HookCommand {
+    /// Read an event of the agent <name> as JSON from standard input
+    #[arg(long, value_name = "name", conflicts_with = "name")]
+    agent: Option<String>,
+    /// What to do if another session has uncommitted work: continue or cancel
+    #[arg(long, value_name = "what", hide_possible_values = true, requires = "agent")]
+    on_multisession: Option<Choice>,
     /// The name of the hook, as in githooks(5)
-    #[arg(value_name = "hook")]
-    name: String,
+    #[arg(value_name = "hook", required_unless_present = "agent")]
+    name: Option<String>,
     /// What git passes to it
     #[arg(value_name = "args", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
+/// Returns true if `arguments` ask for the hook of an agent: then no mistake in them may trouble it.
+pub(super) fn is_agents(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    words.any(|word| word == "hook") && words.any(|word| word == "--agent" || word.starts_with("--agent="))
+}
+
+pub(super) use agent::excuse;
+
 impl HookCommand {
+    /// Returns true if an agent calls.
+    pub(super) fn is_agents(&self) -> bool {
+        self.agent.is_some()
+    }
+
     #[expect(clippy::unnecessary_wraps, reason = "all commands have one shape")]
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let Some(hook) = Hook::parse(&self.name) else {
-            call.out.warning(&format!("git-checkpoint has nothing to do in the hook '{}'", self.name));
+        if let Some(agent) = &self.agent {
+            return Ok(agent::run(agent, Choice::decision(self.on_multisession), call));
+        }
+        let name = self.name.as_deref().unwrap_or_default();
+        let Some(hook) = Hook::parse(name) else {
+            call.out.warning(&format!("git-checkpoint has nothing to do in the hook '{name}'"));
             return Ok(Exit::Done);
         };
         if let Err(error) = self.serve(hook, call) {
@@ -58,12 +86,12 @@ impl HookCommand {
         }
         let mut context = Context::new(repo, loaded.settings);
         for error in &loaded.errors {
-            tell(&context, hook, error);
+            tell(&context, hook.name(), error);
         }
         call.interrupt.listen()?;
         context.interrupt_by(call.interrupt.flag());
         if let Err(error) = self.dispatch(hook, &context) {
-            tell(&context, hook, &error);
+            tell(&context, hook.name(), &error);
         }
         Ok(())
     }
@@ -99,21 +127,21 @@ impl HookCommand {
 fn note(hook: Hook, error: &Error) {
     let here = Path::new(".");
     if let Ok(repo) = Repo::open_from_environment(here).or_else(|_| Repo::open(here)) {
-        tell(&Context::new(repo, config::Settings::default()), hook, error);
+        tell(&Context::new(repo, config::Settings::default()), hook.name(), error);
     }
 }
 
 /// Nobody asked for what a hook does, so whatever goes wrong there is trouble, not the answer to a request.
-fn tell(context: &Context, hook: Hook, error: &Error) {
+fn tell(context: &Context, hook: &str, error: &Error) {
     let kind = match error.kind() {
         Kind::User | Kind::Refused => Kind::Internal,
         kind => kind,
     };
-    let mut message = format!("hook {}: {error}", hook.name());
+    let mut message = format!("hook {hook}: {error}");
     for cause in error.causes() {
         message.push_str(&format!(": {cause}"));
     }
-    context.emit(&Event::Error { operation: format!("hook {}", hook.name()), kind: kind.as_str().into(), message });
+    context.emit(&Event::Error { operation: format!("hook {hook}"), kind: kind.as_str().into(), message });
 }
 
 /// Reads lines of an old and a new commit id; what may follow them is git's to extend.

@@ -165,6 +165,8 @@ enum Exit {
     Usage,
     /// A signal ended it.
     Interrupted,
+    /// An agent is held back, which reads that from the exit code.
+    Denied,
 }
 
 impl From<Exit> for ExitCode {
@@ -175,6 +177,7 @@ impl From<Exit> for ExitCode {
             Exit::Fatal => 128,
             Exit::Usage => 129,
             Exit::Interrupted => 130,
+            Exit::Denied => 2,
         })
     }
 }
@@ -184,6 +187,10 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let exit = match Cli::try_parse_from(&arguments) {
         Ok(cli) => run(cli),
+        Err(error) if error.use_stderr() && hook::is_agents(&arguments) => {
+            hook::excuse(&error.to_string());
+            Exit::Done
+        }
         Err(error) => usage::explain(&error, &arguments, &mut Output::new(None, false)),
     };
     exit.into()
@@ -191,10 +198,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn run(cli: Cli) -> Exit {
     let mut call = Call::new(cli.globals);
+    let is_agents = matches!(&cli.command, Command::Hook(hook) if hook.is_agents());
     let outcome = call.enter_directory().and_then(|()| cli.command.run(&mut call));
     let outcome = call.out.finish(outcome);
     match outcome {
         Ok(exit) => exit,
+        Err(_) if is_agents => Exit::Done,
         Err(error) if call.interrupt.is_raised() => {
             // Without a hint, nothing is left to do: whoever sent the signal knows the rest.
             if error.hint().is_some() {

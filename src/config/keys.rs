@@ -74,6 +74,7 @@ pub const KEYS: &[Key] = &[
     key("push.remote", Text, Never),
     key("push.transcripts", Bool, Stricter(&["false", "true"])),
     key("agents.pre-tool-scan", Duration, Free),
+    key("agents.transcript-dirs", List, Never),
     key("worktree.dir", Text, Never),
     key("worktree.name-template", Text, Free),
     key("worktree.max", Count, Free),

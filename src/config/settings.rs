@@ -127,6 +127,8 @@ pub struct Agents {
     /// The least time between two full passes before shell commands.
     #[serde(deserialize_with = "value::duration")]
     pub pre_tool_scan: Duration,
+    /// More directories where agents keep conversations; `~` is expanded.
+    pub transcript_dirs: Vec<PathBuf>,
 }
 
 /// Agent worktrees.
@@ -232,7 +234,8 @@ impl Settings {
     /// Replaces `~` at the start of paths, if the home directory is known.
     pub(super) fn expand_home(&mut self, home: Option<&Path>) {
         let Some(home) = home else { return };
-        let lists = self.save.protected_paths.iter_mut().chain(&mut self.worktree.roots);
+        let agents = &mut self.agents.transcript_dirs;
+        let lists = self.save.protected_paths.iter_mut().chain(&mut self.worktree.roots).chain(agents);
         for path in lists.chain([&mut self.worktree.dir]) {
             if let Ok(rest) = path.strip_prefix("~") {
                 // Joining an empty rest would leave a final slash.

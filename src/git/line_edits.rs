@@ -47,8 +47,12 @@ pub(crate) fn edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Ed
     edits_of(&gix::diff::blob::diff_with_slider_heuristics(algorithm, &input))
 }
 
-/// Returns the edits that `count` counts: those of `git diff --numstat`.
+/// Returns the edits that `count` counts: those of `git diff --numstat`, if the algorithm is git's default.
 pub fn counted_edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
+    if before.is_empty() || after.is_empty() {
+        let (old, new) = (line_count(before) as usize, line_count(after) as usize);
+        return if old + new == 0 { Vec::new() } else { vec![(0..old, 0..new)] };
+    }
     let (before, after) = trim_common_tail(before, after);
     let input = InternedInput::new(byte_lines(before), byte_lines(after));
     edits_of(&Diff::compute(algorithm, &input))

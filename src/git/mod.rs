@@ -12,6 +12,7 @@ mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod commit;
+pub(crate) mod counting;
 mod deflate;
 mod delta;
 pub mod diff;
@@ -204,7 +205,8 @@ impl Repo {
         if self.interrupt.load(Ordering::Relaxed) { Err(Error::user("interrupted")) } else { Ok(()) }
     }
 
-    fn is_inside_repository(dir: &Path) -> bool {
+    /// Returns true if `dir` or one above it has a `.git`.
+    pub(crate) fn is_inside_repository(dir: &Path) -> bool {
         let Ok(dir) = std::fs::canonicalize(dir) else { return false };
         dir.ancestors().any(|ancestor| ancestor.join(".git").exists())
     }

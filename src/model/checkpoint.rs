@@ -18,6 +18,8 @@ pub struct Origin {
     pub model: Option<String>,
     /// The turn of the session, counted from 1.
     pub turn: Option<u32>,
+    /// The helper of the agent that made the change, if it was not the agent itself.
+    pub agent_id: Option<String>,
     /// The tool that made the change.
     pub tool: Option<String>,
     /// A note of the user.
@@ -34,6 +36,7 @@ impl Default for Origin {
             agent: None,
             model: None,
             turn: None,
+            agent_id: None,
             tool: None,
             note: None,
             carried: None,
@@ -75,6 +78,7 @@ const SESSION: &str = "Checkpoint-Session";
 const AGENT: &str = "Checkpoint-Agent";
 const MODEL: &str = "Checkpoint-Model";
 const TURN: &str = "Checkpoint-Turn";
+const AGENT_ID: &str = "Checkpoint-Agent-Id";
 const TOOL: &str = "Checkpoint-Tool";
 const NOTE: &str = "Checkpoint-Note";
 const CARRIED: &str = "Checkpoint-Carried";
@@ -97,6 +101,7 @@ pub fn message(
         (AGENT, origin.agent.clone()),
         (MODEL, origin.model.clone()),
         (TURN, origin.turn.map(|turn| turn.to_string())),
+        (AGENT_ID, origin.agent_id.clone()),
         (TOOL, origin.tool.clone()),
         (NOTE, origin.note.clone()),
         (CARRIED, origin.carried.map(|id| id.to_string())),
@@ -150,6 +155,7 @@ impl Checkpoint {
                 agent: value(AGENT),
                 model: value(MODEL),
                 turn: value(TURN).and_then(|turn| turn.parse().ok()),
+                agent_id: value(AGENT_ID),
                 tool: value(TOOL),
                 note: value(NOTE),
                 carried,

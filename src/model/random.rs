@@ -61,13 +61,14 @@ fn id() -> impl Strategy<Value = ObjectId> {
 fn origin() -> impl Strategy<Value = Origin> {
     let contributors = prop::sample::select(vec![Contributor::Agent, Contributor::Human, Contributor::Unknown]);
     let text = || prop::option::of(hostile());
-    (contributors, text(), text(), text(), any::<Option<u32>>(), text(), text()).prop_map(
-        |(contributor, session, agent, model, turn, tool, note)| Origin {
+    (contributors, text(), text(), text(), any::<Option<u32>>(), text(), text(), text()).prop_map(
+        |(contributor, session, agent, model, turn, agent_id, tool, note)| Origin {
             contributor,
             session,
             agent,
             model,
             turn,
+            agent_id,
             tool,
             note,
             carried: None,
@@ -148,6 +149,7 @@ proptest! {
             agent: plain(&origin.agent),
             model: plain(&origin.model),
             turn: origin.turn,
+            agent_id: plain(&origin.agent_id),
             tool: plain(&origin.tool),
             note: plain(&origin.note),
             carried: None,

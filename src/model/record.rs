@@ -13,7 +13,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Serialize, Serializer};
 
-use super::refname::Base;
+use super::{attribution::summary::Figures, refname::Base};
 
 /// The key of the trailer that names a commit's record.
 pub const TRAILER: &str = "Checkpoint";
@@ -161,6 +161,19 @@ pub struct Counts {
     pub agent_removed: u32,
     /// Deleted by people.
     pub human_removed: u32,
+}
+
+impl From<&Figures> for Counts {
+    fn from(figures: &Figures) -> Self {
+        Self {
+            agent: figures.agent_lines,
+            human: figures.human_added + figures.human_modified,
+            mixed: figures.mixed,
+            unknown: figures.unknown,
+            agent_removed: figures.agent_removed,
+            human_removed: figures.human_removed,
+        }
+    }
 }
 
 /// What a person asked for.

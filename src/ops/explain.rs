@@ -6,7 +6,11 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{Context, records::Log};
+use super::{
+    Context,
+    attribution::{Options, Target, attribution},
+    records::Log,
+};
 use crate::{
     error::{Error, Result},
     model::{
@@ -33,6 +37,10 @@ pub struct Explained {
     pub commit: Option<ObjectId>,
     /// The session, if one was asked for.
     pub session: Option<String>,
+    /// Whose the lines of the commit are, if one was asked for: all its records together, as `attribution` counts.
+    pub lines: Option<Counts>,
+    /// How much of them is of agents.
+    pub agent_percentage: Option<f64>,
     /// The records; of a session, newest first.
     pub records: Vec<ExplainedRecord>,
 }
@@ -161,7 +169,17 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         (kind, session) = (Subject::Session, Some(text.to_owned()));
         records = found;
     }
-    Ok(Explained { version: 1, kind, commit, session, records })
+    let figures = match commit {
+        Some(commit) if !records.is_empty() => Some(figures_of(context, commit)?),
+        _ => None,
+    };
+    let (lines, agent_percentage) = (figures.as_ref().map(Counts::from), figures.map(|it| it.agent_percentage));
+    Ok(Explained { version: 1, kind, commit, session, lines, agent_percentage, records })
+}
+
+fn figures_of(context: &Context, commit: ObjectId) -> Result<Figures> {
+    let target = Target::Revision(commit.to_string());
+    Ok(attribution(context, &Options { target, ..Options::default() })?.summary)
 }
 
 fn is_session(context: &Context, text: &str) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 
 pub mod agent_hooks;
+pub mod agents;
 pub mod attribution;
 pub mod blame;
 pub mod commit;

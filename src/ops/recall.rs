@@ -21,6 +21,7 @@ use crate::{
     error::Result,
     git::{
         Repo,
+        counting::Counting,
         line_edits::{Algorithm, edits, is_binary},
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
@@ -225,7 +226,7 @@ pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> R
     let has = |path: &BString| paths.contains(path);
     let mut changes = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
     changes.retain(|change| has(&change.path));
-    let work = Work::of(repo, &steps(repo, tip, &has)?, &changes)?;
+    let work = Work::of(repo, &steps(repo, tip, &has)?, &changes, &mut Counting::usual(repo))?;
     Ok(work.all_sessions().into_iter().map(Into::into).collect())
 }
 

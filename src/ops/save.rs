@@ -28,7 +28,7 @@ use crate::{
     },
     state::{self, lock::Lock},
 };
-use look::{look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
+use look::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
 pub(crate) use look::{Seen, is_changed, limits, look_at_all};
@@ -64,6 +64,10 @@ pub(crate) struct Demands {
     pub(crate) known: Option<Vec<Step>>,
     /// Look at the index all the same.
     pub(crate) looks_at_index: bool,
+    /// The session in whose turn it is taken, if that is not whose change it is.
+    pub(crate) turn_of: Option<String>,
+    /// Leave named paths out that are nowhere.
+    pub(crate) forgives_unknown_paths: bool,
 }
 
 /// A path that a checkpoint changes.
@@ -188,11 +192,15 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     let start = Instant::now();
     let repo = &context.repo;
     follow_head(context, lock)?;
-    let (options, mut turn) = (&mut options.clone(), OpenTurn::of(context, &options.origin)?);
+    let turn_of = demands.turn_of.as_deref().or(options.origin.session.as_deref());
+    let (options, mut turn) = (&mut options.clone(), OpenTurn::of(context, turn_of)?);
     let shadow = match &mut turn {
         Some(turn) => turn.enter(context, options)?,
         None => Shadow::read_for(context, options.origin.session.as_deref())?,
     };
+    if let Some(paths) = options.paths.as_mut().filter(|_| demands.forgives_unknown_paths) {
+        leave_out_unknown_paths(repo, paths, &shadow)?;
+    }
     let (mut seen, objects) = match (&options.paths, &shadow.tip) {
         (None, Some(tip)) if demands.known.is_some() => {
             let steps = demands.known.as_deref().unwrap_or_default();

@@ -42,9 +42,9 @@ pub(crate) struct OpenTurn<'c> {
 }
 
 impl<'c> OpenTurn<'c> {
-    /// Returns the turn that a save by `origin` belongs to, if its session has one here.
-    pub(crate) fn of(context: &'c Context, origin: &Origin) -> Result<Option<Self>> {
-        let Some(id) = origin.session.as_deref().filter(|id| is_valid_id(id)) else { return Ok(None) };
+    /// Returns the turn that the session `id` has here.
+    pub(crate) fn of(context: &'c Context, id: Option<&str>) -> Result<Option<Self>> {
+        let Some(id) = id.filter(|id| is_valid_id(id)) else { return Ok(None) };
         let repo = &context.repo;
         let Found::Session(session) = sessions::load(repo.common_dir(), id)? else { return Ok(None) };
         let is_open = session.phase == Phase::Active && session.is_in(repo.worktree_id());
@@ -55,14 +55,8 @@ impl<'c> OpenTurn<'c> {
     pub(crate) fn enter(&mut self, context: &'c Context, options: &mut save::Options) -> Result<Shadow> {
         let repo = &context.repo;
         let (session, turn) = (self.session.clone(), &self.session.turn);
-        let origin = &mut options.origin;
-        origin.agent = origin.agent.take().or_else(|| session.agent.clone());
-        origin.model = origin.model.take().or_else(|| session.model.clone());
-        origin.turn = origin.turn.or(Some(turn.number));
-        if options.message.is_none() {
-            let prompts = sessions::prompts(repo.common_dir(), &session.id)?;
-            let prompt = prompts.into_iter().rev().find(|prompt| prompt.turn == turn.number);
-            options.message = prompt.and_then(|prompt| prompt.text.trim().lines().next().map(Into::into));
+        if options.origin.session.as_ref() == Some(&session.id) {
+            self.complete(context, options)?;
         }
         let id = Some(session.id.as_str());
         let mut shadow = match Shadow::read_for(context, id) {
@@ -94,6 +88,20 @@ impl<'c> OpenTurn<'c> {
             }
         }
         Ok(shadow)
+    }
+
+    /// Adds to `options` what is known of the session.
+    fn complete(&self, context: &Context, options: &mut save::Options) -> Result<()> {
+        let (session, origin) = (&self.session, &mut options.origin);
+        origin.agent = origin.agent.take().or_else(|| session.agent.clone());
+        origin.model = origin.model.take().or_else(|| session.model.clone());
+        origin.turn = origin.turn.or(Some(session.turn.number));
+        if options.message.is_none() {
+            let prompts = sessions::prompts(context.repo.common_dir(), &session.id)?;
+            let prompt = prompts.into_iter().rev().find(|prompt| prompt.turn == session.turn.number);
+            options.message = prompt.and_then(|prompt| prompt.text.trim().lines().next().map(Into::into));
+        }
+        Ok(())
     }
 
     /// Lets a checkpoint of what the worktree was when the turn began come first, if nobody has saved that.

@@ -8,7 +8,11 @@ use gix::ObjectId;
 use super::restore::restored;
 use crate::{
     error::Result,
-    git::{Repo, line_edits},
+    git::{
+        Repo,
+        counting::Counting,
+        line_edits::{self, Algorithm},
+    },
     model::{
         attribution::{
             self, Author, AuthorId, Committed, Content, Differ, Owner, Ownership, Replay,
@@ -27,6 +31,7 @@ pub(crate) const COMMITTER: AuthorId = 0;
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) origin: Origin,
+    /// By path.
     pub(crate) changes: Vec<Change>,
 }
 
@@ -93,13 +98,12 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Replays `steps` up to `committed`, the changes of the commit.
-    pub(crate) fn of(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Self> {
+    /// Replays `steps` up to `committed`, the changes of the commit, whose lines `counting` counts.
+    pub(crate) fn of(repo: &Repo, steps: &[Step], committed: &[Change], counting: &mut Counting<'_>) -> Result<Self> {
         let (mut authors, mut ids) = (vec![Author::plain(Contributor::Human)], HashMap::new());
-        let algorithm = repo.diff_algorithm();
         let in_steps = line_edits::step_edits;
-        let counted = |before: &[u8], after: &[u8]| line_edits::counted_edits(algorithm, before, after);
-        let mut replay = Replay::new(Differ { steps: &in_steps, counted: &counted });
+        let usual = |before: &[u8], after: &[u8]| line_edits::counted_edits(Algorithm::Myers, before, after);
+        let mut replay = Replay::new(Differ { steps: &in_steps, counted: &usual });
         for step in steps {
             let author = author_of(&step.origin);
             let id = *ids.entry(author.clone()).or_insert_with(|| {
@@ -115,16 +119,19 @@ impl Work {
             }
             replay.step(id, changes);
         }
-        let finals = committed.iter().map(|change| {
-            Ok(Committed {
-                path: change.path.clone(),
-                from: change.old_path.clone(),
-                before: content(repo, change.before)?,
-                after: content(repo, change.after)?,
-                author: COMMITTER,
-            })
-        });
-        let ownership = replay.finish(&finals.collect::<Result<Vec<_>>>()?);
+        let mut finals = Vec::with_capacity(committed.len());
+        for change in committed {
+            let (before, after) = (content(repo, change.before)?, content(repo, change.after)?);
+            let edits = match (change.before, change.after, &before, &after) {
+                (Some(old), Some(new), Some(Content::Bytes(before)), Some(Content::Bytes(after))) => {
+                    counting.unusual_edits((old.id, new.id), before, after)?
+                }
+                _ => None,
+            };
+            let (path, from) = (change.path.clone(), change.old_path.clone());
+            finals.push(Committed { path, from, before, after, edits, author: COMMITTER });
+        }
+        let ownership = replay.finish(&finals);
         let sessions = sessions_by_path(&authors, &ownership, steps, committed);
         Ok(Self { authors, ownership, sessions })
     }
@@ -150,6 +157,15 @@ fn content(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Content>> {
         Mode::Link => Content::Opaque(repo.read_blob(leaf.id)?),
         Mode::Gitlink => Content::Opaque(leaf.id.to_string().into_bytes()),
     }))
+}
+
+/// Returns the session that left the file as it is committed.
+pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str> {
+    let last = steps.iter().rev().find_map(|step| {
+        let at = step.changes.binary_search_by(|it| it.path.cmp(&change.path)).ok()?;
+        (step.changes[at].after == change.after).then_some(&step.origin)
+    });
+    last.filter(|origin| origin.contributor == Contributor::Agent)?.session.as_deref()
 }
 
 fn sessions_by_path(
@@ -181,13 +197,7 @@ fn sessions_by_path(
         if !sessions.is_empty() && !is_other_kind {
             continue;
         }
-        let last = steps.iter().rev().find_map(|step| {
-            let found = step.changes.iter().find(|it| it.path == change.path)?;
-            (found.after == change.after).then_some(&step.origin)
-        });
-        sessions.extend(
-            last.filter(|origin| origin.contributor == Contributor::Agent).and_then(|origin| origin.session.clone()),
-        );
+        sessions.extend(left_by(steps, change).map(str::to_owned));
     }
     by_path.retain(|_, sessions| !sessions.is_empty());
     by_path

@@ -1,6 +1,7 @@
 //! Our own files below `<git-dir>/checkpoint` and `<common-dir>/checkpoint`; the only door to them.
 
 pub mod agents;
+pub mod calls;
 pub(crate) mod claims;
 pub mod commit_note;
 pub mod events;

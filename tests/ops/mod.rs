@@ -3,6 +3,7 @@
 mod agents;
 mod attribution;
 mod attribution_formats;
+mod attribution_walks;
 mod compare;
 mod doctor;
 mod doctor_objects;

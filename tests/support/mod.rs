@@ -3,6 +3,7 @@
 mod account;
 pub(crate) mod checkpoints;
 pub(crate) mod jj;
+pub(crate) mod play;
 pub(crate) mod site;
 pub(crate) mod stage;
 

@@ -84,19 +84,26 @@ pub(super) struct Leave {
 
 /// What to do about another session's uncommitted work.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Choice {
+pub(in crate::cli) enum Choice {
     Continue,
     Cancel,
+}
+
+impl Choice {
+    /// Returns what it means; without a choice, the user is asked.
+    pub(in crate::cli) fn decision(choice: Option<Self>) -> OnMultisession {
+        match choice {
+            None => OnMultisession::Ask,
+            Some(Self::Continue) => OnMultisession::Continue,
+            Some(Self::Cancel) => OnMultisession::Cancel,
+        }
+    }
 }
 
 impl About {
     fn told(self, choice: Option<Choice>) -> Result<Told> {
         let transcript = self.transcript.map(|path| absolute(&path)).transpose()?;
-        let on_multisession = match choice {
-            None => OnMultisession::Ask,
-            Some(Choice::Continue) => OnMultisession::Continue,
-            Some(Choice::Cancel) => OnMultisession::Cancel,
-        };
+        let on_multisession = Choice::decision(choice);
         Ok(Told { agent: self.agent, model: self.model, transcript, on_multisession })
     }
 }

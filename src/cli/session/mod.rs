@@ -4,6 +4,9 @@ mod events;
 mod look;
 mod question;
 
+pub(super) use events::Choice;
+pub(super) use question::warning_text;
+
 use super::{Exit, call::Call};
 use crate::error::Result;
 

@@ -29,7 +29,7 @@ pub(super) fn ask(question: &Question, call: &mut Call) -> Result<bool> {
 }
 
 /// Returns the warning as people read it, `now` being the time in Unix seconds.
-fn warning_text(others: &[Other], now: i64) -> String {
+pub(in crate::cli) fn warning_text(others: &[Other], now: i64) -> String {
     let mut text = "warning: an existing session has uncommitted work on this base\n".to_owned();
     for other in others {
         let agent = printable(other.agent.as_deref().unwrap_or("agent"));

@@ -47,9 +47,10 @@ pub(super) fn file(replay: &Replay<'_>, entry: &Committed) -> FileOwnership {
     let base = replay.bases.get(entry.from.as_ref().unwrap_or(&entry.path)).copied();
     let is_large = before.len().max(after.len()) > replay.limits.file_bytes;
     let has_no_lines = file::has_no_lines(entry.before.as_ref()) || file::has_no_lines(entry.after.as_ref());
-    let edits = match (has_no_lines, is_large) {
+    let edits = match (has_no_lines, &entry.edits) {
         (true, _) => Vec::new(),
-        (_, true) => ends(before, after),
+        (_, Some(edits)) => edits.clone(),
+        _ if is_large => ends(before, after),
         _ => counted(replay, before, after),
     };
     let side = Side {

@@ -102,6 +102,8 @@ pub struct Committed {
     pub before: Option<Content>,
     /// The content in the commit.
     pub after: Option<Content>,
+    /// How the two differ, if [`Differ::counted`] does not tell.
+    pub edits: Option<Vec<Edit>>,
     /// Who is taken for the author of what differs between the last step and the commit.
     pub author: AuthorId,
 }
@@ -114,7 +116,7 @@ pub type Compare<'d> = &'d dyn Fn(&[u8], &[u8]) -> Vec<Edit>;
 pub struct Differ<'d> {
     /// For what happens in a step: histogram, with sliders where people expect them.
     pub steps: Compare<'d>,
-    /// For what a commit adds and deletes: as `git diff --numstat` counts.
+    /// For what a commit adds and deletes: as `git diff --numstat` counts by default.
     pub counted: Compare<'d>,
 }
 

@@ -1,6 +1,6 @@
 //! Whose the lines of commits are: records where there are any, and else what may be said without.
 
-use std::{cell::OnceCell, ops::Range};
+use std::{cell::OnceCell, collections::HashSet, ops::Range, rc::Rc};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -8,18 +8,23 @@ use gix::ObjectId;
 use super::{
     super::Context,
     authors::Authors,
-    file::{Text, counted},
-    recorded::Records,
+    file::Text,
+    recorded::{Recorded, Records},
 };
 use crate::{
     error::Result,
-    git::{Repo, diff_attributes::DiffAttributes, line_edits::Algorithm},
+    git::{
+        Repo,
+        counting::Counting,
+        diff_attributes::DiffAttributes,
+        line_edits::{Algorithm, counted_edits},
+    },
     model::{
         attribution::{AuthorId, FileOwnership, carry::restrict},
         change::Change,
         contributor::Contributor,
         inferred,
-        record::{RecordId, ids_in_message},
+        record::RecordId,
         refname,
     },
     state,
@@ -61,7 +66,9 @@ pub(crate) struct Reader<'r> {
     pub(crate) repo: &'r Repo,
     pub(crate) authors: Authors,
     pub(super) records: Records<'r>,
-    pub(super) algorithm: Algorithm,
+    pub(super) counting: Counting<'r>,
+    /// The commits that `counting` is prepared for.
+    foreseen: HashSet<ObjectId>,
     pub(super) attributes: DiffAttributes<'r>,
     enabled_since: OnceCell<Option<i64>>,
 }
@@ -71,20 +78,33 @@ impl<'r> Reader<'r> {
         Self::of_repo(&context.repo)
     }
 
-    pub(crate) fn of_repo(repo: &'r Repo) -> Result<Self> {
+    fn of_repo(repo: &'r Repo) -> Result<Self> {
         Ok(Self {
             repo,
             authors: Authors::default(),
             records: Records::open(repo)?,
-            algorithm: repo.diff_algorithm(),
+            counting: Counting::new(repo),
+            foreseen: HashSet::new(),
             attributes: DiffAttributes::new(repo)?,
             enabled_since: OnceCell::new(),
         })
     }
 
+    /// Returns one for what is not committed yet.
+    pub(super) fn of_worktree(repo: &'r Repo) -> Result<Self> {
+        let reader = Self::of_repo(repo)?;
+        Ok(Self { counting: reader.counting.of_worktree(), ..reader })
+    }
+
     /// Returns what was wrong with records that could not be read.
     pub(crate) fn troubles(&self) -> &[String] {
         &self.records.troubles
+    }
+
+    /// Prepares for a look at `commits`.
+    pub(crate) fn foresee(&mut self, commits: &[ObjectId]) {
+        self.counting.of_commits(commits);
+        self.foreseen = commits.iter().copied().collect();
     }
 
     /// Returns whose the lines of `commit` are in the files that `wanted` asks for.
@@ -99,9 +119,11 @@ impl<'r> Reader<'r> {
         wanted: &mut dyn FnMut(&BString) -> bool,
         seen: &mut dyn FnMut(&OfFile, Option<&Text>) -> Result<()>,
     ) -> Result<OfCommit> {
+        if !self.foreseen.contains(&id) {
+            self.foresee(&[id]);
+        }
         let facts = self.facts(id)?;
-        let records = self.records.of(id, &mut self.authors)?;
-        let otherwise = self.otherwise(id, !records.is_empty(), facts.seconds)?;
+        let (records, otherwise) = self.known(id, facts.seconds)?;
         let parent_tree_id = match facts.parents.first() {
             Some(parent) => self.repo.tree_of_commit(*parent)?,
             None => self.repo.empty_tree_id(),
@@ -150,15 +172,14 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Returns whose the lines are that no record tells of, in `commit`, made at `seconds`.
-    pub(super) fn otherwise(&mut self, commit: ObjectId, is_recorded: bool, seconds: i64) -> Result<AuthorId> {
-        // If the record that its message names is not here, sessions had a part, and nobody can tell which.
-        let message = self.repo.message_of(commit)?;
-        if !is_recorded && !ids_in_message(message.as_bytes()).is_empty() {
-            return Ok(self.authors.plain(Contributor::Unknown));
-        }
-        let is_enabled = is_recorded || self.enabled_since()?.is_some_and(|since| since <= seconds);
-        Ok(self.authors.plain(if is_enabled { Contributor::Human } else { Contributor::Unknown }))
+    /// Returns the records of `commit`, made at `seconds`, and whose the lines are that they do not tell of.
+    pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<(Vec<Rc<Recorded>>, AuthorId)> {
+        let found = self.records.of(commit, &mut self.authors)?;
+        // Of a record that is not here, or damaged, nobody can tell what it would say of other lines.
+        let is_told = found.is_complete
+            && (!found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds));
+        let otherwise = if is_told { Contributor::Human } else { Contributor::Unknown };
+        Ok((found.records, self.authors.plain(otherwise)))
     }
 
     /// Returns since when agents' work would have a record here, in Unix seconds; none if it never would.
@@ -199,10 +220,10 @@ impl<'r> Reader<'r> {
                 leaf = self.repo.find_leaf(tree_id, old_path.as_bstr())?;
             }
             let theirs = leaf.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
-            let edits = counted(self.algorithm, &theirs, &text.after);
+            let edits = counted_edits(Algorithm::Myers, &theirs, &text.after);
             added = common(&added, edits.iter().map(|(_, new)| new));
             // Lines of the first parent that this one does not have were deleted, or never there, on its side.
-            let gone = counted(self.algorithm, &text.before, &theirs);
+            let gone = counted_edits(Algorithm::Myers, &text.before, &theirs);
             deleted = without(&deleted, gone.iter().map(|(old, _)| old));
         }
         text.is_of_merge = true;

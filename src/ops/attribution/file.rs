@@ -68,7 +68,10 @@ impl Reader<'_> {
         let (Some(before), Some(after)) = (self.side(change, change.before)?, self.side(change, change.after)?) else {
             return Ok(None);
         };
-        let edits = counted(self.algorithm, &before, &after);
+        let edits = match (change.before, change.after) {
+            (Some(old), Some(new)) => self.counting.edits((old.id, new.id), &before, &after)?,
+            _ => usual_edits(&before, &after),
+        };
         Ok(Some(Text { before, after, edits, is_of_merge: false }))
     }
 
@@ -110,31 +113,56 @@ impl Reader<'_> {
     }
 
     /// Returns whose the lines are that the commit, made at `seconds`, has added at `path`, whichever they are; or who is
-    /// taken for the author of all, if there is no record.
+    /// taken for the author of all, if there is no record. It is what [`commit`](Self::commit) says of them.
     pub(crate) fn blob_owners(
         &mut self,
         commit: ObjectId,
         path: &BStr,
         seconds: i64,
     ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
-        let records = self.records.of(commit, &mut self.authors)?;
-        let author = self.otherwise(commit, !records.is_empty(), seconds)?;
-        let leaf = self.repo.find_leaf(self.repo.tree_of_commit(commit)?, path)?;
-        let Some(change) = Change::between(path.to_owned(), None, leaf) else { return Ok(Err(author)) };
+        let (records, author) = self.known(commit, seconds)?;
+        if records.is_empty() {
+            return Ok(Err(author));
+        }
+        let Some(change) = self.change_at(commit, path)? else { return Ok(Err(author)) };
         let views = views(&change, &records);
-        let is_whole = matches!(views.as_slice(), [view] if view.file.blob == leaf.map(|leaf| leaf.id));
+        if let [view] = views.as_slice()
+            && self.is_all_told(view, &change, author)
+        {
+            let beside = Beside { carrier: CARRIER, author, unclaimed: Owner::Base, keeps_base: true };
+            return Ok(Ok(BlobOwners { views: vec![view.file.ownership.spans.clone()], beside }));
+        }
         if views.is_empty() {
             return Ok(Err(author));
         }
         let mut text = Text { before: Vec::new(), after: Vec::new(), edits: Vec::new(), is_of_merge: false };
-        if let Some(leaf) = leaf.filter(|_| !is_whole) {
+        let is_same = |view: &View<'_>| view.file.blob == change.after.map(|leaf| leaf.id);
+        if let Some(leaf) = change.after.filter(|_| !views.iter().all(is_same)) {
             text.after = self.repo.read_blob(leaf.id)?;
         }
-        let (carried, beside) = self.joined(commit, &change, &text, &views, author)?;
-        // Of an amended commit the record only knows what was amended; of others, more may have been squashed into it.
-        let is_all = is_whole && views[0].record.commit == commit && views[0].record.is_of_whole_commit();
-        let unclaimed = if is_all { Owner::Base } else { beside.unclaimed };
-        Ok(Ok(BlobOwners { views: carried, beside: Beside { unclaimed, ..beside } }))
+        let (views, beside) = self.joined(commit, &change, &text, &views, author)?;
+        Ok(Ok(BlobOwners { views, beside }))
+    }
+
+    /// Returns how `commit` changes the file at `path`, with the name it had before.
+    fn change_at(&self, commit: ObjectId, path: &BStr) -> Result<Option<Change>> {
+        let repo = self.repo;
+        let tree_id = repo.tree_of_commit(commit)?;
+        let parent = repo.parents_of(commit)?.first().copied();
+        let parent_tree_id = parent.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+        let before = repo.find_leaf(parent_tree_id, path)?;
+        if before.is_some() || parent.is_none() {
+            return Ok(Change::between(path.to_owned(), before, repo.find_leaf(tree_id, path)?));
+        }
+        let changes = repo.detect_renames(repo.diff_trees(parent_tree_id, tree_id)?)?;
+        Ok(changes.into_iter().find(|change| change.path == path))
+    }
+
+    /// Returns true if the one record tells all: it is of this very change, and no other one is missing.
+    fn is_all_told(&mut self, view: &View<'_>, change: &Change, otherwise: AuthorId) -> bool {
+        let is_exact =
+            view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
+        is_exact && otherwise == self.authors.plain(Contributor::Human)
     }
 
     /// Returns the spans of all views in the lines that the commit has, and what is known beside them.
@@ -148,9 +176,19 @@ impl Reader<'_> {
     ) -> Result<(Vec<Vec<Span>>, Beside)> {
         let mut carried: Vec<Vec<Span>> = Vec::with_capacity(views.len());
         let mut keeps_base = true;
-        for view in views {
+        let human = self.authors.plain(Contributor::Human);
+        for (at, view) in views.iter().enumerate() {
             keeps_base &= !self.records.is_squashed(view.record, commit)?;
-            carried.extend(self.carried(view, change, text)?);
+            let Some(mut spans) = self.carried(view, change, text)? else { continue };
+            let mut is_blind = otherwise != human;
+            for older in &views[at + 1..] {
+                is_blind |= self.records.is_blind(view.record, older.record)?;
+            }
+            if is_blind {
+                // It takes for a person's what another one knows better, or would if it were here.
+                spans.retain(|span| span.owner != Owner::Author(human));
+            }
+            carried.push(spans);
         }
         let is_lost = carried.len() < views.len();
         // What cannot be compared with what was recorded may be anybody's.
@@ -172,7 +210,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if let [view] = views
-            && is_exact(view, change)
+            && self.is_all_told(view, change, otherwise)
         {
             ownership.spans = restrict(&view.file.ownership.spans, &added, Owner::Base);
             return Ok(());
@@ -211,8 +249,10 @@ impl Reader<'_> {
         if total == 0 {
             return Ok(());
         }
+        let human = self.authors.plain(Contributor::Human);
         if let [view] = views
             && view.file.ownership.deleted() as usize == total
+            && otherwise == human
         {
             let told = &view.file.ownership;
             (ownership.removed, ownership.kept) = (told.removed.clone(), told.kept);
@@ -227,21 +267,16 @@ impl Reader<'_> {
                 None => Ok(Some(Vec::new())),
             };
             if let (Some(before), Some(after)) = (blob(view.before)?, blob(view.file.blob)?) {
-                removals.push(Removal { before, after, by: told.removed.clone(), kept: told.kept });
+                let mut by = told.removed.clone();
+                by.retain(|(author, _)| *author != human || otherwise == human);
+                removals.push(Removal { before, after, by, kept: told.kept });
             }
         }
-        let algorithm = self.algorithm;
-        let compare = |before: &[u8], after: &[u8]| counted(algorithm, before, after);
         if change.before.is_some() {
-            (ownership.removed, ownership.kept) = removed(&text.before, &deleted, &removals, &compare, otherwise);
+            (ownership.removed, ownership.kept) = removed(&text.before, &deleted, &removals, &usual_edits, otherwise);
         }
         Ok(())
     }
-}
-
-/// Returns true if what was recorded is this very change.
-fn is_exact(view: &View<'_>, change: &Change) -> bool {
-    view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id)
 }
 
 /// Returns what the records tell of the file, newest first, under all names it had between.
@@ -249,7 +284,9 @@ fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
     let mut names: Vec<&BString> = [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().collect();
     let mut found = Vec::new();
     for record in records {
-        let Some(file) = names.iter().find_map(|name| record.file(name.as_bstr())) else { continue };
+        // A file that is new in the commit may have had another name when it was recorded.
+        let new = change.after.filter(|_| change.before.is_none()).and_then(|leaf| record.file_of_blob(leaf.id));
+        let Some(file) = names.iter().find_map(|name| record.file(name.as_bstr())).or(new) else { continue };
         let told = &file.ownership;
         let before = record.before(told.path.as_bstr());
         found.push(View { record, file, before });
@@ -258,14 +295,6 @@ fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
     found
 }
 
-/// Returns the edits that git counts; where one side has no line there is nothing to compare.
-pub(super) fn counted(algorithm: line_edits::Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
-    let lines =
-        |text: &[u8]| text.find_iter(b"\n").count() + usize::from(text.last().is_some_and(|last| *last != b'\n'));
-    match (before.is_empty(), after.is_empty()) {
-        (true, true) => Vec::new(),
-        (true, false) => vec![(0..0, 0..lines(after))],
-        (false, true) => vec![(0..lines(before), 0..0)],
-        (false, false) => line_edits::counted_edits(algorithm, before, after),
-    }
+fn usual_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
+    line_edits::counted_edits(line_edits::Algorithm::Myers, before, after)
 }

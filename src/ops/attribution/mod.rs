@@ -34,6 +34,9 @@ use present::Sum;
 pub(crate) use present::who;
 pub(crate) use worktree::uncommitted;
 
+/// How many commits of a range are prepared for at once.
+const AT_ONCE: usize = 200;
+
 /// What to look at, and what to find out.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -251,11 +254,14 @@ fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Res
     let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
     let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
     sum.range = Some(text.to_owned());
-    for id in ids {
-        context.check_interrupt()?;
-        let commit = reader.commit(id, &mut wanted)?;
-        if options.pathspecs.is_empty() || !commit.files.is_empty() {
-            sum.add(&commit, &reader.authors.list, false);
+    for ids in ids.chunks(AT_ONCE) {
+        reader.foresee(ids);
+        for id in ids {
+            context.check_interrupt()?;
+            let commit = reader.commit(*id, &mut wanted)?;
+            if options.pathspecs.is_empty() || !commit.files.is_empty() {
+                sum.add(&commit, &reader.authors.list, false);
+            }
         }
     }
     sum.troubles = reader.troubles().to_vec();
@@ -283,10 +289,13 @@ pub(crate) fn each_commit(
     let mut reader = Reader::new(context)?;
     let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
     let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
-    for id in ids {
-        context.check_interrupt()?;
-        let commit = reader.commit(id, &mut wanted)?;
-        each(&commit, &reader.authors)?;
+    for ids in ids.chunks(AT_ONCE) {
+        reader.foresee(ids);
+        for id in ids {
+            context.check_interrupt()?;
+            let commit = reader.commit(*id, &mut wanted)?;
+            each(&commit, &reader.authors)?;
+        }
     }
     Ok(())
 }

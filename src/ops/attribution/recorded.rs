@@ -11,7 +11,7 @@ use crate::{
     git::Repo,
     model::{
         attribution::text::{Attribution, File},
-        record::{How, RecordId},
+        record::{How, Link, RecordId, ids_in_message},
     },
 };
 
@@ -36,9 +36,9 @@ impl Recorded {
         Some(&self.files[at])
     }
 
-    /// Returns true unless it tells only of what an amend has changed.
-    pub(super) fn is_of_whole_commit(&self) -> bool {
-        self.base == self.parent
+    /// Returns what is stored of a file that the commit left as `blob`.
+    pub(super) fn file_of_blob(&self, blob: ObjectId) -> Option<&File> {
+        self.files.iter().find(|file| file.blob == Some(blob))
     }
 
     /// Returns the blob that the file was before the commit.
@@ -47,40 +47,51 @@ impl Recorded {
     }
 }
 
+/// What is known of a commit.
+pub(super) struct Found {
+    /// Newest first.
+    pub(super) records: Vec<Rc<Recorded>>,
+    /// False if there is one more, which is not here or cannot be read.
+    pub(super) is_complete: bool,
+}
+
 /// Reads records.
 pub(super) struct Records<'r> {
     repo: &'r Repo,
     log: Option<Log<'r>>,
     known: HashMap<RecordId, Option<Rc<Recorded>>>,
+    links: HashMap<RecordId, Rc<Vec<Link>>>,
     /// What was wrong with those that could not be read.
     pub(super) troubles: Vec<String>,
 }
 
 impl<'r> Records<'r> {
     pub(super) fn open(repo: &'r Repo) -> Result<Self> {
-        Ok(Self { repo, log: Log::open(repo)?, known: HashMap::new(), troubles: Vec::new() })
+        Ok(Self { repo, log: Log::open(repo)?, known: HashMap::new(), links: HashMap::new(), troubles: Vec::new() })
     }
 
-    /// Returns the records of `commit`, newest first. One that is damaged counts as none.
-    pub(super) fn of(&mut self, commit: ObjectId, authors: &mut Authors) -> Result<Vec<Rc<Recorded>>> {
-        let ids = match &self.log {
-            Some(log) => log.of_commit(commit)?,
-            None => return Ok(Vec::new()),
-        };
+    /// Returns the records of `commit`.
+    pub(super) fn of(&mut self, commit: ObjectId, authors: &mut Authors) -> Result<Found> {
+        let mut ids = ids_in_message(self.repo.message_of(commit)?.as_bytes());
+        if let Some(log) = &self.log {
+            let linked = log.linked_to(commit)?;
+            ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+        }
         let mut found = Vec::with_capacity(ids.len());
-        for id in ids {
-            if !self.known.contains_key(&id) {
-                let record = self.read(id, authors).unwrap_or_else(|error| {
+        for id in &ids {
+            if !self.known.contains_key(id) {
+                let record = self.read(*id, authors).unwrap_or_else(|error| {
                     self.troubles.push(error.to_string());
                     None
                 });
-                self.known.insert(id, record.map(Rc::new));
+                self.known.insert(*id, record.map(Rc::new));
             }
-            found.extend(self.known[&id].clone());
+            found.extend(self.known[id].clone());
         }
+        let is_complete = found.len() == ids.len();
         found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
         in_order(&mut found);
-        Ok(found)
+        Ok(Found { records: found, is_complete })
     }
 
     /// Returns when the oldest commit was made that the log knew of when its tree was `tree_id`.
@@ -95,11 +106,27 @@ impl<'r> Records<'r> {
     }
 
     /// Returns true if `commit` has `record` because others were squashed into it.
-    pub(super) fn is_squashed(&self, record: &Recorded, commit: ObjectId) -> Result<bool> {
+    pub(super) fn is_squashed(&mut self, record: &Recorded, commit: ObjectId) -> Result<bool> {
         // Its own commit needs no look.
-        let Some(log) = self.log.as_ref().filter(|_| record.commit != commit) else { return Ok(false) };
-        let links = log.links(&record.id)?;
-        Ok(links.iter().any(|link| link.commit == commit && link.how == How::Squash))
+        if record.commit == commit {
+            return Ok(false);
+        }
+        Ok(self.links(record.id)?.iter().any(|link| link.commit == commit && link.how == How::Squash))
+    }
+
+    /// Returns true if the commit of `newer` was made of the work of `older` once more, as after `git reset --soft`:
+    /// no checkpoint told `newer` whose that is.
+    pub(super) fn is_blind(&mut self, newer: &Recorded, older: &Recorded) -> Result<bool> {
+        Ok(self.links(older.id)?.iter().any(|link| link.commit == newer.commit && link.how == How::Recommit))
+    }
+
+    fn links(&mut self, id: RecordId) -> Result<Rc<Vec<Link>>> {
+        if let Some(links) = self.links.get(&id) {
+            return Ok(links.clone());
+        }
+        let links = Rc::new(self.log.as_ref().map_or(Ok(Vec::new()), |log| log.links(&id))?);
+        self.links.insert(id, links.clone());
+        Ok(links)
     }
 
     fn read(&self, id: RecordId, authors: &mut Authors) -> Result<Option<Recorded>> {

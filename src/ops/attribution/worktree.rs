@@ -45,8 +45,8 @@ pub(crate) fn uncommitted(
         Some(tip) => steps(repo, tip, &|path| names.binary_search(&path).is_ok())?,
         None => Vec::new(),
     };
-    let work = Work::of(repo, &all, &changes)?;
-    let mut reader = Reader::of_repo(repo)?;
+    let mut reader = Reader::of_worktree(repo)?;
+    let work = Work::of(repo, &all, &changes, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());
     let mut texts = Vec::new();
     for (change, ownership) in changes.into_iter().zip(work.ownership.files) {

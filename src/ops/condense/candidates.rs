@@ -10,11 +10,11 @@ use super::super::{
     recall::{Waiting, is_alike, is_all_there, waiting},
     shadows::Live,
     timeline::Tip,
-    work::{Step, Work, steps},
+    work::{Step, Work, left_by, steps},
 };
 use crate::{
     error::{Kind, Result},
-    git::Repo,
+    git::{Repo, counting::Counting},
     model::{
         change::Change,
         checkpoint::{Checkpoint, Origin},
@@ -115,6 +115,19 @@ impl Candidate {
     }
 }
 
+/// Returns true if `staged` holds work of sessions of `candidates`.
+pub(super) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
+    let steps = steps_to(repo, candidates, staged, &[])?;
+    if !steps.iter().any(|step| step.origin.session.is_some()) {
+        return Ok(false);
+    }
+    // Most is committed as a session left it, and lines need no look.
+    if staged.iter().any(|change| left_by(&steps, change).is_some()) {
+        return Ok(true);
+    }
+    Ok(!Work::of(repo, &steps, staged, &mut Counting::usual(repo))?.sessions.is_empty())
+}
+
 /// Returns whose work `committed` holds of `candidates`, and what they did to reach it.
 ///
 /// `renamed` are files that the last checkpoint knew by another name.
@@ -123,7 +136,20 @@ pub(super) fn work(
     candidates: &[Candidate],
     committed: &[Change],
     renamed: Vec<Change>,
+    counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Step>)> {
+    let mut all = steps_to(repo, candidates, committed, &renamed)?;
+    if all.iter().all(|step| step.origin.session.is_none()) {
+        return Ok((Work::default(), all));
+    }
+    if !renamed.is_empty() {
+        all.push(Step { origin: Origin::default(), changes: renamed });
+    }
+    Ok((Work::of(repo, &all, committed, counting)?, all))
+}
+
+/// Returns what `candidates` did to the files of `committed`; nothing if no agent had a part in that.
+fn steps_to(repo: &Repo, candidates: &[Candidate], committed: &[Change], renamed: &[Change]) -> Result<Vec<Step>> {
     let mut asked = Vec::new();
     let mut has_agent = false;
     for candidate in candidates {
@@ -154,11 +180,5 @@ pub(super) fn work(
             all.extend(steps(repo, &candidate.checkpoint, &|path| paths.contains(path))?);
         }
     }
-    if all.iter().all(|step| step.origin.session.is_none()) {
-        return Ok((Work::default(), all));
-    }
-    if !renamed.is_empty() {
-        all.push(Step { origin: Origin::default(), changes: renamed });
-    }
-    Ok((Work::of(repo, &all, committed)?, all))
+    Ok(all)
 }

@@ -9,7 +9,7 @@ use super::super::{
 };
 use crate::{
     error::Result,
-    git::Repo,
+    git::{Repo, counting::Counting},
     model::{
         change::{Change, Leaf},
         record::{RecordFile, RecordId},
@@ -25,6 +25,7 @@ pub(super) fn begin_after(
     steps: &[Step],
     work: Work,
     committed: Vec<Change>,
+    counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Change>)> {
     // A damaged record tells nothing.
     let told = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten()).flat_map(|record| record.files);
@@ -39,7 +40,7 @@ pub(super) fn begin_after(
     if since == committed {
         return Ok((work, committed));
     }
-    let rest = Work::of(repo, steps, &since)?;
+    let rest = Work::of(repo, steps, &since, counting)?;
     // A record is of somebody's work.
     Ok(if rest.sessions.is_empty() { (work, committed) } else { (rest, since) })
 }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::{Repo, new_objects::Written, refs::RefUpdate},
+    git::{Repo, counting::Counting, new_objects::Written, refs::RefUpdate},
     model::{
         change::Change,
         event::Event,
@@ -36,7 +36,7 @@ use crate::{
         sessions,
     },
 };
-use candidates::{Candidate, candidates, work};
+use candidates::{Candidate, candidates, hold_work, work};
 
 pub(crate) use journal::finish;
 
@@ -81,7 +81,7 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<b
     if staged.is_empty() {
         return Ok(false);
     }
-    Ok(!work(repo, found, &staged, Vec::new())?.0.sessions.is_empty())
+    hold_work(repo, found, &staged)
 }
 
 /// Condenses what the commit at HEAD took, in this worktree.
@@ -232,9 +232,11 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
         Some(live) => renamed_since(repo, live, tree_id, &committed)?,
         None => Vec::new(),
     };
-    let (mut work, steps) = work(repo, &found, &committed, renamed)?;
+    let mut counting = Counting::new(repo).of_trees(base_tree_id, tree_id);
+    let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
     if !work.sessions.is_empty() {
-        (work, committed) = earlier::begin_after(repo, &earlier_records(repo, note)?, &steps, work, committed)?;
+        let earlier = earlier_records(repo, note)?;
+        (work, committed) = earlier::begin_after(repo, &earlier, &steps, work, committed, &mut counting)?;
     }
     // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
     if !work.sessions.is_empty() || promised.is_some() {

@@ -82,7 +82,7 @@ pub(super) fn build(
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         sessions: parts,
         files,
-        counts: counts(work),
+        counts: Counts::from(&Figures::of(&work.ownership, &work.authors)),
     };
     let new = NewRecord { record, attribution: super::super::work::text(work, committed), sessions: kept };
     Ok((new, offsets))
@@ -152,18 +152,6 @@ fn increment(context: &Context, session: &Session) -> Option<Increment> {
         bytes.drain(..bytes.find_byte(b'\n').map_or(0, |at| at + 1));
     }
     (!bytes.is_empty()).then_some(Increment { bytes, end: start + end as u64 })
-}
-
-fn counts(work: &Work) -> Counts {
-    let figures = Figures::of(&work.ownership, &work.authors);
-    Counts {
-        agent: figures.agent_lines,
-        human: figures.human_added + figures.human_modified,
-        mixed: figures.mixed,
-        unknown: figures.unknown,
-        agent_removed: figures.agent_removed,
-        human_removed: figures.human_removed,
-    }
 }
 
 /// Notes in the sessions of `work` what is in the record now, which took their transcripts as far as `offsets`; none if

@@ -110,7 +110,13 @@ impl Before {
         let message = Some("before going on with a restore".into());
         let options = save::Options { message, force: true, ..save::Options::default() };
         let known = Some(Vec::new());
-        let demands = save::Demands { exact_index: true, must_exist: true, known, looks_at_index: true };
+        let demands = save::Demands {
+            exact_index: true,
+            must_exist: true,
+            known,
+            looks_at_index: true,
+            ..save::Demands::default()
+        };
         let taken = save::save_under_lock(context, &options, &demands, &self.lock)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
         context.repo.make_durable()?;

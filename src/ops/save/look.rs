@@ -82,6 +82,20 @@ pub(super) fn refuse_unknown_paths(context: &Context, paths: &[BString], shadow:
     refuse_unknown(&context.repo, &shadow.before(), paths, &limits(context))
 }
 
+/// Takes paths out of `paths` that are neither on the disk nor in the last checkpoint, or can be in none.
+pub(super) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
+    let mut known = Vec::with_capacity(paths.len());
+    for path in paths.drain(..).filter(|path| is_storable_path(path.as_bstr())) {
+        let is_there =
+            |path: &BString| Some(repo.worktree_root().join(path.to_path().ok()?).symlink_metadata().is_ok());
+        if is_there(&path) == Some(true) || repo.find_entry(shadow.last_tree_id(), path.as_bstr())?.is_some() {
+            known.push(path);
+        }
+    }
+    *paths = known;
+    Ok(())
+}
+
 pub(super) fn look_at_paths<'r>(
     context: &'r Context,
     paths: &[BString],

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     super::{
         Context,
+        agents::whose,
         save::{self, Saved},
         turn::{release_all_pending, release_pending},
     },
@@ -17,12 +18,10 @@ use super::{
 use crate::{
     error::{Error, Result},
     model::{
-        checkpoint::Origin,
-        contributor::Contributor,
         refname::{Base, decode_component},
         session::{Action, Happening, Phase, Session, transition},
     },
-    state::{failpoint, lock::Lock, sessions},
+    state::{calls::Calls, failpoint, lock::Lock, sessions},
 };
 
 /// The result of a start. Serializes to what `session start --json` prints.
@@ -65,25 +64,26 @@ pub fn start(
         .and_then(|()| check_transcript(told))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
-        .and_then(|()| {
-            let _lock = lock_and_follow(context)?;
-            let known = known(context, id)?;
-            let step = transition(known.as_ref().map(|session| session.phase), Happening::Start);
-            let mut session =
-                known.unwrap_or_else(|| Session::new(id, &context.repo.worktree_id().to_owned(), clock()));
-            told_of(&mut session, told);
-            session.phase = step.phase.unwrap_or(session.phase);
-            seen_here(context, &mut session)?;
-            sign_of_life(&mut session);
-            sessions::store(context.repo.common_dir(), &session)?;
-            let resumed = step.actions.contains(&Action::Resume);
-            Ok(Started { version: 1, session: State::from(&session), resumed })
-        });
+        .and_then(|()| lock_and_follow(context).and_then(|lock| begin(context, id, told, &lock)));
     context.tell_failure("session start", started)
 }
 
+/// Makes the session `id` known while `_lock` is held; the user has been asked what there is to ask.
+pub(crate) fn begin(context: &Context, id: &str, told: &Told, _lock: &Lock) -> Result<Started> {
+    let known = known(context, id)?;
+    let step = transition(known.as_ref().map(|session| session.phase), Happening::Start);
+    let mut session = known.unwrap_or_else(|| Session::new(id, &context.repo.worktree_id().to_owned(), clock()));
+    told_of(&mut session, told);
+    session.phase = step.phase.unwrap_or(session.phase);
+    seen_here(context, &mut session)?;
+    sign_of_life(&mut session);
+    sessions::store(context.repo.common_dir(), &session)?;
+    let resumed = step.actions.contains(&Action::Resume);
+    Ok(Started { version: 1, session: State::from(&session), resumed })
+}
+
 /// Notes where a session was seen.
-pub(super) fn seen_here(context: &Context, session: &mut Session) -> Result<()> {
+pub(crate) fn seen_here(context: &Context, session: &mut Session) -> Result<()> {
     let repo = &context.repo;
     // A turn under way stays where it began.
     if session.phase != Phase::Active {
@@ -100,7 +100,7 @@ pub(super) fn seen_here(context: &Context, session: &mut Session) -> Result<()> 
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
 pub fn stop(context: &Context, id: &str, told: &Told) -> Result<Stopped> {
-    context.tell_failure("session stop", again(|| leave(context, id, told, Happening::Stop)))
+    context.tell_failure("session stop", again(|| enter_and_leave(context, id, told, Happening::Stop)))
 }
 
 /// Ends the session `id`, and its turn if one is under way.
@@ -108,14 +108,18 @@ pub fn stop(context: &Context, id: &str, told: &Told) -> Result<Stopped> {
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
 pub fn end(context: &Context, id: &str, told: &Told) -> Result<Ended> {
-    context.tell_failure("session end", again(|| leave(context, id, told, Happening::End)))
+    context.tell_failure("session end", again(|| enter_and_leave(context, id, told, Happening::End)))
 }
 
-fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Result<Stopped> {
+fn enter_and_leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Result<Stopped> {
     check_id(id)?;
     check_transcript(told)?;
     prepare(context)?;
-    let lock = lock_and_follow(context)?;
+    leave(context, id, told, happening, &lock_and_follow(context)?)
+}
+
+/// Ends the turn of the session `id`, or the session, while `lock` is held.
+pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happening, lock: &Lock) -> Result<Stopped> {
     let Some(mut session) = known(context, id)? else {
         // Of a prompt that died, nothing else may be left.
         release_pending(context, id, None)?;
@@ -130,7 +134,7 @@ fn leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Resu
     told_of(&mut session, told);
     let step = transition(Some(session.phase), happening);
     let checkpoint =
-        if step.actions.contains(&Action::CloseTurn) { close_turn(context, &mut session, &lock)? } else { None };
+        if step.actions.contains(&Action::CloseTurn) { close_turn(context, &mut session, lock)? } else { None };
     if happening == Happening::End {
         release_all_pending(context, id)?;
     }
@@ -157,19 +161,16 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, lock: &Lock) 
     let repo = &context.repo;
     let (mut saved, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
-        let origin = Origin {
-            contributor: Contributor::Agent,
-            session: Some(session.id.clone()),
-            turn: Some(session.turn.number),
-            ..Origin::default()
-        };
+        let origin = whose::gap(context, session)?;
         let options = save::Options { origin, ..save::Options::default() };
-        let taken = save::save_under_lock(context, &options, &save::Demands::default(), lock)?.saved;
+        let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
+        let taken = save::save_under_lock(context, &options, &demands, lock)?.saved;
         now_tree_id = Some(taken.tree);
         saved = taken.created.then_some(taken);
     }
     release_pending(context, &session.id, now_tree_id)?;
     sessions::close_turn(repo.git_dir(), &session.id)?;
+    Calls::edit(repo.git_dir(), |calls| calls.end_turn(&session.id))?;
     session.turn.should_reset_shadow = false;
     session.turn.shadow_tip = None;
     session.turn.has_checkpoint = false;

@@ -24,9 +24,12 @@ use crate::{
 
 pub(crate) use events::close_turn;
 pub use events::{Ended, Started, Stopped, end, start, stop};
+pub(crate) use events::{begin as begin_session, leave, seen_here};
 pub(crate) use known::{clock, known, sign_of_life};
 pub use listing::{Adopted, Forgotten, Listed, Shown, adopt, forget, list, show};
 pub use prompt::{Prompted, prompt};
+pub(crate) use prompt::{begin as begin_turn, told_of};
+pub(crate) use warning::question;
 pub use warning::{OnMultisession, Other, Question};
 
 /// What is told of a session by whoever runs it.
@@ -121,7 +124,7 @@ fn unknown(id: &str) -> Error {
 }
 
 /// Makes sure that there is a place for our files, and that this is a place to take checkpoints.
-fn prepare(context: &Context) -> Result<()> {
+pub(crate) fn prepare(context: &Context) -> Result<()> {
     super::save::refuse_protected(context, false)?;
     state::ensure_directory(context.repo.git_dir()).map(drop)
 }

@@ -87,14 +87,14 @@ pub fn prompt(
         .and_then(|()| check_transcript(told))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
-        .and_then(|()| again(|| begin(context, id, message, told)));
+        .and_then(|()| again(|| save::lock(context).and_then(|lock| begin(context, id, message, told, &lock))));
     context.tell_failure("prompt", prompted)
 }
 
-fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Result<Prompted> {
+/// Begins a turn while `lock` is held; the user has been asked what there is to ask.
+pub(crate) fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told, lock: &Lock) -> Result<Prompted> {
     let repo = &context.repo;
-    let lock = save::lock(context)?;
-    let interrupted = guard::recover(context, id, &lock).unwrap_or_else(|error| {
+    let interrupted = guard::recover(context, id, lock).unwrap_or_else(|error| {
         tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
         Vec::new()
     });
@@ -106,19 +106,19 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
     let is_new = session.turn.number == 0 && session.base.is_empty();
     let step = transition((!is_new).then_some(session.phase), Happening::Prompt);
     if step.actions.contains(&Action::CloseInterrupted) {
-        close_turn(context, &mut session, &lock)?;
+        close_turn(context, &mut session, lock)?;
     }
     // A turn that was interrupted, or a stop that was.
     if let Err(error) = condense::complete(context, &mut session) {
         tracing::warn!(%error, "the record of a commit in mid-turn not completed");
     }
-    follow_head(context, &lock)?;
+    follow_head(context, lock)?;
     told_of(&mut session, told);
     let (mut shadow, is_broken) = match Shadow::read_for(context, Some(id)) {
         Err(error) if error.kind() == Kind::Corrupt => (Shadow::without_tip(context, Some(id))?, true),
         read => (read?, false),
     };
-    let (mut seen, mut objects) = save::look_at_all(context, &shadow, &lock)?;
+    let (mut seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
     let dirty: BTreeSet<BString> =
         objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
@@ -169,7 +169,7 @@ fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told) -> Res
 }
 
 /// Takes over what is told of a session.
-pub(super) fn told_of(session: &mut Session, told: &Told) {
+pub(crate) fn told_of(session: &mut Session, told: &Told) {
     session.agent = told.agent.clone().or_else(|| session.agent.take());
     session.model = told.model.clone().or_else(|| session.model.take());
     if let Some(path) = &told.transcript

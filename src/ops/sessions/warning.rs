@@ -58,26 +58,29 @@ pub(super) fn check(
     on_multisession: OnMultisession,
     ask: &mut dyn FnMut(&Question) -> Result<bool>,
 ) -> Result<()> {
-    if !context.settings.enable_multisession_warning || on_multisession == OnMultisession::Continue {
+    if on_multisession == OnMultisession::Continue {
         return Ok(());
     }
-    // It joins nobody whose shadow is its own.
-    if context.settings.storage == Storage::Session {
-        return Ok(());
-    }
-    let others = others(context, id)?;
-    // A session that has work here itself has been asked before.
-    let Some(others) = others else { return Ok(()) };
-    if others.is_empty() {
-        return Ok(());
-    }
-    let names = others.iter().map(|other| format!("'{}'", other.id)).collect::<Vec<_>>().join(", ");
-    let goes_on = on_multisession == OnMultisession::Ask && ask(&Question { others })?;
+    let Some(question) = question(context, id)? else { return Ok(()) };
+    let names = question.others.iter().map(|other| format!("'{}'", other.id)).collect::<Vec<_>>().join(", ");
+    let goes_on = on_multisession == OnMultisession::Ask && ask(&question)?;
     if goes_on {
         return Ok(());
     }
     Err(Error::refused(format!("cancelled: {names} has uncommitted work on this base"))
         .with_hint("commit that work first, or go on with '--on-multisession=continue'"))
+}
+
+/// Returns what is to be asked before the session `id` joins those with uncommitted work here; none if the setting is off
+/// or there are none.
+pub(crate) fn question(context: &Context, id: &str) -> Result<Option<Question>> {
+    // A session whose shadow is its own joins nobody.
+    if !context.settings.enable_multisession_warning || context.settings.storage == Storage::Session {
+        return Ok(None);
+    }
+    // A session that has work here itself has been asked before.
+    let others = others(context, id)?.filter(|others| !others.is_empty());
+    Ok(others.map(|others| Question { others }))
 }
 
 /// Returns the other sessions with checkpoints on the live shadow; none if `id` is among those that have.

@@ -58,6 +58,13 @@ lay() {
 		seconds = 1748779230
 		text = "go on \u001b[31m"
 	END
+	put 01/23456789abcdef/attribution <<-END
+		attribution 1
+		author 0 agent session=7f3a turn=1 agent=claude-code model=some-model
+		file $(git rev-parse HEAD:src/numbers.txt) src/numbers.txt
+		2-2 0
+		removed 1 0
+	END
 	put "01/23456789abcdef/links/$commit" <<-'END'
 		version = 1
 		how = "commit"

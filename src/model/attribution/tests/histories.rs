@@ -184,7 +184,7 @@ proptest! {
 
     #[test]
     fn a_commit_without_checkpoints_is_the_last_authors(before in noise(), after in noise()) {
-        let entry = Committed { path: "f".into(), from: None, before: bytes(&before), after: bytes(&after), author: AGENT };
+        let entry = Committed { path: "f".into(), from: None, before: bytes(&before), after: bytes(&after), edits: None, author: AGENT };
         let file = Replay::new(DIFFER).finish(&[entry]).files.remove(0);
         prop_assert!(file.removed.iter().all(|(author, _)| *author == AGENT));
         let is_ours = |owner: Owner| matches!(owner, Owner::Base | Owner::Author(AGENT) | Owner::Mixed { of: AGENT, over: None, .. });

@@ -43,8 +43,14 @@ fn links_and_submodules_have_no_lines() {
     let mut replay = Replay::new(DIFFER);
     let change = Change { path: "f".into(), from: None, before: bytes("x1\n"), after: opaque("target") };
     replay.step(AGENT, vec![change]);
-    let entry =
-        Committed { path: "f".into(), from: None, before: bytes("x1\n"), after: opaque("target"), author: HUMAN };
+    let entry = Committed {
+        path: "f".into(),
+        from: None,
+        before: bytes("x1\n"),
+        after: opaque("target"),
+        edits: None,
+        author: HUMAN,
+    };
     let file = replay.finish(&[entry]).files.remove(0);
     assert_eq!((file.whole, file.added(), file.deleted()), (Some(Owner::Author(AGENT)), 0, 0));
 }
@@ -67,6 +73,7 @@ fn the_commits_diff_decides_whether_a_file_was_renamed() {
         from: from.map(Into::into),
         before,
         after,
+        edits: None,
         author: HUMAN,
     };
     let renamed = entry("b", Some("a"), bytes("x1\nx2\n"), bytes("x1\nx2\ny3\n"));

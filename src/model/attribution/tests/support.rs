@@ -84,7 +84,7 @@ impl History {
         let entry = |path: &str| {
             let (before, after) = (find(&self.base, path), find(&now, path));
             let path = path.into();
-            (before != after).then_some(Committed { path, from: None, before, after, author })
+            (before != after).then_some(Committed { path, from: None, before, after, edits: None, author })
         };
         let committed: Vec<Committed> = paths.into_iter().filter_map(entry).collect();
         self.replay.finish(&committed)

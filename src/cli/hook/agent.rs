@@ -1,0 +1,199 @@
+//! `git checkpoint hook --agent`: where agents call us. Nothing that goes wrong here may reach the agent.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::{
+    super::{Exit, call::Call, date, environment, session::warning_text, settings},
+    stdin, tell, transcript,
+};
+use crate::{
+    agent::{
+        self, Reply,
+        dialect::{self, Dialect, Environment},
+        event::{self, Event, Moment},
+    },
+    config,
+    error::{Error, Kind, Result},
+    git::Repo,
+    ops::{
+        Context,
+        agents::{self, Answer, Message, Reach, Report, Tool, What},
+        sessions::{OnMultisession, Told},
+    },
+};
+
+/// An agent waits for us, and has other things to do.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// What the user is told beside the question, where it can only be answered by another prompt.
+const HOW_TO_GO_ON: &str = "\nSend the prompt again to continue.\n";
+
+/// Does what the event on standard input asks for, and prints what the agent called `name` wants to hear.
+pub(super) fn run(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Exit {
+    // The text of a panic would be shown to the user, and its exit code denies tools.
+    std::panic::set_hook(Box::new(|_| {}));
+    let reply = catch_unwind(AssertUnwindSafe(|| serve(name, on_multisession, call))).unwrap_or_else(|_| {
+        note(Path::new("."), name, &Error::internal("a bug stopped the hook of an agent"));
+        allowed(dialect::named(name), Moment::Ignore)
+    });
+    // Who does not listen is not told.
+    drop(call.out.text(&reply.stdout));
+    if !reply.stderr.is_empty() {
+        call.out.stderr(&reply.stderr);
+    }
+    if reply.code == 0 { Exit::Done } else { Exit::Denied }
+}
+
+/// Notes that a command line with `--agent` makes no sense, which is nothing to trouble the agent with.
+pub(in crate::cli) fn excuse(message: &str) {
+    // An agent may fail that cannot write what it has to say.
+    drop(stdin::read());
+    note(Path::new("."), "agent", &Error::user(message.lines().next().unwrap_or_default().to_owned()));
+}
+
+fn allowed(dialect: Option<&'static Dialect>, moment: Moment) -> Reply {
+    dialect.map(|dialect| dialect.allow(moment)).unwrap_or_default()
+}
+
+fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply {
+    let told = dialect::named(name);
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    let environment: Environment = environment::all().filter_map(text).collect();
+    let read = agent::read(&stdin::read(), &environment, told);
+    if told.is_none() {
+        note(Path::new("."), "agent", &Error::user("'--agent' names no agent that is known"));
+    }
+    let (event, dialect) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            note(Path::new("."), told.map_or("agent", |dialect| dialect.name), &error);
+            return allowed(told, Moment::Ignore);
+        }
+    };
+    if event.moment == Moment::Ignore {
+        return dialect.allow(event.moment);
+    }
+    let cwd = match &event.cwd {
+        Some(cwd) => PathBuf::from(cwd),
+        None => std::env::current_dir().unwrap_or_default(),
+    };
+    match handle(&event, dialect, &cwd, &environment, on_multisession, call) {
+        Ok(Answer::Allow) => dialect.allow(event.moment),
+        Ok(Answer::Warn(message)) => dialect.warn(event.moment, &said(&message, false)),
+        Ok(Answer::Deny(message)) => {
+            let is_final = on_multisession != OnMultisession::Ask || event.moment != Moment::Prompt;
+            dialect.deny(event.moment, &said(&message, !is_final))
+        }
+        Err(error) => {
+            note(&cwd, dialect.name, &error);
+            dialect.allow(event.moment)
+        }
+    }
+}
+
+fn said(message: &Message, is_asked: bool) -> String {
+    match message {
+        Message::Text(text) => text.clone(),
+        Message::Others(question) => {
+            let text = warning_text(&question.others, date::now());
+            if is_asked { text + HOW_TO_GO_ON } else { text }
+        }
+    }
+}
+
+fn handle(
+    event: &Event,
+    dialect: &'static Dialect,
+    cwd: &Path,
+    environment: &Environment,
+    on_multisession: OnMultisession,
+    call: &mut Call,
+) -> Result<Answer> {
+    if !Repo::is_inside_repository(cwd) {
+        return Ok(Answer::Allow);
+    }
+    let repo = Repo::open(cwd)?;
+    let loaded = config::load_lenient(&settings::sources(Some(&repo)));
+    if !loaded.settings.enabled {
+        return Ok(Answer::Allow);
+    }
+    let mut context = Context::new(repo, loaded.settings);
+    for error in &loaded.errors {
+        tell(&context, dialect.name, error);
+    }
+    context.settings.lock_timeout = context.settings.lock_timeout.min(LONGEST_WAIT);
+    call.interrupt.listen()?;
+    context.interrupt_by(call.interrupt.flag());
+    let transcript = transcript::checked(event, dialect, environment, &context).unwrap_or_else(|error| {
+        // Every event names it; the first ones tell.
+        if matches!(event.moment, Moment::SessionStart | Moment::Prompt) {
+            tell(&context, dialect.name, &error);
+        }
+        None
+    });
+    // Whoever speaks the neutral protocol need not say every time who it is.
+    let is_named = event.agent != dialect::NEUTRAL || event.moment == Moment::SessionStart;
+    let agent = Some(event.agent.clone()).filter(|_| is_named);
+    let told = Told { agent, model: event.model.clone(), transcript, on_multisession };
+    agents::handle(&context, &report(event, dialect, cwd, told))
+}
+
+fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> Report {
+    let tool = || {
+        event.tool.as_ref().map_or_else(
+            || Tool { name: "unknown".into(), call: None, reach: Reach::Anything, is_background: false },
+            |tool| Tool {
+                name: tool.name.clone(),
+                call: tool.call.clone(),
+                reach: match tool.reach {
+                    event::Reach::Files => Reach::Files(tool.paths.clone()),
+                    event::Reach::Anything => Reach::Anything,
+                    event::Reach::Nothing => Reach::Nothing,
+                },
+                is_background: tool.is_background,
+            },
+        )
+    };
+    let what = match event.moment {
+        Moment::SessionStart => What::Start(event.resumed_from.clone()),
+        Moment::Prompt => What::Prompt(event.prompt.clone()),
+        Moment::PreTool => What::BeforeTool(tool()),
+        Moment::PostTool => What::AfterTool(tool()),
+        Moment::Stop | Moment::Interrupt => What::Stop,
+        Moment::SubagentStop => What::HelperStop,
+        Moment::SessionEnd => What::End,
+        Moment::SubagentStart | Moment::Compact | Moment::Ignore => What::Other,
+    };
+    let agent_id = event.agent_id.clone().filter(|id| crate::model::session::is_valid_id(id));
+    Report {
+        agent: dialect.name,
+        moment: event.moment.as_str(),
+        what,
+        session: event.session.clone(),
+        agent_id,
+        told,
+        cwd: cwd.to_owned(),
+        is_blockable: event.moment.is_blockable()
+            && dialect.deny(event.moment, "no") != dialect.warn(event.moment, "no"),
+    }
+}
+
+/// Notes `error` in the repository of `dir`, if there is one.
+fn note(dir: &Path, name: &str, error: &Error) {
+    // That somebody does not want checkpoints of a place is no trouble.
+    if error.kind() == Kind::Refused {
+        return;
+    }
+    if let Ok(repo) = Repo::open(dir) {
+        let is_enabled = config::load_lenient(&settings::sources(Some(&repo))).settings.enabled;
+        if is_enabled {
+            tell(&Context::new(repo, config::Settings::default()), name, error);
+        }
+    }
+}

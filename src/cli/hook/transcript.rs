@@ -1,0 +1,50 @@
+//! Which files may be taken for an agent's conversation: those in the folders where it keeps them, and in those that the
+//! user names.
+
+use std::path::{Path, PathBuf};
+
+use crate::{
+    agent::{
+        dialect::{Dialect, Environment},
+        event::Event,
+    },
+    error::{Error, Result},
+    ops::Context,
+};
+
+/// Returns the transcript that `event` names, if it may be read.
+///
+/// # Errors
+/// [`Kind::User`](crate::error::Kind::User) if it lies elsewhere.
+pub(super) fn checked(
+    event: &Event,
+    dialect: &Dialect,
+    environment: &Environment,
+    context: &Context,
+) -> Result<Option<String>> {
+    let Some(named) = &event.transcript else { return Ok(None) };
+    let home = context.repo.home_dir().unwrap_or_default();
+    let path = named.strip_prefix("~/").map_or_else(|| PathBuf::from(named), |rest| home.join(rest));
+    let known = dialect.transcript_homes(&home, environment).into_iter();
+    let mut folders = known.chain(context.settings.agents.transcript_dirs.iter().cloned());
+    let real = real(&path).filter(|path| folders.any(|folder| lies_in(path, &folder)));
+    let refused = || {
+        Error::user(format!("the transcript of {} is where it keeps none, and is not read", dialect.title))
+            .with_hint("'agents.transcript-dirs' names other folders")
+    };
+    real.and_then(|path| path.into_os_string().into_string().ok()).map(Some).ok_or_else(refused)
+}
+
+/// Returns `path` without links; the agent may still have to make the file.
+fn real(path: &Path) -> Option<PathBuf> {
+    if !path.is_absolute() {
+        return None;
+    }
+    let file = path.file_name()?;
+    std::fs::canonicalize(path).ok().or_else(|| Some(std::fs::canonicalize(path.parent()?).ok()?.join(file)))
+}
+
+fn lies_in(path: &Path, folder: &Path) -> bool {
+    folder.is_absolute()
+        && std::fs::canonicalize(folder).is_ok_and(|folder| folder.parent().is_some() && path.starts_with(folder))
+}

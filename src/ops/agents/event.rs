@@ -1,0 +1,99 @@
+//! Which event it is, so that one that is told twice is handled once.
+
+use super::{super::sessions::clock, Reach, Report, Tool, What, paths};
+use crate::{
+    git::Repo,
+    state::calls::{Call, Calls, Handled},
+};
+
+/// How long after the first the second report of the use of a tool may come, in seconds. Ids are not for ever: some models
+/// count from zero in every answer.
+const SAME_CALL: i64 = 60;
+
+/// The same for an event that only its content tells from another one, with nothing in between.
+const SAME_CONTENT: i64 = 5;
+
+/// What two reports of the same event have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Event {
+    /// Of a tool, the same before and after it. A digest: what agents tell goes into no file of ours by accident.
+    pub(super) key: String,
+    has_id: bool,
+    is_before: bool,
+    is_after: bool,
+}
+
+impl Event {
+    pub(super) fn of(repo: &Repo, report: &Report) -> Self {
+        let who = [report.session.as_str(), report.agent_id.as_deref().unwrap_or_default()];
+        let (key, has_id) = match &report.what {
+            What::BeforeTool(tool) | What::AfterTool(tool) => (tool_key(repo, report, tool, &who), tool.call.is_some()),
+            What::Prompt(text) => {
+                (digest(&[&who[..], &["prompt", text.as_deref().unwrap_or_default()]].concat()), false)
+            }
+            _ => (digest(&[&who[..], &[report.moment]].concat()), false),
+        };
+        let (is_before, is_after) =
+            (matches!(report.what, What::BeforeTool(_)), matches!(report.what, What::AfterTool(_)));
+        Self { key, has_id, is_before, is_after }
+    }
+
+    /// Returns true if it was handled already.
+    pub(super) fn is_repeated(&self, calls: &Calls, report: &Report) -> bool {
+        let now = clock();
+        let open = calls.open.iter().find(|call| call.session == report.session && call.key == self.key);
+        let mut own = calls.handled.iter().rev().filter(|handled| handled.session == report.session);
+        if self.is_before {
+            return self.has_id && open.is_some_and(|call| (0..SAME_CALL).contains(&(now - call.started)));
+        }
+        if self.is_after {
+            let is_it = |handled: &Handled| handled.key == self.mark_key() && now - handled.seconds < SAME_CALL;
+            return self.has_id && open.is_none_or(|call| call.is_background) && own.any(is_it);
+        }
+        own.next().is_some_and(|last| last.key == self.mark_key() && (0..SAME_CONTENT).contains(&(now - last.seconds)))
+    }
+
+    /// Notes that it was handled.
+    pub(super) fn mark(&self, calls: &mut Calls, report: &Report) {
+        let (session, seconds) = (report.session.clone(), clock());
+        calls.handled.push(Handled { session, key: self.mark_key(), seconds });
+    }
+
+    fn mark_key(&self) -> String {
+        if self.is_before { format!("before {}", self.key) } else { self.key.clone() }
+    }
+}
+
+/// Without an id, it is told by the tool and the files, which may be named differently before and after.
+fn tool_key(repo: &Repo, report: &Report, tool: &Tool, who: &[&str]) -> String {
+    if let Some(call) = &tool.call {
+        return digest(&[who, &[&tool.name, call]].concat());
+    }
+    let files = match &tool.reach {
+        Reach::Files(named) => paths::inside(repo, &report.cwd, named).unwrap_or_default(),
+        Reach::Anything | Reach::Nothing => Vec::new(),
+    };
+    let files: Vec<String> = files.iter().map(ToString::to_string).collect();
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    format!("{}{WITHOUT_ID}{}", digest(&[who, &[&tool.name]].concat()), digest(&files))
+}
+
+/// What follows the part of a key that tells the tool, if nothing tells the calls of the same tool apart for sure.
+const WITHOUT_ID: char = '.';
+
+/// Returns which of `open` the call is that `key` tells the end of.
+pub(super) fn ended(open: &[Call], session: &str, key: &str) -> Option<usize> {
+    let is_it = |call: &Call| call.session == session && call.key == key;
+    let is_same_tool = |call: &Call| {
+        let tool = key.split_once(WITHOUT_ID).map(|(tool, _)| tool);
+        call.session == session && tool.is_some() && call.key.split_once(WITHOUT_ID).map(|(tool, _)| tool) == tool
+    };
+    open.iter().position(is_it).or_else(|| open.iter().position(is_same_tool))
+}
+
+/// Returns a text from which nothing can be told but whether the parts are the same.
+pub(super) fn digest(parts: &[&str]) -> String {
+    let text = parts.join("\n");
+    let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, text.as_bytes());
+    id.map(|id| id.to_string()).unwrap_or_default()
+}

@@ -1,0 +1,220 @@
+//! What is done when an agent tells us of an event: sessions and turns are followed, and around each tool, what changed
+//! is kept as whose it is.
+//!
+//! Each event is handled under the worktree's lock, and once: some agents run the hooks of another one, too, and tell
+//! everything twice. What is left between events, and when events are missing, is taken up by the next one.
+
+mod event;
+mod paths;
+mod tool;
+pub(crate) mod whose;
+
+use std::path::PathBuf;
+
+use super::{
+    Context,
+    follow::follow_head,
+    save,
+    sessions::{
+        OnMultisession, Question, Told, begin_session, begin_turn, check_id, clock, known, leave, prepare, question,
+        told_of,
+    },
+};
+use crate::{
+    error::Result,
+    model::session::{Happening, Phase},
+    state::{agents, calls::Calls, lock::Lock, sessions},
+};
+
+/// What an agent tells.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The agent's name, of the fixed list.
+    pub agent: &'static str,
+    /// The word for what happened.
+    pub moment: &'static str,
+    /// What happened.
+    pub what: What,
+    /// The session.
+    pub session: String,
+    /// The helper of the agent that did it, if it was not the agent itself.
+    pub agent_id: Option<String>,
+    /// What is told of the session.
+    pub told: Told,
+    /// The directory that the agent works in.
+    pub cwd: PathBuf,
+    /// True if the agent waits for our word and can be held back.
+    pub is_blockable: bool,
+}
+
+/// What happened in an agent.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A conversation was begun, or is gone on with; maybe that of another session.
+    Start(Option<String>),
+    /// The user sent a prompt.
+    Prompt(Option<String>),
+    /// A tool is about to be used.
+    BeforeTool(Tool),
+    /// A tool was used.
+    AfterTool(Tool),
+    /// The agent has answered, or was interrupted.
+    Stop,
+    /// A helper of the agent is done.
+    HelperStop,
+    /// The agent was left.
+    End,
+    /// A sign of life.
+    Other,
+}
+
+/// The use of a tool.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// The id of this use, where the agent has one.
+    pub call: Option<String>,
+    /// What it may change.
+    pub reach: Reach,
+    /// True if it goes on after the agent was told that it is done.
+    pub is_background: bool,
+}
+
+/// What a tool may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// These files, absolute or relative to the report's `cwd`.
+    Files(Vec<String>),
+    /// Anything.
+    Anything,
+    /// Nothing.
+    Nothing,
+}
+
+/// What the agent is to be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It goes on.
+    Allow,
+    /// It goes on, and is told something.
+    Warn(Message),
+    /// It is held back; nothing has changed.
+    Deny(Message),
+}
+
+/// Something for the user of the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Other sessions have uncommitted work here.
+    Others(Question),
+    /// A text.
+    Text(String),
+}
+
+/// Does what the event that `report` tells of asks for.
+///
+/// # Errors
+/// As its parts; whatever was done until then stays, and the next event goes on from there. The agent must not notice.
+pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
+    check_id(&report.session)?;
+    prepare(context)?;
+    let lock = save::lock(context)?;
+    let event = event::Event::of(&context.repo, report);
+    if event.is_repeated(&whose::calls(context), report) {
+        return Ok(Answer::Allow);
+    }
+    let answer = dispatch(context, report, &event, &lock)?;
+    if !matches!(answer, Answer::Deny(_)) {
+        Calls::edit(context.repo.git_dir(), |calls| event.mark(calls, report))?;
+        agents::note(context.repo.common_dir(), report.agent, report.moment, clock())?;
+    }
+    Ok(answer)
+}
+
+fn dispatch(context: &Context, report: &Report, event: &event::Event, lock: &Lock) -> Result<Answer> {
+    match &report.what {
+        What::Start(continued) => start(context, report, continued.as_deref(), lock),
+        What::Prompt(text) => prompt(context, report, text.as_deref(), lock),
+        What::BeforeTool(tool) => tool::before(context, report, tool, &event.key, lock),
+        What::AfterTool(tool) => tool::after(context, report, tool, &event.key, lock),
+        What::Stop => stop(context, report, Happening::Stop, lock),
+        What::End => stop(context, report, Happening::End, lock),
+        What::HelperStop => tool::helper_stops(context, report, lock),
+        What::Other => sign_of_life(context, report).map(|()| Answer::Allow),
+    }
+}
+
+fn start(context: &Context, report: &Report, continued: Option<&str>, lock: &Lock) -> Result<Answer> {
+    let question = others(context, report)?;
+    if let Some(old) = continued.filter(|old| *old != report.session) {
+        // A conversation that goes on under another id leaves its turn behind, and its work is no other's.
+        if let Some(session) = known(context, old)?
+            && session.phase == Phase::Active
+            && session.is_in(context.repo.worktree_id())
+        {
+            leave(context, old, &Told::default(), Happening::Stop, lock)?;
+        }
+        Calls::edit(context.repo.git_dir(), |calls| calls.asked.push(report.session.clone()))?;
+    }
+    begin_session(context, &report.session, &report.told, lock)?;
+    let question = question.filter(|question| question.others.iter().any(|other| Some(&*other.id) != continued));
+    Ok(question.map_or(Answer::Allow, |question| Answer::Warn(Message::Others(question))))
+}
+
+fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -> Result<Answer> {
+    let git_dir = context.repo.git_dir();
+    let calls = whose::calls(context);
+    let mut answer = Answer::Allow;
+    if let Some(question) = others(context, report)? {
+        let is_asked = calls.asked.contains(&report.session);
+        answer = match (report.told.on_multisession, report.is_blockable) {
+            (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question))),
+            (_, true) if !is_asked => {
+                // Whoever sends the prompt again has read it.
+                Calls::edit(git_dir, |calls| calls.asked.push(report.session.clone()))?;
+                return Ok(Answer::Deny(Message::Others(question)));
+            }
+            (_, true) => Answer::Allow,
+            (_, false) => Answer::Warn(Message::Others(question)),
+        };
+    }
+    tool::leave_elsewhere(context, report, Happening::Stop)?;
+    // What tools in use have changed until now is not what was there before the prompt.
+    if calls.open.iter().any(|call| call.session != report.session) {
+        tool::boundary(context, report, "", None, lock)?;
+    }
+    begin_turn(context, &report.session, text, &report.told, lock)?;
+    Ok(answer)
+}
+
+/// Returns what the user is to be asked about other sessions, if anything.
+fn others(context: &Context, report: &Report) -> Result<Option<Question>> {
+    match report.told.on_multisession {
+        OnMultisession::Continue => Ok(None),
+        OnMultisession::Ask | OnMultisession::Cancel => question(context, &report.session),
+    }
+}
+
+fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -> Result<Answer> {
+    let Some(session) = known(context, &report.session)? else {
+        // Whatever there is, a session that is not known has not made it.
+        return Ok(Answer::Allow);
+    };
+    if session.phase == Phase::Active && !session.is_in(context.repo.worktree_id()) {
+        tool::save(context, &tool::Saving::all(whose::of_session(&session, None)), lock)?;
+        tool::leave_elsewhere(context, report, happening)?;
+    } else {
+        follow_head(context, lock)?;
+        leave(context, &report.session, &report.told, happening, lock)?;
+    }
+    Ok(Answer::Allow)
+}
+
+/// Notes that the session is alive, and what is told of it.
+fn sign_of_life(context: &Context, report: &Report) -> Result<()> {
+    let Some(mut session) = known(context, &report.session)? else { return Ok(()) };
+    told_of(&mut session, &report.told);
+    session.last_seen = clock();
+    sessions::store(context.repo.common_dir(), &session)
+}

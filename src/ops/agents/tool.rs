@@ -1,0 +1,240 @@
+//! Before and after a tool: what others changed before it is kept as theirs, what it changed as its session's.
+
+use std::path::Path;
+
+use bstr::BString;
+
+use super::{
+    super::{
+        Context,
+        follow::follow_head,
+        save::{self, Demands, Options, Taken},
+        sessions::{begin_turn, clock, known, leave, seen_here, told_of},
+    },
+    Answer, Reach, Report, Tool, event, paths, whose,
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        checkpoint::Origin,
+        session::{Action, Happening, Phase, Session, Turn, transition},
+    },
+    state::{
+        calls::{Call, Calls},
+        lock::Lock,
+        sessions,
+    },
+};
+
+/// What is to be saved between two events.
+pub(super) struct Saving {
+    origin: Origin,
+    /// In whose turn.
+    turn_of: Option<String>,
+    paths: Option<Vec<BString>>,
+}
+
+impl Saving {
+    /// All that `origin` has changed.
+    pub(super) fn all(origin: Origin) -> Self {
+        Self { origin, turn_of: None, paths: None }
+    }
+}
+
+/// Follows what happens before a tool is used.
+pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
+    // What must not go on is held back here, before anything is stored.
+    let reach = reach(&context.repo, report, tool);
+    let phase = known(context, &report.session)?.map(|session| session.phase);
+    if transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
+        begin_turn(context, &report.session, None, &report.told, lock)?;
+        note_scan(context)?;
+    } else {
+        super::sign_of_life(context, report)?;
+        match &reach {
+            Inside::Paths(paths) => boundary(context, report, key, Some(paths.clone()), lock)?,
+            Inside::Anything if is_scan_due(context) => boundary(context, report, key, None, lock)?,
+            Inside::Anything | Inside::Nothing => {}
+        }
+    }
+    open(context, report, tool, &reach, key)?;
+    Ok(Answer::Allow)
+}
+
+/// Follows what happens after a tool was used.
+pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
+    // What must not be saved is held back here.
+    let reach = reach(&context.repo, report, tool);
+    let session = match known(context, &report.session)? {
+        Some(mut session) => {
+            told_of(&mut session, &report.told);
+            session.last_seen = clock();
+            sessions::store(context.repo.common_dir(), &session)?;
+            session
+        }
+        None => begun_unseen(context, report)?,
+    };
+    let origin = Origin { tool: tool_name(tool), ..whose::of_session(&session, report.agent_id.clone()) };
+    match reach {
+        Inside::Nothing => {}
+        Inside::Paths(paths) => {
+            let turn_of = Some(report.session.clone());
+            drop(save(context, &Saving { origin, turn_of, paths: Some(paths) }, lock)?);
+        }
+        Inside::Anything => drop(save(context, &Saving::all(origin), lock)?),
+    }
+    close(context, report, tool, key)?;
+    Ok(Answer::Allow)
+}
+
+/// Makes a session known whose first sign is that a tool was used: its turn has begun, and nobody knows upon what.
+fn begun_unseen(context: &Context, report: &Report) -> Result<Session> {
+    let repo = &context.repo;
+    let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
+    told_of(&mut session, &report.told);
+    seen_here(context, &mut session)?;
+    session.phase = Phase::Active;
+    session.turn = Turn { number: 1, started: clock(), has_checkpoint: true, ..Turn::default() };
+    sessions::store(repo.common_dir(), &session)?;
+    sessions::open_turn(repo.git_dir(), &session.id)?;
+    Ok(session)
+}
+
+/// Keeps what changed in `paths` (none: anywhere) before the use of a tool, known by `key`, as whose it is.
+pub(super) fn boundary(
+    context: &Context,
+    report: &Report,
+    key: &str,
+    paths: Option<Vec<BString>>,
+    lock: &Lock,
+) -> Result<()> {
+    let digests = paths.as_ref().map(|paths| digests(paths));
+    let origin = whose::before(context, &report.session, key, digests.as_deref())?;
+    let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
+    save(context, &Saving { origin, turn_of, paths }, lock).map(drop)
+}
+
+pub(super) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {
+    let options = Options { origin: saving.origin.clone(), paths: saving.paths.clone(), ..Options::default() };
+    let demands = Demands { turn_of: saving.turn_of.clone(), forgives_unknown_paths: true, ..Demands::default() };
+    let taken = save::save_under_lock(context, &options, &demands, lock)?;
+    if taken.cache.is_some() {
+        note_scan(context)?;
+    }
+    Ok(taken)
+}
+
+/// Follows the end of a helper: what it has left unsaved is its work, unless all that it used was told, and is done.
+pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
+    super::sign_of_life(context, report)?;
+    let calls = whose::calls(context);
+    let is_its = |session: &str, agent_id: &Option<String>| session == report.session && *agent_id == report.agent_id;
+    let is_open = calls.open.iter().any(|call| is_its(&call.session, &call.agent_id));
+    let account = calls.accounts.iter().find(|account| is_its(&account.session, &account.agent_id));
+    if let Some(session) = known(context, &report.session)?.filter(|session| session.phase == Phase::Active)
+        && (is_open || account.is_none_or(|account| account.used_anything))
+    {
+        save(context, &Saving::all(whose::of_session(&session, report.agent_id.clone())), lock)?;
+    }
+    Calls::edit(context.repo.git_dir(), |calls| calls.open.retain(|call| !is_its(&call.session, &call.agent_id)))?;
+    Ok(Answer::Allow)
+}
+
+/// Ends the turn that the session has in another worktree of the repository, if it has one.
+pub(super) fn leave_elsewhere(context: &Context, report: &Report, happening: Happening) -> Result<()> {
+    let Some(session) = known(context, &report.session)? else { return Ok(()) };
+    if session.phase != Phase::Active || session.is_in(context.repo.worktree_id()) {
+        return Ok(());
+    }
+    let Ok(repo) = Repo::open(session.worktree_path.as_ref()) else { return Ok(()) };
+    if !session.is_in(repo.worktree_id()) || !is_same(repo.common_dir(), context.repo.common_dir()) {
+        return Ok(());
+    }
+    let there = Context::new(repo, context.settings.clone());
+    let lock = save::lock(&there)?;
+    follow_head(&there, &lock)?;
+    leave(&there, &report.session, &report.told, happening, &lock).map(drop)
+}
+
+/// A worktree may name what it shares by a way round.
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((std::fs::canonicalize(one), std::fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// What a tool may change of this worktree.
+enum Inside {
+    Paths(Vec<BString>),
+    Anything,
+    Nothing,
+}
+
+fn reach(repo: &Repo, report: &Report, tool: &Tool) -> Inside {
+    match &tool.reach {
+        Reach::Nothing => Inside::Nothing,
+        Reach::Anything => Inside::Anything,
+        Reach::Files(named) => paths::inside(repo, &report.cwd, named).map_or(Inside::Anything, Inside::Paths),
+    }
+}
+
+/// What we write for ourselves is not for others to claim.
+fn tool_name(tool: &Tool) -> Option<String> {
+    Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
+}
+
+fn digests(paths: &[BString]) -> Vec<String> {
+    paths.iter().map(|path| event::digest(&[&path.to_string()])).collect()
+}
+
+fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &str) -> Result<()> {
+    let paths = match reach {
+        Inside::Paths(paths) => Some(digests(paths)),
+        Inside::Anything => None,
+        Inside::Nothing => Some(Vec::new()),
+    };
+    let call = Call {
+        session: report.session.clone(),
+        agent_id: report.agent_id.clone(),
+        key: key.to_owned(),
+        started: clock(),
+        is_background: false,
+        paths,
+    };
+    let uses_anything = matches!(reach, Inside::Anything);
+    debug_assert!(!uses_anything || tool.reach != Reach::Nothing, "what only reads changes nothing");
+    Calls::edit(context.repo.git_dir(), |calls| {
+        calls.account(&report.session, report.agent_id.as_deref()).used_anything |= uses_anything;
+        calls.open.retain(|it| it.session != call.session || it.key != call.key);
+        calls.open.push(call);
+    })
+}
+
+fn close(context: &Context, report: &Report, tool: &Tool, key: &str) -> Result<()> {
+    let uses_anything = tool.reach == Reach::Anything;
+    Calls::edit(context.repo.git_dir(), |calls| {
+        if let Some(at) = event::ended(&calls.open, &report.session, key) {
+            if tool.is_background {
+                calls.open[at].is_background = true;
+            } else {
+                calls.open.remove(at);
+            }
+        }
+        calls.account(&report.session, report.agent_id.as_deref()).used_anything |= uses_anything;
+    })
+}
+
+fn milliseconds() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+fn note_scan(context: &Context) -> Result<()> {
+    Calls::edit(context.repo.git_dir(), |calls| calls.scanned = milliseconds())
+}
+
+/// Returns true if the last pass over the whole worktree was long enough ago.
+fn is_scan_due(context: &Context) -> bool {
+    let since = milliseconds() - Calls::read(context.repo.git_dir()).scanned;
+    let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
+    // A clock that was set back tells nothing.
+    since < 0 || since >= least
+}

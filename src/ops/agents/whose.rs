@@ -1,0 +1,83 @@
+//! Whose change it is that shows between two events.
+//!
+//! While a session uses a tool, what changes is that session's, as it is when the tool is done. With no tool in use that
+//! could have made it, a change is a human's. Where several sessions, or a command in the background, may have made it,
+//! nobody can tell.
+
+use std::collections::BTreeSet;
+
+use super::super::{Context, sessions::clock};
+use crate::{
+    error::Result,
+    model::{checkpoint::Origin, contributor::Contributor, session::Session},
+    state::{
+        calls::{Call, Calls},
+        sessions::{self, Found},
+    },
+};
+
+/// Returns the tools that are in use here; those that gave no sign of an end for too long are not.
+pub(super) fn calls(context: &Context) -> Calls {
+    let mut calls = Calls::read(context.repo.git_dir());
+    let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
+    let oldest = clock().saturating_sub(stale_after);
+    calls.open.retain(|call| call.started >= oldest);
+    calls
+}
+
+/// Returns whose it is what the turn of `session` leaves unsaved when it ends.
+///
+/// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's.
+pub(crate) fn gap(context: &Context, session: &Session) -> Result<Origin> {
+    let calls = calls(context);
+    let mut own = calls.accounts.iter().filter(|account| account.session == session.id).peekable();
+    let is_told = own.peek().is_some() && own.all(|account| !account.used_anything);
+    if is_told && !calls.open.iter().any(|call| call.session == session.id) {
+        return between(context, &calls.open.iter().collect::<Vec<_>>());
+    }
+    Ok(of_session(session, None))
+}
+
+/// Returns whose it is what changed before the use of a tool by `session`, known by `key`, in the paths of these digests
+/// (none: anywhere).
+pub(super) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
+    let calls = calls(context);
+    let is_other = |call: &&Call| call.session != session || call.key != key;
+    let may_reach = |call: &&Call| match (&call.paths, paths) {
+        (Some(its), Some(paths)) => its.iter().any(|path| paths.contains(path)),
+        _ => true,
+    };
+    between(context, &calls.open.iter().filter(is_other).filter(may_reach).collect::<Vec<_>>())
+}
+
+/// Returns whose it is what changed while the tools `open` were in use, and no others.
+fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
+    let sessions: BTreeSet<&str> = open.iter().map(|call| call.session.as_str()).collect();
+    let is_background = open.iter().any(|call| call.is_background);
+    let unknown = Origin { contributor: Contributor::Unknown, ..Origin::default() };
+    match (sessions.len(), open.first()) {
+        (0, _) | (_, None) => Ok(Origin::default()),
+        (1, Some(call)) if !is_background => {
+            let is_one = open.iter().all(|it| it.agent_id == call.agent_id);
+            let agent_id = call.agent_id.clone().filter(|_| is_one);
+            match sessions::load(context.repo.common_dir(), &call.session)? {
+                Found::Session(session) => Ok(of_session(&session, agent_id)),
+                _ => Ok(unknown),
+            }
+        }
+        _ => Ok(unknown),
+    }
+}
+
+/// Returns the origin of what `session`, or its helper, changes.
+pub(super) fn of_session(session: &Session, agent_id: Option<String>) -> Origin {
+    Origin {
+        contributor: Contributor::Agent,
+        session: Some(session.id.clone()),
+        agent: session.agent.clone(),
+        model: session.model.clone(),
+        turn: Some(session.turn.number),
+        agent_id,
+        ..Origin::default()
+    }
+}

@@ -1,0 +1,114 @@
+//! Ids, paths and places that come from anywhere.
+
+use std::fs;
+
+use serde_json::json;
+
+use super::desk::{Desk, tool};
+use crate::support::site::described;
+
+#[rstest::rstest]
+#[case::up("../../../x", true)]
+#[case::absolute("/etc/passwd", true)]
+#[case::lock("x.lock", true)]
+#[case::option("--help", true)]
+#[case::long(&"a".repeat(5000), false)]
+#[case::newline("a\nb", false)]
+#[case::escape("a\u{1b}[2Jb", false)]
+#[case::empty("", false)]
+fn sessions_are_named_by_anything(#[case] id: &str, #[case] is_taken: bool) {
+    let desk = Desk::new();
+    let cwd = desk.world.repo().display().to_string();
+    for event in ["session-start", "prompt", "pre-tool", "post-tool", "stop", "session-end"] {
+        let payload = json!({ "event": event, "session": id, "cwd": cwd, "tool": { "name": "shell", "id": "1" } });
+        if event == "post-tool" {
+            desk.add("f", "a");
+        }
+        let output = desk.send("generic", payload.to_string().as_bytes());
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
+    }
+    assert_eq!(desk.chain().len(), usize::from(is_taken));
+    assert_eq!(desk.trouble().is_none(), is_taken);
+    let outside: Vec<_> =
+        fs::read_dir(desk.world.root()).expect("readable").flatten().map(|it| it.file_name()).collect();
+    assert_eq!(outside.len(), 2, "nothing lands elsewhere: {outside:?}");
+    desk.world.assert_sound("in the end");
+}
+
+/// Where a path leads out of the worktree, the tool may have changed anything.
+#[test]
+fn paths_lead_anywhere() {
+    let desk = Desk::new();
+    let outside = desk.world.root().join("outside");
+    fs::create_dir(&outside).expect("a directory can be made");
+    fs::write(outside.join("secret"), "not of this worktree").expect("a file can be written");
+    std::os::unix::fs::symlink(&outside, desk.world.repo().join("link")).expect("a link can be made");
+    std::os::unix::fs::symlink("/nowhere/at/all", desk.world.repo().join("dangling")).expect("a link can be made");
+    desk.prompt("s");
+    let absolute = outside.join("secret").display().to_string();
+    let paths =
+        ["../outside/secret", "link/secret", &absolute, "sub/../../outside/secret", "dangling/x", "/", ".", "", "a\0b"];
+    for (number, path) in paths.iter().enumerate() {
+        let (call, line) = (format!("{number}"), format!("{number}"));
+        desk.before("s", &call, &[path]);
+        desk.add("f", &line);
+        desk.after("s", &call, &[path]);
+        assert_eq!(desk.chain().last().map(String::as_str), Some("s f"), "{path}");
+    }
+    desk.stop("s");
+    let names = desk.world.git(&["log", "--all", "--format=", "--name-only"]);
+    assert!(!names.contains("secret"), "{names}");
+    let held = desk.world.held();
+    assert!(!held.contains(b"not of this worktree".as_slice()));
+    desk.finish();
+}
+
+#[test]
+fn links_inside_are_followed_to_where_the_file_is() {
+    let desk = Desk::new();
+    desk.write("real/x", "x\n");
+    std::os::unix::fs::symlink("real", desk.world.repo().join("way")).expect("a link can be made");
+    desk.prompt("s");
+    desk.add("g", "of a human");
+    desk.edit("s", "1", "way/x", "a");
+    desk.edit("s", "2", "./new/./y", "b");
+    let absolute = desk.world.repo().join("real/../f").display().to_string();
+    desk.before("s", "3", &[&absolute]);
+    desk.add("f", "c");
+    desk.after("s", "3", &[&absolute]);
+    assert_eq!(desk.chain(), ["human real/x way", "s real/x", "s new/y", "s f"]);
+    desk.stop("s");
+    assert_eq!(desk.chain()[4..], ["human g"]);
+    desk.finish();
+}
+
+#[test]
+fn the_environment_of_git_is_not_the_agents() {
+    let desk = Desk::new();
+    let stray = |event: &str, more: serde_json::Value| {
+        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.world.repo().display().to_string() });
+        for (key, value) in more.as_object().expect("an object") {
+            payload[key] = value.clone();
+        }
+        let mut command = desk.hook("generic");
+        command.current_dir(desk.world.root());
+        for name in
+            ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"]
+        {
+            command.env(name, "/nowhere");
+        }
+        command.env("GIT_PREFIX", "x/");
+        let output = desk.run(command, payload.to_string().as_bytes());
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
+    };
+    stray("prompt", json!({}));
+    stray("pre-tool", tool("1", &["f"]));
+    desk.add("f", "a");
+    stray("post-tool", tool("1", &["f"]));
+    stray("pre-tool", tool("2", &[]));
+    desk.add("new", "a");
+    stray("post-tool", tool("2", &[]));
+    stray("stop", json!({}));
+    assert_eq!(desk.chain(), ["s f", "s new"]);
+    desk.finish();
+}

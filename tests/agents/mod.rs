@@ -1,0 +1,11 @@
+//! Agents that call the built program as their clients do, with git's hooks enabled.
+
+mod desk;
+mod hostile;
+mod secrets;
+mod sequences;
+mod stdin;
+mod trouble;
+mod twice;
+mod whose;
+mod worktrees;

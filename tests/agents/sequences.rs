@@ -1,0 +1,134 @@
+//! A turn of each agent, as its client tells of it: the record and the attribution of the commit name the agent.
+
+use serde_json::Value;
+
+use super::desk::{Desk, fixture};
+
+/// What is sent in order, and the file that the tool writes: payloads by name, with changes as `/pointer=value`.
+struct Turn {
+    agent: &'static str,
+    start: &'static str,
+    prompt: &'static str,
+    pre: &'static [&'static str],
+    file: &'static str,
+    post: &'static [&'static str],
+    stop: &'static str,
+}
+
+const PLAIN: Turn = Turn {
+    agent: "",
+    start: "session-start",
+    prompt: "prompt",
+    pre: &["pre-tool-write"],
+    file: "",
+    post: &["post-tool-write"],
+    stop: "stop",
+};
+
+fn payload(desk: &Desk, agent: &str, words: &[&str]) -> Value {
+    let mut payload = fixture(&desk.world, agent, words[0]);
+    for word in &words[1..] {
+        let (pointer, value) = word.split_once('=').expect("a pointer and a value");
+        *payload.pointer_mut(pointer).unwrap_or_else(|| panic!("{agent}: no {pointer}")) = value.into();
+    }
+    payload
+}
+
+#[rstest::rstest]
+#[case::claude_code(Turn {
+    agent: "claude-code",
+    pre: &["post-tool-write", "/hook_event_name=PreToolUse"],
+    file: "new.rs",
+    ..PLAIN
+})]
+#[case::codex(Turn {
+    agent: "codex",
+    start: "captured-0.169.0.jsonl:1",
+    prompt: "captured-0.169.0.jsonl:2",
+    pre: &["captured-0.169.0.jsonl:3"],
+    file: "src/new.txt",
+    post: &["captured-0.169.0.jsonl:4"],
+    stop: "captured-0.169.0.jsonl:11",
+})]
+#[case::gemini(Turn {
+    agent: "gemini",
+    start: "captured-0.61.0.jsonl:1",
+    prompt: "captured-0.61.0.jsonl:2",
+    pre: &["captured-0.61.0.jsonl:5"],
+    file: "a.txt",
+    post: &["captured-0.61.0.jsonl:6"],
+    stop: "captured-0.61.0.jsonl:26",
+})]
+#[case::cursor(Turn { agent: "cursor", file: "t.rs", ..PLAIN })]
+#[case::copilot(Turn {
+    agent: "copilot",
+    pre: &["post-tool-create", "/hook_event_name=PreToolUse"],
+    file: "src/b.rs",
+    post: &["post-tool-create"],
+    ..PLAIN
+})]
+#[case::opencode(Turn { agent: "opencode", pre: &["pre-tool-edit"], file: "a.ts", post: &["post-tool-edit"], ..PLAIN })]
+#[case::droid(Turn {
+    agent: "droid",
+    pre: &["post-tool-patch", "/hook_event_name=PreToolUse"],
+    file: "d.py",
+    post: &["post-tool-patch"],
+    ..PLAIN
+})]
+#[case::cline(Turn {
+    agent: "cline",
+    file: "src/x.js",
+    post: &["post-tool-replace", "/postToolUse/toolName=write_to_file"],
+    ..PLAIN
+})]
+#[case::cline_cli(Turn {
+    agent: "cline",
+    start: "cli-session-start",
+    prompt: "cli-prompt",
+    pre: &["cli-pre-tool"],
+    file: "a.js",
+    post: &["cli-post-tool"],
+    stop: "cli-stop",
+})]
+#[case::windsurf(Turn { agent: "windsurf", start: "", file: "w.rb", ..PLAIN })]
+#[case::kiro(Turn { agent: "kiro", file: "k.ts", post: &["post-tool-empty"], ..PLAIN })]
+#[case::goose(Turn { agent: "goose", file: "g.py", post: &["pre-tool-write", "/event=PostToolUse"], ..PLAIN })]
+#[case::amp(Turn {
+    agent: "amp",
+    pre: &["pre-tool-create"],
+    file: "a.go",
+    post: &["pre-tool-create", "/hook=tool.result"],
+    ..PLAIN
+})]
+#[case::generic(Turn { agent: "generic", pre: &["pre-tool"], file: "a.txt", post: &["pre-tool", "/event=post-tool"], ..PLAIN })]
+fn the_commit_names_the_agent(#[case] turn: Turn) {
+    let desk = Desk::new();
+    let agent = turn.agent;
+    std::fs::create_dir_all(desk.world.root().join("home/.mine")).expect("a folder of an agent of one's own");
+    desk.world.git(&["config", "checkpoint.agents.transcriptDirs", "~/.mine"]);
+    let mut steps: Vec<&[&str]> = vec![];
+    let (start, prompt, stop) = ([turn.start], [turn.prompt], [turn.stop]);
+    steps.extend([&start[..], &prompt[..]].into_iter().filter(|words| !words[0].is_empty()));
+    for words in steps {
+        desk.tell(agent, &payload(&desk, agent, words));
+    }
+    desk.add("g", "of a human");
+    desk.tell(agent, &payload(&desk, agent, turn.pre));
+    desk.add(turn.file, "of an agent");
+    desk.tell(agent, &payload(&desk, agent, turn.post));
+    desk.add("h", "of a human, too");
+    desk.tell(agent, &payload(&desk, agent, &stop));
+    desk.commit();
+    let name = if agent == "generic" { "mine" } else { agent };
+    let explained = desk.world.json(&["explain", "--json", "HEAD"]);
+    let sessions = explained["records"][0]["sessions"].as_array().expect("a record with sessions");
+    assert_eq!(sessions[0]["agent"], name, "{explained}");
+    let by_file = desk.owners();
+    assert!(by_file.contains(&format!("{} agent 1", turn.file)), "{by_file:?}");
+    // A tool that does not say what it has changed may have changed anything.
+    if agent != "kiro" {
+        assert!(by_file.contains(&"g human 1".to_owned()), "{by_file:?}");
+        assert!(by_file.contains(&"h human 1".to_owned()), "{by_file:?}");
+    }
+    desk.finish();
+}

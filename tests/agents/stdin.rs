@@ -1,0 +1,91 @@
+//! What comes on standard input, and how.
+
+use std::{
+    io::Write as _,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use super::desk::{Desk, piped, tool};
+use crate::support::site::described;
+
+#[test]
+fn an_agent_that_never_closes_its_end_is_answered() {
+    let desk = Desk::new();
+    let payload = json!({ "event": "prompt", "session": "s", "cwd": desk.world.repo().display().to_string() });
+    for text in [payload.to_string(), String::new(), "{\"event\": ".to_owned()] {
+        let start = Instant::now();
+        let mut child = desk.hook("generic").spawn().expect("the program runs");
+        let mut input = child.stdin.take().expect("it is piped");
+        input.write_all(text.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        assert!(start.elapsed() < Duration::from_secs(20), "it waits for ever");
+        assert!(output.status.success() && output.stderr.is_empty(), "{text}: {}", described(&output));
+        assert!(!output.stdout.is_empty(), "{text}");
+        drop(input);
+    }
+    assert_eq!(desk.world.json(&["session", "show", "s", "--json"])["session"]["turn"], 1);
+    desk.world.assert_sound("in the end");
+}
+
+#[test]
+fn ten_megabytes_are_read() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    let mut told = tool("1", &["f"]);
+    told["tool"]["input"] = "x".repeat(10 << 20).into();
+    desk.event("pre-tool", "s", &told);
+    desk.add("f", "a");
+    desk.event("post-tool", "s", &told);
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f"]);
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::broken(b"{\"event\": \"prompt\", \"session\": ")]
+#[case::no_object(b"[1, 2]")]
+#[case::binary(b"\xff\0\x01{")]
+#[case::unknown_event(b"{\"event\": \"lunch\", \"session\": \"s\"}")]
+#[case::hostile_session(b"{\"event\": \"prompt\", \"session\": \"a\\u0000b\"}")]
+fn what_makes_no_sense_is_noted(#[case] payload: &[u8]) {
+    let desk = Desk::new();
+    for agent in ["generic", "gemini", "claude-code", "copilot"] {
+        let output = desk.send(agent, payload);
+        assert!(output.status.success() && output.stderr.is_empty(), "{agent}: {}", described(&output));
+        let is_silent = ["claude-code", "copilot"].contains(&agent);
+        assert_eq!(output.stdout.is_empty(), is_silent, "{agent}: {}", described(&output));
+    }
+    assert!(desk.trouble().is_some());
+    desk.world.assert_sound("in the end");
+}
+
+#[rstest::rstest]
+#[case::no_such_agent(&["hook", "--agent", "nobody"])]
+#[case::no_name(&["hook", "--agent"])]
+#[case::unknown_option(&["hook", "--agent", "claude-code", "--lunch"])]
+#[case::both(&["hook", "--agent", "claude-code", "post-commit"])]
+fn a_mistake_in_the_command_line_denies_no_tool(#[case] arguments: &[&str]) {
+    let desk = Desk::new();
+    let mut command = desk.hook("x");
+    command = {
+        let mut plain = desk.world.command(command.get_program().to_str().expect("a plain path"));
+        plain.args(arguments);
+        plain.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        plain.stderr(std::process::Stdio::piped());
+        plain
+    };
+    let output = piped(command, b"{\"hook_event_name\": \"PreToolUse\"}");
+    assert!(output.status.success() && output.stderr.is_empty() && output.stdout.is_empty(), "{}", described(&output));
+    assert!(desk.trouble().is_some());
+}
+
+#[test]
+fn an_event_that_is_not_known_is_let_go() {
+    let desk = Desk::new();
+    let payload =
+        json!({ "hook_event_name": "SomethingNew", "session_id": "s", "cwd": desk.world.repo().display().to_string() });
+    assert_eq!(desk.tell("claude-code", &payload), "");
+    desk.finish();
+}

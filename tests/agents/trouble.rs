@@ -1,0 +1,172 @@
+//! What fails in a hook is noted, and the agent goes on.
+
+use std::{fs, os::unix::fs::PermissionsExt as _};
+
+use serde_json::json;
+
+use super::desk::{Desk, tool};
+use crate::support::{World, site::described};
+
+#[test]
+fn outside_of_a_repository_nothing_happens() {
+    let desk = Desk::new();
+    for place in [desk.world.root().join("home"), "/nowhere/at/all".into()] {
+        let payload = json!({ "event": "prompt", "session": "s", "cwd": place.display().to_string() });
+        assert_eq!(desk.tell("generic", &payload), "{\"version\":1,\"decision\":\"allow\"}\n");
+    }
+    assert_eq!(fs::read_dir(desk.world.root().join("home")).expect("readable").count(), 0);
+    assert_eq!(desk.world.json(&["session", "list", "--all", "--json"])["sessions"], json!([]));
+    desk.finish();
+}
+
+#[test]
+fn where_hooks_are_switched_off_nothing_is_kept() {
+    let desk = Desk::new();
+    desk.world.git(&["config", "checkpoint.enabled", "false"]);
+    desk.shell("s", "1", "f", "a");
+    desk.stop("s");
+    assert!(!desk.world.repo().join(".git/checkpoint/calls.toml").exists());
+    assert!(!desk.world.repo().join(".git/checkpoint/agents").exists());
+    assert_eq!(desk.world.shadows().len(), 0);
+}
+
+#[test]
+fn state_that_is_damaged_costs_nothing_that_was_saved() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.shell("s", "1", "f", "a");
+    let ours = desk.world.repo().join(".git/checkpoint");
+    for path in ["calls.toml", "sessions/s.toml", "base", "index", "agents/generic", "events.jsonl"] {
+        fs::write(ours.join(path), b"\0\xff[[[").expect("it is ours");
+        desk.shell("s", path, "f", path);
+    }
+    desk.stop("s");
+    assert!(desk.chain().iter().filter(|it| *it == "s f").count() >= 5, "{:?}", desk.chain());
+    desk.world.assert_sound("in the end");
+}
+
+#[test]
+fn state_that_cannot_be_written_is_no_matter_of_the_agents() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    let ours = desk.world.repo().join(".git/checkpoint");
+    fs::remove_dir_all(&ours).expect("it is ours");
+    fs::write(&ours, "in the way").expect("a file can be written");
+    for event in ["session-start", "prompt", "pre-tool", "post-tool", "stop", "session-end"] {
+        desk.event(event, "s", &tool("1", &[]));
+    }
+    desk.world.assert_sound("in the end");
+    fs::remove_file(&ours).expect("it is ours");
+    desk.prompt("s");
+    desk.shell("s", "2", "f", "a");
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f"]);
+    desk.finish();
+}
+
+#[test]
+fn a_lock_that_others_hold_is_waited_for_and_then_given_up() {
+    let desk = Desk::new();
+    desk.world.git(&["config", "checkpoint.lockTimeout", "1s"]);
+    desk.prompt("s");
+    let path = desk.world.repo().join(".git/checkpoint/lock");
+    let file = fs::File::options().read(true).write(true).open(&path).expect("it is there");
+    file.lock().expect("it is free");
+    desk.add("f", "a");
+    desk.after("s", "1", &["f"]);
+    drop(file);
+    assert!(desk.trouble().is_some_and(|text| text.contains("locked")), "{:?}", desk.trouble());
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f"]);
+    desk.finish();
+}
+
+#[test]
+fn a_repository_that_cannot_be_opened_is_let_be() {
+    let desk = Desk::new();
+    fs::write(desk.world.repo().join(".git/config"), "[core\n").expect("it is ours to break");
+    let payload = json!({ "event": "prompt", "session": "s", "cwd": desk.world.repo().display().to_string() });
+    let mut command = desk.hook("generic");
+    command.current_dir("/");
+    let output = super::desk::piped(command, payload.to_string().as_bytes());
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
+}
+
+/// An agent is asked once; whoever sends the prompt again has read it.
+#[test]
+fn a_session_beside_another_is_asked_about() {
+    let desk = Desk::new();
+    desk.world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    desk.prompt("a");
+    desk.shell("a", "1", "f", "a");
+    desk.stop("a");
+    let tell = |agent: &str, event: &serde_json::Value, flags: &[&str]| {
+        let mut command = desk.hook(agent);
+        command.args(flags);
+        desk.run(command, event.to_string().as_bytes())
+    };
+    let cwd = desk.world.repo().display().to_string();
+    let named = |event: &str| json!({ "hook_event_name": event, "session_id": "b", "prompt_id": "1", "cwd": cwd, "prompt": "go" });
+    let said = |output: &std::process::Output| described(output);
+    let output = tell("claude-code", &named("SessionStart"), &[]);
+    assert!(output.status.success() && said(&output).contains("uncommitted work"), "{}", said(&output));
+    let output = tell("claude-code", &named("UserPromptSubmit"), &["--on-multisession=cancel"]);
+    assert!(output.status.code() == Some(2) && said(&output).contains("uncommitted work"), "{}", said(&output));
+    let output = tell("claude-code", &named("UserPromptSubmit"), &[]);
+    assert!(output.status.code() == Some(2) && said(&output).contains("again"), "{}", said(&output));
+    let turn = || desk.world.json(&["session", "show", "b", "--json"])["session"]["turn"].clone();
+    assert_eq!(turn(), 0);
+    let output = tell("claude-code", &named("UserPromptSubmit"), &[]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{}", said(&output));
+    assert_eq!(turn(), 1);
+    // Where a prompt cannot be held back, it is shown.
+    let goose = json!({ "event": "UserPromptSubmit", "session_id": "c", "message": "go", "working_dir": cwd });
+    let output = tell("goose", &goose, &[]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{}", said(&output));
+    let output = tell("copilot", &json!({ "sessionId": "d", "timestamp": 1, "cwd": cwd, "prompt": "go" }), &[]);
+    assert!(output.status.success() && said(&output).contains("uncommitted work"), "{}", said(&output));
+    desk.finish();
+}
+
+#[test]
+fn objects_that_cannot_be_written_are_noted() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.before("s", "1", &["f"]);
+    let objects = desk.world.repo().join(".git/objects");
+    let mode = |mode: u32| {
+        let folders = fs::read_dir(&objects).expect("readable").flatten().map(|it| it.path());
+        let folders: Vec<_> = folders.chain([objects.clone()]).filter(|path| path.is_dir()).collect();
+        for path in folders {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+        }
+    };
+    desk.add("f", "a");
+    mode(0o555);
+    let is_root = fs::write(objects.join("probe"), "").is_ok();
+    desk.after("s", "1", &["f"]);
+    mode(0o755);
+    if is_root {
+        fs::remove_file(objects.join("probe")).expect("it is ours");
+    } else {
+        assert!(desk.trouble().is_some());
+    }
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f"]);
+    desk.finish();
+}
+
+/// The home directory is no project, and that is no trouble.
+#[test]
+fn a_protected_place_is_left_alone() {
+    let world = World::new();
+    world.git(&["init", "-q", "../home"]);
+    let desk = Desk { world };
+    let home = desk.world.root().join("home");
+    let payload = json!({ "event": "prompt", "session": "s", "cwd": home.display().to_string() });
+    let mut command = desk.hook("generic");
+    command.current_dir(&home);
+    let output = super::desk::piped(command, payload.to_string().as_bytes());
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
+    assert!(!home.join(".git/checkpoint/sessions").exists());
+}

@@ -1,0 +1,196 @@
+//! Whose change it is, by when it was made.
+
+use serde_json::json;
+
+use super::desk::{Desk, tool};
+
+#[test]
+fn what_people_change_between_events_is_theirs() {
+    let desk = Desk::new();
+    desk.add("h", "before the prompt");
+    desk.prompt("s");
+    desk.add("g", "after the prompt");
+    desk.edit("s", "1", "f", "a");
+    desk.add("f", "between two tools");
+    desk.edit("s", "2", "f", "b");
+    desk.add("g", "before a shell");
+    desk.world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    desk.shell("s", "3", "new", "c");
+    assert_eq!(desk.chain(), ["human h", "s f", "human f", "s f", "human g", "s new"]);
+    desk.stop("s");
+    desk.add("g", "after the stop");
+    desk.prompt("s");
+    desk.edit("s", "4", "f", "d");
+    assert_eq!(desk.chain()[6..], ["human g", "s f"]);
+    desk.commit();
+    assert_eq!(desk.owners(), ["f agent 3 human 1", "g human 3", "h human 1", "new agent 1"]);
+    desk.finish();
+}
+
+#[test]
+fn in_a_clean_worktree_a_tool_takes_its_own_files_only() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.add("g", "of a human");
+    desk.edit("s", "1", "f", "a");
+    assert_eq!(desk.chain(), ["s f"]);
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f", "human g"]);
+    desk.finish();
+}
+
+#[test]
+fn what_runs_on_is_closed_when_the_turn_ends() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.shell("s", "1", "f", "a");
+    desk.add("late", "of a process that nobody told of");
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f", "s late"]);
+    desk.prompt("s");
+    desk.before("s", "2", &[]);
+    desk.add("f", "b");
+    desk.event("post-tool", "s", &json!({ "tool": { "name": "shell", "id": "2", "background": true } }));
+    desk.add("g", "of whom?");
+    desk.edit("s", "3", "g", "c");
+    assert_eq!(desk.chain()[2..], ["s f", "unknown g", "s g"]);
+    desk.add("h", "late");
+    desk.stop("s");
+    assert_eq!(desk.chain()[5..], ["s h"]);
+    desk.finish();
+}
+
+#[test]
+fn an_interrupted_tool_has_made_what_is_there() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.before("s", "1", &["f"]);
+    desk.add("f", "a half");
+    desk.event("interrupt", "s", &json!({}));
+    assert_eq!(desk.chain(), ["s f"]);
+    // The shell that lived on tells of its end.
+    desk.add("g", "late");
+    desk.after("s", "2", &[]);
+    assert_eq!(desk.chain(), ["s f", "s g"]);
+    desk.prompt("s");
+    desk.before("s", "3", &[]);
+    desk.add("h", "then the next prompt comes");
+    desk.prompt("s");
+    assert_eq!(desk.chain()[2..], ["s h"]);
+    desk.event("session-end", "s", &json!({}));
+    desk.finish();
+}
+
+#[test]
+fn parallel_tools_of_a_session_are_its_own() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.before("s", "1", &["f"]);
+    desk.before("s", "2", &["g"]);
+    desk.before("s", "3", &[]);
+    desk.add("f", "1");
+    desk.add("g", "2");
+    desk.add("new", "3");
+    desk.after("s", "2", &["g"]);
+    desk.before("s", "4", &["new"]);
+    desk.add("new", "4");
+    desk.after("s", "4", &["new"]);
+    desk.after("s", "1", &["f"]);
+    desk.after("s", "3", &[]);
+    desk.stop("s");
+    assert!(desk.chain().iter().all(|it| it.starts_with("s ")), "{:?}", desk.chain());
+    desk.commit();
+    assert_eq!(desk.owners(), ["f agent 1", "g agent 1", "new agent 2"]);
+    desk.finish();
+}
+
+#[test]
+fn two_sessions_work_on_one_chain() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.prompt("b");
+    desk.before("a", "1", &["f"]);
+    desk.before("b", "1", &["g"]);
+    desk.add("f", "of a");
+    desk.add("g", "of b");
+    desk.after("b", "1", &["g"]);
+    desk.after("a", "1", &["f"]);
+    assert_eq!(desk.chain(), ["b g", "a f"]);
+    desk.before("a", "2", &[]);
+    desk.add("h", "of a");
+    desk.edit("b", "2", "h", "of b");
+    desk.after("a", "2", &[]);
+    assert_eq!(desk.chain()[2..], ["a h", "b h"], "while a tool is in use, a change is its session's");
+    desk.stop("a");
+    desk.stop("b");
+    desk.commit();
+    assert_eq!(desk.owners(), ["f agent 1", "g agent 1", "h agent 2"]);
+    desk.finish();
+}
+
+#[test]
+fn helpers_are_named() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.event("subagent-start", "s", &json!({ "agent_id": "h1" }));
+    let mut told = tool("1", &["f"]);
+    told["agent_id"] = "h1".into();
+    desk.event("pre-tool", "s", &told);
+    desk.add("f", "a");
+    desk.event("post-tool", "s", &told);
+    desk.event("subagent-stop", "s", &json!({ "agent_id": "h1" }));
+    assert_eq!(desk.chain(), ["s+h1 f"]);
+    desk.event("subagent-start", "s", &json!({ "agent_id": "h2" }));
+    desk.add("g", "of a helper that tells of no tools");
+    desk.event("subagent-stop", "s", &json!({ "agent_id": "h2" }));
+    assert_eq!(desk.chain()[1..], ["s+h2 g"]);
+    desk.stop("s");
+    desk.finish();
+}
+
+#[test]
+fn tools_begin_a_turn_without_a_prompt() {
+    let desk = Desk::new();
+    desk.add("g", "of a human");
+    desk.edit("s", "1", "f", "a");
+    assert_eq!(desk.chain(), ["human g", "s f"]);
+    desk.after("late", "1", &["h"]);
+    desk.add("h", "told of afterwards only");
+    desk.after("later", "1", &["h"]);
+    assert_eq!(desk.chain()[2..], ["later h"]);
+    desk.stop("s");
+    desk.stop("never-seen");
+    desk.finish();
+}
+
+#[test]
+fn a_conversation_goes_on_under_another_id() {
+    let desk = Desk::new();
+    desk.world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    desk.prompt("old");
+    desk.shell("old", "1", "f", "a");
+    desk.add("g", "b");
+    desk.event("session-start", "new", &json!({ "resumed_from": "old" }));
+    assert_eq!(desk.chain(), ["old f", "old g"]);
+    desk.prompt("new");
+    desk.edit("new", "1", "f", "c");
+    desk.stop("new");
+    assert_eq!(desk.chain()[2..], ["new f"]);
+    desk.finish();
+}
+
+#[test]
+fn a_file_that_is_ignored_or_gits_own_is_nobodys() {
+    let desk = Desk::new();
+    desk.write(".gitignore", "*.log\n");
+    desk.prompt("s");
+    desk.edit("s", "1", "x.log", "ignored");
+    desk.before("s", "2", &[".git/description"]);
+    desk.after("s", "2", &[".git/description"]);
+    desk.before("s", "3", &["f"]);
+    std::fs::remove_file(desk.world.repo().join("f")).expect("it is there");
+    desk.after("s", "3", &["f"]);
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["human .gitignore", "s f"]);
+    desk.finish();
+}

@@ -1,0 +1,237 @@
+//! People and agents at work in a repository with hooks, and what must be true of whose their lines are.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::{World, site::Dice};
+
+/// Edits of people and agents in a repository with hooks; each line ends with the name of who wrote it.
+pub(crate) struct Play {
+    pub(crate) world: World,
+    pub(crate) dice: Dice,
+    turns: BTreeMap<&'static str, u32>,
+    number: u32,
+}
+
+pub(crate) const SESSIONS: [&str; 2] = ["s1", "s2"];
+pub(crate) const FILES: [&str; 2] = ["a.txt", "dir/b.txt"];
+
+impl Play {
+    pub(crate) fn new(seed: u64) -> Self {
+        let world = World::new();
+        world.repository();
+        world.done(&["enable"]);
+        let mut play = Self { world, dice: Dice(seed), turns: BTreeMap::new(), number: 0 };
+        for file in FILES {
+            let text: String = (0..12).map(|_| play.line("human")).collect();
+            play.world.write(file, text);
+        }
+        play.commit_all();
+        play
+    }
+
+    pub(crate) fn line(&mut self, who: &str) -> String {
+        self.number += 1;
+        let mut word = || format!("{:08x}", self.dice.below(1 << 32));
+        format!("{} {} {} {} {who}\n", word(), word(), word(), self.number)
+    }
+
+    pub(crate) fn read(&self, file: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.world.repo().join(file)).unwrap_or_default();
+        text.split_inclusive('\n').map(str::to_owned).collect()
+    }
+
+    pub(crate) fn roll(&mut self, sides: usize) -> usize {
+        usize::try_from(self.dice.below(sides as u64)).expect("small")
+    }
+
+    /// Inserts and deletes lines as `who`.
+    pub(crate) fn edit(&mut self, file: &str, who: &str) {
+        let mut lines = self.read(file);
+        for _ in 0..=self.roll(2) {
+            let at = self.roll(lines.len() + 1);
+            let gone = self.roll(3).min(lines.len() - at);
+            let new: Vec<String> = (0..=self.roll(3)).map(|_| self.line(who)).collect();
+            lines.splice(at..at + gone, new);
+        }
+        self.world.write(file, lines.concat());
+    }
+
+    pub(crate) fn human(&mut self, file: &str) {
+        self.edit(file, "human");
+    }
+
+    pub(crate) fn agent(&mut self, session: &'static str, file: &str) {
+        if !self.turns.contains_key(session) {
+            self.world.done(&["session", "start", session, "--agent", "claude-code", "--model", "m1"]);
+        }
+        let turn = self.turns.entry(session).or_default();
+        *turn += 1;
+        let message = format!("turn {turn} of {session}");
+        self.world.done(&["session", "prompt", session, "--message", &message]);
+        self.edit(file, session);
+        self.world.done(&["save", "--session", session]);
+        self.world.done(&["session", "stop", session]);
+    }
+
+    pub(crate) fn commit_all(&self) {
+        self.world.git(&["add", "-A"]);
+        self.world.git(&["commit", "-q", "--allow-empty", "-m", "step"]);
+    }
+
+    /// Each commit's sums are those of git, and each line is whose its last word says.
+    pub(crate) fn check(&self) {
+        for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
+            check_sums(&self.world, commit);
+            let found = self.world.json(&["attribution", "--json", commit]);
+            for file in found["files"].as_array().expect("a list") {
+                self.check_file(commit, file);
+            }
+        }
+        for file in FILES {
+            self.check_blame(file, &[]);
+            self.check_blame(file, &["--rev", "HEAD"]);
+        }
+    }
+
+    pub(crate) fn check_file(&self, commit: &str, file: &Value) {
+        let path = file["path"].as_str().expect("a path");
+        if path == "f" || file["blob"].is_null() {
+            return;
+        }
+        let text = self.world.git(&["show", &format!("{commit}:{path}")]);
+        let lines: Vec<&str> = text.lines().collect();
+        for owner in file["owners"].as_array().expect("a list") {
+            let number = |key: &str| usize::try_from(owner[key].as_u64().expect("a number")).expect("small");
+            for line in &lines[number("start") - 1..number("end")] {
+                assert_eq!(named(owner), last_word(line), "{commit} {path}: {line}\n{file:#}");
+            }
+        }
+    }
+
+    pub(crate) fn check_blame(&self, file: &str, options: &[&str]) {
+        let found = self.world.json(&[&["blame", "--json", file], options].concat());
+        let rev = options.get(1).copied().into_iter();
+        let arguments: Vec<&str> = ["blame", "--line-porcelain"].into_iter().chain(rev).chain(["--", file]).collect();
+        let porcelain = self.world.git(&arguments);
+        let mut commits = Vec::new();
+        let mut texts = Vec::new();
+        for line in porcelain.lines() {
+            let first = line.split(' ').next().unwrap_or_default();
+            if first.len() == 40 && first.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                commits.push(first);
+            }
+            texts.extend(line.strip_prefix('\t'));
+        }
+        let mut at = 0;
+        for group in found["lines"].as_array().expect("a list") {
+            let number = |key: &str| usize::try_from(group[key].as_u64().expect("a number")).expect("small");
+            assert_eq!(number("start"), at + 1);
+            for line in at..number("end") {
+                let zeros = "0".repeat(40);
+                assert_eq!(group["commit"].as_str().unwrap_or(&zeros), commits[line], "{file}:{line}");
+                assert_eq!(named(group), last_word(texts[line]), "{file}:{}: {}\n{group:#}", line + 1, texts[line]);
+            }
+            at = number("end");
+        }
+        assert_eq!(at, texts.len());
+    }
+}
+
+pub(crate) fn last_word(line: &str) -> &str {
+    line.rsplit(' ').next().unwrap_or_default()
+}
+
+/// Lines of a commit's file with who has them, by number.
+type Owners = BTreeMap<u64, (Value, Value)>;
+
+impl Play {
+    /// `blame`, `why` and `explain` say of each commit what `attribution` says.
+    pub(crate) fn check_agreement(&mut self) {
+        for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
+            let found = self.world.json(&["attribution", "--json", commit]);
+            if found["records"].as_array().is_some_and(|records| !records.is_empty()) {
+                let explained = self.world.json(&["explain", "--json", commit]);
+                for (ours, theirs) in [("agent", "agent_lines"), ("mixed", "mixed"), ("unknown", "unknown")] {
+                    assert_eq!(
+                        explained["lines"][ours], found["summary"][theirs],
+                        "{commit}: {explained:#}\n{found:#}"
+                    );
+                }
+            }
+            for file in found["files"].as_array().expect("a list").iter().filter(|file| !file["blob"].is_null()) {
+                self.check_agreement_on(commit, file);
+            }
+        }
+    }
+
+    fn check_agreement_on(&mut self, commit: &str, file: &Value) {
+        let path = file["path"].as_str().expect("a path");
+        let counted = owners(&file["owners"]);
+        let blamed = self.world.json(&["blame", "--json", "--rev", commit, path]);
+        let groups = blamed["lines"].as_array().expect("a list").iter();
+        let of_commit: Vec<Value> = groups.filter(|group| group["commit"] == commit).cloned().collect();
+        let blamed = owners(&Value::Array(of_commit));
+        for (line, who) in &blamed {
+            match counted.get(line) {
+                // Only moved or formatted: blame goes on to whose it was.
+                Some((kind, _)) if kind == "base" => {}
+                Some(counted) => assert_eq!(who, counted, "{commit} {path}:{line}"),
+                None => {}
+            }
+        }
+        if let Some((line, who)) = blamed.iter().nth(self.roll(blamed.len().max(1))) {
+            let place = format!("{path}:{line}");
+            let why = self.world.json(&["why", "--json", "--rev", commit, &place]);
+            assert_eq!((&why["owner"], &why["session"]), (&who.0, &who.1), "{commit} {place}");
+        }
+    }
+}
+
+fn owners(groups: &Value) -> Owners {
+    let mut owners = Owners::new();
+    for group in groups.as_array().expect("a list") {
+        let number = |key: &str| group[key].as_u64().expect("a number");
+        let who = (group["owner"].clone(), group["session"].clone());
+        owners.extend((number("start")..=number("end")).map(|line| (line, who.clone())));
+    }
+    owners
+}
+
+/// The session, or the kind of who has no session.
+pub(crate) fn named(owner: &Value) -> &str {
+    owner["session"].as_str().or(owner["owner"].as_str()).expect("an owner")
+}
+
+/// What git counts in each file is what is counted.
+pub(crate) fn check_sums(world: &World, commit: &str) {
+    let printed = world.git(&["show", "--numstat", "-M", "--format=", commit]);
+    let mut expected: Vec<(u64, u64)> = Vec::new();
+    for line in printed.lines().filter(|line| !line.is_empty()) {
+        let mut fields = line.split('\t');
+        let mut number = || fields.next().expect("a field").parse().unwrap_or(0);
+        expected.push((number(), number()));
+    }
+    let found = world.json(&["attribution", "--json", commit]);
+    let files = found["files"].as_array().expect("a list");
+    let count = |file: &Value, key: &str| file[key].as_u64().expect("a number");
+    let mut counted: Vec<(u64, u64)> =
+        files.iter().map(|file| (count(file, "added"), count(file, "deleted"))).collect();
+    let sum = |list: &[(u64, u64)]| list.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let summary = |keys: &[&str]| keys.iter().map(|key| count(&found["summary"], key)).sum::<u64>();
+    let added = summary(&["agent_lines", "human_added", "human_modified", "mixed", "unknown", "kept_added"]);
+    let removed = summary(&["agent_removed", "human_removed", "unknown_removed", "kept_removed"]);
+    assert_eq!((added, removed), sum(&expected), "{commit}: {found:#}");
+    counted.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(counted, expected, "{commit}");
+    for file in files {
+        let of = |list: &str, lines: &dyn Fn(&Value) -> u64| {
+            file[list].as_array().expect("a list").iter().map(lines).sum::<u64>()
+        };
+        let owned = of("owners", &|it| count(it, "end") + 1 - count(it, "start"));
+        assert_eq!(owned, count(file, "added"));
+        assert_eq!(of("deleted_by", &|it| count(it, "lines")), count(file, "deleted"));
+    }
+}
