@@ -1,5 +1,6 @@
 //! Agents that call the built program as their clients do, with git's hooks enabled.
 
+mod apart;
 mod desk;
 mod guard;
 mod hostile;
