@@ -8,7 +8,9 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Context, agents, condense, recommit, records, rewrite, save,
+    Context, agents, condense,
+    follow::is_head_known,
+    recommit, records, rewrite, save,
     undone::{Amended, is_undone},
 };
 use crate::{
@@ -73,11 +75,14 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     repo.add_trailers(message_file, &ids.iter().map(RecordId::as_str).collect::<Vec<_>>())
 }
 
-/// Returns true if what is to be committed was not brought by git: by a merge, a pick, a revert or a rebase.
+/// Returns true if what is to be committed was not brought by git: by a merge, a pick, a revert, a rebase or a reset.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
     let is_brought = repo.is_rebasing() || repo.is_merging() || repo.prepared_message().is_some();
-    Ok(!is_brought && repo.doing()? == Doing::New && rewrite::squashed_commits(context)?.is_empty())
+    Ok(!is_brought
+        && is_head_known(context)?
+        && repo.doing()? == Doing::New
+        && rewrite::squashed_commits(context)?.is_empty())
 }
 
 /// Saves what the tool has done that makes this commit, if one is in use: no boundary lies between the two.

@@ -293,3 +293,18 @@ fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
     assert_eq!(desk.recorded("HEAD"), parts(&[]));
     desk.finish();
 }
+
+#[test]
+fn what_a_tool_takes_back_and_commits_again_is_not_all_its_sessions() {
+    let desk = Desk::new();
+    let tell = |event: &str, rest: &str| {
+        let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
+        desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
+    };
+    desk.write("h", "by hand\n");
+    desk.commit_all();
+    tell("UserPromptSubmit", r#","prompt":"do it""#);
+    tell("PreToolUse", r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_use_id":"t1""#);
+    desk.sh("git reset -q --soft HEAD~1; git commit -qm 'again'");
+    assert_eq!(desk.recorded("HEAD"), parts(&[]));
+}
