@@ -8,7 +8,9 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Context, condense, recommit, records, rewrite, save,
+    Context, agents, condense,
+    follow::is_head_known,
+    recommit, records, rewrite, save,
     undone::{Amended, is_undone},
 };
 use crate::{
@@ -16,12 +18,10 @@ use crate::{
     error::{Context as _, Kind, Result},
     git::{Repo, ancestors, message, sequence::Doing},
     model::{
-        checkpoint::Origin,
-        contributor::Contributor,
         record::{RecordId, ids_in_message},
         refname::Base,
     },
-    state::{self, claims, commit_note::CommitNote, failpoint, lock::Lock, process},
+    state::{self, commit_note::CommitNote, failpoint, lock::Lock},
 };
 
 /// Prepares the message in `message_file`: git's prepare-commit-msg, whose other arguments are `source` and `object`.
@@ -43,11 +43,8 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     let earlier = condense::unkept(context)?;
     // Two commits that are prepared at once must not overwrite each other's note.
     let lock = save::lock_soon(context)?;
-    if let Some(lock) = &lock
-        && let Some(session) = at_work(context)
-        && is_plain(context)?
-    {
-        let saved = save_work_of(context, session, lock);
+    if let Some(lock) = &lock {
+        let saved = save_work_of_tool(context, lock);
         // A commit does not fail for that.
         context.tell_failure("save", saved).unwrap_or_default();
     }
@@ -78,32 +75,27 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     repo.add_trailers(message_file, &ids.iter().map(RecordId::as_str).collect::<Vec<_>>())
 }
 
-/// Returns the session whose tool runs this commit: the one with a call under way here, by the process that runs us.
-fn at_work(context: &Context) -> Option<String> {
-    let mut claims = claims::others(context.repo.git_dir(), "");
-    claims.retain(|claim| !claim.calls.is_empty() && claim.process.as_ref().is_some_and(process::runs_us));
-    // Of several, nobody can tell whose it is.
-    if claims.len() == 1 { claims.pop().map(|claim| claim.session) } else { None }
-}
-
-/// Returns true if what is to be committed was not brought by git: by a merge, a pick, a revert or a rebase.
+/// Returns true if what is to be committed was not brought by git: by a merge, a pick, a revert, a rebase or a reset.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
     let is_brought = repo.is_rebasing() || repo.is_merging() || repo.prepared_message().is_some();
-    Ok(!is_brought && repo.doing()? == Doing::New && rewrite::squashed_commits(context)?.is_empty())
+    Ok(!is_brought
+        && is_head_known(context)?
+        && repo.doing()? == Doing::New
+        && rewrite::squashed_commits(context)?.is_empty())
 }
 
-/// Saves what `session` has done in the call that commits it: no boundary lies between the two.
-fn save_work_of(context: &Context, session: String, lock: &Lock) -> Result<()> {
+/// Saves what the tool has done that makes this commit, if one is in use: no boundary lies between the two.
+fn save_work_of_tool(context: &Context, lock: &Lock) -> Result<()> {
+    let Some(saving) = agents::of_tool_in_use(context)?.filter(|_| is_plain(context).unwrap_or(false)) else {
+        return Ok(());
+    };
     // Git has another index for this commit, which is not the user's.
     let repo = Repo::open(context.repo.worktree_root())?;
     if repo.git_dir().canonicalize().ok() != context.repo.git_dir().canonicalize().ok() {
         return Ok(());
     }
-    let context = Context::new(repo, context.settings.clone());
-    let origin = Origin { contributor: Contributor::Agent, session: Some(session), ..Origin::default() };
-    let options = save::Options { origin, ..save::Options::default() };
-    save::save_under_lock(&context, &options, &save::Demands::default(), lock).map(drop)
+    agents::save_of_tool(&Context::new(repo, context.settings.clone()), &saving, lock).map(drop)
 }
 
 /// Notes what a commit on `head`, or instead of `amended`, of what is staged is promised; returns its records.

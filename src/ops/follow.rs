@@ -76,6 +76,11 @@ fn known_base(context: &Context) -> Option<Base> {
     fs::read_to_string(base_file(context)).ok().and_then(|text| Base::parse(text.trim()))
 }
 
+/// Returns true if HEAD is where it was when we last looked.
+pub(crate) fn is_head_known(context: &Context) -> Result<bool> {
+    Ok(known_base(context) == Some(Base::of_head(context.repo.head()?.id)))
+}
+
 /// Remembers where HEAD is.
 pub(crate) fn note_base(context: &Context, base: Base) -> Result<()> {
     state::ensure_directory(context.repo.git_dir())?;

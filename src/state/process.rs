@@ -65,19 +65,6 @@ pub(crate) fn agent() -> Option<Process> {
     None
 }
 
-/// Returns true if `process` runs us, whatever is in between.
-pub(crate) fn runs_us(process: &Process) -> bool {
-    let mut pid = std::process::id();
-    for _ in 0..MOST_ANCESTORS {
-        let Some(stat) = stat(pid) else { return false };
-        if (pid, stat.start) == (process.pid, process.start) {
-            return process.place == here();
-        }
-        pid = stat.parent;
-    }
-    false
-}
-
 /// Returns whether `process` lives.
 pub(crate) fn life(process: Option<&Process>) -> Life {
     let Some(process) = process else { return Life::Unknown };
@@ -137,8 +124,7 @@ mod tests {
         assert_eq!(us.pid, std::process::id());
         assert_eq!(life(Some(&us)), Life::Alive);
         assert_eq!(life(Some(&Process { start: us.start + 1, ..us.clone() })), Life::Dead);
-        assert_eq!(life(Some(&Process { pid: u32::MAX, ..us.clone() })), Life::Dead);
-        assert!(runs_us(&us) && !runs_us(&Process { start: us.start + 1, ..us }));
+        assert_eq!(life(Some(&Process { pid: u32::MAX, ..us })), Life::Dead);
         assert_eq!(life(None), Life::Unknown);
     }
 

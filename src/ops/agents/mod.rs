@@ -27,6 +27,8 @@ use crate::{
     state::{agents, calls::Calls, lock::Lock, sessions as session_files},
 };
 
+pub(crate) use tool::{of_tool_in_use, save as save_of_tool};
+
 /// What an agent tells.
 #[derive(Clone, Debug)]
 pub struct Report {

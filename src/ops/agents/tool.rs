@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// What is to be saved between two events.
-pub(super) struct Saving {
+pub(crate) struct Saving {
     origin: Origin,
     /// In whose turn.
     turn_of: Option<String>,
@@ -42,6 +42,12 @@ impl Saving {
     pub(super) fn all(origin: Origin) -> Self {
         Self { origin, turn_of: None, paths: None }
     }
+}
+
+/// Returns how to save what the tool in use has done that makes a commit, if there is one.
+pub(crate) fn of_tool_in_use(context: &Context) -> Result<Option<Saving>> {
+    let origin = whose::before_commit(context)?;
+    Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
 /// Follows what happens before a tool is used.
@@ -149,7 +155,7 @@ pub(super) fn boundary(
     save(context, &Saving { origin, turn_of, paths }, lock).map(drop)
 }
 
-pub(super) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {
+pub(crate) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {
     let options = Options { origin: saving.origin.clone(), paths: saving.paths.clone(), ..Options::default() };
     let demands = Demands { turn_of: saving.turn_of.clone(), forgives_unknown_paths: true, ..Demands::default() };
     let taken = save::save_under_lock(context, &options, &demands, lock)?;

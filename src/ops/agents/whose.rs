@@ -50,6 +50,15 @@ pub(super) fn before(context: &Context, session: &str, key: &str, paths: Option<
     between(context, &calls.open.iter().filter(is_other).filter(may_reach).collect::<Vec<_>>())
 }
 
+/// Returns whose it is what changes before a commit that a tool in use may make; none if there is no such tool, or not of
+/// one session only.
+pub(super) fn before_commit(context: &Context) -> Result<Option<Origin>> {
+    let calls = calls(context);
+    let open: Vec<&Call> = calls.open.iter().filter(|call| call.paths.is_none() && !call.is_background).collect();
+    let origin = between(context, &open)?;
+    Ok(Some(origin).filter(|origin| origin.session.is_some()))
+}
+
 /// Returns whose it is what changed while the tools `open` were in use, and no others.
 fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
     let sessions: BTreeSet<&str> = open.iter().map(|call| call.session.as_str()).collect();

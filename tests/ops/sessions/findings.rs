@@ -2,11 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use git_checkpoint::{
-    ops::guard::{self, Who},
-    state::lock::Lock,
-};
-
 use super::desk::{Desk, changed, parts};
 
 /// Returns the sessions in all records of `commit`.
@@ -276,15 +271,14 @@ fn a_pick_within_a_turn_leaves_each_their_own() {
 #[test]
 fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
     let desk = Desk::new();
+    let tell = |event: &str, rest: &str| {
+        let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
+        desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
+    };
+    let tool = r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_response":{},"tool_use_id":"t1""#;
     desk.write("h", "by hand\n");
-    for session in ["a", "b"] {
-        desk.prompt(session);
-    }
-    let context = desk.context();
-    let path = desk.world.repo().join(".git/checkpoint/lock");
-    let call = |session: &'static str| Who { session, agent: Some("tester"), call: Some("1") };
-    let with_lock = |run: &dyn Fn(&Lock)| run(&Lock::try_acquire(&path).expect("it can be taken").expect("it is free"));
-    with_lock(&|lock| drop(guard::before_tool(&context, &call("a"), lock).expect("it can tell")));
+    tell("UserPromptSubmit", r#","prompt":"do it""#);
+    tell("PreToolUse", tool);
     // As an agent does it in its shell, with an index of the commit's own.
     desk.sh("echo a >>g; echo a >new; git add new; git commit -qm 'all in one' g new");
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("new", "a")]));
@@ -293,10 +287,24 @@ fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
     desk.git(&["revert", "--no-edit", "HEAD"]);
     desk.git(&["cherry-pick", "HEAD~1"]);
     assert_eq!((desk.chain().len(), desk.records("HEAD^").len(), desk.records("HEAD").len()), (0, 0, 1));
-    with_lock(&|lock| drop(guard::after_tool(&context, &call("a"), lock).expect("it can tell")));
-    desk.stop("a");
+    tell("PostToolUse", tool);
+    tell("Stop", "");
     desk.git(&["commit", "-qam", "mine"]);
     assert_eq!(desk.recorded("HEAD"), parts(&[]));
-    desk.stop("b");
     desk.finish();
+}
+
+#[test]
+fn what_a_tool_takes_back_and_commits_again_is_not_all_its_sessions() {
+    let desk = Desk::new();
+    let tell = |event: &str, rest: &str| {
+        let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
+        desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
+    };
+    desk.write("h", "by hand\n");
+    desk.commit_all();
+    tell("UserPromptSubmit", r#","prompt":"do it""#);
+    tell("PreToolUse", r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_use_id":"t1""#);
+    desk.sh("git reset -q --soft HEAD~1; git commit -qm 'again'");
+    assert_eq!(desk.recorded("HEAD"), parts(&[]));
 }
