@@ -137,11 +137,4 @@ impl Event {
             resumed_from: None,
         }
     }
-
-    /// Returns what two reports of the same event have in common, where an agent runs the hooks of another one too;
-    /// none if two events of this kind cannot be told apart.
-    pub fn identity(&self) -> Option<String> {
-        let call = self.tool.as_ref()?.call.as_ref()?;
-        Some(format!("{}\n{}\n{call}", self.session, self.moment.as_str()))
-    }
 }

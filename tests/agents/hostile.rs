@@ -56,6 +56,7 @@ fn paths_lead_anywhere() {
         assert_eq!(desk.chain().last().map(String::as_str), Some("s f"), "{path}");
     }
     desk.stop("s");
+    assert!(desk.world.done(&["events"]).contains("not of this worktree"), "the log says so");
     let names = desk.world.git(&["log", "--all", "--format=", "--name-only"]);
     assert!(!names.contains("secret"), "{names}");
     let held = desk.world.held();

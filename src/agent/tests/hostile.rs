@@ -197,14 +197,3 @@ fn bytes_that_are_not_utf8_and_marks_of_order() {
     bytes.extend_from_slice(b"\n\n");
     assert!(read(&bytes, named("claude-code")).is_ok());
 }
-
-#[test]
-fn the_same_event_twice_has_one_identity() {
-    let value = json!({ "session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_use_id": "t1",
-        "tool_input": { "file_path": "a" } });
-    let cursor = json!({ "conversation_id": "s", "cursor_version": "2", "hook_event_name": "postToolUse",
-        "tool_name": "Edit", "tool_use_id": "t1", "tool_input": { "file_path": "a" } });
-    let (one, two) = (told(&value).expect("read"), told(&cursor).expect("read"));
-    assert!(one.identity().is_some() && one.identity() == two.identity());
-    assert_ne!(one.agent, two.agent);
-}

@@ -15,11 +15,12 @@ use super::{
     Answer, Message, Reach, Report, Tool, event, paths, whose,
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::Repo,
     model::{
         checkpoint::Origin,
         contributor::Contributor,
+        event::Event,
         session::{Action, Happening, Phase, Session, Turn, transition},
     },
     state::{
@@ -58,6 +59,9 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     let reach = reach(&context.repo, report, tool);
+    if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
+        note_outside(context, report);
+    }
     let phase = known(context, &report.session)?.map(|session| session.phase);
     if transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
         begin_turn(context, &report.session, None, &report.told, lock)?;
@@ -215,6 +219,15 @@ fn reach(repo: &Repo, report: &Report, tool: &Tool) -> Inside {
         Reach::Anything => Inside::Anything,
         Reach::Files(named) => paths::inside(repo, &report.cwd, named).map_or(Inside::Anything, Inside::Paths),
     }
+}
+
+/// Notes that a tool is at files that are not of this worktree, which is nothing to trouble anybody with.
+fn note_outside(context: &Context, report: &Report) {
+    context.emit(&Event::Error {
+        operation: format!("hook {}", report.agent),
+        kind: Kind::User.as_str().into(),
+        message: "a tool names a file that is not of this worktree: only what it changes here is saved".into(),
+    });
 }
 
 /// What we write for ourselves is not for others to claim.
