@@ -134,7 +134,7 @@ fn git_ai_notes_are_parsed_back() {
 fn markdown_is_a_table_that_names_cannot_break() {
     let world = world();
     let text = world.done(&["attribution", "--format", "markdown"]);
-    assert!(text.starts_with("**80.0 % agent** of 5 committed lines\n"), "{text}");
+    assert!(text.starts_with("**80.0 % agent** of 5 committed lines in "), "{text}");
     assert!(text.contains("s&#124;1"), "{text}");
 }
 

@@ -3,6 +3,7 @@
 mod agents;
 mod attribution;
 mod attribution_formats;
+mod attribution_places;
 mod attribution_walks;
 mod compare;
 mod doctor;

@@ -10,8 +10,16 @@ const ROWS: usize = 50;
 pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
     let figures = &found.summary;
     let human = figures.human_added + figures.human_modified;
-    call.out
-        .line(&format!("**{:.1} % agent** of {} committed lines", figures.agent_percentage, figures.total_committed))?;
+    let (share, lines) = (figures.agent_percentage, figures.total_committed);
+    let place = match (&found.commit, &found.range) {
+        (Some(commit), _) => format!(" in {}", phrase::short(commit)),
+        (None, Some(_)) => {
+            let recorded = found.commits.iter().filter(|commit| !commit.records.is_empty()).count();
+            format!(" in {}, {recorded} with a record", phrase::count(found.commits.len(), "commit"))
+        }
+        (None, None) => String::new(),
+    };
+    call.out.line(&format!("**{share:.1} % agent** of {lines} committed lines{place}"))?;
     call.out.line("")?;
     call.out.line("| | agent | human | mixed | unknown | moved or formatted |")?;
     call.out.line("|---|---:|---:|---:|---:|---:|")?;

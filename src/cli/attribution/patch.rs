@@ -15,7 +15,7 @@ use crate::{
     ops::attribution::{Attribution, PatchFile, Who},
 };
 
-/// Prints a legend of the sessions and the patch.
+/// Prints what the marks mean, and the patch.
 pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
     let mut sessions: Vec<&Who> = Vec::new();
     for who in found.patch.iter().flat_map(|file| &file.hunks).flat_map(|(_, owners)| owners) {
@@ -35,7 +35,23 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
         let mark = call.out.paint(style(Kind::Agent), &format!("A{number}"));
         call.out.line(&format!("{mark}  {name}{turn}"))?;
     }
-    if !sessions.is_empty() {
+    let others = [Kind::Human, Kind::Mixed, Kind::Unknown, Kind::Base].into_iter().filter(|kind| {
+        found.patch.iter().flat_map(|file| &file.hunks).any(|(_, owners)| owners.iter().any(|who| who.owner == *kind))
+    });
+    let mut has_legend = !sessions.is_empty();
+    for kind in others {
+        has_legend = true;
+        let mark = call.out.paint(style(kind), &letter(kind).to_string());
+        let meaning = match kind {
+            Kind::Mixed => "mixed: a person and the agent of that number",
+            Kind::Unknown => "unknown",
+            Kind::Base => "was there before, only moved or formatted",
+            Kind::Human | Kind::Agent => "human",
+        };
+        let padding = " ".repeat(sessions.len().to_string().len());
+        call.out.line(&format!("{mark}{padding}  {meaning}"))?;
+    }
+    if has_legend {
         call.out.line("")?;
     }
     found.patch.iter().try_for_each(|file| print_file(file, &sessions, call))

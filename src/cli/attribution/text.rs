@@ -13,8 +13,14 @@ use crate::{
     ops::attribution::{Attribution, FileLines, SessionLines},
 };
 
-/// Columns of a bar.
+/// Columns of a bar where there is room.
 const BAR: usize = 30;
+/// Columns of a line beside its bar, and of a file's line beside its bar and name.
+const BESIDE: usize = 28;
+const BESIDE_NAME: usize = 25;
+/// The least of a name and of a bar.
+const LEAST_NAME: usize = 8;
+const LEAST_BAR: usize = 5;
 /// How many files, sessions and agents people see.
 const ROWS: usize = 20;
 
@@ -50,7 +56,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
         return print_odd(found, call);
     }
     call.out.line("")?;
-    let whole = bar(&parts(figures)[..4], figures.total_committed, BAR, call);
+    let whole = bar(&parts(figures)[..4], figures.total_committed, room(BESIDE), call);
     let percent = call.out.paint(phrase::BOLD, &format!("{:>5.1}% agent", figures.agent_percentage));
     call.out.line(&format!("{percent}  {whole}  {}", count(figures.total_committed, "line")))?;
     call.out.line("")?;
@@ -92,7 +98,7 @@ fn print_owners(figures: &Figures, call: &mut Call) -> Result<()> {
             continue;
         }
         let name = if kind == Kind::Base { "moved" } else { kind.as_str() };
-        let bar = call.out.paint(style(kind), &"█".repeat(columns(lines, most, BAR)));
+        let bar = call.out.paint(style(kind), &"█".repeat(columns(lines, most, room(BESIDE))));
         let note = match kind {
             Kind::Human if figures.human_modified > 0 => format!("  ({} edited)", figures.human_modified),
             Kind::Base => "  (only moved or formatted)".to_owned(),
@@ -117,14 +123,16 @@ fn print_removed(figures: &Figures, call: &mut Call) -> Result<()> {
 
 fn print_sessions(found: &Attribution, call: &mut Call) -> Result<()> {
     call.out.line("")?;
-    heading("Sessions", call)?;
+    heading("Sessions (lines)", call)?;
     let most = found.sessions.iter().map(|it| it.lines + it.mixed).max().unwrap_or(0);
     let names: Vec<String> = found.sessions.iter().take(ROWS).map(session_name).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     for (session, name) in found.sessions.iter().zip(names) {
         let padding = " ".repeat(width - name.chars().count());
-        let bar = call.out.paint(style(Kind::Agent), &"█".repeat(columns(session.lines, most, BAR / 2)));
-        let mixed = call.out.paint(style(Kind::Mixed), &"█".repeat(columns(session.mixed, most, BAR / 2)));
+        let bar =
+            call.out.paint(style(Kind::Agent), &"█".repeat(columns(session.lines, most, room(BESIDE + width) / 2)));
+        let mixed =
+            call.out.paint(style(Kind::Mixed), &"█".repeat(columns(session.mixed, most, room(BESIDE + width) / 2)));
         let mut notes = vec![count(session.files, "file")];
         notes.extend((session.mixed > 0).then(|| format!("{} mixed", session.mixed)));
         notes.extend((session.removed > 0).then(|| format!("{} deleted", session.removed)));
@@ -170,7 +178,7 @@ fn print_files(found: &Attribution, call: &mut Call) -> Result<()> {
         return Ok(());
     }
     call.out.line("")?;
-    heading("Files", call)?;
+    heading("Files (lines added and deleted, agents' part)", call)?;
     let mut files: Vec<&FileLines> = found.files.iter().collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.added + file.deleted));
     files.truncate(ROWS);
@@ -204,8 +212,10 @@ fn print_rows(files: &[&FileLines], call: &mut Call) -> Result<()> {
             None => phrase::quoted(&file.path),
         })
         .collect();
-    let width =
-        names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(Output::width().saturating_sub(50));
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let most_name = Output::width().saturating_sub(BESIDE_NAME + BAR / 3).max(LEAST_NAME);
+    let width = longest.min(most_name);
+    let room = room(BESIDE_NAME + width);
     let most = files.iter().map(|file| file.added).max().unwrap_or(0);
     for (file, name) in files.iter().zip(names) {
         let padding = " ".repeat(width.saturating_sub(name.chars().count()));
@@ -213,7 +223,7 @@ fn print_rows(files: &[&FileLines], call: &mut Call) -> Result<()> {
         let tail = if let Some(kind) = file.whole {
             format!("  no lines, {}", kind.as_str())
         } else {
-            let bar = bar(&parts(&file.figures), file.added, columns(file.added, most, BAR), call);
+            let bar = bar(&parts(&file.figures), file.added, columns(file.added, most, room), call);
             let share = match file.figures.total_committed {
                 0 => "     -".to_owned(),
                 _ => format!("{:>5.0}%", file.figures.agent_percentage),
@@ -248,6 +258,11 @@ fn heading(text: &str, call: &mut Call) -> Result<()> {
 
 fn count(lines: u32, noun: &str) -> String {
     phrase::count(usize::try_from(lines).unwrap_or(usize::MAX), noun)
+}
+
+/// Returns how many columns a bar has at most, `beside` something.
+fn room(beside: usize) -> usize {
+    BAR.min(Output::width().saturating_sub(beside)).max(LEAST_BAR)
 }
 
 /// Returns how many of `width` columns stand for `part` of `whole`; at least one if there is any.

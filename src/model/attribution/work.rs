@@ -131,16 +131,15 @@ impl<'t> Work<'t> {
         if graves.is_empty() {
             return;
         }
+        let places = Places::new(graves);
         for (gone, come) in self.hunks.clone() {
             let open: Vec<usize> = come.filter(|&new| self.placed[new].is_none()).collect();
             if open.is_empty() {
                 continue;
             }
-            let (first, last) = (self.skip + gone.start, self.skip + gone.end);
-            let mut near: Vec<usize> = (0..graves.len())
-                .filter(|&at| graves[at].first_gap <= last && graves[at].last_gap >= first)
-                .filter(|at| !self.reopened.contains(at))
-                .collect();
+            let mut near = places.between(self.skip + gone.start, self.skip + gone.end);
+            near.retain(|at| !self.reopened.contains(at));
+            near.sort_unstable();
             let most = MOST_NEAR + 4 * open.len();
             near.drain(..near.len().saturating_sub(most));
             near.sort_by_key(|&at| graves[at].first_gap);
@@ -251,6 +250,35 @@ impl<'t> Work<'t> {
         for old in pairs.kept {
             self.lives[gone[old]] = true;
         }
+    }
+}
+
+/// Where the graves are, so that those of a place are found without a look at all of them.
+struct Places<'g> {
+    graves: &'g [Grave],
+    /// By the first gap.
+    order: Vec<usize>,
+    /// The last gap of each and of all before it.
+    until: Vec<usize>,
+}
+
+impl<'g> Places<'g> {
+    fn new(graves: &'g [Grave]) -> Self {
+        let mut order: Vec<usize> = (0..graves.len()).collect();
+        order.sort_by_key(|&at| graves[at].first_gap);
+        let gaps = order.iter().map(|&at| graves[at].last_gap);
+        let until = gaps.scan(0, |most, gap| {
+            *most = gap.max(*most);
+            Some(*most)
+        });
+        Self { graves, until: until.collect(), order }
+    }
+
+    /// Returns the graves that may be between two gaps.
+    fn between(&self, first: usize, last: usize) -> Vec<usize> {
+        let end = self.order.partition_point(|&at| self.graves[at].first_gap <= last);
+        let start = self.until.partition_point(|&until| until < first).min(end);
+        self.order[start..end].iter().copied().filter(|&at| self.graves[at].last_gap >= first).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 mod carry;
 mod combine;
 mod histories;
+mod large;
 mod odd;
 mod rules;
 mod stored;

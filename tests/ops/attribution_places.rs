@@ -1,0 +1,98 @@
+//! Whose the lines are where several come together: conflicts, merges, worktrees.
+
+use crate::support::play::{FILES, Play};
+
+/// Two branches that write other things into the same place of a file, `topic` by an agent; `main` is checked out.
+fn divided(seed: u64) -> Play {
+    let mut play = Play::new(seed);
+    play.world.git(&["checkout", "-q", "-b", "topic"]);
+    insert(&mut play, Some("s1"), &[0, 5]);
+    play.commit_all();
+    play.world.git(&["checkout", "-q", "main"]);
+    insert(&mut play, None, &[5, 12]);
+    play.commit_all();
+    play
+}
+
+/// Inserts two lines at each of `places` of the first file.
+fn insert(play: &mut Play, session: Option<&'static str>, places: &[usize]) {
+    if let Some(session) = session {
+        play.world.done(&["session", "start", session, "--agent", "claude-code"]);
+        play.world.done(&["session", "prompt", session, "--message", "go"]);
+    }
+    let mut lines = play.read(FILES[0]);
+    for at in places.iter().rev() {
+        let new: Vec<String> = (0..2).map(|_| play.line(session.unwrap_or("human"))).collect();
+        lines.splice(at..at, new);
+    }
+    play.world.write(FILES[0], lines.concat());
+    if let Some(session) = session {
+        play.world.done(&["save", "--session", session]);
+        play.world.done(&["session", "stop", session]);
+    }
+}
+
+/// Resolves the conflict with lines of both sides, and one of its own.
+fn resolve(play: &mut Play) {
+    let own = play.line("human");
+    let mut lines = play.read(FILES[0]);
+    let is_mark = |line: &String| ["<<<<<<<", "=======", ">>>>>>>"].iter().any(|mark| line.starts_with(mark));
+    let at = lines.iter().position(is_mark).expect("there is a conflict");
+    lines.insert(at, own);
+    lines.retain(|line| !is_mark(line));
+    play.world.write(FILES[0], lines.concat());
+    play.world.git(&["add", FILES[0]]);
+}
+
+#[test]
+fn of_a_conflict_in_a_rebase_only_the_resolution_is_new() {
+    let mut play = divided(300);
+    drop(play.world.command("git").args(["rebase", "-q", "main", "topic"]).output());
+    resolve(&mut play);
+    play.world.git(&["-c", "core.editor=true", "rebase", "--continue"]);
+    play.check();
+    play.check_agreement();
+    let found = play.world.json(&["attribution", "--json"]);
+    assert_eq!((&found["summary"]["agent_lines"], &found["summary"]["human_added"]), (&4.into(), &1.into()));
+}
+
+#[test]
+fn of_a_conflict_in_a_merge_only_the_resolution_is_counted() {
+    let mut play = divided(310);
+    drop(play.world.command("git").args(["merge", "-q", "topic"]).output());
+    resolve(&mut play);
+    play.world.git(&["commit", "-q", "--no-edit"]);
+    let found = play.world.json(&["attribution", "--json"]);
+    let summary = &found["summary"];
+    assert_eq!((&summary["total_committed"], &summary["human_added"]), (&1.into(), &1.into()), "{found:#}");
+    assert_eq!((&summary["human_removed"], &summary["agent_removed"]), (&0.into(), &0.into()));
+    play.check_blame(FILES[0], &["--rev", "HEAD"]);
+}
+
+#[test]
+fn sessions_of_two_worktrees_keep_apart() {
+    let mut play = Play::new(320);
+    play.world.git(&["worktree", "add", "-q", "-b", "side", "../linked"]);
+    let linked = play.world.root().join("linked");
+    let linked = linked.to_str().expect("temporary paths are plain").to_owned();
+    let there = |play: &Play, arguments: &[&str]| {
+        let output = play.world.command("git").current_dir(&linked).args(arguments).output().expect("git runs");
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    // Both at work in the same file at the same time, each in its own worktree.
+    play.world.done(&["-C", &linked, "session", "start", "s2", "--agent", "codex"]);
+    play.world.done(&["-C", &linked, "session", "prompt", "s2", "--message", "go"]);
+    insert(&mut play, Some("s1"), &[0]);
+    let new = play.line("s2");
+    let path = std::path::Path::new(&linked).join(FILES[0]);
+    let text = std::fs::read_to_string(&path).expect("it is there") + &new;
+    std::fs::write(&path, text).expect("it can be written");
+    play.world.done(&["-C", &linked, "save", "--session", "s2"]);
+    play.world.done(&["-C", &linked, "session", "stop", "s2"]);
+    there(&play, &["commit", "-qam", "there"]);
+    play.commit_all();
+    play.world.git(&["merge", "-q", "--no-edit", "side"]);
+    let merge = play.world.json(&["attribution", "--json"]);
+    assert_eq!(merge["summary"]["total_committed"], 0, "{merge:#}");
+    play.check_blame(FILES[0], &["--rev", "HEAD"]);
+}
