@@ -1,6 +1,10 @@
 //! A repository in which people and agents have written: a long file, a thousand commits, a hundred records.
 
-use std::{fmt::Write as _, fs};
+use std::{
+    fs,
+    io::{BufWriter, Write as _},
+    process::Stdio,
+};
 
 use crate::{Result, lab::Lab};
 
@@ -31,35 +35,57 @@ pub(crate) fn write(lab: &Lab) -> Result<()> {
     };
     let mut lines: Vec<String> =
         (0..LINES).map(|line| format!("line {line}: {:x} {:x}\n", next(1 << 30), next(99))).collect();
-    let path = lab.root().join(FILE);
     fs::write(lab.root().join(WORK), lines.concat())?;
     lab.git_output(&["add", WORK])?;
-    lab.output(&["checkpoint", "session", "start", "bench", "--agent", "bench"])?;
-    for number in 0..PLAIN + RECORDED {
-        let is_recorded = number >= PLAIN;
-        let count = if number + 1 == PLAIN + RECORDED { LAST } else { CHANGED };
-        for _ in 0..count {
-            let mut line = String::new();
-            writeln!(line, "changed {number}: {:x} {:x}", next(1 << 30), next(1 << 30))?;
-            let at = next(LINES);
-            lines[at] = line;
-        }
-        if is_recorded {
-            lab.output(&["checkpoint", "session", "prompt", "bench", "--message", "go on"])?;
-        }
-        fs::write(&path, lines.concat())?;
-        if is_recorded {
-            lab.output(&["checkpoint", "save", "--session", "bench", "--paths", FILE])?;
-            lab.output(&["checkpoint", "session", "stop", "bench"])?;
-        }
-        lab.git_output(&["add", FILE])?;
-        lab.git_output(&["commit", "-q", "-m", "step"])?;
-        if is_recorded {
-            lab.output(&["checkpoint", "hook", "post-commit"])?;
-        }
-    }
+    lab.git_output(&["commit", "-q", "-m", "step"])?;
+    plain(lab, &mut lines, &mut next)?;
+    recorded(lab, &mut lines, &mut next)?;
     lab.git_output(&["gc", "-q"])?;
     work(lab, &mut next)
+}
+
+/// Changes `count` lines.
+fn change(lines: &mut [String], count: usize, number: usize, next: &mut impl FnMut(usize) -> usize) {
+    for _ in 0..count {
+        let at = next(LINES);
+        lines[at] = format!("changed {number}: {:x} {:x}\n", next(1 << 30), next(1 << 30));
+    }
+}
+
+/// Makes the commits without a record.
+fn plain(lab: &Lab, lines: &mut [String], next: &mut impl FnMut(usize) -> usize) -> Result<()> {
+    let branch = lab.git_output(&["symbolic-ref", "HEAD"])?;
+    let mut import = lab.command(&["git", "fast-import", "--quiet"]).stdin(Stdio::piped()).spawn()?;
+    let mut input = BufWriter::new(import.stdin.take().ok_or("no pipe to git fast-import")?);
+    for number in 0..PLAIN {
+        change(lines, CHANGED, number, next);
+        let from = if number == 0 { format!("from {}^0\n", branch.trim()) } else { String::new() };
+        let (branch, text) = (branch.trim(), lines.concat());
+        writeln!(input, "commit {branch}\ncommitter Bench <bench@example.com> 1700000000 +0000\ndata 5\nstep\n")?;
+        writeln!(input, "{from}M 100644 inline {FILE}\ndata {}\n{text}", text.len())?;
+    }
+    drop(input);
+    if !import.wait()?.success() {
+        return Err("git fast-import has failed".into());
+    }
+    lab.git_output(&["reset", "-q", "--hard"])?;
+    Ok(())
+}
+
+/// Makes the commits with one.
+fn recorded(lab: &Lab, lines: &mut [String], next: &mut impl FnMut(usize) -> usize) -> Result<()> {
+    lab.output(&["checkpoint", "session", "start", "bench", "--agent", "bench"])?;
+    for number in PLAIN..PLAIN + RECORDED {
+        let count = if number + 1 == PLAIN + RECORDED { LAST } else { CHANGED };
+        change(lines, count, number, next);
+        lab.output(&["checkpoint", "session", "prompt", "bench", "--message", "go on"])?;
+        fs::write(lab.root().join(FILE), lines.concat())?;
+        lab.output(&["checkpoint", "save", "--session", "bench", "--paths", FILE])?;
+        lab.output(&["checkpoint", "session", "stop", "bench"])?;
+        lab.git_output(&["commit", "-q", "-m", "step", "--", FILE])?;
+        lab.output(&["checkpoint", "hook", "post-commit"])?;
+    }
+    Ok(())
 }
 
 /// Makes the work that is not committed, half of it people's: what a commit of it would condense.

@@ -21,6 +21,6 @@ sh_run 'git stash pop -q'
 sh_run 'git add LICENCE'
 sh_run "git commit -qam 'both'"
 sh_run 'git checkpoint explain HEAD'
-sh_run 'git checkpoint session list --all'
+sh_run 'git checkpoint session list --all | sort'
 sh_run 'git checkpoint disable'
 remember
