@@ -39,6 +39,16 @@ impl Reply {
         Self { stderr: ended(text), ..Self::default() }
     }
 
+    /// Adds `value` as `key` to the object that is said, where one is.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: Value) -> Self {
+        if let Ok(Value::Object(mut object)) = serde_json::from_str(&self.stdout) {
+            object.insert(key.to_owned(), value);
+            self.stdout = format!("{}\n", Value::Object(object));
+        }
+        self
+    }
+
     /// Adds JSON to a no.
     pub(super) fn with_json(mut self, value: &Value) -> Self {
         self.stdout = format!("{value}\n");

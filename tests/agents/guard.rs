@@ -83,6 +83,23 @@ fn of_two_at_once_one_wins() {
     desk.finish();
 }
 
+#[test]
+fn of_many_at_once_one_wins() {
+    let desk = desk("strict");
+    let done: Vec<i32> = std::thread::scope(|scope| {
+        let desk = &desk;
+        let run = |session: usize| {
+            let payload = claude(&desk.world, "PreToolUse", &format!("s{session}"), "1").to_string();
+            scope.spawn(move || piped(desk.hook("claude-code"), payload.as_bytes()).status.code().unwrap_or(-1))
+        };
+        let all: Vec<_> = (0..8).map(run).collect();
+        all.into_iter().map(|one| one.join().expect("it ends")).collect()
+    });
+    assert_eq!(done.iter().filter(|code| **code == 0).count(), 1, "{done:?}");
+    assert_eq!(done.iter().filter(|code| **code == 2).count(), 7, "{done:?}");
+    desk.finish();
+}
+
 /// An agent that runs the hook before a tool, and lives on until its standard input ends.
 struct Agent(std::process::Child);
 
@@ -178,6 +195,20 @@ fn each_agent_is_held_back_in_its_own_way(
     let output = desk.send(agent, payload.to_string().as_bytes());
     let said = described(&output);
     assert!(said.contains(" session detected") && said.contains("Other session:  another"), "{said}");
+    if agent == "generic" {
+        let printed: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        let report = &printed["guard"]["report"];
+        assert_eq!(
+            (&report["code"], &report["other_session"]),
+            (&"tool-call-open".into(), &"another".into()),
+            "{said}"
+        );
+        assert_eq!(
+            (&printed["decision"], &report["fix"][2]),
+            (&"deny".into(), &"Retry in this session".into()),
+            "{said}"
+        );
+    }
     if answer.is_empty() {
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(output.stderr.starts_with(b"Error: Concurrent "), "{said}");

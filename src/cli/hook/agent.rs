@@ -85,15 +85,28 @@ fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply 
     };
     match handle(&event, dialect, &cwd, &environment, on_multisession, call) {
         Ok(Answer::Allow) => dialect.allow(event.moment),
-        Ok(Answer::Warn(message)) => dialect.warn(event.moment, &said(&message, dialect, false)),
+        Ok(Answer::Warn(message)) => {
+            detailed(dialect.warn(event.moment, &said(&message, dialect, false)), dialect, &message)
+        }
         Ok(Answer::Deny(message)) => {
             let is_final = on_multisession != OnMultisession::Ask || event.moment != Moment::Prompt;
-            dialect.deny(event.moment, &said(&message, dialect, !is_final))
+            detailed(dialect.deny(event.moment, &said(&message, dialect, !is_final)), dialect, &message)
         }
         Err(error) => {
             note(&cwd, dialect.name, &error);
             dialect.allow(event.moment)
         }
+    }
+}
+
+/// Who speaks the neutral protocol is told in values, too.
+fn detailed(reply: Reply, dialect: &Dialect, message: &Message) -> Reply {
+    match message {
+        Message::Guard(verdict) if dialect.name == dialect::NEUTRAL => match serde_json::to_value(verdict) {
+            Ok(value) => reply.with("guard", value),
+            Err(_) => reply,
+        },
+        Message::Guard(_) | Message::Others(_) => reply,
     }
 }
 

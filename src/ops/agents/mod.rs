@@ -210,9 +210,10 @@ fn others(context: &Context, report: &Report) -> Result<Option<Question>> {
 }
 
 fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -> Result<Answer> {
+    // Also where its turn is under way elsewhere, or it is not known.
+    guard::release(context, &report.session)?;
     let Some(session) = known(context, &report.session)? else {
         // Whatever there is, a session that is not known has not made it.
-        guard::release(context, &report.session)?;
         return Ok(Answer::Allow);
     };
     if sessions::is_elsewhere(context, &session) {
