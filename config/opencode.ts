@@ -26,7 +26,8 @@ export default async ({ directory, client }) => {
     },
     "chat.message": async (input, output) => {
       const parts = (output.parts ?? []).filter((part) => part.type === "text").map(({ text }) => ({ text }));
-      const answer = await tell("chat.message", input.sessionID, input, { parts });
+      const model = input.model ?? output.message?.model;
+      const answer = await tell("chat.message", input.sessionID, { ...input, model }, { parts });
       if (answer.deny) throw new Error(answer.deny);
     },
     "tool.execute.before": async (input, output) => {

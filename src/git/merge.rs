@@ -32,6 +32,35 @@ impl Repo {
         text.lines().rev().take(count).filter_map(id).collect()
     }
 
+    /// Returns the commits that took HEAD from `known` to `head`, oldest first, each with where HEAD was before it; none if
+    /// there are more than `count`, anything else has moved HEAD since, or there is no reflog in files.
+    pub(crate) fn committed_since(
+        &self,
+        known: Option<ObjectId>,
+        head: ObjectId,
+        count: usize,
+    ) -> Vec<(Option<ObjectId>, ObjectId)> {
+        let text = self.head_log();
+        let (mut made, mut at) = (Vec::new(), head);
+        for line in text.lines().rev().take(count) {
+            // Git does not translate this.
+            let Some((ids, said)) = line.split_once_str("\t") else { break };
+            let mut ids = ids.split_str(" ").map(ObjectId::from_hex);
+            let (Some(Ok(old)), Some(Ok(new))) = (ids.next(), ids.next()) else { break };
+            if new != at || !said.starts_with(b"commit") {
+                break;
+            }
+            let before = Some(old).filter(|id| !id.is_null());
+            made.push((before, new));
+            if before == known {
+                made.reverse();
+                return made;
+            }
+            at = old;
+        }
+        Vec::new()
+    }
+
     /// Returns the commits that a reset has lately taken HEAD away from, the last one first, of the last `count` moves.
     pub(crate) fn left_by_resets(&self, count: usize) -> Vec<ObjectId> {
         let text = self.head_log();

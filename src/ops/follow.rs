@@ -71,7 +71,7 @@ fn base_file(context: &Context) -> PathBuf {
 }
 
 /// Returns where HEAD was when we last looked.
-fn known_base(context: &Context) -> Option<Base> {
+pub(crate) fn known_base(context: &Context) -> Option<Base> {
     // A cache: what cannot be read is not known.
     fs::read_to_string(base_file(context)).ok().and_then(|text| Base::parse(text.trim()))
 }

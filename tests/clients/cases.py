@@ -20,6 +20,8 @@ def patch(bench):
     bench.expect("owners of made.txt", ["agent 1", "agent 1", "human"], bench.owners("made.txt"))
     bench.expect("owners of kept.txt", ["human", "agent 1", "human", "human"], bench.owners("kept.txt"))
     is_recorded(bench, {1: prompt}, ["kept.txt", "made.txt"])
+    kept = [session["transcript"] for record in bench.json("explain")["records"] for session in record["sessions"]]
+    bench.expect("transcript in the record", bench.client.has_transcript, all(kept))
 
 
 def shell(bench):
@@ -96,30 +98,38 @@ def helper(bench):
 
 
 def committed(bench):
-    """The agent commits its work itself, in the middle of its turn, and goes on."""
+    """The agent commits its work itself, in the middle of its turn, and goes on; then it writes and commits in one go."""
     prompt = bench.turn(
         ("write", "made.txt", "made\n"),
-        ("shell", "git add made.txt && git commit -qm 'by the agent'"),
+        ("shell", "git add made.txt && git commit -qm first"),
         ("write", "more.txt", "more\n"),
+        ("shell", "echo quick > quick.txt && git add quick.txt && git commit -qm second"),
     )
-    bench.expect("subject of HEAD", "by the agent", bench.git("log", "-1", "--format=%s").strip())
-    bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
-    is_recorded(bench, {1: prompt}, ["made.txt"])
-    bench.commit("the rest")
-    bench.expect("owners of more.txt", ["agent 1"], bench.owners("more.txt"))
+    bench.commit("third")
+    bench.expect("subjects", ["third", "second", "first", "base"], bench.git("log", "--format=%s").split())
+    for path in ["made.txt", "more.txt"]:
+        bench.expect(f"owners of {path}", ["agent 1"], bench.owners(path))
+    # Where git calls no hooks, the records have no trailers, and whoever commits has written what nobody told of.
+    has_hooks = bench.client.runs_git_hooks
+    bench.expect("owners of quick.txt", ["agent 1" if has_hooks else "human"], bench.owners("quick.txt"))
+    is_recorded(bench, {1: prompt}, ["made.txt"], "HEAD~2", has_trailer=has_hooks)
+    if has_hooks:
+        is_recorded(bench, {1: prompt}, ["quick.txt"], "HEAD~1")
     is_recorded(bench, {1: prompt}, ["more.txt"])
 
 
-def is_recorded(bench, prompts, paths):
-    """Expects a record at HEAD of one session with these turns, and nothing else left."""
-    trailers = bench.git("log", "-1", "--format=%(trailers:key=Checkpoint,valueonly)").split()
-    bench.expect("number of Checkpoint trailers in HEAD", 1, len(trailers))
-    records = bench.json("explain", "HEAD")["records"]
-    bench.expect("records of HEAD", trailers, [record["id"] for record in records])
+def is_recorded(bench, prompts, paths, commit="HEAD", has_trailer=True):
+    """Expects a record of one session with these turns at a commit."""
+    trailers = bench.git("log", "-1", "--format=%(trailers:key=Checkpoint,valueonly)", commit).split()
+    records = bench.json("explain", commit)["records"]
+    bench.expect(f"number of records of {commit}", 1, len(records))
+    expected = [record["id"] for record in records if has_trailer]
+    bench.expect(f"Checkpoint trailers in {commit}", expected, trailers)
     for record in records:
         bench.expect("number of sessions in the record", 1, len(record["sessions"]))
         for session in record["sessions"]:
             bench.expect("agent of the session", bench.client.name, session["agent"])
+            bench.expect("model of the session", bench.client.model, session["model"])
             bench.expect("turns in the record", sorted(prompts), session["turns"])
             told = {prompt["turn"]: prompt["text"] for prompt in session["prompts"]}
             bench.expect("prompts in the record", prompts, told)

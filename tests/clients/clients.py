@@ -22,6 +22,12 @@ class Client:
     name = package = program = version = ""
     # True if the agent tells by `agent_id` which of its helpers did what.
     names_helpers = False
+    # True if the git that the agent runs in its shell calls git's hooks.
+    runs_git_hooks = True
+    # The model, as the client tells it, if it does.
+    model = None
+    # True if the client keeps the conversation in a file that can be read.
+    has_transcript = True
     # What `enable` is told beside the name.
     options = ("--user",)
 
@@ -48,11 +54,12 @@ class Codex(Client):
     name, package, program, version = "codex", "@openai/codex", "codex", "0.169.0"
     names_helpers = True
     options = ("--user", "--trust")
+    model = "gpt-5.5"
 
     def settings(self, home, url):
         write(
             home / ".codex/config.toml",
-            f"""model = "gpt-5.5"
+            f"""model = "{self.model}"
 model_provider = "stub"
 check_for_update_on_startup = false
 
@@ -101,6 +108,7 @@ multi_agent_v2 = true
 
 class Gemini(Client):
     name, package, program, version = "gemini", "@google/gemini-cli", "gemini", "0.61.0"
+    runs_git_hooks = False
 
     def settings(self, home, url):
         settings = {
@@ -178,6 +186,8 @@ class Claude(Client):
 class Opencode(Client):
     name, package, program, version = "opencode", "opencode-ai", "opencode", "1.18.33"
     names_helpers = True
+    model = "stub"
+    has_transcript = False
 
     def settings(self, home, url):
         provider = {"npm": "@ai-sdk/anthropic", "name": "stub", "models": {"stub": {"name": "stub"}}}

@@ -4,6 +4,7 @@
 //! Each event is handled under the worktree's lock, and once: some agents run the hooks of another one, too, and tell
 //! everything twice. What is left between events, and when events are missing, is taken up by the next one.
 
+mod commit;
 mod event;
 mod paths;
 mod tool;
@@ -127,6 +128,7 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     if event.is_repeated(&whose::calls(context), report) {
         return Ok(Answer::Allow);
     }
+    commit::look_for_unseen(context, &lock)?;
     let answer = dispatch(context, report, &event, &lock)?;
     if !matches!(answer, Answer::Deny(_)) {
         Calls::edit(context.repo.git_dir(), |calls| event.mark(calls, report))?;

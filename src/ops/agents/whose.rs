@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use super::super::{Context, sessions::clock};
 use crate::{
     error::Result,
-    model::{checkpoint::Origin, contributor::Contributor, session::Session},
+    model::{checkpoint::Origin, contributor::Contributor, process::Life, session::Session},
     state::{
         calls::{Call, Calls},
+        process,
         sessions::{self, Found},
     },
 };
@@ -54,9 +55,20 @@ pub(super) fn before(context: &Context, session: &str, key: &str, paths: Option<
 /// one session only.
 pub(super) fn before_commit(context: &Context) -> Result<Option<Origin>> {
     let calls = calls(context);
-    let open: Vec<&Call> = calls.open.iter().filter(|call| call.paths.is_none() && !call.is_background).collect();
+    let mut open = Vec::new();
+    for call in calls.open.iter().filter(|call| call.paths.is_none() && !call.is_background) {
+        // Who commits after an agent was killed is a person, or another agent.
+        if !is_gone(context, &call.session)? {
+            open.push(call);
+        }
+    }
     let origin = between(context, &open)?;
     Ok(Some(origin).filter(|origin| origin.session.is_some()))
+}
+
+fn is_gone(context: &Context, session: &str) -> Result<bool> {
+    let found = sessions::load(context.repo.common_dir(), session)?;
+    Ok(matches!(found, Found::Session(session) if process::life(session.process.as_ref()) == Life::Dead))
 }
 
 /// Returns whose it is what changed while the tools `open` were in use, and no others.

@@ -7,6 +7,7 @@ mod candidates;
 mod earlier;
 mod journal;
 mod record;
+mod unseen;
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -39,6 +40,7 @@ use crate::{
 use candidates::{Candidate, candidates, hold_work, work};
 
 pub(crate) use journal::finish;
+pub(crate) use unseen::commits_unseen;
 
 /// How a commit came to be.
 struct Made {

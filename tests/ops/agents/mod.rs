@@ -14,6 +14,7 @@ use git_checkpoint::agent::{
 
 use crate::support::{World, site::described};
 
+mod commits;
 mod disabled;
 mod doctor;
 mod files;
