@@ -1,5 +1,6 @@
 //! What users and agents say of themselves, through the command line: it comes back, harms no terminal, and no git.
 
+use git_checkpoint::model::session::is_valid_id;
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use crate::support::{World, site::described};
@@ -63,8 +64,9 @@ proptest! {
         let saved = world.checkpoint(&arguments);
         world.assert_sound(&described(&saved));
         if !saved.status.success() {
-            // A value of blanks only is refused.
-            prop_assert!(saved.stdout.is_empty() && [session, agent, model].iter().any(|it| plain(it).is_empty()), "{}", described(&saved));
+            // A value of blanks only is refused, and what cannot be the id of a session.
+            let is_bad = !is_valid_id(&session) || [agent, model].iter().any(|it| plain(it).is_empty());
+            prop_assert!(saved.stdout.is_empty() && is_bad, "{}", described(&saved));
             return Ok(());
         }
         let saved: serde_json::Value = serde_json::from_slice(&saved.stdout).expect("JSON");

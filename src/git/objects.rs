@@ -29,25 +29,12 @@ impl Repo {
 
     /// Reads the object `id`, which must be of `kind`, into `buffer`.
     pub(crate) fn read_object<'b>(&self, id: ObjectId, kind: ObjectKind, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
-        let found = self
-            .inner
-            .objects
-            .try_find(&id, buffer)
-            .context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))?;
-        match found {
-            Some(data) if data.kind == kind => Ok(data.data),
-            Some(data) => Err(Error::corrupt(format!("'{id}' is a {}, not a {kind}", data.kind))),
-            None => Err(Error::corrupt(format!("the {kind} '{id}' is missing"))
-                .with_hint("in a partial clone, 'git fetch --refetch' brings what is not here")),
-        }
+        read_object(&self.inner, id, kind, buffer)
     }
 
     /// Returns the content of the blob `id`.
     pub fn read_blob(&self, id: ObjectId) -> Result<Vec<u8>> {
-        let mut buffer = Vec::new();
-        let length = self.read_object(id, ObjectKind::Blob, &mut buffer)?.len();
-        buffer.truncate(length);
-        Ok(buffer)
+        read_blob(&self.inner, id)
     }
 
     /// Returns what reads `ids` on another thread: as many blobs, from the first on, as take `limit` bytes.
@@ -75,6 +62,23 @@ impl Repo {
             }
             blobs
         }
+    }
+
+    /// Returns the content of the blobs `ids`, in order; they are read on another thread, a few ahead.
+    pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> + use<> {
+        const AHEAD: usize = 8;
+        let (sender, receiver) = std::sync::mpsc::sync_channel(AHEAD);
+        let shared = self.inner.clone().into_sync();
+        // Ends when nobody receives any more.
+        std::thread::spawn(move || {
+            let repo = shared.to_thread_local();
+            for id in ids {
+                if sender.send(read_blob(&repo, id)).is_err() {
+                    return;
+                }
+            }
+        });
+        receiver.into_iter()
     }
 
     /// Returns the size of the object `id` in bytes; none if it is not present.
@@ -156,4 +160,27 @@ impl Repo {
             })
             .collect())
     }
+}
+
+fn read_object<'b>(
+    repo: &gix::Repository,
+    id: ObjectId,
+    kind: ObjectKind,
+    buffer: &'b mut Vec<u8>,
+) -> Result<&'b [u8]> {
+    let found =
+        repo.objects.try_find(&id, buffer).context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))?;
+    match found {
+        Some(data) if data.kind == kind => Ok(data.data),
+        Some(data) => Err(Error::corrupt(format!("'{id}' is a {}, not a {kind}", data.kind))),
+        None => Err(Error::corrupt(format!("the {kind} '{id}' is missing"))
+            .with_hint("in a partial clone, 'git fetch --refetch' brings what is not here")),
+    }
+}
+
+fn read_blob(repo: &gix::Repository, id: ObjectId) -> Result<Vec<u8>> {
+    let mut buffer = Vec::new();
+    let length = read_object(repo, id, ObjectKind::Blob, &mut buffer)?.len();
+    buffer.truncate(length);
+    Ok(buffer)
 }

@@ -104,6 +104,10 @@ impl Work {
         let in_steps = line_edits::step_edits;
         let usual = |before: &[u8], after: &[u8]| line_edits::counted_edits(Algorithm::Myers, before, after);
         let mut replay = Replay::new(Differ { steps: &in_steps, counted: &usual });
+        let left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
+        let mut ahead =
+            repo.read_blobs_ahead(left.filter(|leaf| leaf.mode != Mode::Gitlink).map(|leaf| leaf.id).collect());
+        let mut next = |id| ahead.next().unwrap_or_else(|| repo.read_blob(id));
         for step in steps {
             let author = author_of(&step.origin);
             let id = *ids.entry(author.clone()).or_insert_with(|| {
@@ -115,7 +119,7 @@ impl Work {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
                 let before = if replay.knows(known.as_bstr()) { None } else { content(repo, change.before)? };
                 let (path, from) = (change.path.clone(), change.old_path.clone());
-                changes.push(attribution::Change { path, from, before, after: content(repo, change.after)? });
+                changes.push(attribution::Change { path, from, before, after: content_by(change.after, &mut next)? });
             }
             replay.step(id, changes);
         }
@@ -151,10 +155,14 @@ fn author_of(origin: &Origin) -> Author {
 }
 
 fn content(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Content>> {
+    content_by(leaf, &mut |id| repo.read_blob(id))
+}
+
+fn content_by(leaf: Option<Leaf>, read: &mut impl FnMut(ObjectId) -> Result<Vec<u8>>) -> Result<Option<Content>> {
     let Some(leaf) = leaf else { return Ok(None) };
     Ok(Some(match leaf.mode {
-        Mode::File | Mode::Executable => Content::Bytes(repo.read_blob(leaf.id)?),
-        Mode::Link => Content::Opaque(repo.read_blob(leaf.id)?),
+        Mode::File | Mode::Executable => Content::Bytes(read(leaf.id)?),
+        Mode::Link => Content::Opaque(read(leaf.id)?),
         Mode::Gitlink => Content::Opaque(leaf.id.to_string().into_bytes()),
     }))
 }

@@ -158,7 +158,15 @@ fn a_foreign_session_prints_no_control_characters() {
     stage.write("f", "one\n");
     let a = stage.save_as(&session("s"));
     stage.write("f", "two\n");
-    stage.save_as(&session("evil\u{1b}[31m"));
+    let evil = stage.save_as(&session("evil")).to_string();
+    // A save refuses such an id; what others have made is not asked.
+    let git = |arguments: &[&str]| stage.world.git(arguments);
+    let text = git(&["cat-file", "commit", &evil]).replace("evil", "evil\u{1b}[31m");
+    let file = stage.world.root().join("evil");
+    std::fs::write(&file, text).expect("files can be written");
+    let forged = git(&["hash-object", "-t", "commit", "-w", &file.display().to_string()]);
+    let shadow = git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow"]);
+    git(&["update-ref", shadow.trim(), forged.trim(), &evil]);
     let output = stage.world.checkpoint(&["restore", &a.to_string()]);
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(text.contains("evil"), "{text}");
