@@ -147,9 +147,9 @@ impl Work {
 }
 
 fn author_of(origin: &Origin) -> Author {
-    let Origin { contributor, session, turn, agent, model, .. } = origin.clone();
+    let Origin { contributor, session, turn, agent, model, agent_id, .. } = origin.clone();
     match contributor {
-        Contributor::Agent => Author { contributor, session, turn, agent, model },
+        Contributor::Agent => Author { contributor, session, turn, agent, model, agent_id },
         other => Author::plain(other),
     }
 }

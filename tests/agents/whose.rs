@@ -168,6 +168,10 @@ fn helpers_are_named() {
     desk.event("subagent-stop", "s", &json!({ "agent_id": "h2" }));
     assert_eq!(desk.chain()[1..], ["s+h2 g"]);
     desk.stop("s");
+    let told = desk.world.json(&["attribution", "--worktree", "--json"]);
+    let owners = told["files"].as_array().expect("files").iter();
+    let owners: Vec<_> = owners.map(|file| file["owners"][0]["agent_id"].clone()).collect();
+    assert_eq!(owners, ["h1", "h2"]);
     desk.finish();
 }
 

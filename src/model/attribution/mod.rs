@@ -38,12 +38,14 @@ pub struct Author {
     pub agent: Option<String>,
     /// The agent's model.
     pub model: Option<String>,
+    /// The helper of the agent that did it, if it was not the agent itself.
+    pub agent_id: Option<String>,
 }
 
 impl Author {
     /// Returns an author of whom nothing but the kind is known.
     pub fn plain(contributor: Contributor) -> Self {
-        Self { contributor, session: None, turn: None, agent: None, model: None }
+        Self { contributor, session: None, turn: None, agent: None, model: None, agent_id: None }
     }
 }
 

@@ -100,7 +100,13 @@ fn line(text: &mut String, content: std::fmt::Arguments<'_>) {
 fn write_author(text: &mut String, number: usize, author: &Author) {
     text.push_str(&format!("author {number} {}", author.contributor.as_str()));
     let turn = author.turn.map(|turn| turn.to_string());
-    let fields = [("session", &author.session), ("turn", &turn), ("agent", &author.agent), ("model", &author.model)];
+    let fields = [
+        ("session", &author.session),
+        ("turn", &turn),
+        ("agent", &author.agent),
+        ("model", &author.model),
+        ("agent-id", &author.agent_id),
+    ];
     for (key, value) in fields {
         if let Some(value) = value {
             text.push_str(&format!(" {key}={}", escape(value.as_bytes().as_bstr(), true)));

@@ -174,6 +174,9 @@ pub struct Who {
     pub agent: Option<String>,
     /// The agent's model.
     pub model: Option<String>,
+    /// The helper of the agent that did it, if it was not the agent itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
 }
 
 /// Lines with one owner.

@@ -210,5 +210,6 @@ pub(crate) fn who(owner: Owner, authors: &[Author]) -> Who {
         turn: agent.and_then(|agent| agent.turn),
         agent: agent.and_then(|agent| agent.agent.clone()),
         model: agent.and_then(|agent| agent.model.clone()),
+        agent_id: agent.and_then(|agent| agent.agent_id.clone()),
     }
 }

@@ -113,7 +113,7 @@ fn line_endings_and_encodings(#[case] first: &str, #[case] then: &str) {
 #[case::smudge_only("git config --unset filter.rot.clean;", "echo cab >>a.rot; echo abba >b.rot")]
 #[case::placeholder(
     "git config filter.rot.clean 'cat; echo cleaned %f';",
-    "mkdir 'd d'; echo x >'d d/a b.rot'; echo \"it's\" >\"it's.rot\""
+    "echo cab >>a.rot; mkdir 'd d'; echo x >'d d/a b.rot'; echo \"it's\" >\"it's.rot\""
 )]
 #[case::failing_optional("git config filter.rot.clean false;", "echo cab >>a.rot; echo abba >b.rot")]
 #[case::missing_optional("git config filter.rot.clean /no/such/command;", "echo cab >>a.rot; echo abba >b.rot")]

@@ -20,6 +20,7 @@ fn example() -> Attribution {
         turn: Some(2),
         agent: Some("claude-code".into()),
         model: None,
+        agent_id: None,
     };
     let authors = vec![Author::plain(Contributor::Human), Author::plain(Contributor::Unknown), agent];
     let id = ObjectId::from_hex(b"0123456789012345678901234567890123456789").expect("an id");
@@ -91,8 +92,16 @@ fn value() -> impl Strategy<Value = String> {
 fn author() -> impl Strategy<Value = Author> {
     let contributors = prop::sample::select(vec![Contributor::Agent, Contributor::Human, Contributor::Unknown]);
     let text = || prop::option::of(value());
-    (contributors, text(), any::<Option<u32>>(), text(), text())
-        .prop_map(|(contributor, session, turn, agent, model)| Author { contributor, session, turn, agent, model })
+    (contributors, text(), any::<Option<u32>>(), text(), text(), text()).prop_map(
+        |(contributor, session, turn, agent, model, agent_id)| Author {
+            contributor,
+            session,
+            turn,
+            agent,
+            model,
+            agent_id,
+        },
+    )
 }
 
 fn owner() -> impl Strategy<Value = Owner> {

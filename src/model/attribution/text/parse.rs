@@ -75,14 +75,15 @@ fn author(text: &str, number: usize) -> Option<Author> {
     for word in words {
         let (key, value) = word.split_once('=')?;
         let value = String::from_utf8(unescape(value, true)?.into()).ok()?;
-        let place = ["", "session", "turn", "agent", "model"].iter().position(|known| *known == key)?;
+        let place = ["", "session", "turn", "agent", "model", "agent-id"].iter().position(|known| *known == key)?;
         (place > last).then_some(())?;
         last = place;
         match place {
             1 => author.session = Some(value),
             2 => author.turn = Some(number_of(&value)?),
             3 => author.agent = Some(value),
-            _ => author.model = Some(value),
+            4 => author.model = Some(value),
+            _ => author.agent_id = Some(value),
         }
     }
     Some(author)
