@@ -99,7 +99,7 @@ def helper(bench):
 
 
 def committed(bench):
-    """The agent commits its work itself, in the middle of its turn, and goes on; then it writes and commits in one go."""
+    """The agent commits its work itself in the middle of its turn; then it writes and commits in one go."""
     prompt = bench.turn(
         ("write", "made.txt", "made\n"),
         ("shell", "git add made.txt && git commit -qm first"),
