@@ -39,7 +39,8 @@ def background(bench):
     """A command goes on writing while the turn goes on, and another one after the client has ended."""
     late = f"{waiting('../end')}; echo late > late.txt"
     first = bench.turn(
-        ("background", f"{waiting('../go')}; echo during > during.txt"),
+        # It does not end within the turn: one client would tell the model of that by a prompt of its own.
+        ("background", f"{waiting('../go')}; echo during > during.txt; {waiting('../end')}"),
         ("shell", f"setsid sh -c '{late}' >/dev/null 2>&1 </dev/null & touch ../go; {waiting('during.txt')}"),
         ("write", "made.txt", "made\n"),
     )
@@ -98,7 +99,7 @@ def helper(bench):
 
 
 def committed(bench):
-    """The agent commits its work itself, in the middle of its turn, and goes on; then it writes and commits in one go."""
+    """The agent commits its work itself in the middle of its turn; then it writes and commits in one go."""
     prompt = bench.turn(
         ("write", "made.txt", "made\n"),
         ("shell", "git add made.txt && git commit -qm first"),

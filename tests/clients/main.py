@@ -27,6 +27,7 @@ def main():
     parser.add_argument("--case", action="append", choices=NAMES, help="only this case (may be repeated)")
     parser.add_argument("clients", nargs="+")
     options = parser.parse_args()
+    options.folder, options.npm = options.folder.resolve(), options.npm.resolve()
     loopback_up()
     if len(options.clients) > 1:
         return together(options.clients)

@@ -13,7 +13,7 @@ fn agent(world: &World, script: &str) {
 }
 
 /// Returns the command that tells of an event.
-fn tell(world: &World, event: &str, more: Value) -> String {
+fn tell(world: &World, event: &str, more: &Value) -> String {
     let mut payload = json!({ "hook_event_name": event, "session_id": "s1", "prompt_id": "p1", "cwd": world.repo() });
     let own = payload.as_object_mut().expect("it is one");
     own.extend(more.as_object().expect("it is one").clone());
@@ -21,19 +21,19 @@ fn tell(world: &World, event: &str, more: Value) -> String {
 }
 
 fn begin(world: &World) -> String {
-    let start = tell(world, "SessionStart", json!({ "source": "startup" }));
-    start + &tell(world, "UserPromptSubmit", json!({ "prompt": "go" }))
+    let start = tell(world, "SessionStart", &json!({ "source": "startup" }));
+    start + &tell(world, "UserPromptSubmit", &json!({ "prompt": "go" }))
 }
 
 /// Returns a script in which a shell's command runs between the two events that tell of it.
 fn shell(world: &World, id: &str, command: &str) -> String {
     let tool = json!({ "tool_name": "Bash", "tool_input": { "command": "x" }, "tool_use_id": id });
-    format!("{}{command}\n{}", tell(world, "PreToolUse", tool.clone()), tell(world, "PostToolUse", tool))
+    format!("{}{command}\n{}", tell(world, "PreToolUse", &tool), tell(world, "PostToolUse", &tool))
 }
 
 fn writes(world: &World, path: &str) -> String {
     let tool = json!({ "tool_name": "Write", "tool_input": { "file_path": path }, "tool_use_id": path });
-    let (before, after) = (tell(world, "PreToolUse", tool.clone()), tell(world, "PostToolUse", tool));
+    let (before, after) = (tell(world, "PreToolUse", &tool), tell(world, "PostToolUse", &tool));
     format!("{before}echo {path} > {path}\n{after}")
 }
 
@@ -59,7 +59,7 @@ fn what_one_command_writes_and_commits_is_the_agents() {
     world.done(&["enable"]);
     put(&world.repo().join("mine.txt"), "mine\n", 0o644);
     let commit = "echo quick > quick.txt && git add quick.txt mine.txt && git commit -qm quick";
-    let script = begin(&world) + &shell(&world, "c1", commit) + &tell(&world, "Stop", json!({}));
+    let script = begin(&world) + &shell(&world, "c1", commit) + &tell(&world, "Stop", &json!({}));
     agent(&world, &script);
     assert_eq!(owner(&world, "quick.txt"), "agent");
     assert_eq!(owner(&world, "mine.txt"), "human");
@@ -72,7 +72,7 @@ fn a_person_who_commits_meanwhile_is_no_agent() {
     let world = world();
     world.done(&["enable"]);
     // The command never ends, and the agent is gone.
-    let script = begin(&world) + &tell(&world, "PreToolUse", json!({ "tool_name": "Bash", "tool_use_id": "c1" }));
+    let script = begin(&world) + &tell(&world, "PreToolUse", &json!({ "tool_name": "Bash", "tool_use_id": "c1" }));
     agent(&world, &script);
     put(&world.repo().join("mine.txt"), "mine\n", 0o644);
     world.git(&["add", "mine.txt"]);
@@ -95,7 +95,7 @@ fn commits_that_no_hook_of_git_told_of_have_records() {
         shell(&world, "c1", &commits),
         writes(&world, "c.txt"),
         shell(&world, "c2", &amend),
-        tell(&world, "Stop", json!({})),
+        tell(&world, "Stop", &json!({})),
     ];
     agent(&world, &script.concat());
     for path in ["a.txt", "b.txt", "c.txt"] {
