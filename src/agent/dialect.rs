@@ -46,6 +46,8 @@ pub struct Dialect {
     pub(super) relocations: &'static [&'static str],
     /// The files that make it call us.
     pub files: &'static [File],
+    /// True if it tells of each tool that it uses, so that a turn without any has changed nothing.
+    pub tells_all_tools: bool,
     /// What its user still has to do.
     pub todo: &'static str,
 }

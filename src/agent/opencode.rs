@@ -38,6 +38,7 @@ pub(super) const DIALECT: Dialect = Dialect {
             format: Format::Plugin(TEXT),
         },
     ],
+    tells_all_tools: false,
     todo: "restart opencode: it reads plugins when it starts",
 };
 

@@ -19,8 +19,8 @@ pub(super) struct Payload<'a>(&'a Map<String, Value>);
 
 /// Returns the object that `bytes` hold.
 ///
-/// Bytes that are not UTF-8 become U+FFFD, and raw control characters in texts are taken as they are: some agents send
-/// both.
+/// What is not UTF-8, or half a character, becomes U+FFFD, and raw control characters in texts are taken as they are: some
+/// agents send all of these.
 ///
 /// # Errors
 /// [`Kind::User`] if it is too long, no JSON (which may be 128 levels deep), or no object.
@@ -30,9 +30,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Map<String, Value>> {
     }
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
-    let parsed = serde_json::from_str(text).or_else(|error| match with_escaped_controls(text) {
-        Some(escaped) => serde_json::from_str(&escaped),
-        None => Err(error),
+    let parsed = serde_json::from_str(text).or_else(|error| {
+        let escaped = with_escaped_controls(text);
+        let whole = with_whole_characters(escaped.as_deref().unwrap_or(text));
+        match whole.or(escaped) {
+            Some(mended) => serde_json::from_str(&mended),
+            None => Err(error),
+        }
     });
     match parsed.context(Kind::User, || "the payload is no JSON".to_owned())? {
         Value::Object(map) => Ok(map),
@@ -62,6 +66,27 @@ fn with_escaped_controls(text: &str) -> Option<String> {
         is_escaped = is_string && c == '\\' && !is_escaped;
         out.push(c);
     }
+    has_any.then_some(out)
+}
+
+/// Returns `text` with U+FFFD for each escaped half of a character whose other half is missing: agents cut what is long
+/// wherever that is. None if there is no such half.
+fn with_whole_characters(text: &str) -> Option<String> {
+    let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let (mut out, mut rest, mut has_any) = (String::with_capacity(text.len()), text, false);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        out.push_str(before);
+        let (length, is_half) = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (12, false),
+            (Some(0xD800..=0xDFFF), _) => (6, true),
+            _ => (escape.char_indices().nth(2).map_or(escape.len(), |(end, _)| end), false),
+        };
+        let (escape, after) = escape.split_at(length);
+        out.push_str(if is_half { "\\ufffd" } else { escape });
+        (rest, has_any) = (after, has_any || is_half);
+    }
+    out.push_str(rest);
     has_any.then_some(out)
 }
 

@@ -43,6 +43,24 @@ fn ten_megabytes_are_read() {
     desk.finish();
 }
 
+#[test]
+fn half_a_character_loses_no_event() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    let payload = |event: &str| {
+        let told = json!({
+            "hook_event_name": event, "session_id": "s", "cwd": desk.world.repo().display().to_string(),
+            "tool_name": "Write", "tool_use_id": "1", "tool_input": { "file_path": "f", "content": "HALF" },
+        });
+        told.to_string().replace("HALF", r"\\ud83d \ud83d\ude00 \\\ud83d").into_bytes()
+    };
+    assert!(desk.send("claude-code", &payload("PreToolUse")).status.success());
+    desk.add("f", "a");
+    assert!(desk.send("claude-code", &payload("PostToolUse")).status.success());
+    assert_eq!((desk.chain(), desk.trouble()), (vec!["s f".to_owned()], None));
+    desk.finish();
+}
+
 #[rstest::rstest]
 #[case::broken(b"{\"event\": \"prompt\", \"session\": ")]
 #[case::no_object(b"[1, 2]")]

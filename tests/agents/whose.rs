@@ -40,6 +40,23 @@ fn in_a_clean_worktree_a_tool_takes_its_own_files_only() {
 }
 
 #[test]
+fn who_only_talks_has_changed_nothing() {
+    for (agent, whose) in [("claude-code", "human g"), ("codex", "s g")] {
+        let desk = Desk::new();
+        let say = |event: &str| {
+            let cwd = desk.world.repo().display().to_string();
+            let payload = json!({ "hook_event_name": event, "session_id": "s", "cwd": cwd, "prompt": "why?" });
+            assert_eq!(desk.tell(agent, &payload), "");
+        };
+        say("UserPromptSubmit");
+        desk.add("g", "while the agent answers");
+        say("Stop");
+        assert_eq!(desk.chain(), [whose], "{agent}");
+        desk.finish();
+    }
+}
+
+#[test]
 fn what_runs_on_is_closed_when_the_turn_ends() {
     let desk = Desk::new();
     desk.prompt("s");

@@ -195,6 +195,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
         agent_id,
         told,
         cwd: cwd.to_owned(),
+        tells_all_tools: dialect.tells_all_tools,
         is_blockable: event.moment.is_blockable()
             && dialect.deny(event.moment, "no") != dialect.warn(event.moment, "no"),
     }

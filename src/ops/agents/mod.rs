@@ -47,6 +47,8 @@ pub struct Report {
     pub told: Told,
     /// The directory that the agent works in.
     pub cwd: PathBuf,
+    /// True if the agent tells of each tool that it uses.
+    pub tells_all_tools: bool,
     /// True if the agent waits for our word and can be held back.
     pub is_blockable: bool,
 }
@@ -190,6 +192,11 @@ fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -
         tool::boundary(context, report, "", None, lock)?;
     }
     begin_turn(context, &report.session, text, &report.told, lock)?;
+    if report.tells_all_tools {
+        Calls::edit(git_dir, |calls| {
+            calls.account(&report.session, None);
+        })?;
+    }
     Ok(answer)
 }
 

@@ -28,7 +28,8 @@ pub(super) fn calls(context: &Context) -> Calls {
 
 /// Returns whose it is what the turn of `session` leaves unsaved when it ends.
 ///
-/// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's.
+/// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's. Where no
+/// account was begun, nobody knows what it used.
 pub(crate) fn gap(context: &Context, session: &Session) -> Result<Origin> {
     let calls = calls(context);
     let mut own = calls.accounts.iter().filter(|account| account.session == session.id).peekable();
