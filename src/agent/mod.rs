@@ -4,6 +4,7 @@
 //! Each agent is a file with a [`Dialect`]; another one is a file, a line in [`dialect::ALL`], and payloads in
 //! `tests/fixtures/agents`.
 
+pub mod conversation;
 pub mod dialect;
 pub mod event;
 pub mod install;

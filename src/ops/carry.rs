@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
+use super::recall::is_all_there;
 use crate::{
     error::Result,
     git::{
@@ -73,8 +74,13 @@ pub(crate) fn carry(
         }
         let carried = if (change.after == now && ground.is_now_seen) || change.before == head {
             change.after
+        } else if let Some(merged) = merge(repo, &change, head, objects)? {
+            Some(merged)
+        } else if !ground.is_now_seen && is_all_there(repo, &change, head)? {
+            // The commit has it, beside what somebody did next to it.
+            continue;
         } else {
-            merge(repo, &change, head, objects)?.or(now)
+            now
         };
         paths.push(change.path.clone());
         if repo.find_leaf(ground.last_tree_id, path)? != carried {

@@ -156,7 +156,11 @@ fn handle(
     // Whoever speaks the neutral protocol need not say every time who it is.
     let is_named = event.agent != dialect::NEUTRAL || event.moment == Moment::SessionStart;
     let agent = Some(event.agent.clone()).filter(|_| is_named);
-    let told = Told { agent, model: event.model.clone(), transcript, on_multisession };
+    // Some agents name it only there; when they stop, somebody has spoken.
+    let is_over = matches!(event.moment, Moment::Stop | Moment::Interrupt | Moment::SessionEnd);
+    let in_transcript = || transcript.as_deref().filter(|_| is_over).and_then(transcript::model);
+    let model = event.model.clone().or_else(in_transcript);
+    let told = Told { agent, model, transcript, on_multisession };
     agents::handle(&context, &report(event, dialect, cwd, told))
 }
 

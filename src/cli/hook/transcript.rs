@@ -1,10 +1,14 @@
 //! Which files may be taken for an agent's conversation: those in the folders where it keeps them, and in those that the
 //! user names.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{Read as _, Seek as _, SeekFrom},
+    path::{Path, PathBuf},
+};
 
 use crate::{
     agent::{
+        conversation,
         dialect::{Dialect, Environment},
         event::Event,
     },
@@ -33,6 +37,19 @@ pub(super) fn checked(
             .with_hint("'agents.transcript-dirs' names other folders")
     };
     real.and_then(|path| path.into_os_string().into_string().ok()).map(Some).ok_or_else(refused)
+}
+
+/// Returns the model that the conversation in `path` names last, if it can be told.
+pub(super) fn model(path: &str) -> Option<String> {
+    /// What is read of a long conversation, in bytes.
+    const MOST: u64 = 1 << 20;
+    // To open a pipe would wait for whoever writes into it.
+    let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
+    let mut file = std::fs::File::open(path).ok()?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes).ok()?;
+    conversation::model(&String::from_utf8_lossy(&bytes))
 }
 
 /// Returns `path` without links; the agent may still have to make the file.
