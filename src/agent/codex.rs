@@ -44,14 +44,6 @@ pub(super) const DIALECT: Dialect = Dialect {
            a project run only where the project is trusted, too",
 };
 
-/// The same hooks in `config.toml`, for those who keep them there.
-pub const CONFIG_TOML: File = File {
-    scope: Scope::User,
-    path: ".codex/config.toml",
-    relocated: Some(("CODEX_HOME", "config.toml")),
-    format: Format::Toml(SHAPE),
-};
-
 const SHAPE: Shape = Shape {
     at: &["hooks"],
     beside: None,

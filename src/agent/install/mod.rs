@@ -4,7 +4,6 @@
 
 mod json;
 mod scan;
-mod toml;
 
 use serde_json::Value;
 
@@ -50,8 +49,6 @@ pub struct Shape {
 pub enum Format {
     /// JSON, perhaps with comments, shared with others.
     Json(Shape),
-    /// TOML, shared with others.
-    Toml(Shape),
     /// A file of our own that runs the command.
     Whole(fn(&str) -> String),
     /// A plugin of our own; `// @CALL@` in it becomes the function that calls us, and `"@COMMAND@"` in that the command.
@@ -91,7 +88,6 @@ impl File {
     pub fn install(&self, text: Option<&str>, command: &str) -> Result<String> {
         match self.format {
             Format::Json(shape) => json::install(shape, text, command),
-            Format::Toml(shape) => toml::install(shape, text, command),
             Format::Whole(_) | Format::Plugin(_) | Format::Script => match text {
                 Some(text) if !self.is_ours(text) => Err(Error::user(format!("'{}' is not ours", self.path))
                     .with_hint(format!(
@@ -109,7 +105,6 @@ impl File {
     pub fn uninstall(&self, text: &str) -> Result<Option<String>> {
         match self.format {
             Format::Json(shape) => json::uninstall(shape, text),
-            Format::Toml(_) => toml::uninstall(text),
             _ if self.is_ours(text) => Ok(None),
             _ => Ok(Some(text.to_owned())),
         }
@@ -118,7 +113,7 @@ impl File {
     /// Returns true if something in `text` calls us.
     pub fn is_ours(&self, text: &str) -> bool {
         match self.format {
-            Format::Json(_) | Format::Toml(_) => self.uninstall(text).is_ok_and(|rest| rest.as_deref() != Some(text)),
+            Format::Json(_) => self.uninstall(text).is_ok_and(|rest| rest.as_deref() != Some(text)),
             Format::Whole(_) => text.contains("git-checkpoint"),
             Format::Plugin(_) | Format::Script => text.lines().take(3).any(|line| line.contains(OURS)),
         }
@@ -128,7 +123,6 @@ impl File {
     pub fn commands(&self, text: &str) -> Vec<String> {
         let mut found = match self.format {
             Format::Json(_) | Format::Whole(_) => json::commands(text),
-            Format::Toml(_) => toml::commands(text),
             Format::Plugin(_) | Format::Script => text.lines().filter_map(command_in_line).collect(),
         };
         found.retain(|command| is_our_command(command));
@@ -139,7 +133,7 @@ impl File {
 
     /// Returns false if the whole of `text` is ours, and somebody has edited it.
     pub fn is_pristine(&self, text: &str) -> bool {
-        if matches!(self.format, Format::Json(_) | Format::Toml(_)) {
+        if matches!(self.format, Format::Json(_)) {
             return true;
         }
         let commands = self.commands(text);

@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::super::{
-    codex,
     dialect::{ALL, named},
     install::{File, Format, Scope, command},
 };
@@ -15,7 +14,7 @@ fn file(name: &str) -> &'static File {
 }
 
 fn all_files() -> impl Iterator<Item = &'static File> {
-    ALL.iter().flat_map(|dialect| dialect.files).chain([&codex::CONFIG_TOML])
+    ALL.iter().flat_map(|dialect| dialect.files)
 }
 
 /// Puts in and takes out; checks what must hold for any text, and returns the text with it.
@@ -143,28 +142,6 @@ fn what_others_add_beside_ours_stays() {
 }
 
 #[test]
-fn toml_of_others_stays_as_it_is() {
-    for text in [
-        "",
-        "\n",
-        "model = \"x\"",
-        "model = \"x\"\n",
-        "a = 1\n\n\n",
-        "# mine\r\na = 1\r\n",
-        "[features]\nhooks = true # on\n",
-        "[[hooks.PreToolUse]]\nmatcher = \"Bash\"\nhooks = [{ type = \"command\", command = \"mine\" }]\n",
-        "[hooks.state.\"/x/hooks.json:stop:0:0\"]\ntrusted_hash = \"sha256:0\"\n",
-        "[[hooks.Stop]]\nhooks = [{ type = \"command\", command = \"mine\" }]\n\n[projects.\"/x\"]\ntrust_level = \"trusted\"",
-        "t = '''\n[[hooks.Stop]]\nhooks = [{ type = \"command\", command = \"mine\" }]\n'''\n",
-    ] {
-        let with = round(&codex::CONFIG_TOML, Some(text));
-        let appended = format!("{with}\n[projects.\"/y\"]\ntrust_level = \"trusted\"\n");
-        let rest = codex::CONFIG_TOML.uninstall(&appended).expect("out").expect("left");
-        assert_eq!(rest, format!("{text}\n[projects.\"/y\"]\ntrust_level = \"trusted\"\n"));
-    }
-}
-
-#[test]
 fn what_cannot_be_read_is_left_alone() {
     for text in [
         "[]",
@@ -179,10 +156,7 @@ fn what_cannot_be_read_is_left_alone() {
         assert!(file("claude-code").install(Some(text), COMMAND).is_err(), "{text}");
     }
     assert!(file("claude-code").install(Some(&"[".repeat(100_000)), COMMAND).is_err());
-    for text in ["a = ", "hooks = 1", "hooks.PreToolUse = []", "[hooks]\nStop = [{ hooks = [] }]"] {
-        assert!(codex::CONFIG_TOML.install(Some(text), COMMAND).is_err(), "{text}");
-    }
-    for file in all_files().filter(|file| !matches!(file.format, Format::Json(_) | Format::Toml(_))) {
+    for file in all_files().filter(|file| !matches!(file.format, Format::Json(_))) {
         assert!(file.install(Some("theirs\n"), COMMAND).is_err());
         assert_eq!(file.uninstall("theirs\n").expect("read").as_deref(), Some("theirs\n"));
     }
