@@ -6,6 +6,7 @@ use std::{
     os::unix::ffi::OsStringExt as _,
     path::Path,
     process::{Child, Command, Output, Stdio},
+    sync::mpsc::{self, Receiver},
     time::{Duration, Instant},
 };
 
@@ -114,32 +115,36 @@ pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         started => started.context(Kind::Internal, what)?,
     };
-    let (mut stdout, mut stderr) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
-    std::thread::scope(|scope| {
-        let said = scope.spawn(move || read_all(&mut stderr));
-        let printed = scope.spawn(move || read_all(&mut stdout));
-        let start = Instant::now();
-        let status = loop {
-            if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
-                break status;
-            }
-            if start.elapsed() > JJ_LIMIT {
-                drop(child.kill());
-                drop(child.wait());
-                return Err(Error::internal(what()).with_cause("it takes too long"));
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        };
-        let text = |reader: std::thread::ScopedJoinHandle<'_, Vec<u8>>| reader.join().unwrap_or_default();
-        Ok(Some(Output { status, stdout: text(printed), stderr: text(said) }))
-    })
+    // Not waited for if it takes too long: what jj has started may hold the pipes open for as long as it likes.
+    let stdout = reading(child.stdout.take().expect("piped"));
+    let stderr = reading(child.stderr.take().expect("piped"));
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
+            break Some(status);
+        }
+        if start.elapsed() > JJ_LIMIT {
+            drop(child.kill());
+            drop(child.wait());
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let text = |read: Receiver<Vec<u8>>| read.recv_timeout(JJ_LIMIT.saturating_sub(start.elapsed())).ok();
+    let told = status.and_then(|status| Some(Output { status, stdout: text(stdout)?, stderr: text(stderr)? }));
+    told.map(Some).ok_or_else(|| Error::internal(what()).with_cause("it takes too long"))
 }
 
-fn read_all(reader: &mut dyn Read) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    // What could be read is judged by the exit code.
-    drop(reader.read_to_end(&mut bytes));
-    bytes
+/// Reads all there is in a thread of its own.
+fn reading(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What could be read is judged by the exit code; who asked may have gone.
+        drop(pipe.read_to_end(&mut bytes));
+        drop(sender.send(bytes));
+    });
+    receiver
 }
 
 impl Repo {
@@ -161,6 +166,8 @@ impl Repo {
             // It may be relative to the current directory, and git runs in another one.
             .env("GIT_DIR", std::path::absolute(self.git_dir()).unwrap_or_else(|_| self.git_dir().to_owned()))
             .env("GIT_WORK_TREE", self.worktree_root())
+            // It counts for more than `--unified=0`, and would make context part of each edit.
+            .env_remove("GIT_DIFF_OPTS")
             .env("LC_ALL", "C")
             .env("GIT_OPTIONAL_LOCKS", "0")
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -242,8 +249,13 @@ impl Pipe {
             let said = output.stderr.trim().to_str_lossy().into_owned();
             Err(Error::internal(format!("'{what}' failed")).with_cause(said))
         };
-        let printed = end(self.consumer, &self.consuming)?;
-        end(self.producer, &self.producing)?;
+        // Read beside each other: what one says on its standard error may fill that pipe, and stop it and so the other.
+        let (printed, produced) = std::thread::scope(|scope| {
+            let produced = scope.spawn(|| end(self.producer, &self.producing));
+            (end(self.consumer, &self.consuming), produced.join())
+        });
+        let printed = printed?;
+        produced.expect("it does not panic")?;
         Ok(printed.into())
     }
 }

@@ -214,7 +214,9 @@ pub(crate) fn take_up(
         repo.update_refs(&updates)?;
         failpoint::hit("recall:after-refs");
         written.settle();
-        shadow.expected = id;
+        if let Some(id) = id {
+            shadow.was_moved(id);
+        }
     }
     taken.sort();
     taken.dedup();

@@ -8,6 +8,7 @@ mod attribution_walks;
 mod compare;
 mod doctor;
 mod doctor_objects;
+mod environment;
 mod events;
 mod growth;
 mod guard;

@@ -100,6 +100,15 @@ impl Shadow {
         self.parent_id = written.or(self.expected);
     }
 
+    /// Notes that its ref leads to `id` now.
+    pub(crate) fn was_moved(&mut self, id: ObjectId) {
+        self.expected = Some(id);
+        match self.live.iter_mut().find(|live| live.name == self.name) {
+            Some(live) => live.id = id,
+            None => self.live.push(Live { name: self.name.clone(), id }),
+        }
+    }
+
     /// Lets the next checkpoint begin at the base; the worktree's shadow is that of all sessions, and all begin again.
     pub(crate) fn begin_afresh(&mut self, repo: &Repo) -> Result<()> {
         self.parent_id = None;

@@ -62,6 +62,11 @@ fn popped_and_then_a_prompt() {
     desk.git(&["stash", "pop", "-q"]);
     let prompted = desk.prompted("c");
     assert_eq!((&prompted["reason"], &prompted["taken_up"]), (&"overlap".into(), &serde_json::json!(["a"])));
+    // The next look at the worktree reads no file again: what the last one stored is held by the shadow.
+    let tip = desk.git(&["rev-parse", &desk.shadow().expect("there is one")]);
+    let tip = gix::ObjectId::from_hex(tip.as_bytes()).expect("an id");
+    let cache = std::fs::read(desk.world.repo().join(".git/checkpoint/index")).expect("it was written");
+    assert!(cache.windows(tip.as_slice().len()).any(|bytes| bytes == tip.as_slice()));
     desk.work("c", &[("h", "c\n")]);
     desk.stop("c");
     assert_eq!(desk.chain(), ["b", "a*", "c"]);

@@ -1,0 +1,84 @@
+//! What variables of the user's, and programs beside us, must not disturb.
+
+use std::{
+    fs,
+    io::Write as _,
+    os::unix::fs::PermissionsExt as _,
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use crate::support::{World, site::ended};
+
+/// A turn of the session `s`, in which `write` changes the worktree.
+fn turn(world: &World, write: impl FnOnce()) {
+    world.done(&["session", "prompt", "s", "-m", "go"]);
+    write();
+    world.done(&["session", "stop", "s"]);
+}
+
+#[test]
+fn context_in_hunks_is_no_edit() {
+    let world = World::new();
+    world.git(&["init", "-q", "-b", "main", "."]);
+    world.done(&["enable"]);
+    world.git(&["config", "diff.algorithm", "histogram"]);
+    let lines = |third: &str| format!("1\n2\n{third}\n4\n5\n6\n7\n8\n");
+    let file = world.repo().join("f");
+    fs::write(&file, lines("3")).expect("it can be written");
+    world.git(&["add", "f"]);
+    world.git(&["commit", "-qm", "base"]);
+    turn(&world, || fs::write(&file, lines("three")).expect("it can be written"));
+    world.git(&["commit", "-qam", "work"]);
+    let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+    let output = command.env("GIT_DIFF_OPTS", "-u3").args(["attribution", "--json"]).output().expect("it runs");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&found["files"][0]["added"], &found["files"][0]["deleted"]), (&1.into(), &1.into()), "{found}");
+}
+
+#[test]
+fn a_commit_ends_however_much_git_says() {
+    let world = World::new();
+    world.git(&["init", "-q", "-b", "main", "."]);
+    world.done(&["enable"]);
+    let write = |text: &str| {
+        for file in 0..1000 {
+            fs::write(world.repo().join(format!("f{file}")), format!("{text} {file}\n")).expect("it can be written");
+        }
+    };
+    write("base");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "base"]);
+    world.git(&["gc", "-q"]);
+    turn(&world, || write("work"));
+    let mut command = world.command("git");
+    let command = command.env("GIT_TRACE_PACK_ACCESS", "1").args(["commit", "-qam", "work"]);
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("git runs");
+    assert!(ended(&mut child, Duration::from_secs(60)).success());
+    let record = world.json(&["explain", "HEAD", "--json"]);
+    assert_eq!(record["records"].as_array().map(Vec::len), Some(1), "{record}");
+}
+
+#[test]
+fn what_stands_for_jj_holds_no_agent_up() {
+    let world = World::new();
+    world.git(&["init", "-q", "-b", "main", "."]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
+    world.done(&["enable"]);
+    fs::create_dir(world.repo().join(".jj")).expect("it can be made");
+    // A wrapper, as version managers have it, and jj waits for whatever.
+    let wrapper = world.root().join("home/jj");
+    fs::write(&wrapper, "#!/bin/sh\nsleep 60\nexit 1\n").expect("it can be written");
+    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    let event = serde_json::json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": world.repo(),
+        "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "1"});
+    let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", world.root().join("home").display()));
+    let command = command.args(["hook", "--agent", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::null());
+    let start = Instant::now();
+    let mut child = command.spawn().expect("it runs");
+    child.stdin.take().expect("piped").write_all(event.to_string().as_bytes()).expect("it listens");
+    assert!(ended(&mut child, Duration::from_secs(40)).success());
+    assert!(start.elapsed() >= Duration::from_secs(4), "it was asked");
+}
