@@ -308,3 +308,14 @@ fn what_a_tool_takes_back_and_commits_again_is_not_all_its_sessions() {
     desk.sh("git reset -q --soft HEAD~1; git commit -qm 'again'");
     assert_eq!(desk.recorded("HEAD"), parts(&[]));
 }
+
+#[test]
+fn nothing_is_left_over_of_work_that_was_committed_beside_other_lines() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(2, "a")]))]);
+    desk.write("f", changed(&[(2, "a"), (3, "of a person")]));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    assert!(desk.chain().is_empty(), "{:?}", desk.chain());
+    desk.finish();
+}

@@ -6,6 +6,7 @@ mod commands;
 mod desk;
 mod findings;
 mod heads;
+mod index;
 mod linking;
 mod losses;
 mod manual;
