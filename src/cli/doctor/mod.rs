@@ -86,12 +86,13 @@ fn mend_hooks(context: &Context, places: &Places, diagnosis: &mut Diagnosis) -> 
 
 fn print(diagnosis: &Diagnosis, call: &mut Call) -> Result<()> {
     let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
-    for problem in &diagnosis.problems {
+    for (at, problem) in diagnosis.problems.iter().enumerate() {
         let count = shown.entry(problem.code).or_default();
         *count += 1;
         if *count <= SHOWN {
-            let is_next_same = diagnosis.problems.iter().filter(|other| other.code == problem.code).count() > *count;
-            print_problem(problem, is_next_same && *count < SHOWN, call)?;
+            let next = diagnosis.problems[at + 1..].iter().filter(|other| other.code == problem.code);
+            let is_said_later = next.take(SHOWN - *count).any(|other| !other.fixed && advice(other) == advice(problem));
+            print_problem(problem, is_said_later, call)?;
         }
     }
     for (code, count) in shown.into_iter().filter(|(_, count)| *count > SHOWN) {
@@ -113,8 +114,13 @@ fn print(diagnosis: &Diagnosis, call: &mut Call) -> Result<()> {
     }
 }
 
-/// The hint is said once for several of a kind.
-fn print_problem(problem: &Problem, has_next: bool, call: &mut Call) -> Result<()> {
+/// Returns what to do, whatever it is about.
+fn advice(problem: &Problem) -> Option<String> {
+    problem.hint.as_ref().map(|hint| hint.replace(&problem.subject, ""))
+}
+
+/// The same hint is said once for several.
+fn print_problem(problem: &Problem, is_said_later: bool, call: &mut Call) -> Result<()> {
     let word = match (problem.fixed, problem.severity) {
         (true, _) => call.out.paint(phrase::NEW, "fixed"),
         (_, Severity::Problem) => call.out.paint(phrase::OLD, "problem"),
@@ -122,7 +128,7 @@ fn print_problem(problem: &Problem, has_next: bool, call: &mut Call) -> Result<(
     };
     call.out.line(&format!("{word}: {}: {}", printable(&problem.subject), printable(&problem.message)))?;
     match &problem.hint {
-        Some(hint) if !has_next && !problem.fixed => call.out.line(&format!("    {}", printable(hint))),
+        Some(hint) if !is_said_later && !problem.fixed => call.out.line(&format!("    {}", printable(hint))),
         _ => Ok(()),
     }
 }

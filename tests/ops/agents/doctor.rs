@@ -181,3 +181,15 @@ fn commits_of_others_are_counted_in_words() {
     world.git(&["commit", "-q", "--allow-empty", "-m", "x\n\nCheckpoint: ffffffffffffffff"]);
     assert!(ends(&world, 1, &["doctor"]).contains("2 commits name records, but there are none here"));
 }
+
+#[test]
+fn other_advice_for_a_problem_of_the_same_kind_is_given_too() {
+    let world = world();
+    for (key, value) in [("a.fetch", "+refs/*:refs/*"), ("b.mirror", "true"), ("c.fetch", "+refs/*:refs/*")] {
+        world.git(&["config", &format!("remote.{key}"), value]);
+    }
+    let said = ends(&world, 1, &["doctor"]);
+    let is_given = |text: &str| said.lines().any(|line| line.starts_with("    ") && line.contains(text));
+    let given = ["remote.a.fetch", "remote.b.mirror", "remote.c.fetch"].map(is_given);
+    assert_eq!(given, [false, true, true], "what is the same is said once: {said}");
+}
