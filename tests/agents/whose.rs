@@ -57,6 +57,26 @@ fn who_only_talks_has_changed_nothing() {
 }
 
 #[test]
+fn a_helper_that_only_talks_has_changed_nothing() {
+    for (agent, expected) in [("claude-code", &["human g"][..]), ("codex", &["s+h g"])] {
+        let desk = Desk::new();
+        for event in ["UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop"] {
+            if event == "SubagentStop" {
+                desk.add("g", "while the helper thinks");
+            }
+            let cwd = desk.world.repo().display().to_string();
+            let mut payload = json!({ "hook_event_name": event, "session_id": "s", "cwd": cwd, "prompt": "why?" });
+            if event.starts_with("Subagent") {
+                payload["agent_id"] = "h".into();
+            }
+            assert_eq!(desk.tell(agent, &payload), "");
+        }
+        assert_eq!(desk.chain(), expected, "{agent}");
+        desk.finish();
+    }
+}
+
+#[test]
 fn what_runs_on_is_closed_when_the_turn_ends() {
     let desk = Desk::new();
     desk.prompt("s");

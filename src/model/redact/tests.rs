@@ -156,7 +156,7 @@ fn it_takes_linear_time() {
         let text = text.repeat(count).into_bytes();
         let start = busy();
         drop(redact(text));
-        busy() - start
+        busy().saturating_sub(start)
     };
     for text in [
         "eyJ",

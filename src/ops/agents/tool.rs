@@ -177,7 +177,7 @@ pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> R
     let is_open = calls.open.iter().any(|call| is_its(&call.session, &call.agent_id));
     let account = calls.accounts.iter().find(|account| is_its(&account.session, &account.agent_id));
     if let Some(session) = known(context, &report.session)?.filter(|session| session.phase == Phase::Active)
-        && (is_open || account.is_none_or(|account| account.used_anything))
+        && (is_open || account.map_or(!report.tells_all_tools, |account| account.used_anything))
     {
         save(context, &Saving::all(whose::of_session(&session, report.agent_id.clone())), lock)?;
     }
