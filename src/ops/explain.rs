@@ -163,8 +163,10 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
         let found = log.as_ref().map_or(Ok(Vec::new()), |log| of_session(context, log, text))?;
         let is_known = !found.is_empty() || is_session(context, text)?;
         if !is_known {
-            return Err(Error::user(format!("no commit, record or session matches '{text}'"))
-                .with_hint("'git checkpoint explain HEAD' explains the last commit"));
+            return Err(Error::user(format!("no commit, record or session matches '{text}'")).with_hint(match text {
+                "HEAD" => "there is no commit yet",
+                _ => "'git checkpoint explain HEAD' explains the last commit",
+            }));
         }
         (kind, session) = (Subject::Session, Some(text.to_owned()));
         records = found;

@@ -58,7 +58,7 @@ pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> 
 }
 
 /// Returns the shadows whose work is in records of commits that HEAD, at `base`, has been taken back from, newest first.
-fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
+pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     let head = base.commit_id();
     let left = left_behind(repo, head)?;
     // What stands on HEAD itself went into commits that HEAD does not have.

@@ -61,8 +61,10 @@ fn of_a_conflict_in_a_merge_only_the_resolution_is_counted() {
     let mut play = divided(310);
     drop(play.world.command("git").args(["merge", "-q", "topic"]).output());
     resolve(&mut play);
+    let before = play.world.json(&["attribution", "--json", "--worktree"]);
     play.world.git(&["commit", "-q", "--no-edit"]);
     let found = play.world.json(&["attribution", "--json"]);
+    assert_eq!(before["summary"], found["summary"]);
     let summary = &found["summary"];
     assert_eq!((&summary["total_committed"], &summary["human_added"]), (&1.into(), &1.into()), "{found:#}");
     assert_eq!((&summary["human_removed"], &summary["agent_removed"]), (&0.into(), &0.into()));
@@ -95,4 +97,43 @@ fn sessions_of_two_worktrees_keep_apart() {
     let merge = play.world.json(&["attribution", "--json"]);
     assert_eq!(merge["summary"]["total_committed"], 0, "{merge:#}");
     play.check_blame(FILES[0], &["--rev", "HEAD"]);
+}
+
+/// Asserts that what is not committed yet has the owners that its commit will have, an agent among them.
+fn check_before_and_after(play: &Play) {
+    let before = play.world.json(&["attribution", "--json", "--worktree"]);
+    play.commit_all();
+    let after = play.world.json(&["attribution", "--json"]);
+    assert_eq!(before["summary"], after["summary"]);
+    assert!(after["summary"]["agent_lines"].as_u64() > Some(0), "{after:#}");
+}
+
+#[rstest::rstest]
+#[case::soft(&["reset", "-q", "--soft", "HEAD~1"])]
+#[case::mixed(&["reset", "-q", "HEAD~1"])]
+fn work_of_a_commit_that_was_taken_back_is_known_before_it_is_committed_again(#[case] reset: &[&str]) {
+    let mut play = Play::new(330);
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    play.world.git(reset);
+    play.human(FILES[1]);
+    check_before_and_after(&play);
+}
+
+#[rstest::rstest]
+#[case::set_aside_by_a_rebase(&["rebase -q --autostash main"])]
+#[case::stashed(&["stash -q", "rebase -q main", "stash pop -q"])]
+fn work_that_was_stashed_is_known_before_it_is_committed(#[case] commands: &[&str]) {
+    let mut play = Play::new(331);
+    play.world.git(&["checkout", "-q", "-b", "topic"]);
+    play.human(FILES[1]);
+    play.commit_all();
+    play.world.git(&["checkout", "-q", "main"]);
+    play.world.git(&["commit", "-q", "--allow-empty", "-m", "main goes on"]);
+    play.world.git(&["checkout", "-q", "topic"]);
+    play.agent("s1", FILES[0]);
+    for command in commands {
+        play.world.git(&command.split(' ').collect::<Vec<_>>());
+    }
+    check_before_and_after(&play);
 }

@@ -132,11 +132,7 @@ impl<'r> Reader<'r> {
         changes.retain(|change| wanted(&change.path));
         let mut changes = self.repo.detect_renames(changes)?;
         let others = facts.parents.get(1..).unwrap_or_default();
-        for other in others {
-            // What one side has brought is that side's.
-            let theirs = self.repo.diff_trees(self.repo.tree_of_commit(*other)?, facts.tree_id)?;
-            changes.retain(|change| theirs.binary_search_by(|it| it.path.cmp(&change.path)).is_ok());
-        }
+        self.drop_brought(others, facts.tree_id, &mut changes)?;
         let mut files = Vec::with_capacity(changes.len());
         for change in changes {
             let (mut ownership, mut text) = self.file(id, &change, &records, otherwise)?;
@@ -203,8 +199,17 @@ impl<'r> Reader<'r> {
         Ok(*self.enabled_since.get_or_init(|| since))
     }
 
+    /// Drops from what a merge to `tree_id` changes what one of `others` has brought: that is that side's.
+    pub(super) fn drop_brought(&self, others: &[ObjectId], tree_id: ObjectId, changes: &mut Vec<Change>) -> Result<()> {
+        for other in others {
+            let theirs = self.repo.diff_trees(self.repo.tree_of_commit(*other)?, tree_id)?;
+            changes.retain(|change| theirs.binary_search_by(|it| it.path.cmp(&change.path)).is_ok());
+        }
+        Ok(())
+    }
+
     /// Leaves of a merge's file what is in no parent, and what was deleted though all had it.
-    fn narrow(
+    pub(super) fn narrow(
         &mut self,
         others: &[ObjectId],
         change: &Change,

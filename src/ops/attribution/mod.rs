@@ -304,6 +304,8 @@ pub(crate) fn each_commit(
 }
 
 fn unknown(text: &str) -> Error {
-    Error::user(format!("no commit matches '{text}'"))
-        .with_hint("'git checkpoint attribution HEAD' tells of the last commit")
+    Error::user(format!("no commit matches '{text}'")).with_hint(match text {
+        "HEAD" => "there is no commit yet; 'git checkpoint attribution --worktree' tells of the first one to come",
+        _ => "'git checkpoint attribution HEAD' tells of the last commit",
+    })
 }

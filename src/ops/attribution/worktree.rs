@@ -1,10 +1,14 @@
-//! What is not committed yet: the live shadow, replayed up to the worktree as it is now.
+//! What is not committed yet: the live shadow, replayed up to the worktree as it is now, upon what was set aside and is
+//! there again.
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::{
     super::{
-        Context, shadows,
+        Context,
+        condense::steps_aside,
+        shadows,
         status::worktree_tree,
         work::{Work, steps},
     },
@@ -30,33 +34,50 @@ pub(crate) fn uncommitted(
     wanted: &mut dyn FnMut(&BString) -> bool,
     with_text: bool,
 ) -> Result<Uncommitted> {
+    beyond(context, &[], wanted, with_text)
+}
+
+/// The same, without what `others`, which are being merged, have brought.
+fn beyond(
+    context: &Context,
+    others: &[ObjectId],
+    wanted: &mut dyn FnMut(&BString) -> bool,
+    with_text: bool,
+) -> Result<Uncommitted> {
     let worktree = worktree_tree(context)?;
     let repo: &Repo = &worktree.repo;
     let head = context.repo.head()?.id;
     let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let mut changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
     changes.retain(|change| wanted(&change.path));
-    let changes = repo.detect_renames(changes)?;
-    let checkpoint = shadows::latest_on(repo, Base::of_head(head))?;
+    let mut changes = repo.detect_renames(changes)?;
+    let mut reader = Reader::of_worktree(repo)?;
+    reader.drop_brought(others, worktree.tree_id, &mut changes)?;
+    let base = Base::of_head(head);
+    let checkpoint = shadows::latest_on(repo, base)?;
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     names.sort();
-    let all = match &checkpoint {
-        Some(tip) => steps(repo, tip, &|path| names.binary_search(&path).is_ok())?,
-        None => Vec::new(),
-    };
-    let mut reader = Reader::of_worktree(repo)?;
+    let mut all = steps_aside(repo, base, &changes)?;
+    if let Some(tip) = &checkpoint {
+        all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
+    }
     let work = Work::of(repo, &all, &changes, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());
     let mut texts = Vec::new();
     for (change, ownership) in changes.into_iter().zip(work.ownership.files) {
-        if with_text {
-            texts.push(reader.text(&change)?);
+        let mut ownership = reader.authors.adopt_file(ownership, &work.authors);
+        if with_text || !others.is_empty() {
+            let mut text = reader.text(&change)?;
+            if !others.is_empty() {
+                reader.narrow(others, &change, &mut ownership, text.as_mut())?;
+            }
+            texts.push(text);
         }
-        files.push(OfFile { ownership: reader.authors.adopt_file(ownership, &work.authors), change });
+        files.push(OfFile { change, ownership });
     }
     let work = OfCommit {
-        id: gix::ObjectId::null(repo.object_hash()),
+        id: ObjectId::null(repo.object_hash()),
         parent: head,
         seconds: 0,
         committer: String::new(),
@@ -69,7 +90,8 @@ pub(crate) fn uncommitted(
 
 pub(super) fn add(context: &Context, options: &Options, sum: &mut Sum) -> Result<()> {
     let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
-    let found = uncommitted(context, &mut |path| pathspec.matches(path.as_bstr()), options.patch)?;
+    let others = context.repo.merge_heads();
+    let found = beyond(context, &others, &mut |path| pathspec.matches(path.as_bstr()), options.patch)?;
     sum.is_worktree = true;
     sum.parent = found.work.parent;
     sum.add(&found.work, &found.authors, true);

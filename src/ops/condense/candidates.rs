@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use super::super::{
     carry::base_tree,
     onward::Line,
-    recall::{Waiting, is_alike, is_all_there, waiting},
+    recall::{Waiting, is_alike, is_all_there, taken_back, waiting},
     shadows::Live,
     timeline::Tip,
     work::{Step, Work, left_by, steps},
@@ -37,33 +37,37 @@ pub(super) struct Candidate {
 pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
     let line = Line::read(repo, base)?;
     let mut found = Vec::new();
-    let mut add = |tip: Tip, checkpoint: Checkpoint, is_live: bool| {
-        // What is broken has nothing to give; `doctor` tells of it.
-        match base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id)) {
-            Ok(touched) => found.push(Candidate { tip, checkpoint, touched, is_live }),
-            Err(error) if error.kind() == Kind::Corrupt => tracing::warn!(%error, "a shadow cannot be read"),
-            Err(error) => return Err(error),
-        }
-        Ok::<_, crate::error::Error>(())
-    };
     let waiting =
         if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
     for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
-        add(tip, checkpoint, false)?;
+        found.extend(Candidate::of(repo, tip, checkpoint, false)?);
     }
     let Some(Line { latest, shadows, beside }) = line else { return Ok(found) };
     let tip = |live: &Live| Tip { name: live.name.to_ref(), id: live.id, archived: false };
     for (live, checkpoint) in beside {
-        add(tip(&live), checkpoint, false)?;
+        found.extend(Candidate::of(repo, tip(&live), checkpoint, false)?);
     }
     // The last one knows what all of them did.
     if let Some((live, _)) = shadows.last() {
-        add(tip(live), latest, true)?;
+        found.extend(Candidate::of(repo, tip(live), latest, true)?);
     }
     Ok(found)
 }
 
 impl Candidate {
+    /// Returns the shadow that ends with `checkpoint`; none if it is broken.
+    fn of(repo: &Repo, tip: Tip, checkpoint: Checkpoint, is_live: bool) -> Result<Option<Self>> {
+        // What is broken has nothing to give; `doctor` tells of it.
+        match base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id)) {
+            Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live })),
+            Err(error) if error.kind() == Kind::Corrupt => {
+                tracing::warn!(%error, "a shadow cannot be read");
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Returns true if an agent had a part in the chain; what was carried into it is in the name of its agent.
     fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.tip.id) {
@@ -150,8 +154,31 @@ pub(super) fn work(
 
 /// Returns what `candidates` did to the files of `committed`; nothing if no agent had a part in that.
 fn steps_to(repo: &Repo, candidates: &[Candidate], committed: &[Change], renamed: &[Change]) -> Result<Vec<Step>> {
-    let mut asked = Vec::new();
+    let mut asked = asked(repo, candidates, committed)?;
     let mut has_agent = false;
+    for (candidate, paths) in &mut asked {
+        if candidate.is_live {
+            paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
+        }
+        has_agent = has_agent || (!paths.is_empty() && candidate.has_agent(repo)?);
+    }
+    let mut all = Vec::new();
+    // People may have saved a thousand times: to know that no agent was there is quick, to know what they did is not.
+    if has_agent {
+        for (candidate, paths) in asked.iter().filter(|(_, paths)| !paths.is_empty()) {
+            all.extend(steps(repo, &candidate.checkpoint, &|path| paths.contains(path))?);
+        }
+    }
+    Ok(all)
+}
+
+/// Returns in which of the files of `committed` the work of each of `candidates` may be.
+fn asked<'c>(
+    repo: &Repo,
+    candidates: &'c [Candidate],
+    committed: &[Change],
+) -> Result<Vec<(&'c Candidate, BTreeSet<BString>)>> {
+    let mut asked = Vec::with_capacity(candidates.len());
     for candidate in candidates {
         let mut paths = candidate.paths(repo, committed)?;
         if !candidate.is_live {
@@ -165,18 +192,22 @@ fn steps_to(repo: &Repo, candidates: &[Candidate], committed: &[Change], renamed
                 }
             }
         }
-        if candidate.is_live {
-            paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
-        }
-        if !paths.is_empty() {
-            has_agent = has_agent || candidate.has_agent(repo)?;
-            asked.push((candidate, paths));
-        }
+        asked.push((candidate, paths));
     }
+    Ok(asked)
+}
+
+/// Returns what was done to the files of `changes`, which are not committed yet, in shadows other than the live one: work
+/// that is there again after a stash, or a commit that was taken back.
+pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
+    let mut found = Vec::new();
+    for waiting in taken_back(repo, base)?.into_iter().rev() {
+        found.extend(Candidate::of(repo, waiting.tip, waiting.checkpoint, false)?);
+    }
+    found.extend(candidates(repo, base, true)?);
     let mut all = Vec::new();
-    // People may have saved a thousand times: to know that no agent was there is quick, to know what they did is not.
-    if has_agent {
-        for (candidate, paths) in asked {
+    for (candidate, paths) in asked(repo, &found, changes)? {
+        if !candidate.is_live && !paths.is_empty() {
             all.extend(steps(repo, &candidate.checkpoint, &|path| paths.contains(path))?);
         }
     }

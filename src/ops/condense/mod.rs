@@ -39,6 +39,7 @@ use crate::{
 };
 use candidates::{Candidate, candidates, hold_work, work};
 
+pub(crate) use candidates::steps_aside;
 pub(crate) use journal::finish;
 pub(crate) use unseen::commits_unseen;
 
