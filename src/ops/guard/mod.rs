@@ -167,6 +167,12 @@ pub fn release(context: &Context, session: &str) -> Result<()> {
     claims::remove(context.repo.git_dir(), session)
 }
 
+/// Returns true if `session` had a turn here with no tool at work when its process went away.
+pub(crate) fn has_left(context: &Context, session: &str) -> bool {
+    let claim = claims::load(context.repo.git_dir(), session);
+    claim.is_some_and(|claim| claim.calls.is_empty() && facts::is_claim_gone(context, &claim))
+}
+
 /// Returns what the user should know of this worktree, for `status`.
 pub(crate) fn notes(context: &Context) -> Vec<String> {
     if policy(context) == Policy::Off {

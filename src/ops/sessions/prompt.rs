@@ -106,7 +106,7 @@ pub(crate) fn begin(context: &Context, id: &str, message: Option<&str>, told: &T
     let is_new = session.turn.number == 0 && session.base.is_empty();
     let step = transition((!is_new).then_some(session.phase), Happening::Prompt);
     if step.actions.contains(&Action::CloseInterrupted) {
-        close_turn(context, &mut session, lock)?;
+        close_interrupted(context, &mut session, lock)?;
     }
     // A turn that was interrupted, or a stop that was.
     if let Err(error) = condense::complete(context, &mut session) {
@@ -166,6 +166,16 @@ pub(crate) fn begin(context: &Context, id: &str, message: Option<&str>, told: &T
         stashed,
         interrupted,
     })
+}
+
+/// Closes the turn of `session` that was never stopped.
+fn close_interrupted(context: &Context, session: &mut Session, lock: &Lock) -> Result<()> {
+    // Whoever went away between two tools has changed nothing since; people may have gone on.
+    if session.is_in(context.repo.worktree_id()) && guard::has_left(context, &session.id) {
+        let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
+        save::save_under_lock(context, &save::Options::default(), &demands, lock)?;
+    }
+    close_turn(context, session, lock).map(drop)
 }
 
 /// Takes over what is told of a session.

@@ -67,6 +67,19 @@ fn what_changed_while_no_tool_was_at_work_is_not_taken_for_its_own() {
 }
 
 #[test]
+fn what_changed_before_it_comes_back_is_not_taken_for_its_own() {
+    let ground = Ground::new();
+    ground.prompt("a");
+    before(&ground, Refuse, "a", "1");
+    after(&ground, Refuse, "a", "1");
+    ground.kill("a");
+    ground.world.write("f", "a person's\n");
+    assert_eq!(ground.prompt("a"), Vec::<String>::new());
+    assert_eq!(chain(&ground), "human/");
+    ground.world.assert_sound("in the end");
+}
+
+#[test]
 fn its_file_may_be_gone_too() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
