@@ -258,3 +258,15 @@ fn a_file_that_is_ignored_or_gits_own_is_nobodys() {
     assert_eq!(desk.chain(), ["human .gitignore", "s f"]);
     desk.finish();
 }
+
+#[test]
+fn what_follows_a_tool_that_was_refused_is_not_the_agents() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.before("s", "1", &["g"]);
+    desk.add("h", "of a human, after the tool was refused");
+    desk.prompt("s");
+    assert_eq!(desk.chain(), ["unknown h"]);
+    desk.stop("s");
+    desk.finish();
+}

@@ -28,16 +28,20 @@ pub(super) fn calls(context: &Context) -> Calls {
 
 /// Returns whose it is what the turn of `session` leaves unsaved when it ends.
 ///
-/// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's. Where no
-/// account was begun, nobody knows what it used.
+/// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's; if some of it
+/// is not done, nobody can tell. Where no account was begun, nobody knows what it used.
 pub(crate) fn gap(context: &Context, session: &Session) -> Result<Origin> {
     let calls = calls(context);
     let mut own = calls.accounts.iter().filter(|account| account.session == session.id).peekable();
     let is_told = own.peek().is_some() && own.all(|account| !account.used_anything);
-    if is_told && !calls.open.iter().any(|call| call.session == session.id) {
-        return between(context, &calls.open.iter().collect::<Vec<_>>());
+    if !is_told {
+        return Ok(of_session(session, None));
     }
-    Ok(of_session(session, None))
+    // A tool that was never done has perhaps been refused by the user, or been interrupted while it wrote.
+    if calls.open.iter().any(|call| call.session == session.id) {
+        return Ok(Origin { contributor: Contributor::Unknown, ..Origin::default() });
+    }
+    between(context, &calls.open.iter().collect::<Vec<_>>())
 }
 
 /// Returns whose it is what changed before the use of a tool by `session`, known by `key`, in the paths of these digests
