@@ -26,20 +26,31 @@ pub(super) fn calls(context: &Context) -> Calls {
     calls
 }
 
+/// How it is known that a turn is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// The agent said so, or is gone: a tool that was not done has been interrupted.
+    Said,
+    /// Another one begins: a tool that was not done has perhaps been refused by the user.
+    Unsaid,
+}
+
 /// Returns whose it is what the turn of `session` leaves unsaved when it ends.
 ///
 /// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's; if some of it
-/// is not done, nobody can tell. Where no account was begun, nobody knows what it used.
-pub(crate) fn gap(context: &Context, session: &Session) -> Result<Origin> {
+/// is not done, `over` tells. Where no account was begun, nobody knows what it used.
+pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
     let calls = calls(context);
     let mut own = calls.accounts.iter().filter(|account| account.session == session.id).peekable();
     let is_told = own.peek().is_some() && own.all(|account| !account.used_anything);
     if !is_told {
         return Ok(of_session(session, None));
     }
-    // A tool that was never done has perhaps been refused by the user, or been interrupted while it wrote.
     if calls.open.iter().any(|call| call.session == session.id) {
-        return Ok(Origin { contributor: Contributor::Unknown, ..Origin::default() });
+        return Ok(match over {
+            Over::Said => of_session(session, None),
+            Over::Unsaid => Origin { contributor: Contributor::Unknown, ..Origin::default() },
+        });
     }
     between(context, &calls.open.iter().collect::<Vec<_>>())
 }

@@ -10,6 +10,7 @@ use crate::{
         session::{Phase, Session},
     },
     ops::{
+        agents::whose::Over,
         save::{self, Demands, Saved},
         sessions::{close_turn, known},
         turn::release_pending,
@@ -51,7 +52,7 @@ fn close(context: &Context, claim: &Claim, lock: &Lock) -> Result<Option<Saved>>
         session.turn.should_reset_shadow = false;
         None
     } else {
-        close_turn(context, &mut session, lock)?
+        close_turn(context, &mut session, Over::Said, lock)?
     };
     (session.phase, session.is_interrupted) = (Phase::Idle, true);
     sessions::store(repo.common_dir(), &session)?;

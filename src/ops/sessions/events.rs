@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{
     super::{
         Context,
-        agents::whose,
+        agents::whose::{self, Over},
         save::{self, Saved},
         turn::{release_all_pending, release_pending},
     },
@@ -133,8 +133,11 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     }
     told_of(&mut session, told);
     let step = transition(Some(session.phase), happening);
-    let checkpoint =
-        if step.actions.contains(&Action::CloseTurn) { close_turn(context, &mut session, lock)? } else { None };
+    let checkpoint = if step.actions.contains(&Action::CloseTurn) {
+        close_turn(context, &mut session, Over::Said, lock)?
+    } else {
+        None
+    };
     if happening == Happening::End {
         release_all_pending(context, id)?;
     }
@@ -157,11 +160,11 @@ pub(crate) fn is_elsewhere(context: &Context, session: &Session) -> bool {
 /// Saves what the turn of `session` has left unsaved, and forgets what it was about to do.
 ///
 /// A turn that belongs to another worktree is closed without a look at this one.
-pub(crate) fn close_turn(context: &Context, session: &mut Session, lock: &Lock) -> Result<Option<Saved>> {
+pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, lock: &Lock) -> Result<Option<Saved>> {
     let repo = &context.repo;
     let (mut saved, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
-        let origin = whose::gap(context, session)?;
+        let origin = whose::gap(context, session, over)?;
         let options = save::Options { origin, ..save::Options::default() };
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
         let taken = save::save_under_lock(context, &options, &demands, lock)?.saved;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{
     super::{
         Context,
+        agents::whose::Over,
         carry::base_tree,
         condense,
         draft::{self, Draft},
@@ -175,7 +176,7 @@ fn close_interrupted(context: &Context, session: &mut Session, lock: &Lock) -> R
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
         save::save_under_lock(context, &save::Options::default(), &demands, lock)?;
     }
-    close_turn(context, session, lock).map(drop)
+    close_turn(context, session, Over::Unsaid, lock).map(drop)
 }
 
 /// Takes over what is told of a session.
