@@ -214,7 +214,9 @@ impl Repo {
     pub(crate) fn start_pipe(&self, first: &[&str], second: &[&str], input: Vec<u8>) -> Result<Pipe> {
         let start = |arguments: &[&str], stdin: Stdio| {
             let what = format!("git {}", joined(arguments));
-            let child = self.git(arguments).stdin(stdin).spawn();
+            // Git would read the index, however large, only to look for attributes that the worktree lacks.
+            let no_index = self.git_dir().join("checkpoint/no-index");
+            let child = self.git(arguments).env("GIT_INDEX_FILE", no_index).stdin(stdin).spawn();
             child.map(|child| (child, what.clone())).context(Kind::Internal, || format!("cannot run '{what}'"))
         };
         let (mut producer, producing) = start(first, Stdio::piped())?;
