@@ -38,7 +38,7 @@ impl Shadow {
     /// Reads the live shadow of HEAD that is the worktree's.
     ///
     /// # Errors
-    /// [`Kind::Corrupt`] if its ref points to what is no checkpoint.
+    /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if its ref points to what is no checkpoint.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
         Self::read_at(repo, Base::of_head(repo.head()?.id))
     }
