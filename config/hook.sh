@@ -40,6 +40,12 @@ if [ "$_checkpoint_hook" = commit-msg ]; then
 	esac
 fi
 
+# Most commits of people leave us nothing to do but to see that HEAD has moved, and who comes next sees it.
+if [ "$_checkpoint_hook" = post-commit ] && [ -s "${GIT_DIR:-.git}/checkpoint/followed-later" ]; then
+	# What is to be told once is taken back, without a program.
+	{ true >"${GIT_DIR:-.git}/checkpoint/followed-later"; } 2>/dev/null && exit "$_checkpoint_status"
+fi
+
 if ! [ -x "$_checkpoint_program" ]; then
 	command -v git-checkpoint >/dev/null 2>&1 || exit "$_checkpoint_status"
 	_checkpoint_program=git-checkpoint

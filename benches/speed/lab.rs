@@ -29,8 +29,10 @@ pub(crate) enum State {
     Waiting,
     /// One file has been edited by a session, saved and staged.
     SessionWork,
-    /// One file has been edited and staged.
+    /// One file has been edited and staged; a session waits for its next prompt.
     OwnWork,
+    /// So, but the session has a turn under way.
+    OwnWorkInTurn,
     /// A session has a turn under way.
     Prompted,
     /// So, and has edited one file since.
@@ -205,8 +207,11 @@ impl Lab {
                 }
                 self.edit(0, 1)?;
             }
-            State::OwnWork => {
+            State::OwnWork | State::OwnWorkInTurn => {
                 self.enable()?;
+                let event = if state == State::OwnWork { "stop" } else { "prompt" };
+                self.output(&["checkpoint", "session", "start", SESSION])?;
+                self.output(&["checkpoint", "session", event, SESSION])?;
                 self.edit(0, 1)?;
                 self.git_output(&["add", "--", &self.files[0]])?;
             }

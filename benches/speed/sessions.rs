@@ -35,10 +35,12 @@ pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
     stage.case("prompt, large", MAIN, State::Waiting, &PROMPT);
     stage.case("commit of a session", MAIN, State::SessionWork, &COMMIT);
     stage.case("commit of one's own", MAIN, State::OwnWork, &COMMIT);
+    stage.case("commit of one's own in a turn", MAIN, State::OwnWorkInTurn, &COMMIT);
     stage.case("git commit", MAIN, State::OwnWork, &PLAIN);
     stage.row("session prompt, clean", "prompt, large", "git status -uall", Goal::Factor(0.8));
     stage.row("session commit", "commit of a session", "git commit", Goal::More(30.0));
     stage.row("commit without session work", "commit of one's own", "git commit", Goal::More(10.0));
+    stage.row("the same in the middle of a turn", "commit of one's own in a turn", "git commit", Goal::None);
     tools(plan, &mut stage);
     let first = plan.labs.len();
     let none = PASTS[0].0;

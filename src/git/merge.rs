@@ -3,7 +3,7 @@
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
 use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
+use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::Repo;
 use crate::error::{Context as _, Kind, Result};
@@ -91,6 +91,19 @@ impl Repo {
     /// Returns the parents of the commit `id`.
     pub(crate) fn parents_of(&self, id: ObjectId) -> Result<Vec<ObjectId>> {
         self.with_commit(id, |commit| commit.parents().collect())
+    }
+
+    /// Returns the first parent of the commit `id`, and when it was made, in Unix seconds; none if it is not here, or no
+    /// commit.
+    pub(crate) fn parent_and_time(&self, id: ObjectId) -> Result<Option<(Option<ObjectId>, i64)>> {
+        let found =
+            self.inner.try_find_object(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"))?;
+        let Some(commit) = found.filter(|object| object.kind == ObjectKind::Commit) else { return Ok(None) };
+        let malformed = || format!("the commit '{id}' is malformed");
+        let commit = commit.try_to_commit_ref().context(Kind::Corrupt, malformed)?;
+        let seconds = commit.time().context(Kind::Corrupt, malformed)?.seconds;
+        let parent = commit.parents().next();
+        Ok(Some((parent, seconds)))
     }
 
     /// Returns the message of the commit `id`.

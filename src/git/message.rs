@@ -25,6 +25,9 @@ const AUTO: &[u8] = b"#;@!$%^&|:";
 /// A character that begins no line people write; git takes any that is ASCII.
 const NO_COMMENT: &[u8] = b"\x01";
 
+/// Begins the line that `git commit -s` adds.
+const SIGNATURE: &[u8] = b"Signed-off-by: ";
+
 /// How git will read the message file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reading {
@@ -86,7 +89,7 @@ impl Repo {
         let reading = self.reading(&text);
         let is_ours = |line: &&[u8]| is_trailer(line);
         // Git does not count the user's signature either.
-        let counts = |line: &&[u8]| !is_ours(line) && !line.starts_with(b"Signed-off-by: ");
+        let counts = |line: &&[u8]| !is_ours(line) && !line.starts_with(SIGNATURE);
         let mut rest = reading.content(&text).filter(counts);
         let is_lone = match template {
             Some(template) => rest.eq(reading.content(template).filter(counts)),
@@ -102,9 +105,20 @@ impl Repo {
         write(file, &out)
     }
 
+    /// Returns true if our trailers may be all that the message in `file` has in the end, because it will be edited, or
+    /// because they are now.
+    pub(crate) fn may_have_lone_trailers(&self, file: &Path) -> Result<bool> {
+        let text = read(file)?;
+        if !has_trailer(&text) || is_edited() {
+            return Ok(has_trailer(&text));
+        }
+        // An option of the commit may have git take comments out all the same.
+        let reading = Reading { has_comments: true, ..self.reading(&text) };
+        let is_lone = reading.content(&text).all(|line| is_trailer(line) || line.starts_with(SIGNATURE));
+        Ok(is_lone)
+    }
+
     fn reading(&self, text: &[u8]) -> Reading {
-        // Git sets this for its hooks if nobody will edit the message.
-        let is_edited = environment::variable("GIT_EDITOR").is_none_or(|editor| editor != ":");
         let is_stripped = self.config_value("commit.cleanup").is_some_and(|value| value == "strip");
         let comment = ["core.commentString", "core.commentChar"].into_iter().find_map(|key| self.config_value(key));
         let comment = match comment {
@@ -113,7 +127,7 @@ impl Repo {
             Some(value) if value.is_empty() || value.contains(&b'\n') => "#".into(),
             Some(value) => value,
         };
-        Reading { has_comments: is_edited || is_stripped, comment }
+        Reading { has_comments: is_edited() || is_stripped, comment }
     }
 }
 
@@ -142,6 +156,11 @@ impl Reading {
     }
 }
 
+/// Returns false if nobody will edit the message: git says so to its hooks.
+pub(crate) fn is_edited() -> bool {
+    environment::variable("GIT_EDITOR").is_none_or(|editor| editor != ":")
+}
+
 /// Returns true if `text` has a line that is a trailer of ours; no other file needs a look.
 pub(crate) fn has_trailer(text: &[u8]) -> bool {
     text.lines().any(|line| is_trailer(line.trim_end()))
@@ -162,6 +181,8 @@ fn ends_plainly(text: &[u8]) -> bool {
         count += 1;
         is_plain &= !is_special(line);
     }
+    // To git, the first paragraph is the title, whatever it looks like.
+    is_plain |= count == text.lines().count();
     count > 0 && is_plain && text.ends_with(b"\n") && !text.iter().any(|byte| [0, b'\r', NO_COMMENT[0]].contains(byte))
 }
 
@@ -194,7 +215,9 @@ mod tests {
     #[case::above("a: b\n\ntwo\n", true)]
     #[case::trailer("one\n\nSigned-off-by: me\n", false)]
     #[case::picked("one\n\n(cherry picked from commit 1)\n", false)]
-    #[case::subject_with_colon("area: what\n", false)]
+    #[case::subject_with_colon("area: what\n", true)]
+    #[case::title_of_two_lines("area: what\nSigned-off-by: me\n", true)]
+    #[case::below_a_blank_line("\narea: what\n", false)]
     #[case::no_end("one", false)]
     #[case::blank_end("one\n\n", false)]
     #[case::carriage_return("one\r\n", false)]

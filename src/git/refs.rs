@@ -68,6 +68,7 @@ impl Repo {
     /// Returns what the ref `name` points to, without peeling tags.
     pub fn find_ref(&self, name: &str) -> Result<Option<ObjectId>> {
         match self.ref_store {
+            RefStore::Files if self.has_no_file_ref(name)? => Ok(None),
             RefStore::Files => {
                 let find =
                     || self.inner.try_find_reference(name).context(Kind::Corrupt, || format!("cannot read '{name}'"));
@@ -85,6 +86,22 @@ impl Repo {
                     .context(Kind::Internal, || format!("git's id of '{name}' is none"))
             }
         }
+    }
+
+    /// Returns true if there is no ref of exactly this `name`; gix goes on to look for it as a tag, a branch and so on.
+    fn has_no_file_ref(&self, name: &str) -> Result<bool> {
+        let is_shared = name.starts_with("refs/");
+        let directory = if is_shared { self.common_dir() } else { self.git_dir() };
+        if self.inner.namespace().is_some() || directory.join(name).symlink_metadata().is_ok() {
+            return Ok(false);
+        }
+        // Packed ones second: git writes them there before it removes the file.
+        let what = || "cannot read the packed refs".into();
+        let Some(packed) = self.inner.refs.cached_packed_buffer().context(Kind::Corrupt, what)? else {
+            return Ok(true);
+        };
+        let Ok(full_name) = <&gix::refs::FullNameRef>::try_from(name) else { return Ok(false) };
+        Ok(packed.try_find(full_name).context(Kind::Corrupt, what)?.is_none())
     }
 
     /// Returns all refs whose names begin with `prefix` (which ends in `/`), with what they point to, by name.

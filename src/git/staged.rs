@@ -1,6 +1,11 @@
 //! What is staged at some paths, in the index that git has named to its hook.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, Read as _, Seek as _, SeekFrom},
+    path::Path,
+};
 
 use bstr::{BString, ByteSlice as _};
 use gix::{
@@ -32,8 +37,8 @@ impl Repo {
             return Ok(leaves);
         }
         let what = || format!("cannot read the index '{}'", path.display());
-        let bytes = std::fs::read(&path).context(Kind::Corrupt, what)?;
-        if let Some(tree_id) = cached_tree(&bytes, self.object_hash()).filter(|id| self.has_object(*id)) {
+        let cached = cached_tree(&path, self.object_hash()).context(Kind::Corrupt, what)?;
+        if let Some(tree_id) = cached.filter(|id| self.has_object(*id)) {
             for (path, leaf) in &mut leaves {
                 *leaf = self.find_leaf(tree_id, path.as_bstr())?;
             }
@@ -51,44 +56,48 @@ impl Repo {
     }
 }
 
-/// Returns the tree of an index that begins with `bytes`, if git has noted it there: `git commit` does before it runs hooks.
+/// How much of the end of an index is read to find the tree in it: enough for most, then for all but odd ones.
+const TAILS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
+
+/// Returns the tree of the index in the file `path`, if git has noted it there: `git commit` does before it runs hooks.
 ///
-/// To decode all entries of a large index takes longer than the rest of a hook; this only steps over them. None as well for
-/// what is rare: version 4, which compresses paths, a split index, and one that is sparse. The format is that of
-/// gitformat-index(5).
-fn cached_tree(bytes: &[u8], hash: gix::hash::Kind) -> Option<ObjectId> {
-    let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    if bytes.get(..4)? != b"DIRC" || ![2, 3].contains(&number(4)?) {
-        return None;
-    }
-    // Times, device, inode, mode, owner and size come before the id, the flags after it.
-    let (before, id_length) = (40, hash.len_in_bytes());
-    let mut at = 12;
-    for _ in 0..number(8)? {
-        let flags_at = at + before + id_length;
-        let flags = bytes.get(flags_at..flags_at + 2)?;
-        let is_extended = flags[0] & 0x40 != 0;
-        let path_at = flags_at + if is_extended { 4 } else { 2 };
-        let length = match (usize::from(flags[0] & 0x0f) << 8) | usize::from(flags[1]) {
-            0xfff => bytes.get(path_at..)?.find_byte(0)?,
-            length => length,
-        };
-        // One to eight NULs make the entry's length a multiple of eight.
-        at += (path_at - at + length + 8) & !7;
-    }
-    let end = bytes.len().checked_sub(id_length)?;
-    let mut tree_id = None;
-    while at < end {
-        let (name, size) = (bytes.get(at..at + 4)?, usize::try_from(number(at + 4)?).ok()?);
-        let body = bytes.get(at + 8..(at + 8).checked_add(size)?)?;
-        match name {
-            b"TREE" => tree_id = root_of(body, id_length),
-            b"link" | b"sdir" => return None,
-            _ => {}
+/// Extensions stand at the end, behind all entries, and each tells its length (gitformat-index(5)): what begins with
+/// `TREE` and from which such lengths lead exactly to the end of the file is one. Thus a large index, most of which is
+/// entries, is not read.
+fn cached_tree(path: &Path, hash: gix::hash::Kind) -> io::Result<Option<ObjectId>> {
+    let mut file = fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    for tail in TAILS {
+        let taken = tail.min(length);
+        file.seek(SeekFrom::Start(length - taken))?;
+        let mut bytes = Vec::with_capacity(usize::try_from(taken).unwrap_or_default());
+        (&mut file).take(taken).read_to_end(&mut bytes)?;
+        if let Some(body) = tree_extension(&bytes, hash.len_in_bytes()) {
+            return Ok(root_of(body, hash.len_in_bytes()));
         }
-        at += 8 + size;
+        if taken == length {
+            break;
+        }
     }
-    tree_id.filter(|_| at == end)
+    Ok(None)
+}
+
+/// Returns the body of the extension `TREE` in the last bytes of an index, which end with a hash of `hash_length` bytes.
+fn tree_extension(tail: &[u8], hash_length: usize) -> Option<&[u8]> {
+    let extensions = &tail[..tail.len().checked_sub(hash_length)?];
+    let body_at = |at: usize| {
+        let size = u32::from_be_bytes(extensions.get(at + 4..at + 8)?.try_into().ok()?);
+        extensions.get(at + 8..)?.get(..usize::try_from(size).ok()?)
+    };
+    let leads_to_end = |start: usize| {
+        let mut at = start;
+        while at < extensions.len() {
+            let Some(body) = body_at(at).filter(|_| extensions[at..at + 4].is_ascii()) else { return false };
+            at += 8 + body.len();
+        }
+        true
+    };
+    extensions.rfind_iter("TREE").find(|at| leads_to_end(*at)).and_then(body_at)
 }
 
 /// Returns the root that the extension `TREE` has; none if something has changed below it since it was noted.

@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use bstr::ByteSlice as _;
 use regex::bytes::Regex;
 use serde::Deserialize;
 
@@ -17,7 +18,8 @@ const LONGEST_KEY: usize = 64 << 10;
 pub fn redact(text: Vec<u8>) -> Vec<u8> {
     let mut found = Vec::new();
     find_key_blocks(&text, &mut found);
-    RULES.rules.iter().for_each(|rule| rule.find(&text, &mut found));
+    let lower = text.to_ascii_lowercase();
+    RULES.rules.iter().filter(|rule| rule.may_find(&lower)).for_each(|rule| rule.find(&text, &mut found));
     RULES.entropy.find(&text, &mut found);
     if found.is_empty() {
         return text;
@@ -41,10 +43,10 @@ pub fn redact(text: Vec<u8>) -> Vec<u8> {
 }
 
 /// A place in the text.
-struct Secret {
+struct Secret<'r> {
     start: usize,
     end: usize,
-    name: &'static str,
+    name: &'r str,
 }
 
 struct Rules {
@@ -53,9 +55,10 @@ struct Rules {
 }
 
 struct Rule {
-    name: &'static str,
-    pattern: Regex,
+    name: String,
+    holds: Vec<String>,
     needs_digit: bool,
+    pattern: LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +77,7 @@ struct Entropy {
 #[serde(rename_all = "kebab-case")]
 struct StoredRule {
     name: String,
+    holds: Vec<String>,
     pattern: String,
     #[serde(default)]
     needs_digit: bool,
@@ -90,17 +94,26 @@ impl Rules {
     fn compiled() -> Self {
         let stored: Stored = toml::from_str(include_str!("../../config/redaction.toml"))
             .expect("our own file is sound, a test reads it");
-        let compile = |rule: StoredRule| Rule {
-            name: rule.name.leak(),
-            pattern: Regex::new(&format!("(?-u){}", rule.pattern.trim())).expect("a test compiles our own patterns"),
-            needs_digit: rule.needs_digit,
-        };
-        Self { rules: stored.rules.into_iter().map(compile).collect(), entropy: stored.entropy }
+        Self { rules: stored.rules.into_iter().map(Rule::from).collect(), entropy: stored.entropy }
+    }
+}
+
+impl From<StoredRule> for Rule {
+    fn from(StoredRule { name, holds, pattern, needs_digit }: StoredRule) -> Self {
+        // To make all of them ready takes longer than the rest of a hook.
+        let compile =
+            move || Regex::new(&format!("(?-u){}", pattern.trim())).expect("a test compiles our own patterns");
+        Self { name, holds, needs_digit, pattern: LazyLock::new(Box::new(compile)) }
     }
 }
 
 impl Rule {
-    fn find(&self, text: &[u8], found: &mut Vec<Secret>) {
+    /// Returns false if there is nothing to find in a text that is `lower` in small letters.
+    fn may_find(&self, lower: &[u8]) -> bool {
+        self.holds.iter().any(|word| lower.contains_str(word))
+    }
+
+    fn find<'r>(&'r self, text: &[u8], found: &mut Vec<Secret<'r>>) {
         let has_group = self.pattern.captures_len() > 1;
         let mut at = 0;
         while let Some(all) = self.pattern.find_at(text, at) {
@@ -110,7 +123,7 @@ impl Rule {
                 secret = captures.and_then(|captures| captures.name("secret")).unwrap_or(all);
             }
             if !self.needs_digit || secret.as_bytes().iter().any(u8::is_ascii_digit) {
-                found.push(Secret { start: secret.start(), end: secret.end(), name: self.name });
+                found.push(Secret { start: secret.start(), end: secret.end(), name: &self.name });
             }
             // The end of one assignment may be the beginning of the next.
             at = secret.end().max(at + 1);
@@ -119,7 +132,10 @@ impl Rule {
 }
 
 /// Finds the blocks that `-----BEGIN ... PRIVATE KEY-----` begins, with line breaks as they are or escaped.
-fn find_key_blocks(text: &[u8], found: &mut Vec<Secret>) {
+fn find_key_blocks(text: &[u8], found: &mut Vec<Secret<'_>>) {
+    if !["-----BEGIN ", "PuTTY-"].iter().any(|word| text.contains_str(word)) {
+        return;
+    }
     static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("(?-u)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[0-9]:")
             .expect("the pattern is constant")
@@ -147,8 +163,8 @@ fn find_key_blocks(text: &[u8], found: &mut Vec<Secret>) {
 }
 
 impl Entropy {
-    fn find(&self, text: &[u8], found: &mut Vec<Secret>) {
-        let name = LazyLock::force(&RULES).entropy.name.as_str();
+    fn find<'r>(&'r self, text: &[u8], found: &mut Vec<Secret<'r>>) {
+        let name = self.name.as_str();
         let mut at = 0;
         while at < text.len() {
             if !is_token(text[at]) {

@@ -21,8 +21,11 @@ use crate::{
         record::{RecordId, ids_in_message},
         refname::Base,
     },
-    state::{self, commit_note::CommitNote, failpoint, lock::Lock},
+    state::{self, commit_note::CommitNote, failpoint, lock::Lock, sessions},
 };
+
+/// The file that tells `config/hook.sh` to let us check a message.
+const CHECK_NOTE: &str = "check-message";
 
 /// Prepares the message in `message_file`: git's prepare-commit-msg, whose other arguments are `source` and `object`.
 ///
@@ -30,9 +33,12 @@ use crate::{
 /// when the commit is there), or of records whose work is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     keep_template(context, message_file, source)?;
+    CommitNote::tell_followed(context.repo.git_dir(), false)?;
     let prepared = promise_and_link(context, message_file, source, object);
-    let is_to_check = source == Some("template") || may_have_trailer(message_file)?;
-    note_check(context, is_to_check).and(prepared)
+    if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
+        note_check(context)?;
+    }
+    prepared
 }
 
 fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
@@ -52,6 +58,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
     let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
     let mut note = CommitNote { head: base.to_string(), earlier, ..CommitNote::default() };
+    let mut is_new = false;
     let ids = match repo.doing()? {
         Doing::Again(copied) => {
             note.is_again = true;
@@ -64,15 +71,33 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             let amended = head.filter(|_| ancestors::is_amending().unwrap_or(told));
             let ids = promise(context, head, amended, source, promised, &mut note)?;
             drop_copied_trailers(context, message_file, head, amended, &ids)?;
+            is_new = amended.is_none() && ids.is_empty() && note.promises_nothing();
             ids
         }
     };
     note.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
+    // Without the lock, somebody else is at work here.
+    if is_new && lock.is_some() && is_followed_later(context, message_file, base)? {
+        return CommitNote::tell_followed(repo.git_dir(), true);
+    }
     if ids.is_empty() || context.settings.link == Link::None {
         return Ok(());
     }
     repo.add_trailers(message_file, &ids.iter().map(RecordId::as_str).collect::<Vec<_>>())
+}
+
+/// Returns true if nothing needs to be done when a commit upon `base` has been made that takes no work of a session: it
+/// names no other commit, and nothing is here that would have to go on upon it. That HEAD has moved is seen by whoever
+/// comes next, so that post-commit need not start us.
+fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Result<bool> {
+    let repo = &context.repo;
+    let is_plain = !repo.is_merging() && !repo.is_rebasing() && !message::is_edited();
+    if !is_plain || rewrite::names_commits(&read_message(message_file)?) {
+        return Ok(false);
+    }
+    let has_turn = !sessions::open_turns(repo.common_dir(), repo.git_dir())?.is_empty();
+    Ok(!has_turn && !condense::has_work_on(repo, base)?)
 }
 
 /// Returns true if what is to be committed was not brought by git: by a merge, a pick, a revert, a rebase or a reset.
@@ -155,8 +180,7 @@ fn drop_copied_trailers(
     if !may_have_trailer(message_file)? {
         return Ok(());
     }
-    let text = std::fs::read(message_file)
-        .context(Kind::Internal, || format!("cannot read the message '{}'", message_file.display()))?;
+    let text = read_message(message_file)?;
     // That is the message that another commit is to get.
     if text.starts_with(b"amend! ") {
         return Ok(());
@@ -190,9 +214,12 @@ pub fn check_message(context: &Context, message_file: &Path) -> Result<()> {
 /// # Errors
 /// If the message cannot be read.
 pub fn may_have_trailer(message_file: &Path) -> Result<bool> {
-    let text = std::fs::read(message_file)
-        .context(Kind::Internal, || format!("cannot read the message '{}'", message_file.display()))?;
-    Ok(message::has_trailer(&text))
+    read_message(message_file).map(|text| message::has_trailer(&text))
+}
+
+fn read_message(message_file: &Path) -> Result<Vec<u8>> {
+    let what = || format!("cannot read the message '{}'", message_file.display());
+    std::fs::read(message_file).context(Kind::Internal, what)
 }
 
 /// Follows the commit that was just made: git's post-commit.
@@ -216,18 +243,19 @@ fn keep_template(context: &Context, message_file: &Path, source: Option<&str>) -
     Ok(())
 }
 
-/// Notes whether [`check_message`] has something to do: the script that git calls then knows without starting us.
-fn note_check(context: &Context, is_to_check: bool) -> Result<()> {
-    let note = state::directory(context.repo.git_dir()).join("check-message");
-    let what = || format!("cannot write '{}'", note.display());
-    if is_to_check {
-        state::ensure_directory(context.repo.git_dir())?;
-        return std::fs::write(&note, "").context(Kind::Internal, what);
-    }
-    match std::fs::remove_file(&note) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context(Kind::Internal, what),
-        _ => Ok(()),
-    }
+/// Notes that [`check_message`] has something to do: the script that git calls then knows without starting us.
+///
+/// Only [`checked`] takes that back, or a commit whose message is edited now would lose it to one that is made meanwhile.
+fn note_check(context: &Context) -> Result<()> {
+    let note = state::ensure_directory(context.repo.git_dir())?.join(CHECK_NOTE);
+    std::fs::write(&note, "").context(Kind::Internal, || format!("cannot write '{}'", note.display()))
+}
+
+/// Notes that the message in `message_file`, which git keeps beside our files, has been checked.
+pub fn checked(message_file: &Path) {
+    let directory = message_file.parent().map(state::directory);
+    // At worst, the next message is checked as well.
+    directory.map_or(Ok(()), |directory| std::fs::remove_file(directory.join(CHECK_NOTE))).unwrap_or_default();
 }
 
 fn template_path(context: &Context) -> PathBuf {

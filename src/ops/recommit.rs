@@ -64,14 +64,16 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    let kept = line_of(repo, head, MOST_KEPT)?;
+    let (kept, oldest) = line_of(repo, head, MOST_KEPT, i64::MIN)?;
+    // What is older than all of these leads to none of them.
+    let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
     let mut left: Vec<ObjectId> = Vec::new();
     for start in starts {
         let most = MOST_COMMITS.saturating_sub(left.len());
         if kept.contains(&start) || left.contains(&start) || most == 0 {
             continue;
         }
-        let line = line_of(repo, Some(start), most)?;
+        let (line, _) = line_of(repo, Some(start), most, not_before)?;
         match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
             Some(end) => left.extend(&line[..end]),
             // Down to a root: all of it was left, or it is another line of history.
@@ -82,17 +84,19 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
     Ok(left)
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as far as they are here.
-fn line_of(repo: &Repo, start: Option<ObjectId>, most: usize) -> Result<Vec<ObjectId>> {
-    let (mut line, mut next) = (Vec::new(), start);
+/// Returns up to `most` commits from `start` on, first parents only, as far as they are here and were made at the second
+/// `not_before` or later; and when the last of them was made.
+fn line_of(repo: &Repo, start: Option<ObjectId>, most: usize, not_before: i64) -> Result<(Vec<ObjectId>, i64)> {
+    let (mut line, mut next, mut oldest) = (Vec::new(), start, i64::MAX);
     while let Some(commit) = next.filter(|_| line.len() < most) {
-        if !repo.is_commit(commit)? {
+        let Some((parent, seconds)) = repo.parent_and_time(commit)?.filter(|(_, seconds)| *seconds >= not_before)
+        else {
             break;
-        }
+        };
         line.push(commit);
-        next = repo.parents_of(commit)?.first().copied();
+        (next, oldest) = (parent, seconds);
     }
-    Ok(line)
+    Ok((line, oldest))
 }
 
 /// Returns true if work of the records of `commits` is staged on `head`.

@@ -12,12 +12,15 @@ use super::{
 };
 use crate::{
     error::{Context as _, Kind, Result},
-    git::Repo,
+    git::{Repo, message},
     model::record::{How, Link, ids_in_message},
 };
 
 /// How git begins the message of `git merge --squash`.
 const SQUASHED: &[u8] = b"Squashed commit of the following:";
+
+/// What `git cherry-pick -x` says before the commit that it copied.
+const PICKED: &[u8] = b"(cherry picked from commit ";
 
 /// Links what git rewrote to the records of what it was: `pairs` are old and new commits, as post-rewrite is told.
 ///
@@ -115,6 +118,12 @@ pub fn squashed_commits(context: &Context) -> Result<Vec<ObjectId>> {
     }
 }
 
+/// Returns true if the message `text` may name records, or commits that have some.
+pub fn names_commits(text: &[u8]) -> bool {
+    let is_copied = text.contains_str(PICKED);
+    is_copied || message::has_trailer(text) || !commits_listed(text.as_bstr()).is_empty()
+}
+
 fn links_of(log: &Log<'_>, old: ObjectId, new: ObjectId, how: How) -> Result<Vec<Link>> {
     let ids = if old == new { Vec::new() } else { log.of_commit(old)? };
     Ok(ids.into_iter().map(|record| Link { record, commit: new, from: Some(old), how }).collect())
@@ -130,7 +139,7 @@ fn append(context: &Context, links: Vec<Link>) -> Result<()> {
 /// Returns the commit that `git cherry-pick -x` says it copied, if it is here.
 fn picked_from(repo: &Repo, message: &BStr) -> Result<Option<ObjectId>> {
     let said = message.lines().rev().find_map(|line| {
-        let hex = line.trim().strip_prefix(b"(cherry picked from commit ")?.strip_suffix(b")")?;
+        let hex = line.trim().strip_prefix(PICKED)?.strip_suffix(b")")?;
         ObjectId::from_hex(hex).ok()
     });
     match said {

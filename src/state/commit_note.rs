@@ -72,6 +72,25 @@ impl CommitNote {
         replace_file(&file(git_dir), text.as_bytes())
     }
 
+    /// Returns true if nothing is promised.
+    pub fn promises_nothing(&self) -> bool {
+        let Self { head, .. } = self;
+        *self == Self { head: head.clone(), ..Self::default() }
+    }
+
+    /// Tells `config/hook.sh` whether the commit in the making can be followed by whoever comes next, so that its
+    /// post-commit need not start us. The script takes that back when it has read it.
+    pub fn tell_followed(git_dir: &Path, is_later: bool) -> Result<()> {
+        let path = directory(git_dir).join("followed-later");
+        let is_told = fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0);
+        if is_told == is_later {
+            return Ok(());
+        }
+        ensure_directory(git_dir)?;
+        let text = if is_later { "yes\n" } else { "" };
+        fs::write(&path, text).context(Kind::Internal, || format!("cannot write '{}'", path.display()))
+    }
+
     /// Removes the note in `git_dir`, if there is one.
     pub fn remove(git_dir: &Path) -> Result<()> {
         let path = file(git_dir);

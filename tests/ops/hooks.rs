@@ -30,6 +30,10 @@ fn put(path: &Path, text: impl AsRef<[u8]>, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
 }
 
+fn shell(world: &World, script: &str) {
+    assert!(world.command("sh").args(["-ec", script]).status().expect("sh runs").success());
+}
+
 /// Runs git with some variables that a hook must not see changed.
 fn git(world: &World, arguments: &[&str]) -> Output {
     let mut command = world.command("git");
@@ -55,8 +59,10 @@ fn picture(directory: &Path) -> BTreeMap<String, (u32, Vec<u8>)> {
     files
 }
 
-/// A setting that every hook of ours complains about, so that it can be seen to have run.
+/// A setting that every hook of ours complains about, so that it can be seen to have run, and a turn, so that each has
+/// something to do.
 fn complain(world: &World) {
+    world.done(&["session", "prompt", "busy"]);
     world.git(&["config", "checkpoint.archive.keep-days", "many"]);
 }
 
@@ -260,6 +266,46 @@ fn a_repository_without_the_program_commits_as_ever() {
     assert_eq!(complaints(&world), ["prepare-commit-msg", "post-commit"]);
 }
 
+#[rstest::rstest]
+#[case::nothing_here("", &[], false)]
+#[case::checkpoints_of_people("git checkpoint save", &[], false)]
+#[case::a_turn("git checkpoint session prompt s", &[], true)]
+#[case::work_that_goes_on("git checkpoint session prompt s; echo s >s; git checkpoint session stop s", &[], true)]
+#[case::an_editor("", &["--edit"], true)]
+#[case::an_amend("", &["--amend"], true)]
+#[case::a_name("", &["-m", "(cherry picked from commit 1)"], true)]
+fn post_commit_starts_us_if_there_is_something_to_do(
+    #[case] before: &str,
+    #[case] options: &[&str],
+    #[case] is_started: bool,
+) {
+    let world = World::new();
+    world.repository();
+    world.done(&["enable"]);
+    shell(&world, before);
+    world.git(&["config", "checkpoint.archive.keep-days", "many"]);
+    let arguments = [&["-c", "core.editor=true", "commit", "-q", "--allow-empty", "-m", "x"], options].concat();
+    assert!(git(&world, &arguments).status.success());
+    assert_eq!(complaints(&world).contains(&"post-commit".into()), is_started);
+}
+
+#[test]
+fn what_an_aborted_commit_has_told_is_forgotten() {
+    let world = World::new();
+    world.repository();
+    world.done(&["enable"]);
+    let refusal = hooks(&world).join("commit-msg.before-checkpoint");
+    put(&refusal, "#!/bin/sh\nexit 1\n", 0o755);
+    assert!(!git(&world, &["commit", "-q", "--allow-empty", "-m", "x"]).status.success());
+    fs::remove_file(refusal).expect("it is ours");
+    shell(&world, "git checkpoint session prompt s; echo s >s; git checkpoint session stop s; git add s");
+    assert!(git(&world, &["commit", "-q", "-m", "work"]).status.success());
+    let message = world.git(&["log", "-1", "--format=%B"]);
+    assert!(message.contains("Checkpoint: "), "{message}");
+    let explained = world.done(&["explain", "HEAD"]);
+    assert!(explained.contains("session s"), "{explained}");
+}
+
 #[test]
 fn a_client_without_our_path_finds_the_program() {
     let world = World::new();
@@ -290,6 +336,7 @@ fn paths_may_hold_anything() {
     run("git", &["init", "-q", "."]);
     put(&repo.join(".git/hooks/post-commit"), "#!/bin/sh\ntouch before\n", 0o755);
     run(program.to_str().expect("UTF-8"), &["enable"]);
+    run(program.to_str().expect("UTF-8"), &["session", "prompt", "busy"]);
     run("git", &["config", "checkpoint.archive.keep-days", "many"]);
     run("git", &["commit", "-q", "--allow-empty", "-m", "x"]);
     let log = fs::read_to_string(repo.join(".git/checkpoint/events.jsonl")).expect("hooks have run");

@@ -66,6 +66,19 @@ pub(crate) fn holds_work(context: &Context, base: Base) -> Result<bool> {
     holds_work_of(context, base, &candidates(repo, base, true)?)
 }
 
+/// Returns true if work of a session lives on `base`: it goes on upon a commit that does not take it.
+pub(crate) fn has_work_on(repo: &Repo, base: Base) -> Result<bool> {
+    Ok(session_line(repo, base)?.is_some())
+}
+
+/// Returns the shadows on `base` if a session has a part in them: people's own checkpoints stay where they were taken.
+fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
+    match Line::read(repo, base)? {
+        Some(line) if line.has_agent(repo)? => Ok(Some(line)),
+        _ => Ok(None),
+    }
+}
+
 fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<bool> {
     let repo = &context.repo;
     let mut paths: Vec<_> = found.iter().flat_map(|it| it.touched.iter().map(|change| change.path.clone())).collect();
@@ -312,11 +325,7 @@ fn renamed_since(repo: &Repo, live: &Candidate, tree_id: ObjectId, committed: &[
 /// Lets what the commit did not take go on upon it; nothing is read from the worktree.
 fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
-    let Some(line) = Line::read(repo, base)? else { return Ok(()) };
-    // People's own checkpoints stay where they were taken.
-    if !line.has_agent(repo)? {
-        return Ok(());
-    }
+    let Some(line) = session_line(repo, base)? else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
     let aim = Aim { now_tree_id: line.latest.tree_id, is_now_seen: false, rest: Rest::IsSetAside };
     let moved = line.go_on(context, &mut shadow, aim, &|_| false)?;

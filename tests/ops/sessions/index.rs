@@ -9,6 +9,11 @@ use super::desk::{Desk, changed, parts};
 #[case::intent_to_add("echo later >later; git add --intent-to-add later")]
 #[case::split("git update-index --split-index")]
 #[case::many_names("for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo $i >name$i; name=$name$i; done; git add name*")]
+#[case::untracked_cache("git update-index --untracked-cache; mkdir u; echo u >u/TREE; git status >/dev/null")]
+#[case::end_of_entries(
+    "git config index.recordEndOfIndexEntries true; git config index.threads 2; echo e >e; git add e"
+)]
+#[case::named_as_the_extension("for i in 1 2 3 4 5 6 7 8; do mkdir TREE$i; echo $i >TREE$i/TREE; done; git add TREE*")]
 #[case::long_name(
     "long=$(printf 'd/%1990s' | tr ' ' x); long=$long/$long; \
      git update-index --add --cacheinfo 100644,$(git rev-parse HEAD:f),$long"
