@@ -14,7 +14,7 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    follow::note_base,
+    follow::{is_head_known, note_base},
     onward::{Aim, Line, Rest},
     records::{self, Additions},
     rewrite,
@@ -91,6 +91,7 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<b
 pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let Some(commit) = repo.head()?.id else { return Ok(()) };
+    context.tell_failure("condense", unseen::commits_before(context, Some(commit))).unwrap_or_default();
     let plain = || CommitNote { is_again: repo.is_rebasing(), ..CommitNote::default() };
     let note = CommitNote::read(repo.git_dir())?.unwrap_or_else(plain);
     keep_earlier(context, &note)?;
@@ -129,6 +130,13 @@ fn keep(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
 /// Returns the commits, oldest first, whose promises are not kept yet and cannot be now; for the note of the next one.
 pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     let repo = &context.repo;
+    // The commit to come may go on with work of one that nobody told of.
+    if !is_head_known(context)?
+        && let Some(lock) = save::try_lock(context)?
+    {
+        let kept = finish(context, &lock).and_then(|()| unseen::commits_before(context, None));
+        context.tell_failure("condense", kept).unwrap_or_default();
+    }
     let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(Vec::new()) };
     let made = match repo.head()?.id {
         Some(commit) if was_made(repo, commit, &note)? => Some(commit),
