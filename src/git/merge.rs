@@ -2,11 +2,41 @@
 
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::Repo;
 use crate::error::{Context as _, Kind, Result};
+
+/// A line of the reflog of HEAD.
+struct HeadMove<'l> {
+    /// Where HEAD was; none on an unborn branch.
+    old: Option<ObjectId>,
+    new: ObjectId,
+    /// Who moved it.
+    name: &'l BStr,
+    email: &'l BStr,
+    /// Why.
+    said: &'l [u8],
+}
+
+impl<'l> HeadMove<'l> {
+    fn parse(line: &'l [u8]) -> Option<Self> {
+        let (facts, said) = line.split_once_str("\t").unwrap_or((line, b""));
+        let mut words = facts.splitn_str(3, " ");
+        let mut id = || ObjectId::from_hex(words.next()?).ok();
+        let (old, new) = (id()?, id()?);
+        let who = gix::actor::SignatureRef::from_bytes(words.next()?).ok()?;
+        Some(Self { old: Some(old).filter(|id| !id.is_null()), new, name: who.name, email: who.email, said })
+    }
+
+    /// Returns true if it says that it was a commit of its own, and not one that was made once more; git does not translate
+    /// this, and others that commit say the same.
+    fn is_commit(&self) -> bool {
+        let is_again = ["commit (cherry-pick)", "commit (rebase)"].iter().any(|it| self.said.starts_with_str(it));
+        self.said.starts_with(b"commit") && !is_again
+    }
+}
 
 impl Repo {
     /// Returns the blob `ours` with what turns `base` into `theirs`; none if both changed the same lines.
@@ -32,33 +62,49 @@ impl Repo {
         text.lines().rev().take(count).filter_map(id).collect()
     }
 
-    /// Returns the commits that took HEAD from `known` to `head`, oldest first, each with where HEAD was before it; none if
-    /// there are more than `count`, anything else has moved HEAD since, or there is no reflog in files.
+    /// Returns the commits that were made here one after the other since HEAD was at `known`, oldest first, each with where
+    /// HEAD was before it, up to what else has moved HEAD; none if HEAD was moved more than `count` times, or there is no
+    /// reflog in files.
     pub(crate) fn committed_since(
         &self,
         known: Option<ObjectId>,
         head: ObjectId,
         count: usize,
-    ) -> Vec<(Option<ObjectId>, ObjectId)> {
+    ) -> Result<Vec<(Option<ObjectId>, ObjectId)>> {
         let text = self.head_log();
-        let (mut made, mut at) = (Vec::new(), head);
+        let (mut moves, mut at) = (Vec::new(), head);
         for line in text.lines().rev().take(count) {
-            // Git does not translate this.
-            let Some((ids, said)) = line.split_once_str("\t") else { break };
-            let mut ids = ids.split_str(" ").map(ObjectId::from_hex);
-            let (Some(Ok(old)), Some(Ok(new))) = (ids.next(), ids.next()) else { break };
-            if new != at || !said.starts_with(b"commit") {
+            let Some(moved) = HeadMove::parse(line).filter(|moved| moved.new == at) else { break };
+            let (before, is_first) = (moved.old, moved.old == known);
+            moves.push(moved);
+            if is_first {
+                return self.commits_of(moves);
+            }
+            let Some(before) = before else { break };
+            at = before;
+        }
+        Ok(Vec::new())
+    }
+
+    /// Returns what `moves`, the last one first, have committed before anything else moved HEAD.
+    fn commits_of(&self, moves: Vec<HeadMove<'_>>) -> Result<Vec<(Option<ObjectId>, ObjectId)>> {
+        let mut made = Vec::new();
+        for moved in moves.into_iter().rev() {
+            if !self.is_commit(moved.new)? || !(moved.is_commit() || self.is_unsaid_commit(&moved)?) {
                 break;
             }
-            let before = Some(old).filter(|id| !id.is_null());
-            made.push((before, new));
-            if before == known {
-                made.reverse();
-                return made;
-            }
-            at = old;
+            made.push((moved.old, moved.new));
         }
-        Vec::new()
+        Ok(made)
+    }
+
+    /// Returns true if `moved`, of which nothing is said, as of `git update-ref`, went on to a commit that whoever moved HEAD
+    /// had made.
+    fn is_unsaid_commit(&self, moved: &HeadMove<'_>) -> Result<bool> {
+        let is_by_them = self.with_commit(moved.new, |commit| {
+            commit.committer().is_ok_and(|it| it.name == moved.name && it.email == moved.email)
+        })?;
+        Ok(moved.said.is_empty() && is_by_them && self.parents_of(moved.new)? == moved.old.as_slice())
     }
 
     /// Returns the commits that a reset has lately taken HEAD away from, the last one first, of the last `count` moves.

@@ -33,6 +33,7 @@ const CHECK_NOTE: &str = "check-message";
 /// when the commit is there), or of records whose work is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     keep_template(context, message_file, source)?;
+    condense::note_own_commit(context)?;
     CommitNote::tell_followed(context.repo.git_dir(), false)?;
     let prepared = promise_and_link(context, message_file, source, object);
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
@@ -75,10 +76,11 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             ids
         }
     };
+    // Without the lock, somebody else is at work here.
+    note.is_own = is_new && lock.is_some() && is_followed_later(context, message_file, base)?;
     note.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
-    // Without the lock, somebody else is at work here.
-    if is_new && lock.is_some() && is_followed_later(context, message_file, base)? {
+    if note.is_own {
         return CommitNote::tell_followed(repo.git_dir(), true);
     }
     if ids.is_empty() || context.settings.link == Link::None {

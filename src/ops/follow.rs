@@ -51,7 +51,15 @@ pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
         // Nothing is lost: the note stays, and until it is done, the work stays where it is.
         return context.tell_failure("condense", Err(error)).or(Ok(()));
     }
-    let (now, known) = (Base::of_head(repo.head()?.id), known_base(context));
+    let now = Base::of_head(repo.head()?.id);
+    if known_base(context) == Some(now) {
+        return Ok(());
+    }
+    if let Err(error) = condense::commits_unseen(context, lock) {
+        context.check_interrupt()?;
+        return context.tell_failure("condense", Err(error)).or(Ok(()));
+    }
+    let known = known_base(context);
     if known == Some(now) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! A world of its own for each test: home, repository and dates do not come from the machine.
 
-mod account;
+pub(crate) mod account;
 pub(crate) mod checkpoints;
 pub(crate) mod jj;
 pub(crate) mod play;

@@ -14,7 +14,7 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    follow::note_base,
+    follow::{is_head_known, known_base, note_base},
     onward::{Aim, Line, Rest},
     records::{self, Additions},
     rewrite,
@@ -104,6 +104,7 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<b
 pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let Some(commit) = repo.head()?.id else { return Ok(()) };
+    context.tell_failure("condense", unseen::commits_before(context, Some(commit))).unwrap_or_default();
     let plain = || CommitNote { is_again: repo.is_rebasing(), ..CommitNote::default() };
     let note = CommitNote::read(repo.git_dir())?.unwrap_or_else(plain);
     keep_earlier(context, &note)?;
@@ -139,9 +140,32 @@ fn keep(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
     if note.is_again { Ok(()) } else { condense(context, &made, note) }
 }
 
+/// Notes where HEAD is if only a commit has moved it whose post-commit had nothing to do.
+pub(crate) fn note_own_commit(context: &Context) -> Result<()> {
+    let repo = &context.repo;
+    let note = CommitNote::read(repo.git_dir())?.filter(|note| note.is_own);
+    let Some(prepared_on) = note.and_then(|note| Base::parse(&note.head)) else { return Ok(()) };
+    if CommitNote::is_told_followed(repo.git_dir()) || known_base(context) != Some(prepared_on) {
+        return Ok(());
+    }
+    if let Some(commit) = repo.head()?.id
+        && repo.parents_of(commit)? == prepared_on.commit_id().as_slice()
+    {
+        note_base(context, Base::Commit(commit))?;
+    }
+    Ok(())
+}
+
 /// Returns the commits, oldest first, whose promises are not kept yet and cannot be now; for the note of the next one.
 pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     let repo = &context.repo;
+    // The commit to come may go on with work of one that nobody told of.
+    if !is_head_known(context)?
+        && let Some(lock) = save::try_lock(context)?
+    {
+        let kept = finish(context, &lock).and_then(|()| unseen::commits_before(context, None));
+        context.tell_failure("condense", kept).unwrap_or_default();
+    }
     let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(Vec::new()) };
     let made = match repo.head()?.id {
         Some(commit) if was_made(repo, commit, &note)? => Some(commit),

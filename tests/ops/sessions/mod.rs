@@ -15,4 +15,5 @@ mod stashes;
 mod status;
 mod storage;
 mod turns;
+mod unseen;
 mod warning;
