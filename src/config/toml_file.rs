@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use bstr::ByteSlice as _;
 use toml_edit::{Document, Item, TableLike, Value as TomlValue};
 
 use super::value::{Value, shorten};
@@ -136,7 +137,7 @@ pub(super) fn content(item: &Item) -> Content {
 
 /// Returns the line, from 1, of the byte at `offset`.
 pub(super) fn line_of(text: &[u8], offset: usize) -> usize {
-    1 + text.iter().take(offset).filter(|byte| **byte == b'\n').count()
+    1 + text[..offset.min(text.len())].find_iter("\n").count()
 }
 
 /// Returns the TOML for `value`.
