@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{
     dialect::{Dialect, no_evidence},
-    event::{Event, Reach},
-    family::{Family, transcript_home},
+    event::{Event, Moment, Reach},
+    family::{Family, named_transcript, transcript_home},
     install::{File, Format, Scope, Shape},
     payload::Payload,
     reply::{Reply, exit_code_family_denies, exit_code_family_warns},
@@ -62,8 +62,9 @@ const SHAPE: Shape = Shape {
 fn event(payload: Payload) -> Result<Event> {
     let mut event = Family { agent: DIALECT.name, moments: &[] }.event(payload)?;
     // Within a helper, the path is still the session's own.
-    if event.agent_transcript.as_ref().is_some_and(|path| !path.contains("/subagents/")) && event.transcript.is_none() {
-        event.transcript = event.agent_transcript.take();
+    if event.agent_id.is_some() && event.transcript.is_none() {
+        let own = named_transcript(payload).filter(|path| !path.contains("/subagents/"));
+        event.transcript = own.map(str::to_owned);
     }
     // Each tool that the helper uses is told, too.
     if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == "Agent") {

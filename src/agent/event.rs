@@ -114,8 +114,6 @@ pub struct Event {
     pub agent_id: Option<String>,
     /// The file that the agent writes the conversation to.
     pub transcript: Option<String>,
-    /// The file that the helper writes its conversation to.
-    pub agent_transcript: Option<String>,
     /// The session that this one goes on with under another id.
     pub resumed_from: Option<String>,
 }
@@ -133,7 +131,6 @@ impl Event {
             tool: None,
             agent_id: None,
             transcript: None,
-            agent_transcript: None,
             resumed_from: None,
         }
     }

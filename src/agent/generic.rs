@@ -52,7 +52,6 @@ fn event(payload: Payload) -> Result<Event> {
     event.prompt = payload.text(&["prompt"]).map(str::to_owned);
     event.agent_id = word("agent_id");
     event.transcript = word("transcript");
-    event.agent_transcript = word("agent_transcript");
     if payload.has("resumed_from") {
         event.resumed_from = Some(payload.session(&["resumed_from"])?);
     }

@@ -54,7 +54,6 @@ fn line(event: &Event) -> String {
     }
     add("helper", &event.agent_id);
     add("transcript", &event.transcript);
-    add("helpers", &event.agent_transcript);
     add("from", &event.resumed_from);
     line
 }
