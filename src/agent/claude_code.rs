@@ -59,8 +59,29 @@ const SHAPE: Shape = Shape {
     entry,
 };
 
+/// What it submits as a prompt begins so where no person has typed it; versions differ in whether they say more.
+const OF_NOBODY: &[&str] = &[
+    "<task-notification>",
+    "<system-reminder>",
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<local-command-caveat>",
+];
+
+/// Who submits a prompt by itself, where that is told.
+const OF_ITSELF: &[&str] = &["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
+
+fn is_typed(payload: Payload) -> bool {
+    let text = payload.text(&["prompt"]).unwrap_or_default().trim_start();
+    let source = payload.text(&["source"]).unwrap_or_default();
+    !OF_ITSELF.contains(&source) && !OF_NOBODY.iter().any(|mark| text.starts_with(mark))
+}
+
 fn event(payload: Payload) -> Result<Event> {
     let mut event = Family { agent: DIALECT.name, moments: &[] }.event(payload)?;
+    if event.moment == Moment::Prompt && !is_typed(payload) {
+        (event.moment, event.prompt) = (Moment::Notice, None);
+    }
     // Within a helper, the path is still the session's own.
     if event.agent_id.is_some() && event.transcript.is_none() {
         let own = named_transcript(payload).filter(|path| !path.contains("/subagents/"));

@@ -7,6 +7,8 @@ pub enum Moment {
     SessionStart,
     /// The user sent a prompt.
     Prompt,
+    /// The agent goes on by itself: something that it had left running has ended, or a time has come that it waited for.
+    Notice,
     /// A tool is about to be used.
     PreTool,
     /// A tool was used, successfully or not.
@@ -29,9 +31,10 @@ pub enum Moment {
 
 impl Moment {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SessionStart,
         Self::Prompt,
+        Self::Notice,
         Self::PreTool,
         Self::PostTool,
         Self::Stop,
@@ -48,6 +51,7 @@ impl Moment {
         match self {
             Self::SessionStart => "session-start",
             Self::Prompt => "prompt",
+            Self::Notice => "notice",
             Self::PreTool => "pre-tool",
             Self::PostTool => "post-tool",
             Self::Stop => "stop",

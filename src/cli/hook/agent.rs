@@ -183,6 +183,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
     let what = match event.moment {
         Moment::SessionStart => What::Start(event.resumed_from.clone()),
         Moment::Prompt => What::Prompt(event.prompt.clone()),
+        Moment::Notice => What::Notice,
         Moment::PreTool => What::BeforeTool(tool()),
         Moment::PostTool => What::AfterTool(tool()),
         Moment::Stop | Moment::Interrupt => What::Stop,

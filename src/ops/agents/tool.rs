@@ -10,7 +10,7 @@ use super::{
         follow::follow_head,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
-        sessions::{begin_turn, clock, known, leave, seen_here, sign_of_life, told_of},
+        sessions::{Opening, begin_turn, clock, known, leave, seen_here, sign_of_life, told_of},
     },
     Answer, Message, Reach, Report, Tool, event, paths, whose,
 };
@@ -43,6 +43,16 @@ impl Saving {
     pub(super) fn all(origin: Origin) -> Self {
         Self { origin, turn_of: None, paths: None }
     }
+
+    /// All that has changed, and nobody knows by whom.
+    pub(super) fn unknown() -> Self {
+        Self::all(Origin { contributor: Contributor::Unknown, ..Origin::default() })
+    }
+
+    /// The same in the turn of `session`.
+    pub(super) fn in_turn_of(self, session: &str) -> Self {
+        Self { turn_of: Some(session.to_owned()), ..self }
+    }
 }
 
 /// Returns how to save what the tool in use has done that makes a commit, if there is one.
@@ -64,7 +74,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
     }
     let phase = known(context, &report.session)?.map(|session| session.phase);
     if transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
-        begin_turn(context, &report.session, None, &report.told, lock)?;
+        begin_turn(context, &report.session, Opening::Prompt(None), &report.told, lock)?;
         note_scan(context)?;
     } else {
         super::sign_of_life(context, report)?;
