@@ -40,7 +40,7 @@ pub(super) const DIALECT: Dialect = Dialect {
             format: Format::Plugin(TEXT),
         },
     ],
-    tells_all_tools: false,
+    tells_all_tools: true,
     todo: "restart opencode: it reads plugins when it starts",
 };
 
