@@ -95,6 +95,8 @@ pub struct Tool {
     pub paths: Vec<String>,
     /// True if it goes on after the agent was told that it is done.
     pub is_background: bool,
+    /// True if it is a command that may delete or overwrite files.
+    pub may_destroy: bool,
 }
 
 /// What an agent tells.

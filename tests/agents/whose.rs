@@ -118,23 +118,22 @@ fn what_a_shell_has_left_running_is_the_agents(
     desk.finish();
 }
 
-#[test]
-fn a_helper_that_only_talks_has_changed_nothing() {
-    for (agent, expected) in [("claude-code", &["human g"][..]), ("codex", &["s+h g"])] {
-        let desk = Desk::new();
-        for event in ["UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop"] {
-            if event == "SubagentStop" {
-                desk.add("g", "while the helper thinks");
-            }
-            let cwd = desk.world.repo().display().to_string();
-            let mut payload = json!({ "hook_event_name": event, "session_id": "s", "cwd": cwd, "prompt": "why?" });
-            if event.starts_with("Subagent") {
-                payload["agent_id"] = "h".into();
-            }
-            assert_eq!(desk.tell(agent, &payload), "");
-        }
-        assert_eq!(desk.chain(), expected, "{agent}");
-        desk.finish();
+/// A person's new file is in a checkpoint before a command takes it away, however soon that comes.
+#[rstest::rstest]
+#[case::claude_code("claude-code", "/tool_input/command", "pre-tool-bash", "/hook_event_name", ["PreToolUse", "PostToolUse"])]
+#[case::gemini("gemini", "/tool_input/command", "captured-0.61.0.jsonl:7", "/hook_event_name", ["BeforeTool", "AfterTool"])]
+#[case::windsurf("windsurf", "/tool_info/command_line", "pre-tool-command", "/agent_action_name", ["pre_run_command", "post_run_command"])]
+#[case::generic("generic", "/tool/command", "post-tool", "/event", ["pre-tool", "post-tool"])]
+fn nothing_of_a_persons_is_deleted_unsaved(
+    #[case] agent: &str,
+    #[case] command: &str,
+    #[case] payload: &str,
+    #[case] event: &str,
+    #[case] events: [&str; 2],
+) {
+    let desk = Desk::new();
+    for folder in [".claude", ".gemini", ".mine"] {
+        std::fs::create_dir(desk.world.root().join("home").join(folder)).expect("a folder can be made");
     }
     let mut payload = fixture(&desk.world, agent, payload);
     if agent == "generic" {

@@ -167,7 +167,13 @@ fn handle(
 fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> Report {
     let tool = || {
         event.tool.as_ref().map_or_else(
-            || Tool { name: "unknown".into(), call: None, reach: Reach::Anything, is_background: false },
+            || Tool {
+                name: "unknown".into(),
+                call: None,
+                reach: Reach::Anything,
+                is_background: false,
+                may_destroy: false,
+            },
             |tool| Tool {
                 name: tool.name.clone(),
                 call: tool.call.clone(),
@@ -177,6 +183,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
                     event::Reach::Nothing => Reach::Nothing,
                 },
                 is_background: tool.is_background,
+                may_destroy: tool.may_destroy,
             },
         )
     };

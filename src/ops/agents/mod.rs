@@ -87,6 +87,8 @@ pub struct Tool {
     pub reach: Reach,
     /// True if it goes on after the agent was told that it is done.
     pub is_background: bool,
+    /// True if it may delete or overwrite files that nobody has a copy of.
+    pub may_destroy: bool,
 }
 
 /// What a tool may change.

@@ -80,7 +80,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
         super::sign_of_life(context, report)?;
         match &reach {
             Inside::Paths(paths) => boundary(context, report, key, Some(paths.clone()), lock)?,
-            Inside::Anything if is_scan_due(context) => boundary(context, report, key, None, lock)?,
+            Inside::Anything if tool.may_destroy || is_scan_due(context) => boundary(context, report, key, None, lock)?,
             Inside::Anything | Inside::Nothing => {}
         }
     }
