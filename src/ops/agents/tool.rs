@@ -108,17 +108,18 @@ fn allowed(verdict: Verdict) -> Answer {
 pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
     // What must not be saved is held back here.
     let verdict = guard::after_tool(context, &who(report, tool), lock).unwrap_or_else(|_| Verdict::allow());
+    let reach = reach(&context.repo, report, tool);
     if verdict.is_denied() {
+        // It is kept aside, and is still there: no person has made it.
+        drop(context.tell_failure("guard", save_as_nobodys(context, &reach, lock)));
         close(context, report, tool, key)?;
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     if !verdict.is_attributed {
-        let unknown = Origin { contributor: Contributor::Unknown, ..Origin::default() };
-        save(context, &Saving::all(unknown), lock)?;
+        save_as_nobodys(context, &Inside::Anything, lock)?;
         close(context, report, tool, key)?;
         return Ok(Answer::Allow);
     }
-    let reach = reach(&context.repo, report, tool);
     let session = match known(context, &report.session)? {
         Some(mut session) => {
             told_of(&mut session, &report.told);
@@ -139,6 +140,16 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
     }
     close(context, report, tool, key)?;
     Ok(allowed(verdict))
+}
+
+/// Saves what a tool has changed that may be in no session's name.
+fn save_as_nobodys(context: &Context, reach: &Inside, lock: &Lock) -> Result<()> {
+    let paths = match reach {
+        Inside::Nothing => return Ok(()),
+        Inside::Paths(paths) => Some(paths.clone()),
+        Inside::Anything => None,
+    };
+    save(context, &Saving { paths, ..Saving::unknown() }, lock).map(drop)
 }
 
 /// Makes a session known whose first sign is that a tool was used: its turn has begun, and nobody knows upon what.
