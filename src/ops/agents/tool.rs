@@ -84,7 +84,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
             Inside::Anything | Inside::Nothing => {}
         }
     }
-    open(context, report, &reach, key)?;
+    open(context, report, tool, &reach, key)?;
     Ok(allowed(verdict))
 }
 
@@ -260,7 +260,7 @@ fn digests(paths: &[BString]) -> Vec<String> {
     paths.iter().map(|path| event::digest(&[&path.to_string()])).collect()
 }
 
-fn open(context: &Context, report: &Report, reach: &Inside, key: &str) -> Result<()> {
+fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &str) -> Result<()> {
     let paths = match reach {
         Inside::Paths(paths) => Some(digests(paths)),
         Inside::Anything => None,
@@ -274,7 +274,8 @@ fn open(context: &Context, report: &Report, reach: &Inside, key: &str) -> Result
         is_background: false,
         paths,
     };
-    let uses_anything = matches!(reach, Inside::Anything);
+    // Of files elsewhere, it may change anything here until it is done, and nothing afterwards.
+    let uses_anything = tool.reach == Reach::Anything;
     Calls::edit(context.repo.git_dir(), |calls| {
         calls.account(&report.session, report.agent_id.as_deref()).used_anything |= uses_anything;
         calls.open.retain(|it| it.session != call.session || it.key != call.key);
