@@ -25,7 +25,7 @@ export default async ({ directory, client }) => {
       await tell(event.type, session, { properties: { sessionID: session, info } });
     },
     "chat.message": async (input, output) => {
-      const parts = (output.parts ?? []).filter((part) => part.type === "text").map(({ text }) => ({ text }));
+      const parts = (output.parts ?? []).map(({ type, text, synthetic }) => ({ type, text, synthetic }));
       const model = input.model ?? output.message?.model;
       const answer = await tell("chat.message", input.sessionID, { ...input, model }, { parts });
       if (answer.deny) throw new Error(answer.deny);

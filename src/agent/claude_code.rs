@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::{
     dialect::{Dialect, no_evidence},
-    event::{Event, Reach},
-    family::{Family, transcript_home},
+    event::{Event, Moment, Reach},
+    family::{Family, named_transcript, transcript_home},
     install::{File, Format, Scope, Shape},
     payload::Payload,
     reply::{Reply, exit_code_family_denies, exit_code_family_warns},
@@ -59,11 +59,33 @@ const SHAPE: Shape = Shape {
     entry,
 };
 
+/// What it submits as a prompt begins so where no person has typed it; versions differ in whether they say more.
+const OF_NOBODY: &[&str] = &[
+    "<task-notification>",
+    "<system-reminder>",
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<local-command-caveat>",
+];
+
+/// Who submits a prompt by itself, where that is told.
+const OF_ITSELF: &[&str] = &["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
+
+fn is_typed(payload: Payload) -> bool {
+    let text = payload.text(&["prompt"]).unwrap_or_default().trim_start();
+    let source = payload.text(&["source"]).unwrap_or_default();
+    !OF_ITSELF.contains(&source) && !OF_NOBODY.iter().any(|mark| text.starts_with(mark))
+}
+
 fn event(payload: Payload) -> Result<Event> {
     let mut event = Family { agent: DIALECT.name, moments: &[] }.event(payload)?;
+    if event.moment == Moment::Prompt && !is_typed(payload) {
+        (event.moment, event.prompt) = (Moment::Notice, None);
+    }
     // Within a helper, the path is still the session's own.
-    if event.agent_transcript.as_ref().is_some_and(|path| !path.contains("/subagents/")) && event.transcript.is_none() {
-        event.transcript = event.agent_transcript.take();
+    if event.agent_id.is_some() && event.transcript.is_none() {
+        let own = named_transcript(payload).filter(|path| !path.contains("/subagents/"));
+        event.transcript = own.map(str::to_owned);
     }
     // Each tool that the helper uses is told, too.
     if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == "Agent") {

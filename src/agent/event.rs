@@ -7,6 +7,8 @@ pub enum Moment {
     SessionStart,
     /// The user sent a prompt.
     Prompt,
+    /// The agent goes on by itself: something that it had left running has ended, or a time has come that it waited for.
+    Notice,
     /// A tool is about to be used.
     PreTool,
     /// A tool was used, successfully or not.
@@ -29,9 +31,10 @@ pub enum Moment {
 
 impl Moment {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::SessionStart,
         Self::Prompt,
+        Self::Notice,
         Self::PreTool,
         Self::PostTool,
         Self::Stop,
@@ -48,6 +51,7 @@ impl Moment {
         match self {
             Self::SessionStart => "session-start",
             Self::Prompt => "prompt",
+            Self::Notice => "notice",
             Self::PreTool => "pre-tool",
             Self::PostTool => "post-tool",
             Self::Stop => "stop",
@@ -91,6 +95,8 @@ pub struct Tool {
     pub paths: Vec<String>,
     /// True if it goes on after the agent was told that it is done.
     pub is_background: bool,
+    /// True if it is a command that may delete or overwrite files.
+    pub may_destroy: bool,
 }
 
 /// What an agent tells.
@@ -114,8 +120,6 @@ pub struct Event {
     pub agent_id: Option<String>,
     /// The file that the agent writes the conversation to.
     pub transcript: Option<String>,
-    /// The file that the helper writes its conversation to.
-    pub agent_transcript: Option<String>,
     /// The session that this one goes on with under another id.
     pub resumed_from: Option<String>,
 }
@@ -133,7 +137,6 @@ impl Event {
             tool: None,
             agent_id: None,
             transcript: None,
-            agent_transcript: None,
             resumed_from: None,
         }
     }

@@ -70,7 +70,7 @@ impl Family {
         event.model = payload.word(&["model", "model_id", "modelId", "model_name"]).map(str::to_owned);
         event.cwd = cwd(payload);
         event.agent_id = payload.word(&["agent_id", "agentId"]).map(str::to_owned);
-        (event.transcript, event.agent_transcript) = transcripts(payload);
+        event.transcript = transcript(payload);
         match moment {
             Moment::Prompt => event.prompt = payload.text(&["prompt", "message"]).map(str::to_owned),
             Moment::PreTool | Moment::PostTool => event.tool = used_tool(payload),
@@ -112,19 +112,22 @@ fn cwd(payload: Payload) -> Option<String> {
     payload.word(&["cwd", "working_dir", "workingDir"]).or_else(first_root).map(str::to_owned)
 }
 
-/// Returns the transcript of the agent, and that of its helper.
+/// Returns the transcript of the agent.
 ///
 /// Within a helper, one agent gives the helper's transcript in place of its own: such a path tells nothing of the
 /// session.
-fn transcripts(payload: Payload) -> (Option<String>, Option<String>) {
-    let own = payload.word(&["transcript_path", "transcriptPath"]).map(str::to_owned);
-    let helpers = payload.word(&["agent_transcript_path", "agentTranscriptPath"]).map(str::to_owned);
-    if helpers.is_none() && payload.has("agent_id") { (None, own) } else { (own, helpers) }
+fn transcript(payload: Payload) -> Option<String> {
+    let names_both = ["agent_transcript_path", "agentTranscriptPath"].iter().any(|key| payload.has(key));
+    named_transcript(payload).filter(|_| names_both || !payload.has("agent_id")).map(str::to_owned)
+}
+
+/// Returns the transcript that a payload names, whosever it is.
+pub(super) fn named_transcript(payload: Payload<'_>) -> Option<&str> {
+    payload.word(&["transcript_path", "transcriptPath"])
 }
 
 /// Returns the agent whose folder holds the transcript that the payload names, such as `.codex`.
 pub(super) fn transcript_home(payload: Payload<'_>) -> Option<&str> {
     const HOMES: [&str; 8] = [".claude", ".codex", ".copilot", ".cursor", ".factory", ".gemini", ".kiro", ".windsurf"];
-    let path = payload.word(&["transcript_path", "transcriptPath"])?;
-    path.split(['/', '\\']).find(|component| HOMES.contains(component))
+    named_transcript(payload)?.split(['/', '\\']).find(|component| HOMES.contains(component))
 }

@@ -2,7 +2,7 @@
 //!
 //! ```json
 //! {"event": "post-tool", "session": "s1", "agent": "mine", "model": "m", "cwd": "/src/x", "prompt": "...",
-//!  "tool": {"name": "write", "id": "1", "paths": ["a.txt"], "reads_only": false, "background": false},
+//!  "tool": {"name": "write", "id": "1", "paths": ["a.txt"], "command": "rm b", "reads_only": false, "background": false},
 //!  "agent_id": "helper", "transcript": "/log", "resumed_from": "s0"}
 //! ```
 
@@ -13,6 +13,7 @@ use super::{
     event::{Event, Moment, Reach, Tool},
     payload::{Payload, is_word},
     reply::Reply,
+    tool::may_destroy,
 };
 use crate::error::{Error, Result};
 
@@ -52,7 +53,6 @@ fn event(payload: Payload) -> Result<Event> {
     event.prompt = payload.text(&["prompt"]).map(str::to_owned);
     event.agent_id = word("agent_id");
     event.transcript = word("transcript");
-    event.agent_transcript = word("agent_transcript");
     if payload.has("resumed_from") {
         event.resumed_from = Some(payload.session(&["resumed_from"])?);
     }
@@ -78,5 +78,6 @@ fn tool(tool: Payload) -> Tool {
         reach,
         paths: if reach == Reach::Files { named } else { Vec::new() },
         is_background: tool.is_true(&["background"]),
+        may_destroy: reach == Reach::Anything && tool.text(&["command"]).is_some_and(may_destroy),
     }
 }

@@ -1,5 +1,7 @@
 //! opencode. It calls a small plugin that we install, which sends what it is told, as it is, under the hook's name.
 
+use serde_json::Value;
+
 use super::{
     dialect::{Dialect, no_evidence, plugin_replies},
     event::{Event, Moment, Reach},
@@ -38,7 +40,7 @@ pub(super) const DIALECT: Dialect = Dialect {
             format: Format::Plugin(TEXT),
         },
     ],
-    tells_all_tools: false,
+    tells_all_tools: true,
     todo: "restart opencode: it reads plugins when it starts",
 };
 
@@ -50,6 +52,7 @@ fn event(payload: Payload) -> Result<Event> {
     let info = input.object(&["properties"]).object(&["info"]);
     let mut event = Event::ignored(DIALECT.name);
     event.moment = match hook {
+        "chat.message" if is_of_nobody(output) => Moment::Notice,
         "chat.message" => Moment::Prompt,
         "tool.execute.before" => Moment::PreTool,
         "tool.execute.after" => Moment::PostTool,
@@ -68,7 +71,7 @@ fn event(payload: Payload) -> Result<Event> {
     // A helper has a session of its own, of which the plugin knows the parent.
     let parent = payload.word(&["parent"]).or_else(|| info.word(&["parentID"])).is_some();
     if parent {
-        if matches!(event.moment, Moment::Prompt | Moment::Compact) {
+        if matches!(event.moment, Moment::Prompt | Moment::Notice | Moment::Compact) {
             return Ok(Event::ignored(DIALECT.name));
         }
         let child = std::mem::take(&mut event.session);
@@ -103,9 +106,20 @@ fn event(payload: Payload) -> Result<Event> {
     Ok(event)
 }
 
-/// Returns the texts of a message.
-fn prompt(output: Payload) -> Option<String> {
-    let texts = output.list(&["parts"]).iter().filter_map(|part| part.get("text")?.as_str());
-    let text = texts.collect::<Vec<_>>().join("\n");
+/// What opencode adds to a message by itself, such as the content of a file that is named in it.
+fn is_synthetic(part: &Value) -> bool {
+    part.get("synthetic") == Some(&Value::Bool(true))
+}
+
+/// Returns true if no part of a message is a person's: a helper in the background has ended.
+fn is_of_nobody(message: Payload) -> bool {
+    let parts = message.list(&["parts"]);
+    !parts.is_empty() && parts.iter().all(is_synthetic)
+}
+
+/// Returns what a person has written in a message.
+fn prompt(message: Payload) -> Option<String> {
+    let typed = message.list(&["parts"]).iter().filter(|part| !is_synthetic(part));
+    let text = typed.filter_map(|part| part.get("text")?.as_str()).collect::<Vec<_>>().join("\n");
     Some(text).filter(|text| !text.is_empty())
 }

@@ -101,6 +101,41 @@ const LISTS: &[&str] = &["paths", "files", "file_paths", "edits", "changes"];
 /// Where it has the text of a patch.
 const PATCHES: &[&str] = &["command", "patch", "patchText", "patch_text", "input", "diff"];
 
+/// Where it has a command.
+const COMMANDS: &[&str] = &["command", "cmd", "command_line", "commandLine", "script"];
+
+/// Words by which a command deletes or overwrites files: programs, subcommands of git and jj, options, and what
+/// languages call it.
+const DESTROYING: &[&str] = &[
+    "abandon",
+    "checkout",
+    "checkout-index",
+    "clean",
+    "clear-content",
+    "cp",
+    "dd",
+    "del",
+    "delete",
+    "erase",
+    "move-item",
+    "mv",
+    "rd",
+    "read-tree",
+    "remove",
+    "remove-item",
+    "reset",
+    "restore",
+    "rm",
+    "rmtree",
+    "rsync",
+    "shred",
+    "stash",
+    "switch",
+    "tee",
+    "truncate",
+    "unlink",
+];
+
 /// More files than this are a change of everything.
 const MOST: usize = 1000;
 
@@ -135,7 +170,30 @@ pub(super) fn tool(used: Use) -> Tool {
         reach,
         paths: if reach == Reach::Files { found.paths.into_iter().collect() } else { Vec::new() },
         is_background: is_background(input, used.response),
+        may_destroy: reach == Reach::Anything && command(input).is_some_and(|command| may_destroy(&command)),
     }
+}
+
+/// Returns the text of the command that is run, if one is.
+fn command(input: Option<&Value>) -> Option<String> {
+    match input? {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(map) => COMMANDS.iter().find_map(|key| match map.get(*key)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
+            _ => None,
+        }),
+        _ => None,
+    }
+}
+
+/// Returns true if one of the words of a command is one by which files are deleted or overwritten.
+///
+/// What it means is not asked for: a word too many costs no more than a look at the worktree. What is overwritten by a
+/// redirection, a compiler or a script is not told by any word.
+pub(super) fn may_destroy(command: &str) -> bool {
+    let words = command.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
+    words.map(|word| word.trim_start_matches('-')).any(|word| DESTROYING.iter().any(|it| it.eq_ignore_ascii_case(word)))
 }
 
 /// Returns true if it was asked to go on, or goes on as it took too long.

@@ -22,8 +22,6 @@ pub enum Policy {
 /// What is the matter in a worktree before or after a tool call of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing: own claims and commits, parallel tools, ordinary commits.
-    Ordinary,
     /// It is the worktree of another session's agent.
     Worktree,
     /// HEAD, or jj's `@`, is no commit of the user's but an agent's for a while.
@@ -44,10 +42,6 @@ pub enum State {
     },
     /// Another live session has a tool call under way.
     Busy,
-    /// A session is gone whose tool calls never ended.
-    Crashed,
-    /// What was known of the session is gone.
-    Lost,
 }
 
 /// What is done about it.
@@ -64,10 +58,9 @@ pub enum Decision {
 
 /// Returns what is done about `state`.
 pub fn decide(state: State, policy: Policy) -> Decision {
-    use State::{Busy, Crashed, Diverged, Lost, Moved, Named, Ordinary, Temporary, Worktree};
+    use State::{Busy, Diverged, Moved, Named, Temporary, Worktree};
     let is_strict = policy == Policy::Strict;
     let is_denied = match state {
-        Ordinary | Crashed | Lost => false,
         Worktree | Temporary | Diverged => true,
         Moved { is_published } => is_strict || !is_published,
         Named { is_live, is_published } => is_strict || is_live && !is_published,
@@ -100,16 +93,15 @@ pub enum Code {
 }
 
 impl State {
-    /// Returns how programs are told of it; none if nobody is.
-    pub fn code(self) -> Option<Code> {
+    /// Returns how programs are told of it.
+    pub fn code(self) -> Code {
         match self {
-            Self::Ordinary | Self::Crashed | Self::Lost => None,
-            Self::Worktree => Some(Code::AgentWorktree),
-            Self::Temporary => Some(Code::TemporaryWorkspace),
-            Self::Moved { .. } => Some(Code::StartingPointMoved),
-            Self::Diverged => Some(Code::StartingPointDiverged),
-            Self::Named { .. } => Some(Code::ConcurrentSession),
-            Self::Busy => Some(Code::ToolCallOpen),
+            Self::Worktree => Code::AgentWorktree,
+            Self::Temporary => Code::TemporaryWorkspace,
+            Self::Moved { .. } => Code::StartingPointMoved,
+            Self::Diverged => Code::StartingPointDiverged,
+            Self::Named { .. } => Code::ConcurrentSession,
+            Self::Busy => Code::ToolCallOpen,
         }
     }
 }
@@ -125,7 +117,6 @@ mod tests {
 
     /// The table of the manual, row by row: refuse, strict, warn, off.
     #[rstest::rstest]
-    #[case::ordinary(State::Ordinary, [Allow, Allow, Allow, Allow])]
     #[case::worktree(State::Worktree, [Deny, Deny, Warn, Allow])]
     #[case::temporary(State::Temporary, [Deny, Deny, Warn, Allow])]
     #[case::moved(State::Moved { is_published: false }, [Deny, Deny, Warn, Allow])]
@@ -136,11 +127,8 @@ mod tests {
     #[case::named_gone(named(false, false), [Allow, Deny, Allow, Allow])]
     #[case::named_gone_published(named(false, true), [Allow, Deny, Allow, Allow])]
     #[case::busy(State::Busy, [Allow, Deny, Allow, Allow])]
-    #[case::crashed(State::Crashed, [Allow, Allow, Allow, Allow])]
-    #[case::lost(State::Lost, [Allow, Allow, Allow, Allow])]
     fn every_cell_of_the_table(#[case] state: State, #[case] expected: [Decision; 4]) {
         let policies = [Policy::Refuse, Policy::Strict, Policy::Warn, Policy::Off];
         assert_eq!(policies.map(|policy| decide(state, policy)), expected);
-        assert_eq!(state.code().is_none(), expected[1] == Allow, "what may be denied has a code");
     }
 }

@@ -126,6 +126,7 @@ impl Problem {
 pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     let repo = &context.repo;
     let mut diagnosis = Diagnosis { version: 1, ..Diagnosis::default() };
+    diagnosis.problems.extend(checks::unwritable(repo));
     diagnosis.problems.extend(checks::refs(repo)?);
     diagnosis.problems.extend(objects::objects(repo)?);
     diagnosis.problems.extend(checks::locks(repo, options.fix));

@@ -105,13 +105,19 @@ struct Agent(std::process::Child);
 
 impl Agent {
     fn begin(desk: &Desk, session: &str) -> Self {
-        for event in ["UserPromptSubmit", "PreToolUse"] {
+        Self::begin_with(desk, session, &["UserPromptSubmit", "PreToolUse"])
+    }
+
+    fn begin_with(desk: &Desk, session: &str, events: &[&str]) -> Self {
+        for event in events {
             let path = desk.world.root().join(event);
             fs::write(path, claude(&desk.world, event, session, "1").to_string()).expect("it can be written");
         }
         let done = desk.world.root().join("done");
-        let line = "for event in UserPromptSubmit PreToolUse; do \
-            git checkpoint hook --agent claude-code <../$event || exit; done; echo >../done; read x";
+        let line = format!(
+            "for event in {}; do git checkpoint hook --agent claude-code <../$event || exit; done; echo >../done; read x",
+            events.join(" ")
+        );
         let mut command = desk.world.command("awk");
         let child = command.arg(format!("BEGIN {{ system(\"{line}\") }}")).stdin(Stdio::piped()).spawn();
         let child = child.expect("awk starts");
@@ -164,6 +170,20 @@ fn who_is_killed_is_noticed_by_the_next_prompt(#[values("refuse", "strict")] pol
     assert!(String::from_utf8_lossy(&output.stdout).contains("'killed' was interrupted"), "{}", described(&output));
     assert_eq!(desk.chain(), ["killed f"]);
     allowed(&desk, "PreToolUse", "next", "1");
+}
+
+/// What it used before it was killed says nothing of a turn that it takes when it is back.
+#[test]
+fn who_was_killed_between_two_tools_begins_afresh() {
+    let desk = desk("refuse");
+    Agent::begin_with(&desk, "killed", &["UserPromptSubmit", "PreToolUse", "PostToolUse"]).kill();
+    desk.send("claude-code", claude(&desk.world, "UserPromptSubmit", "next", "").to_string().as_bytes());
+    allowed(&desk, "Stop", "next", "");
+    allowed(&desk, "UserPromptSubmit", "killed", "");
+    desk.add("g", "while it only answers");
+    allowed(&desk, "Stop", "killed", "");
+    assert_eq!(desk.chain(), ["human g"]);
+    desk.finish();
 }
 
 #[rstest::rstest]

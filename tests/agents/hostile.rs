@@ -64,6 +64,25 @@ fn paths_lead_anywhere() {
     desk.finish();
 }
 
+/// What such a tool may have changed here is seen when it is done; the rest of the turn is as ever.
+#[test]
+fn who_has_written_elsewhere_is_not_taken_for_others() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.before("s", "1", &["../elsewhere"]);
+    desk.add("f", "perhaps of the tool");
+    desk.after("s", "1", &["../elsewhere"]);
+    desk.add("g", "of a human");
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f", "human g"]);
+    desk.prompt("s");
+    desk.before("s", "2", &["../elsewhere"]);
+    desk.add("h", "while it is at it");
+    desk.stop("s");
+    assert_eq!(desk.chain()[2..], ["s h"]);
+    desk.finish();
+}
+
 #[test]
 fn links_inside_are_followed_to_where_the_file_is() {
     let desk = Desk::new();

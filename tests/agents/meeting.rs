@@ -81,16 +81,24 @@ fn poisoned_original_working_copy() {
         } else {
             desk.world.git(&["commit", "-q", "--amend", "-m", CHANGE_OF_A]);
         }
+        // What a commit took was saved when it was made.
         let (chain, archived) = (desk.chain(), desk.world.git(&["for-each-ref", "refs/checkpoints/archive/"]));
+        desk.add("g", "and then");
         let (code, text) = hook(&desk, "PostToolUse", "session-b", "1");
         assert_eq!(code, 2, "{text}");
         let start = format!("Error: {CONCURRENT}\n\nThe stored original working copy ");
         assert!(text.starts_with(&start) && text.contains("\nOther session:  session-\n"), "{text}");
-        assert_eq!(desk.chain(), chain, "nothing is saved as the session's");
+        let unknown = if is_jj { "unknown f g" } else { "unknown g" };
+        assert_eq!(desk.chain(), [&chain[..], &[unknown.to_owned()]].concat(), "nothing is saved as the session's");
         let kept = desk.world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive/"]);
         assert_ne!(kept, archived, "but it is kept");
         let kept = kept.lines().last().expect("it was kept");
         assert!(desk.world.git(&["cat-file", "blob", &format!("{kept}:f")]).ends_with("what the tool did\n"));
+        // What is still there is not what the next one finds as a person's.
+        desk.add("h", "of a person");
+        allowed(&desk, "UserPromptSubmit", "session-a", "");
+        call(&desk, "session-a", "1", "f");
+        assert_eq!(desk.chain()[chain.len() + 1..], ["human h", "session-a f"]);
         desk.world.assert_sound("after it");
     }
 }

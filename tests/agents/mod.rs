@@ -5,6 +5,7 @@ mod desk;
 mod guard;
 mod hostile;
 mod meeting;
+mod notice;
 mod secrets;
 mod sequences;
 mod stdin;

@@ -132,3 +132,17 @@ fn the_commit_names_the_agent(#[case] turn: Turn) {
     }
     desk.finish();
 }
+
+/// Some agents name the model only when they stop.
+#[test]
+fn a_commit_in_mid_turn_has_the_model_that_is_told_later() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.edit("s", "1", "f", "of an agent");
+    desk.commit();
+    let model = || desk.world.json(&["explain", "--json", "HEAD"])["records"][0]["sessions"][0]["model"].clone();
+    assert_eq!(model(), Value::Null);
+    desk.event("stop", "s", &serde_json::json!({ "model": "m-1" }));
+    assert_eq!(model(), "m-1");
+    desk.finish();
+}

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::desk::{Desk, tool};
+use super::desk::{Desk, fixture, tool};
 
 #[test]
 fn what_people_change_between_events_is_theirs() {
@@ -39,41 +39,123 @@ fn in_a_clean_worktree_a_tool_takes_its_own_files_only() {
     desk.finish();
 }
 
-#[test]
-fn who_only_talks_has_changed_nothing() {
-    for (agent, whose) in [("claude-code", "human g"), ("codex", "s g")] {
-        let desk = Desk::new();
-        let say = |event: &str| {
-            let cwd = desk.world.repo().display().to_string();
-            let payload = json!({ "hook_event_name": event, "session_id": "s", "cwd": cwd, "prompt": "why?" });
-            assert_eq!(desk.tell(agent, &payload), "");
+/// Tells of an event of a session as the agent does; a helper, if one is named, does it.
+fn told_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
+    let cwd = desk.world.repo().display().to_string();
+    let payload = if agent == "opencode" {
+        let hook = match event {
+            "UserPromptSubmit" => "chat.message",
+            "SubagentStart" => "session.created",
+            _ => "session.idle",
         };
-        say("UserPromptSubmit");
-        desk.add("g", "while the agent answers");
-        say("Stop");
-        assert_eq!(desk.chain(), [whose], "{agent}");
-        desk.finish();
-    }
+        let (id, parent) = (helper.unwrap_or("s"), helper.map(|_| "s"));
+        let properties = json!({ "sessionID": id, "info": { "id": helper, "parentID": parent } });
+        json!({ "plugin": agent, "hook": hook, "directory": cwd, "parent": parent,
+            "input": { "sessionID": id, "properties": properties },
+            "output": { "parts": [{ "type": "text", "text": "why?" }] } })
+    } else {
+        let name = match (agent, event) {
+            ("gemini", "UserPromptSubmit") => "BeforeAgent",
+            ("gemini", "Stop") => "AfterAgent",
+            _ => event,
+        };
+        let time = (agent == "gemini").then_some("2026-11-21T20:52:14.927Z");
+        json!({ "hook_event_name": name, "session_id": "s", "cwd": cwd, "prompt": "why?", "agent_id": helper,
+            "timestamp": time })
+    };
+    let answer = desk.tell(agent, &payload);
+    assert!(["", "{}\n"].contains(&answer.as_str()), "{agent} {event}: {answer}");
 }
 
-#[test]
-fn a_helper_that_only_talks_has_changed_nothing() {
-    for (agent, expected) in [("claude-code", &["human g"][..]), ("codex", &["s+h g"])] {
-        let desk = Desk::new();
-        for event in ["UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop"] {
-            if event == "SubagentStop" {
-                desk.add("g", "while the helper thinks");
-            }
-            let cwd = desk.world.repo().display().to_string();
-            let mut payload = json!({ "hook_event_name": event, "session_id": "s", "cwd": cwd, "prompt": "why?" });
-            if event.starts_with("Subagent") {
-                payload["agent_id"] = "h".into();
-            }
-            assert_eq!(desk.tell(agent, &payload), "");
-        }
-        assert_eq!(desk.chain(), expected, "{agent}");
-        desk.finish();
+#[rstest::rstest]
+#[case::claude_code("claude-code", "human g")]
+#[case::gemini("gemini", "human g")]
+#[case::opencode("opencode", "human g")]
+#[case::codex("codex", "s g")]
+fn who_only_talks_has_changed_nothing(#[case] agent: &str, #[case] whose: &str) {
+    let desk = Desk::new();
+    told_by(&desk, agent, "UserPromptSubmit", None);
+    desk.add("g", "while the agent answers");
+    told_by(&desk, agent, "Stop", None);
+    assert_eq!(desk.chain(), [whose]);
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::claude_code("claude-code", "human g")]
+#[case::opencode("opencode", "human g")]
+#[case::codex("codex", "s+h g")]
+fn a_helper_that_only_talks_has_changed_nothing(#[case] agent: &str, #[case] whose: &str) {
+    let desk = Desk::new();
+    told_by(&desk, agent, "UserPromptSubmit", None);
+    told_by(&desk, agent, "SubagentStart", Some("h"));
+    desk.add("g", "while the helper thinks");
+    told_by(&desk, agent, "SubagentStop", Some("h"));
+    told_by(&desk, agent, "Stop", None);
+    assert_eq!(desk.chain(), [whose]);
+    desk.finish();
+}
+
+/// What agents tell of a tool before they use it says whose it is what they leave.
+#[rstest::rstest]
+#[case::gemini("gemini", "captured-0.61.0.jsonl:2", "captured-0.61.0.jsonl:7", "captured-0.61.0.jsonl:26")]
+#[case::opencode("opencode", "prompt", "post-tool-bash", "stop")]
+fn what_a_shell_has_left_running_is_the_agents(
+    #[case] agent: &str,
+    #[case] prompt: &str,
+    #[case] tool: &str,
+    #[case] stop: &str,
+) {
+    let desk = Desk::new();
+    let session = if agent == "gemini" { "694ad403-7190-425e-84c2-6a60499578dd" } else { "ses_01" };
+    std::fs::create_dir(desk.world.root().join("home/.gemini")).expect("a folder can be made");
+    for name in [prompt, tool] {
+        desk.tell(agent, &fixture(&desk.world, agent, name));
     }
+    desk.add("g", "of what the shell has started");
+    desk.tell(agent, &fixture(&desk.world, agent, stop));
+    assert_eq!(desk.chain(), [format!("{session} g")]);
+    desk.finish();
+}
+
+/// A person's new file is in a checkpoint before a command takes it away, however soon that comes.
+#[rstest::rstest]
+#[case::claude_code("claude-code", "/tool_input/command", "pre-tool-bash", "/hook_event_name", ["PreToolUse", "PostToolUse"])]
+#[case::gemini("gemini", "/tool_input/command", "captured-0.61.0.jsonl:7", "/hook_event_name", ["BeforeTool", "AfterTool"])]
+#[case::windsurf("windsurf", "/tool_info/command_line", "pre-tool-command", "/agent_action_name", ["pre_run_command", "post_run_command"])]
+#[case::generic("generic", "/tool/command", "post-tool", "/event", ["pre-tool", "post-tool"])]
+fn nothing_of_a_persons_is_deleted_unsaved(
+    #[case] agent: &str,
+    #[case] command: &str,
+    #[case] payload: &str,
+    #[case] event: &str,
+    #[case] events: [&str; 2],
+) {
+    let desk = Desk::new();
+    for folder in [".claude", ".gemini", ".mine"] {
+        std::fs::create_dir(desk.world.root().join("home").join(folder)).expect("a folder can be made");
+    }
+    let mut payload = fixture(&desk.world, agent, payload);
+    if agent == "generic" {
+        payload["tool"] = json!({ "name": "shell", "command": "" });
+    }
+    let tell = |name: &str, text: &str| {
+        let mut payload = payload.clone();
+        for (pointer, value) in [(event, name), (command, text)] {
+            *payload.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value.into();
+        }
+        desk.tell(agent, &payload);
+    };
+    tell(events[0], "make");
+    desk.add("f", "of the agent");
+    tell(events[1], "make");
+    desk.write("new", "of a person, a moment ago\n");
+    tell(events[0], "git clean -fdq");
+    desk.world.git(&["clean", "-fdq"]);
+    tell(events[1], "git clean -fdq");
+    let chain = desk.chain();
+    assert_eq!((chain.len(), chain[1].as_str()), (3, "human new"), "{chain:?}");
+    assert!(chain[2].ends_with(" new"), "{chain:?}");
 }
 
 #[test]

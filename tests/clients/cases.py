@@ -39,8 +39,8 @@ def background(bench):
     """A command goes on writing while the turn goes on, and another one after the client has ended."""
     late = f"{waiting('../end')}; echo late > late.txt"
     first = bench.turn(
-        # It does not end within the turn: one client would tell the model of that by a prompt of its own.
-        ("background", f"{waiting('../go')}; echo during > during.txt; {waiting('../end')}"),
+        # One client tells the model of its end by a prompt of its own, within the turn.
+        ("background", f"{waiting('../go')}; echo during > during.txt"),
         ("shell", f"setsid sh -c '{late}' >/dev/null 2>&1 </dev/null & touch ../go; {waiting('during.txt')}"),
         ("write", "made.txt", "made\n"),
     )
@@ -72,7 +72,7 @@ def killed(bench):
 
 
 def stopped(bench, how):
-    steps = [("write", "made.txt", "made\n"), ("shell", "echo half > half.txt; sleep 20; echo never > never.txt")]
+    steps = [("write", "made.txt", "made\n"), ("shell", "echo half > half.txt; sleep 50; echo never > never.txt")]
     first = bench.turn(*steps, until="half.txt", then=how)
     bench.end_processes()
     second = bench.turn(("write", "after.txt", "after\n"), resume=True)

@@ -24,7 +24,7 @@ class Client:
     names_helpers = False
     # True if the git that the agent runs in its shell calls git's hooks.
     runs_git_hooks = True
-    # The model, as the client tells it, if it does.
+    # The model, as the client or its transcript tells it, if one does.
     model = None
     # True if the client keeps the conversation in a file that can be read.
     has_transcript = True
@@ -109,6 +109,7 @@ multi_agent_v2 = true
 class Gemini(Client):
     name, package, program, version = "gemini", "@google/gemini-cli", "gemini", "0.61.0"
     runs_git_hooks = False
+    model = "gemini-2.5-flash"
 
     def settings(self, home, url):
         settings = {
@@ -123,7 +124,7 @@ class Gemini(Client):
 
     def command(self, prompt, resume, repo):
         last = ["--resume", "latest"] if resume else []
-        return ["--skip-trust", "--approval-mode", "yolo", "-m", "gemini-2.5-flash", *last, "-p", prompt]
+        return ["--skip-trust", "--approval-mode", "yolo", "-m", self.model, *last, "-p", prompt]
 
     def calls(self, steps, repo, is_helper):
         calls = super().calls(steps, repo, is_helper)
@@ -149,6 +150,7 @@ class Gemini(Client):
 class Claude(Client):
     name, package, program, version = "claude-code", "@anthropic-ai/claude-code", "claude", "2.1.330"
     names_helpers = True
+    model = "claude-sonnet-4-5"
 
     def environment(self, url):
         return {
@@ -162,7 +164,7 @@ class Claude(Client):
 
     def command(self, prompt, resume, repo):
         last = ["--continue"] if resume else []
-        return ["-p", prompt, "--permission-mode", "bypassPermissions", "--model", "claude-sonnet-4-5", *last]
+        return ["-p", prompt, "--permission-mode", "bypassPermissions", "--model", self.model, *last]
 
     def write(self, repo, path, text):
         return [("Write", {"file_path": str(repo / path), "content": text})]

@@ -1,9 +1,10 @@
-//! Our commands in the files of agents: which there are, and whose program they call.
+//! Our commands in the files of agents: which there are, and whose program they call; and commands that agents run.
 
 use super::super::{
     dialect::{ALL, Environment},
     event::Moment,
     install::{Format, command, program_of},
+    tool::may_destroy,
 };
 
 #[test]
@@ -53,4 +54,33 @@ fn what_a_dialect_ignores_is_ignored() {
             super::super::read(dialect.ignored.as_bytes(), &Environment::new(), Some(dialect)).expect("it is read");
         assert_eq!((event.moment, read_as.name), (Moment::Ignore, dialect.name));
     }
+}
+
+#[rstest::rstest]
+#[case::clean("git clean -fdx", true)]
+#[case::reset("cd src && git -C .. reset --hard", true)]
+#[case::checkout("git checkout -- .", true)]
+#[case::restore("git restore .", true)]
+#[case::switch("git switch -f main", true)]
+#[case::stash("git stash -u", true)]
+#[case::git_rm("git rm -f x", true)]
+#[case::with_its_path("/bin/rm x", true)]
+#[case::not_at_the_beginning("sudo rm -rf build", true)]
+#[case::for_each("find . -name '*.o' | xargs rm", true)]
+#[case::in_a_shell("sh -c 'mv a b'", true)]
+#[case::after_a_semicolon("true;rm x", true)]
+#[case::find("find . -newer x -delete", true)]
+#[case::shred("shred -u x", true)]
+#[case::truncate("truncate -s0 x", true)]
+#[case::windows("Remove-Item x", true)]
+#[case::in_python("python -c 'import os; os.remove(\"x\")'", true)]
+#[case::of_make("make clean", true)]
+#[case::build("cargo build --release", false)]
+#[case::part_of_a_word("npm run format && echo term", false)]
+#[case::a_name_with_it("cat src/rm-all.rs", false)]
+#[case::redirection("echo x > y", false)]
+#[case::status("git status", false)]
+#[case::nothing("", false)]
+fn a_command_may_delete_files(#[case] text: &str, #[case] expected: bool) {
+    assert_eq!(may_destroy(text), expected, "{text}");
 }

@@ -1,13 +1,16 @@
-//! Whose payload it is.
+//! Whose payload it is, and who has said what it says.
 
 use std::fs;
+
+use serde_json::json;
 
 use super::{
     super::{
         self as agent,
         dialect::{Environment, named},
+        event::Moment,
     },
-    fixtures,
+    fixtures, read,
 };
 
 type Pairs = &'static [(&'static str, &'static str)];
@@ -64,4 +67,31 @@ fn the_environment_comes_next_where_it_fits_the_payload() {
     for (pairs, told, expected) in cases {
         assert_eq!(name(plain, pairs, told).as_deref(), expected, "{pairs:?} {told}");
     }
+}
+
+/// Claude Code submits more than people type.
+#[rstest::rstest]
+#[case::typed("do it", "", Moment::Prompt)]
+#[case::told_by_a_program("do it", "sdk", Moment::Prompt)]
+#[case::no_text("", "user", Moment::Prompt)]
+#[case::about_it("what is <task-notification>?", "user", Moment::Prompt)]
+#[case::a_command_of_the_users("<command-name>/init</command-name>", "", Moment::Prompt)]
+#[case::has_ended("<task-notification>\n<task-id>b1</task-id>", "", Moment::Notice)]
+#[case::after_a_blank("\n <task-notification>", "user", Moment::Notice)]
+#[case::reminder("<system-reminder>\nx", "", Moment::Notice)]
+#[case::output("<local-command-stdout>x</local-command-stdout>", "", Moment::Notice)]
+#[case::from_a_peer("do it", "system", Moment::Notice)]
+#[case::loops("do it", "loop_wakeup", Moment::Notice)]
+#[case::scheduled("do it", "schedule_wakeup", Moment::Notice)]
+#[case::an_event_of_the_host("do it", "poll_event", Moment::Notice)]
+fn what_nobody_typed_is_no_prompt(#[case] prompt: &str, #[case] source: &str, #[case] moment: Moment) {
+    let mut payload = json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": prompt });
+    if !source.is_empty() {
+        payload["source"] = source.into();
+    }
+    let event = read(payload.to_string().as_bytes(), named("claude-code")).expect("it is read");
+    assert_eq!((event.moment, event.prompt.is_some()), (moment, moment == Moment::Prompt));
+    // Others have no such marks.
+    let event = read(payload.to_string().as_bytes(), named("droid")).expect("it is read");
+    assert_eq!(event.moment, Moment::Prompt);
 }

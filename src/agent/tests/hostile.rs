@@ -103,7 +103,7 @@ fn check(bytes: &[u8]) {
         if let Ok((event, dialect)) = agent::read(bytes, &Environment::new(), told) {
             let is_known = event.moment != agent::event::Moment::Ignore;
             assert!(!is_known || crate::model::session::is_valid_id(&event.session));
-            let words = [&event.cwd, &event.model, &event.transcript, &event.agent_id, &event.agent_transcript];
+            let words = [&event.cwd, &event.model, &event.transcript, &event.agent_id];
             assert!(words.into_iter().flatten().all(|word| !word.is_empty() && !word.contains(char::is_control)));
             if let Some(tool) = &event.tool {
                 assert_eq!(tool.reach == Reach::Files, !tool.paths.is_empty());

@@ -51,10 +51,10 @@ fn line(event: &Event) -> String {
         add("tool", &Some(format!("{}({reach})", tool.name)));
         add("call", &tool.call);
         add("background", &tool.is_background.then(|| "yes".to_owned()));
+        add("destroys", &tool.may_destroy.then(|| "perhaps".to_owned()));
     }
     add("helper", &event.agent_id);
     add("transcript", &event.transcript);
-    add("helpers", &event.agent_transcript);
     add("from", &event.resumed_from);
     line
 }

@@ -167,7 +167,13 @@ fn handle(
 fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> Report {
     let tool = || {
         event.tool.as_ref().map_or_else(
-            || Tool { name: "unknown".into(), call: None, reach: Reach::Anything, is_background: false },
+            || Tool {
+                name: "unknown".into(),
+                call: None,
+                reach: Reach::Anything,
+                is_background: false,
+                may_destroy: false,
+            },
             |tool| Tool {
                 name: tool.name.clone(),
                 call: tool.call.clone(),
@@ -177,12 +183,14 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
                     event::Reach::Nothing => Reach::Nothing,
                 },
                 is_background: tool.is_background,
+                may_destroy: tool.may_destroy,
             },
         )
     };
     let what = match event.moment {
         Moment::SessionStart => What::Start(event.resumed_from.clone()),
         Moment::Prompt => What::Prompt(event.prompt.clone()),
+        Moment::Notice => What::Notice,
         Moment::PreTool => What::BeforeTool(tool()),
         Moment::PostTool => What::AfterTool(tool()),
         Moment::Stop | Moment::Interrupt => What::Stop,

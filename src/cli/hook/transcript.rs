@@ -3,7 +3,7 @@
 
 use std::{
     io::{Read as _, Seek as _, SeekFrom},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use crate::{
@@ -52,13 +52,17 @@ pub(super) fn model(path: &str) -> Option<String> {
     conversation::model(&String::from_utf8_lossy(&bytes))
 }
 
-/// Returns `path` without links; the agent may still have to make the file.
+/// Returns `path` without links; the agent may still have to make the file, and the folders that it is in.
 fn real(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
     }
-    let file = path.file_name()?;
-    std::fs::canonicalize(path).ok().or_else(|| Some(std::fs::canonicalize(path.parent()?).ok()?.join(file)))
+    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok())?;
+    let rest = path.strip_prefix(there).ok()?;
+    let is_plain = rest.components().all(|part| matches!(part, Component::Normal(_)));
+    let real = std::fs::canonicalize(there).ok().filter(|_| is_plain)?;
+    // To join nothing would append a slash.
+    Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
 }
 
 fn lies_in(path: &Path, folder: &Path) -> bool {

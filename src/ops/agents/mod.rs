@@ -18,13 +18,13 @@ use super::{
     guard::{self, Verdict},
     save,
     sessions::{
-        self, OnMultisession, Question, Told, begin_session, begin_turn, check_id, clock, known, leave, prepare,
-        question, told_of,
+        self, OnMultisession, Opening, Question, Told, begin_session, begin_turn, check_id, clock, known, leave,
+        prepare, question, told_of,
     },
 };
 use crate::{
     error::Result,
-    model::session::{Happening, Phase},
+    model::session::{Action, Happening, Phase, transition},
     state::{agents, calls::Calls, lock::Lock, sessions as session_files},
 };
 
@@ -60,6 +60,8 @@ pub enum What {
     Start(Option<String>),
     /// The user sent a prompt.
     Prompt(Option<String>),
+    /// The agent goes on by itself.
+    Notice,
     /// A tool is about to be used.
     BeforeTool(Tool),
     /// A tool was used.
@@ -85,6 +87,8 @@ pub struct Tool {
     pub reach: Reach,
     /// True if it goes on after the agent was told that it is done.
     pub is_background: bool,
+    /// True if it may delete or overwrite files that nobody has a copy of.
+    pub may_destroy: bool,
 }
 
 /// What a tool may change.
@@ -143,6 +147,7 @@ fn dispatch(context: &Context, report: &Report, event: &event::Event, lock: &Loc
     match &report.what {
         What::Start(continued) => start(context, report, continued.as_deref(), lock),
         What::Prompt(text) => prompt(context, report, text.as_deref(), lock),
+        What::Notice => notice(context, report, lock),
         What::BeforeTool(tool) => tool::before(context, report, tool, &event.key, lock),
         What::AfterTool(tool) => tool::after(context, report, tool, &event.key, lock),
         What::Stop => stop(context, report, Happening::Stop, lock),
@@ -171,10 +176,10 @@ fn start(context: &Context, report: &Report, continued: Option<&str>, lock: &Loc
 
 fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -> Result<Answer> {
     let git_dir = context.repo.git_dir();
-    let calls = whose::calls(context);
+    let asked = whose::calls(context).asked;
     let mut answer = crashed(context, report, lock);
     if let Some(question) = others(context, report)? {
-        let is_asked = calls.asked.contains(&report.session);
+        let is_asked = asked.contains(&report.session);
         answer = match (report.told.on_multisession, report.is_blockable) {
             (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question))),
             (_, true) if !is_asked => {
@@ -186,18 +191,36 @@ fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -
             (_, false) => Answer::Warn(Message::Others(question)),
         };
     }
+    begin(context, report, Opening::Prompt(text), lock)?;
+    Ok(answer)
+}
+
+/// Follows an agent that goes on by itself: with the turn that it is in, or else with its last one.
+fn notice(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
+    let phase = known(context, &report.session)?.map(|session| session.phase);
+    if !transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
+        return sign_of_life(context, report).map(|()| Answer::Allow);
+    }
+    let answer = crashed(context, report, lock);
+    begin(context, report, Opening::Notice, lock)?;
+    // It may be of what has ended, or of a person.
+    tool::save(context, &tool::Saving::unknown().in_turn_of(&report.session), lock)?;
+    Ok(answer)
+}
+
+fn begin(context: &Context, report: &Report, opening: Opening<'_>, lock: &Lock) -> Result<()> {
     tool::leave_elsewhere(context, report, Happening::Stop)?;
-    // What tools in use have changed until now is not what was there before the prompt.
-    if calls.open.iter().any(|call| call.session != report.session) {
+    // What tools in use have changed until now is not what was there before.
+    if whose::calls(context).open.iter().any(|call| call.session != report.session) {
         tool::boundary(context, report, "", None, lock)?;
     }
-    begin_turn(context, &report.session, text, &report.told, lock)?;
+    begin_turn(context, &report.session, opening, &report.told, lock)?;
     if report.tells_all_tools {
-        Calls::edit(git_dir, |calls| {
+        Calls::edit(context.repo.git_dir(), |calls| {
             calls.account(&report.session, None);
         })?;
     }
-    Ok(answer)
+    Ok(())
 }
 
 /// Saves what sessions have left whose process is gone, and tells of them.

@@ -10,7 +10,7 @@ use super::{
         follow::follow_head,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
-        sessions::{begin_turn, clock, known, leave, seen_here, sign_of_life, told_of},
+        sessions::{Opening, begin_turn, clock, known, leave, seen_here, sign_of_life, told_of},
     },
     Answer, Message, Reach, Report, Tool, event, paths, whose,
 };
@@ -43,6 +43,16 @@ impl Saving {
     pub(super) fn all(origin: Origin) -> Self {
         Self { origin, turn_of: None, paths: None }
     }
+
+    /// All that has changed, and nobody knows by whom.
+    pub(super) fn unknown() -> Self {
+        Self::all(Origin { contributor: Contributor::Unknown, ..Origin::default() })
+    }
+
+    /// The same in the turn of `session`.
+    pub(super) fn in_turn_of(self, session: &str) -> Self {
+        Self { turn_of: Some(session.to_owned()), ..self }
+    }
 }
 
 /// Returns how to save what the tool in use has done that makes a commit, if there is one.
@@ -64,17 +74,17 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
     }
     let phase = known(context, &report.session)?.map(|session| session.phase);
     if transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
-        begin_turn(context, &report.session, None, &report.told, lock)?;
+        begin_turn(context, &report.session, Opening::Prompt(None), &report.told, lock)?;
         note_scan(context)?;
     } else {
         super::sign_of_life(context, report)?;
         match &reach {
             Inside::Paths(paths) => boundary(context, report, key, Some(paths.clone()), lock)?,
-            Inside::Anything if is_scan_due(context) => boundary(context, report, key, None, lock)?,
+            Inside::Anything if tool.may_destroy || is_scan_due(context) => boundary(context, report, key, None, lock)?,
             Inside::Anything | Inside::Nothing => {}
         }
     }
-    open(context, report, &reach, key)?;
+    open(context, report, tool, &reach, key)?;
     Ok(allowed(verdict))
 }
 
@@ -98,17 +108,18 @@ fn allowed(verdict: Verdict) -> Answer {
 pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
     // What must not be saved is held back here.
     let verdict = guard::after_tool(context, &who(report, tool), lock).unwrap_or_else(|_| Verdict::allow());
+    let reach = reach(&context.repo, report, tool);
     if verdict.is_denied() {
+        // It is kept aside, and is still there: no person has made it.
+        drop(context.tell_failure("guard", save_as_nobodys(context, &reach, lock)));
         close(context, report, tool, key)?;
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     if !verdict.is_attributed {
-        let unknown = Origin { contributor: Contributor::Unknown, ..Origin::default() };
-        save(context, &Saving::all(unknown), lock)?;
+        save_as_nobodys(context, &Inside::Anything, lock)?;
         close(context, report, tool, key)?;
         return Ok(Answer::Allow);
     }
-    let reach = reach(&context.repo, report, tool);
     let session = match known(context, &report.session)? {
         Some(mut session) => {
             told_of(&mut session, &report.told);
@@ -129,6 +140,16 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
     }
     close(context, report, tool, key)?;
     Ok(allowed(verdict))
+}
+
+/// Saves what a tool has changed that may be in no session's name.
+fn save_as_nobodys(context: &Context, reach: &Inside, lock: &Lock) -> Result<()> {
+    let paths = match reach {
+        Inside::Nothing => return Ok(()),
+        Inside::Paths(paths) => Some(paths.clone()),
+        Inside::Anything => None,
+    };
+    save(context, &Saving { paths, ..Saving::unknown() }, lock).map(drop)
 }
 
 /// Makes a session known whose first sign is that a tool was used: its turn has begun, and nobody knows upon what.
@@ -239,7 +260,7 @@ fn digests(paths: &[BString]) -> Vec<String> {
     paths.iter().map(|path| event::digest(&[&path.to_string()])).collect()
 }
 
-fn open(context: &Context, report: &Report, reach: &Inside, key: &str) -> Result<()> {
+fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &str) -> Result<()> {
     let paths = match reach {
         Inside::Paths(paths) => Some(digests(paths)),
         Inside::Anything => None,
@@ -253,7 +274,8 @@ fn open(context: &Context, report: &Report, reach: &Inside, key: &str) -> Result
         is_background: false,
         paths,
     };
-    let uses_anything = matches!(reach, Inside::Anything);
+    // Of files elsewhere, it may change anything here until it is done, and nothing afterwards.
+    let uses_anything = tool.reach == Reach::Anything;
     Calls::edit(context.repo.git_dir(), |calls| {
         calls.account(&report.session, report.agent_id.as_deref()).used_anything |= uses_anything;
         calls.open.retain(|it| it.session != call.session || it.key != call.key);

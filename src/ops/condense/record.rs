@@ -196,7 +196,10 @@ pub(super) fn complete(context: &Context, session: &mut Session, ids: &[RecordId
             offset = increment.as_ref().map(|increment| increment.end);
             kept[at].transcript = increment.map(|increment| increment.bytes);
         }
-        record.sessions[at].is_partial = false;
+        let part = &mut record.sessions[at];
+        part.is_partial = false;
+        // Some agents name it only when they stop.
+        part.model = part.model.take().or_else(|| session.model.clone());
         record.revision += 1;
         whole.push(NewRecord { record, attribution: Vec::new(), sessions: kept });
     }

@@ -48,6 +48,34 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
+/// Directories that cannot be written to. A hook that fails there cannot even note that.
+pub(super) fn unwritable(repo: &Repo) -> Vec<Problem> {
+    let (own, common) = (state::directory(repo.git_dir()), state::directory(repo.common_dir()));
+    let shared = repo.common_dir();
+    let mut directories = vec![
+        own.join("claims"),
+        common.join("sessions"),
+        common.join("agents"),
+        own,
+        common,
+        shared.join("objects"),
+        shared.join(refname::PREFIX.trim_end_matches('/')),
+    ];
+    // What is not there yet is made below the first directory that is.
+    for directory in &mut directories {
+        while directory.symlink_metadata().is_err() && directory.pop() {}
+    }
+    directories.sort();
+    directories.dedup();
+    let problem = |directory: PathBuf| {
+        let error = state::temporary::probe(&directory).err()?;
+        let message = format!("it cannot be written to, so that no checkpoint is taken: {error}");
+        let hint = "see to its owner, its permissions and the room on the disk";
+        Some(Problem::new("directory-unwritable", directory.display().to_string(), message).hint(hint))
+    };
+    directories.into_iter().filter_map(problem).collect()
+}
+
 /// Locks of refs of ours whose owners are gone; git's own are only named.
 pub(super) fn locks(repo: &Repo, fix: bool) -> Vec<Problem> {
     let mut problems = Vec::new();

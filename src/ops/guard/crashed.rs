@@ -15,7 +15,7 @@ use crate::{
         sessions::{close_turn, known},
         turn::release_pending,
     },
-    state::{claims, lock::Lock, sessions},
+    state::{calls::Calls, claims, lock::Lock, sessions},
 };
 
 /// Closes the turns of all sessions but `own` that are gone, and returns what to tell of each.
@@ -40,15 +40,18 @@ fn close(context: &Context, claim: &Claim, lock: &Lock) -> Result<Option<Saved>>
         let origin =
             Origin { contributor: Contributor::Agent, session: Some(claim.session.clone()), ..Origin::default() };
         let options = save::Options { origin, ..save::Options::default() };
-        if claim.calls.is_empty() {
-            return Ok(None);
-        }
-        let saved = save::save_under_lock(context, &options, &Demands::default(), lock)?.saved;
-        return Ok(saved.created.then_some(saved));
+        let saved = if claim.calls.is_empty() {
+            None
+        } else {
+            Some(save::save_under_lock(context, &options, &Demands::default(), lock)?.saved)
+        };
+        Calls::edit(repo.git_dir(), |calls| calls.end_turn(&claim.session))?;
+        return Ok(saved.filter(|saved| saved.created));
     };
     let saved = if claim.calls.is_empty() {
         release_pending(context, &session.id, None)?;
         sessions::close_turn(repo.git_dir(), &session.id)?;
+        Calls::edit(repo.git_dir(), |calls| calls.end_turn(&session.id))?;
         session.turn.should_reset_shadow = false;
         None
     } else {

@@ -189,9 +189,10 @@ fn judged(session: &str, policy: Policy, context: Where, scene: &Scene, findings
     let mut verdict = Verdict::allow();
     for finding in findings {
         let decision = decide(finding.state, policy);
-        if let (Decision::Warn | Decision::Deny, Some(code)) = (decision, finding.state.code()) {
+        if decision != Decision::Allow {
             let other = finding.other.filter(|other| other != session);
-            let mut report = Report::new(code, context, session, scene.is_jj).about(finding.change, other);
+            let mut report =
+                Report::new(finding.state.code(), context, session, scene.is_jj).about(finding.change, other);
             report.decision = decision;
             (verdict.decision, verdict.report) = (decision, Some(report));
             break;

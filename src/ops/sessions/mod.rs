@@ -27,8 +27,8 @@ pub use events::{Ended, Started, Stopped, end, start, stop};
 pub(crate) use events::{begin as begin_session, is_elsewhere, leave, seen_here};
 pub(crate) use known::{clock, known, sign_of_life};
 pub use listing::{Adopted, Forgotten, Listed, Shown, adopt, forget, list, show};
+pub(crate) use prompt::{Opening, begin as begin_turn, told_of};
 pub use prompt::{Prompted, prompt};
-pub(crate) use prompt::{begin as begin_turn, told_of};
 pub(crate) use warning::question;
 pub use warning::{OnMultisession, Other, Question};
 

@@ -88,12 +88,24 @@ pub fn prompt(
         .and_then(|()| check_transcript(told))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
-        .and_then(|()| again(|| save::lock(context).and_then(|lock| begin(context, id, message, told, &lock))));
+        .and_then(|()| {
+            again(|| save::lock(context).and_then(|lock| begin(context, id, Opening::Prompt(message), told, &lock)))
+        });
     context.tell_failure("prompt", prompted)
 }
 
+/// What a turn begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Opening<'t> {
+    /// A prompt, with its text where that is told. What is there already is a person's.
+    Prompt(Option<&'t str>),
+    /// Nothing that a person did: the agent goes on with its last turn. Nobody knows whose it is what is there already;
+    /// the caller saves it.
+    Notice,
+}
+
 /// Begins a turn while `lock` is held; the user has been asked what there is to ask.
-pub(crate) fn begin(context: &Context, id: &str, message: Option<&str>, told: &Told, lock: &Lock) -> Result<Prompted> {
+pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &Told, lock: &Lock) -> Result<Prompted> {
     let repo = &context.repo;
     let interrupted = guard::recover(context, id, lock).unwrap_or_else(|error| {
         tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
@@ -126,17 +138,22 @@ pub(crate) fn begin(context: &Context, id: &str, message: Option<&str>, told: &T
     let written = objects.write()?;
     let taken_up = take_up(context, &mut shadow, &seen, &dirty)?;
     let decision = decide_for(context, &shadow, is_broken, &dirty)?;
+    let (number, prompt_digest) = match opening {
+        Opening::Prompt(_) => (session.turn.number + 1, None),
+        Opening::Notice => (session.turn.number.max(1), session.turn.prompt_digest.take()),
+    };
     session.turn = Turn {
-        number: session.turn.number + 1,
+        number,
         started: clock(),
-        prompt_digest: None,
+        prompt_digest,
         shadow_tip: shadow.tip.as_ref().map(|tip| tip.id).or(shadow.expected),
         should_reset_shadow: decision.should_reset,
         has_checkpoint: false,
     };
-    let is_kept = keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?;
     // What no ref leads to stays as it is, in files of its own: git lets those live for a while.
-    if is_kept {
+    if let Opening::Prompt(_) = opening
+        && keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?
+    {
         written.settle();
     }
     failpoint::hit("prompt:before-session");
@@ -145,7 +162,9 @@ pub(crate) fn begin(context: &Context, id: &str, message: Option<&str>, told: &T
     session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
     session.worktree_path = repo.worktree_root().display().to_string();
     session.base = shadow.name.base.to_string();
-    keep_prompt(context, &mut session, message)?;
+    if let Opening::Prompt(Some(message)) = opening {
+        keep_prompt(context, &mut session, message)?;
+    }
     failpoint::hit("prompt:after-prompt");
     sessions::store(repo.common_dir(), &session)?;
     sessions::open_turn(repo.git_dir(), id)?;
@@ -285,8 +304,10 @@ fn redacted(text: &str) -> String {
 }
 
 /// Keeps what the user asked for, without secrets.
-fn keep_prompt(context: &Context, session: &mut Session, message: Option<&str>) -> Result<()> {
-    let Some(message) = message.filter(|message| !message.trim().is_empty()) else { return Ok(()) };
+fn keep_prompt(context: &Context, session: &mut Session, message: &str) -> Result<()> {
+    if message.trim().is_empty() {
+        return Ok(());
+    }
     let settings = &context.settings.transcript;
     let text = if settings.redact { redacted(message) } else { message.to_owned() };
     let digest = gix::objs::compute_hash(context.repo.object_hash(), gix::objs::Kind::Blob, text.as_bytes());

@@ -193,3 +193,31 @@ fn other_advice_for_a_problem_of_the_same_kind_is_given_too() {
     let given = ["remote.a.fetch", "remote.b.mirror", "remote.c.fetch"].map(is_given);
     assert_eq!(given, [false, true, true], "what is the same is said once: {said}");
 }
+
+/// Whoever fails there cannot note it.
+#[rstest::rstest]
+#[case::claims(".git/checkpoint/claims", false)]
+#[case::read_only(".git/checkpoint", true)]
+#[case::objects(".git/objects", true)]
+fn directories_that_cannot_be_written_to_are_named(#[case] path: &str, #[case] is_read_only: bool) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = world();
+    world.done(&["save"]);
+    let path = world.repo().join(path);
+    let mode = |mode: u32| fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    if is_read_only {
+        mode(0o555);
+        if fs::write(path.join("probe"), "").is_ok() {
+            // Nothing is read-only for root.
+            return;
+        }
+    } else {
+        drop(fs::remove_dir_all(&path));
+        fs::write(&path, "in the way").expect("a file can be written");
+    }
+    let codes = codes(&world, &[], false);
+    if is_read_only {
+        mode(0o755);
+    }
+    assert_eq!(codes, ["directory-unwritable"]);
+}

@@ -54,26 +54,27 @@ fn a_prompt_notices_it_first() {
     assert_eq!(before(&ground, Refuse, "b", "1").notes, Vec::<String>::new(), "it is said once");
 }
 
-#[test]
-fn what_changed_while_no_tool_was_at_work_is_not_taken_for_its_own() {
+/// A ground where the session `a` went away with no tool at work, and a person went on.
+fn left_between_tools() -> Ground {
     let ground = Ground::new();
     ground.prompt("a");
     before(&ground, Refuse, "a", "1");
     after(&ground, Refuse, "a", "1");
     ground.kill("a");
     ground.world.write("f", "a person's\n");
+    ground
+}
+
+#[test]
+fn what_changed_while_no_tool_was_at_work_is_not_taken_for_its_own() {
+    let ground = left_between_tools();
     assert_eq!(before(&ground, Refuse, "b", "1").notes.len(), 1);
     assert!(ground.world.shadows().is_empty());
 }
 
 #[test]
 fn what_changed_before_it_comes_back_is_not_taken_for_its_own() {
-    let ground = Ground::new();
-    ground.prompt("a");
-    before(&ground, Refuse, "a", "1");
-    after(&ground, Refuse, "a", "1");
-    ground.kill("a");
-    ground.world.write("f", "a person's\n");
+    let ground = left_between_tools();
     assert_eq!(ground.prompt("a"), Vec::<String>::new());
     assert_eq!(chain(&ground), "human/");
     ground.world.assert_sound("in the end");
