@@ -72,7 +72,7 @@ def killed(bench):
 
 
 def stopped(bench, how):
-    steps = [("write", "made.txt", "made\n"), ("shell", "echo half > half.txt; sleep 50; echo never > never.txt")]
+    steps = [("write", "made.txt", "made\n"), ("shell", "echo half > half.txt; sleep 20; echo never > never.txt")]
     first = bench.turn(*steps, until="half.txt", then=how)
     bench.end_processes()
     second = bench.turn(("write", "after.txt", "after\n"), resume=True)

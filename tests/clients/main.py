@@ -2,6 +2,7 @@
 
 import argparse
 import fcntl
+import signal
 import socket
 import struct
 import subprocess
@@ -32,6 +33,8 @@ def main():
     if len(options.clients) > 1:
         return together(options.clients)
     adopt_orphans()
+    # Whoever runs this in the background of a script has it ignored, and so would the clients.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     client = next(client for client in CLIENTS if client.name == options.clients[0])
     cases = [case for case in CASES if case.__name__ in (options.case or NAMES)]
     with open(options.folder / f"{client.name}.log", "w") as log:
