@@ -134,7 +134,10 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     if event.is_repeated(&whose::calls(context), report) {
         return Ok(Answer::Allow);
     }
-    commit::look_for_unseen(context, &lock)?;
+    // Before a tool, the guard is asked first: when it has said no, nothing has changed.
+    if !matches!(report.what, What::BeforeTool(_)) {
+        commit::look_for_unseen(context, &lock)?;
+    }
     let answer = dispatch(context, report, &event, &lock)?;
     if !matches!(answer, Answer::Deny(_)) {
         Calls::edit(context.repo.git_dir(), |calls| event.mark(calls, report))?;

@@ -68,6 +68,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
+    super::commit::look_for_unseen(context, lock)?;
     let reach = reach(&context.repo, report, tool);
     if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
         note_outside(context, report);
