@@ -159,10 +159,11 @@ impl Repo {
         }
         failpoint::hit("fold:after-packs");
         for path in ids.iter().filter(|id| stored.contains(*id)).map(|id| self.loose_path(*id)) {
-            drop(std::fs::remove_file(&path));
+            let is_removed = std::fs::remove_file(&path).is_ok();
             failpoint::hit("fold:after-loose");
-            // As `git prune-packed` does; a directory that is not empty stays.
-            drop(path.parent().map(std::fs::remove_dir));
+            // As `git prune-packed` does; a directory that is not empty stays. Git makes one that has gone just once more, so
+            // what somebody else has emptied is not removed again.
+            drop(path.parent().filter(|_| is_removed).map(std::fs::remove_dir));
         }
         drop(std::fs::remove_file(&taken_note));
         self.forget_gone_packs(directory)

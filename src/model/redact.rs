@@ -133,9 +133,6 @@ impl Rule {
 
 /// Finds the blocks that `-----BEGIN ... PRIVATE KEY-----` begins, with line breaks as they are or escaped.
 fn find_key_blocks(text: &[u8], found: &mut Vec<Secret<'_>>) {
-    if !["-----BEGIN ", "PuTTY-"].iter().any(|word| text.contains_str(word)) {
-        return;
-    }
     static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("(?-u)-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-[0-9]:")
             .expect("the pattern is constant")
@@ -143,6 +140,9 @@ fn find_key_blocks(text: &[u8], found: &mut Vec<Secret<'_>>) {
     static END: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new("(?-u)-----END [A-Z0-9 ]{0,60}-----|Private-MAC: *[0-9a-f]*").expect("the pattern is constant")
     });
+    if !["-----BEGIN ", "PuTTY-"].iter().any(|word| text.contains_str(word)) {
+        return;
+    }
     let mut ends = END.find_iter(text).map(|end| end.end()).peekable();
     let mut done = 0;
     for begin in BEGIN.find_iter(text) {
