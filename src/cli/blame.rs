@@ -47,7 +47,8 @@ impl BlameCommand {
         if self.json {
             call.out.json(&found)?;
         } else if self.porcelain {
-            found.lines.iter().try_for_each(|lines| print_porcelain(lines, call))?;
+            let no_commit = "0".repeat(context.repo.object_hash().len_in_hex());
+            found.lines.iter().try_for_each(|lines| print_porcelain(lines, &no_commit, call))?;
         } else {
             call.start_pager(&context)?;
             print(&found, call)?;
@@ -91,8 +92,8 @@ fn name(lines: &BlamedLines) -> String {
 }
 
 /// As git's porcelain: a line that begins a group, what is known of it, and the lines behind tabs.
-fn print_porcelain(lines: &BlamedLines, call: &mut Call) -> Result<()> {
-    let id = lines.commit.map_or_else(|| "0".repeat(40), |commit| commit.to_string());
+fn print_porcelain(lines: &BlamedLines, no_commit: &str, call: &mut Call) -> Result<()> {
+    let id = lines.commit.map_or_else(|| no_commit.to_owned(), |commit| commit.to_string());
     let (original, start) = (lines.original, lines.start);
     for (at, content) in (0..).zip(&lines.contents) {
         let count = if at == 0 { format!(" {}", lines.contents.len()) } else { String::new() };

@@ -1,6 +1,11 @@
 //! `git checkpoint explain`: how a commit came about.
 
-use super::{Exit, call::Call, output::printable, phrase};
+use super::{
+    Exit,
+    call::Call,
+    output::{Output, printable},
+    phrase,
+};
 use crate::{
     error::Result,
     model::record::{Counts, How},
@@ -9,6 +14,8 @@ use crate::{
 
 /// How many lines of a prompt people see.
 const PROMPT_LINES: usize = 3;
+/// Where what does not fit into a line goes on in the next one.
+const INDENT: usize = 10;
 /// How many commits of a record people see.
 const LINKS: usize = 5;
 
@@ -64,7 +71,7 @@ fn print_commit(explained: &Explained, call: &mut Call) -> Result<()> {
     }
     let id = call.out.paint(phrase::ID, &format!("commit {commit}"));
     call.out.line(&id)?;
-    call.out.line(&format!("Lines:    {}", lines(counts, explained.agent_percentage.unwrap_or_default())))?;
+    print_lines(counts, explained.agent_percentage.unwrap_or_default(), call)?;
     call.out.line("")
 }
 
@@ -80,7 +87,7 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
     }
     call.out.line(&format!("Date:     {}", record.time))?;
     call.out.line(&format!("Worktree: {}", printable(&record.worktree)))?;
-    call.out.line(&format!("Lines:    {}", lines(record.lines, record.agent_percentage)))?;
+    print_lines(record.lines, record.agent_percentage, call)?;
     print_links(explained, record, call)?;
     for session in &record.sessions {
         call.out.line("")?;
@@ -129,8 +136,11 @@ fn print_session(session: &ExplainedSession, call: &mut Call) -> Result<()> {
     if session.partial {
         parts.push("committed in the middle of a turn".to_owned());
     }
-    let title = call.out.paint(phrase::BOLD, &format!("session {}", printable(&session.id)));
-    call.out.line(&format!("{title}: {}", parts.join(", ")))?;
+    let named = format!("session {}", printable(&session.id));
+    let title = call.out.paint(phrase::BOLD, &named);
+    let lines = phrase::wrapped(": ", &parts, INDENT, width(call).saturating_sub(named.chars().count()));
+    call.out.line(&format!("{title}{}", lines[0]))?;
+    lines[1..].iter().try_for_each(|line| call.out.line(line))?;
     for prompt in &session.prompts {
         let mut texts = prompt.text.trim().lines();
         for (index, text) in texts.by_ref().take(PROMPT_LINES).enumerate() {
@@ -163,18 +173,29 @@ fn turns(turns: &[u32]) -> Option<String> {
     (!turns.is_empty()).then(|| format!("{noun} {text}"))
 }
 
-fn lines(counts: Counts, agent_percentage: f64) -> String {
+/// Returns the columns that lists may take: of a terminal; what goes elsewhere is a line each.
+fn width(call: &Call) -> usize {
+    if call.out.is_terminal() { Output::width() } else { usize::MAX }
+}
+
+fn print_lines(counts: Counts, agent_percentage: f64, call: &mut Call) -> Result<()> {
+    let lines = phrase::wrapped("Lines:    ", &lines(counts, agent_percentage), INDENT, width(call));
+    lines.iter().try_for_each(|line| call.out.line(line))
+}
+
+fn lines(counts: Counts, agent_percentage: f64) -> Vec<String> {
     let added =
         [(counts.agent, "agent"), (counts.human, "human"), (counts.mixed, "mixed"), (counts.unknown, "unknown")];
     let removed = [(counts.agent_removed, "agent"), (counts.human_removed, "human")];
     let mut parts: Vec<String> =
         added.iter().filter(|(count, _)| *count > 0).map(|(count, who)| format!("+{count} {who}")).collect();
     parts.extend(removed.iter().filter(|(count, _)| *count > 0).map(|(count, who)| format!("-{count} {who}")));
-    let share = match agent_percentage {
-        share if share > 0.0 => format!(" ({share:.0}% agent)"),
-        _ => String::new(),
-    };
-    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") + &share }
+    match parts.last_mut() {
+        Some(last) if agent_percentage > 0.0 => last.push_str(&format!(" ({agent_percentage:.0}% agent)")),
+        Some(_) => {}
+        None => parts.push("none".to_owned()),
+    }
+    parts
 }
 
 fn word(how: How) -> &'static str {

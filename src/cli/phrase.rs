@@ -39,6 +39,35 @@ pub(super) fn count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Returns `name` in at most `columns` characters: the end of it, from a `/` on if possible.
+pub(super) fn shortened(name: &str, columns: usize) -> String {
+    let length = name.chars().count();
+    if length <= columns {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().skip(length - columns.saturating_sub(3)).collect();
+    let from_slash = kept.find('/').map_or(kept.as_str(), |at| &kept[at..]);
+    format!("...{from_slash}")
+}
+
+/// Returns `parts` behind `start`, with commas, in lines of `columns` if possible; what follows the first is indented.
+pub(super) fn wrapped(start: &str, parts: &[String], indent: usize, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = start.to_owned();
+    for (at, part) in parts.iter().enumerate() {
+        let comma = if at + 1 < parts.len() { "," } else { "" };
+        if at > 0 && line.chars().count() + 1 + part.chars().count() + comma.len() > columns {
+            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
+        } else if at > 0 {
+            line.push(' ');
+        }
+        line.push_str(part);
+        line.push_str(comma);
+    }
+    lines.push(line);
+    lines
+}
+
 /// Returns who took a checkpoint, for a column of a list: `human`, or the agent and its session.
 pub(super) fn who(origin: &Origin) -> String {
     let mut who = printable(origin.agent.as_deref().unwrap_or(origin.contributor.as_str()));
@@ -109,6 +138,21 @@ pub(super) fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_lose_their_beginning() {
+        assert_eq!(shortened("a/very/long/path/to/file", 16), ".../path/to/file");
+        assert_eq!(shortened("abcdefghijkl", 8), "...hijkl");
+    }
+
+    #[test]
+    fn lists_are_wrapped() {
+        let parts: Vec<String> = ["one", "two", "three"].map(str::to_owned).into();
+        assert_eq!(wrapped("List: ", &parts, 2, usize::MAX), ["List: one, two, three"]);
+        assert_eq!(wrapped("List: ", &parts, 2, 15), ["List: one, two,", "  three"]);
+        assert_eq!(wrapped("List: ", &parts, 2, 1), ["List: one,", "  two,", "  three"]);
+        assert_eq!(wrapped("List: ", &[], 2, 1), ["List: "]);
+    }
 
     #[rstest::rstest]
     #[case(0, "0 bytes")]

@@ -23,8 +23,15 @@ pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Out
             out.stderr(&error.render().to_string());
             Exit::Usage
         }
-        _ => {
-            out.stderr(&in_gits_words(&error.render().to_string()));
+        kind => {
+            let mut report = error.render().to_string();
+            // Clap would show the usage with what cannot be.
+            if kind == ErrorKind::ArgumentConflict
+                && let Some(at) = report.find("Usage: ")
+            {
+                report.replace_range(at.., &usage_of(arguments));
+            }
+            out.stderr(&in_gits_words(&report));
             Exit::Usage
         }
     }
@@ -39,6 +46,17 @@ fn print(error: &clap::Error, out: &mut Output) -> Exit {
         }
         Ok(()) => Exit::Done,
     }
+}
+
+/// Returns the usage of the command that `arguments` name.
+fn usage_of(arguments: &[OsString]) -> String {
+    let mut cli = Cli::command();
+    cli.build();
+    let mut command = &cli;
+    for name in arguments.iter().skip(1).filter_map(|argument| argument.to_str()) {
+        command = command.find_subcommand(name).unwrap_or(command);
+    }
+    command.clone().render_usage().to_string()
 }
 
 /// Returns the manual page of the command that `arguments` name.

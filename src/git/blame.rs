@@ -66,10 +66,27 @@ impl Repo {
         let output = self.try_git(&arguments, None)?;
         if !output.status.success() {
             let said = output.stderr.trim().to_str_lossy().into_owned();
-            let said = said.strip_prefix("fatal: ").unwrap_or(&said).to_owned();
-            return Err(Error::user(said));
+            return Err(refused(said.strip_prefix("fatal: ").unwrap_or(&said), question.ranges));
         }
         parse(&output.stdout).ok_or_else(|| Error::internal("cannot read what 'git blame' prints"))
+    }
+}
+
+/// Returns what git `said`, with what to do about it; of a range that it cannot read it only prints its usage.
+fn refused(said: &str, ranges: &[String]) -> Error {
+    const RANGES: &str = "'-L <first>,<last>', '-L <first>,+<count>', '-L /<regex>/' or '-L :<function>' names lines";
+    if said.starts_with("usage:") && !ranges.is_empty() {
+        let names: Vec<String> = ranges.iter().map(|range| format!("'{range}'")).collect();
+        let is_one = if names.len() == 1 { "is no range" } else { "are not all ranges" };
+        return Error::user(format!("{} {is_one} of lines", names.join(", "))).with_hint(RANGES);
+    }
+    let error = Error::user(said);
+    if said.starts_with("-L ") {
+        error.with_hint(RANGES)
+    } else if said.starts_with("no such path") {
+        error.with_hint("'git ls-files' shows the paths that git knows")
+    } else {
+        error
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 pub use gix::diff::blob::Algorithm;
-use gix::diff::blob::{Diff, InternedInput, sources::byte_lines};
+use gix::diff::blob::{Diff, InternedInput, TokenSource as _, sources::byte_lines};
 
 use super::Repo;
 use crate::model::line_diff::Edit;
@@ -36,14 +36,14 @@ pub(crate) fn count(algorithm: Algorithm, before: &[u8], after: &[u8]) -> (u32, 
         return (line_count(after), line_count(before));
     }
     let (before, after) = trim_common_tail(before, after);
-    let input = InternedInput::new(byte_lines(before), byte_lines(after));
+    let input = interned(before, after);
     let diff = Diff::compute(algorithm, &input);
     (diff.count_additions(), diff.count_removals())
 }
 
 /// Returns the edits between `before` and `after`, in order, slid to where people expect them (git's indent heuristic).
 pub(crate) fn edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
-    let input = InternedInput::new(byte_lines(before), byte_lines(after));
+    let input = interned(before, after);
     edits_of(&gix::diff::blob::diff_with_slider_heuristics(algorithm, &input))
 }
 
@@ -54,13 +54,51 @@ pub fn counted_edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<E
         return if old + new == 0 { Vec::new() } else { vec![(0..old, 0..new)] };
     }
     let (before, after) = trim_common_tail(before, after);
-    let input = InternedInput::new(byte_lines(before), byte_lines(after));
+    let input = interned(before, after);
     edits_of(&Diff::compute(algorithm, &input))
 }
 
 /// Returns the edits by which lines are followed from one version of a file to the next.
 pub fn step_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
     edits(Algorithm::Histogram, before, after)
+}
+
+/// Numbers the lines of both texts, equal ones alike.
+///
+/// Most lines stand in both, one after the other: such a line is compared with the one that is expected, which takes less
+/// than to look for its end and to hash it.
+fn interned<'t>(before: &'t [u8], after: &'t [u8]) -> InternedInput<&'t [u8]> {
+    let mut input = InternedInput::default();
+    input.reserve(byte_lines(before).estimate_tokens(), 0);
+    // By number: where in `before` the line is first.
+    let mut first = Vec::new();
+    for line in byte_lines(before) {
+        let token = input.interner.intern(line);
+        if token.0 as usize == first.len() {
+            first.push(input.before.len());
+        }
+        input.before.push(token);
+    }
+    input.after.reserve(input.before.len());
+    let (mut rest, mut expected) = (after, 0);
+    while !rest.is_empty() {
+        let token = match input.before.get(expected) {
+            Some(&token) if begins_with_line(rest, input.interner[token]) => token,
+            _ => {
+                let token = input.interner.intern(&rest[..rest.find_byte(b'\n').map_or(rest.len(), |at| at + 1)]);
+                expected = first.get(token.0 as usize).copied().unwrap_or(expected);
+                token
+            }
+        };
+        expected += 1;
+        rest = &rest[input.interner[token].len()..];
+        input.after.push(token);
+    }
+    input
+}
+
+fn begins_with_line(text: &[u8], line: &[u8]) -> bool {
+    text.starts_with(line) && (line.ends_with(b"\n") || line.len() == text.len())
 }
 
 fn edits_of(diff: &Diff) -> Vec<Edit> {
@@ -86,4 +124,25 @@ fn trim_common_tail<'t>(before: &'t [u8], after: &'t [u8]) -> (&'t [u8], &'t [u8
     let kept = before[before.len() - trimmed..].find_byte(b'\n').map_or(trimmed, |at| at + 1);
     let trimmed = trimmed - kept.min(trimmed);
     (&before[..before.len() - trimmed], &after[..after.len() - trimmed])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The short cut for lines that stand in both numbers them as the plain way does.
+        #[test]
+        fn lines_are_numbered_alike(before in "[ab\r\n]{0,20}", after in "[ab\r\n]{0,20}", common in "[abc\n]{0,20}") {
+            for (before, after) in [(before.clone(), after.clone()), (before + &common, after + &common)] {
+                let quick = interned(before.as_bytes(), after.as_bytes());
+                let plain = InternedInput::new(byte_lines(before.as_bytes()), byte_lines(after.as_bytes()));
+                prop_assert_eq!(&quick.before, &plain.before);
+                prop_assert_eq!(&quick.after, &plain.after);
+                prop_assert_eq!(quick.interner.num_tokens(), plain.interner.num_tokens());
+            }
+        }
+    }
 }

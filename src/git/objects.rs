@@ -1,6 +1,9 @@
 //! Reads objects; what is written goes through `new_objects`.
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{Arc, mpsc::sync_channel},
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
@@ -64,21 +67,30 @@ impl Repo {
         }
     }
 
-    /// Returns the content of the blobs `ids`, in order; they are read on another thread, a few ahead.
+    /// Returns the content of the blobs `ids`, in order; they are read on other threads, a few ahead.
     pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> + use<> {
-        const AHEAD: usize = 8;
-        let (sender, receiver) = std::sync::mpsc::sync_channel(AHEAD);
-        let shared = self.inner.clone().into_sync();
-        // Ends when nobody receives any more.
-        std::thread::spawn(move || {
-            let repo = shared.to_thread_local();
-            for id in ids {
-                if sender.send(read_blob(&repo, id)).is_err() {
-                    return;
+        /// More would take the cores from the one who works on what is read.
+        const READERS: usize = 2;
+        const AHEAD: usize = 4;
+        let ids = Arc::new(ids);
+        // Each reads its part of them in turn, and ends when nobody receives any more.
+        let receivers =
+            [(); READERS].map(|()| sync_channel(AHEAD)).into_iter().enumerate().map(|(first, (sender, receiver))| {
+                let (shared, ids) = (self.inner.clone().into_sync(), Arc::clone(&ids));
+                if first < ids.len() {
+                    std::thread::spawn(move || {
+                        let repo = shared.to_thread_local();
+                        for id in ids.iter().skip(first).step_by(READERS) {
+                            if sender.send(read_blob(&repo, *id)).is_err() {
+                                return;
+                            }
+                        }
+                    });
                 }
-            }
-        });
-        receiver.into_iter()
+                receiver
+            });
+        let receivers: Vec<_> = receivers.collect();
+        (0..ids.len()).map_while(move |at| receivers[at % READERS].recv().ok())
     }
 
     /// Returns the size of the object `id` in bytes; none if it is not present.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     Context,
-    attribution::{Reader, Who, uncommitted, who},
+    attribution::{Reader, Text, Who, uncommitted, who},
 };
 use crate::{
     error::{Error, Kind as ErrorKind, Result},
@@ -18,6 +18,7 @@ use crate::{
     },
     model::{
         attribution::{AuthorId, Differ, Owner, Span, carry::carry},
+        change::Change,
         contributor::Contributor,
         id_text, path_text,
         record::RecordId,
@@ -111,14 +112,20 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
             let mut lines = new_file(context, options.path.as_bstr())?.ok_or(error)?;
             if !options.ranges.is_empty() {
                 let ranges: Vec<(u32, u32)> =
-                    options.ranges.iter().map(|text| plain_range(text)).collect::<Result<_>>()?;
+                    options.ranges.iter().map(|text| plain_range(text, &lines)).collect::<Result<_>>()?;
                 lines.retain(|line| ranges.iter().any(|(start, end)| (*start..=*end).contains(&line.line)));
             }
             lines
         }
         other => other?,
     };
-    let mut search = Search { context, reader: Reader::new(context)?, known: HashMap::new(), questions: 0 };
+    let mut search = Search {
+        context,
+        reader: Reader::new(context)?,
+        known: HashMap::new(),
+        worktree: HashMap::new(),
+        questions: 0,
+    };
     let owners = search.owners(&blamed)?;
     let authors = &search.reader.authors.list;
     let mut lines: Vec<BlamedLines> = Vec::new();
@@ -153,13 +160,33 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
 }
 
 /// Git does not look at files that no commit has, and so not at ranges of them either.
-fn plain_range(text: &str) -> Result<(u32, u32)> {
-    let (start, end) = text.split_once(',').unwrap_or((text, ""));
-    let number = |text: &str, otherwise| if text.is_empty() { Some(otherwise) } else { text.parse().ok() };
-    match (number(start, 1), number(end, u32::MAX)) {
-        (Some(start), Some(end)) => Ok((start, end)),
-        _ => Err(Error::user(format!("the range '{text}' is not known in a file that is not committed yet"))
-            .with_hint("'-L <first>,<last>' names lines")),
+fn plain_range(text: &str, lines: &[Blamed]) -> Result<(u32, u32)> {
+    let unknown = || {
+        Error::user(format!("the range '{text}' is not known in a file that is not committed yet"))
+            .with_hint("'-L <first>,<last>' or '-L <first>,+<count>' names lines")
+    };
+    let number = |text: &str| {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|number| is_plain && *number > 0).ok_or_else(unknown)
+    };
+    let (first, last) = text.split_once(',').unwrap_or((text, ""));
+    if first.is_empty() && last.is_empty() {
+        return Err(unknown());
+    }
+    let start = if first.is_empty() { 1 } else { number(first)? };
+    let end = match (last.strip_prefix('+'), last.strip_prefix('-')) {
+        _ if last.is_empty() => u32::MAX,
+        (Some(count), _) => start.saturating_add(number(count)? - 1),
+        (_, Some(count)) => start.saturating_sub(number(count)? - 1).max(1),
+        _ => number(last)?,
+    };
+    let (start, end) = (start.min(end), start.max(end));
+    match lines.last() {
+        Some(line) if start > line.line => {
+            let lines = if line.line == 1 { "line" } else { "lines" };
+            Err(Error::user(format!("file {} has only {} {lines}", line.path, line.line)))
+        }
+        _ => Ok((start, end)),
     }
 }
 
@@ -186,6 +213,9 @@ fn new_file(context: &Context, path: &BStr) -> Result<Option<Vec<Blamed>>> {
 /// An owner, and the commit whose record names it.
 type Told = (Owner, Option<ObjectId>);
 
+/// A file in a commit, or in the worktree.
+type Place = (Option<ObjectId>, BString);
+
 /// What is known of the lines of a file in a commit.
 enum Known {
     /// All lines are of one.
@@ -197,7 +227,9 @@ enum Known {
 struct Search<'c> {
     context: &'c Context,
     reader: Reader<'c>,
-    known: HashMap<(Option<ObjectId>, BString), Known>,
+    known: HashMap<Place, Known>,
+    /// The contents of files that are not committed as they are.
+    worktree: HashMap<BString, Text>,
     questions: usize,
 }
 
@@ -205,8 +237,8 @@ impl Search<'_> {
     fn owners(&mut self, lines: &[Blamed]) -> Result<Vec<Told>> {
         let mut owners = Vec::with_capacity(lines.len());
         // Lines that were there before the commit that git names, though not as they are now.
-        let mut older: BTreeMap<(ObjectId, BString), Vec<(usize, u32)>> = BTreeMap::new();
-        let mut last: Option<(&Blamed, (Option<ObjectId>, BString))> = None;
+        let mut older: BTreeMap<Place, Vec<(usize, u32)>> = BTreeMap::new();
+        let mut last: Option<(&Blamed, Place)> = None;
         for (at, line) in lines.iter().enumerate() {
             let key = match last.take() {
                 Some((before, key)) if before.commit == line.commit && before.path == line.path => key,
@@ -224,8 +256,8 @@ impl Search<'_> {
                 Known::Spans(ownership) => ownership.owner(line.original),
                 Known::Views(views) => views.owner(line.original),
             };
-            if let (Owner::Base, Some(commit)) = (owner, line.commit) {
-                older.entry((commit, line.path.clone())).or_default().push((at, line.original));
+            if owner == Owner::Base {
+                older.entry((line.commit, line.path.clone())).or_default().push((at, line.original));
             }
             owners.push((owner, line.commit));
             last = Some((line, key));
@@ -240,12 +272,17 @@ impl Search<'_> {
 
     fn look_up(&mut self, line: &Blamed) -> Result<Known> {
         let Some(commit) = line.commit else {
-            let found = uncommitted(self.context, &mut |path| *path == line.path, false)?;
-            let file = found.work.files.into_iter().find(|file| file.change.path == line.path);
-            let Some(file) = file else {
+            let found = uncommitted(self.context, &mut |path| *path == line.path, true)?;
+            let mut files = found.work.files.into_iter().zip(found.texts);
+            let Some((file, text)) = files.find(|(file, _)| file.change.path == line.path) else {
                 return Ok(Known::All(Owner::Author(self.reader.authors.plain(Contributor::Human))));
             };
-            return Ok(Known::Spans(self.reader.authors.adopt_file(file.ownership, &found.authors)));
+            self.worktree.extend(text.map(|text| (line.path.clone(), text)));
+            let ownership = self.reader.authors.adopt_file(file.ownership, &found.authors);
+            return Ok(match ownership.whole {
+                Some(owner) => Known::All(owner),
+                None => Known::Spans(ownership),
+            });
         };
         Ok(match self.reader.blob_owners(commit, line.path.as_bstr(), line.committed)? {
             Ok(views) => Known::Views(Box::new(views)),
@@ -253,17 +290,36 @@ impl Search<'_> {
         })
     }
 
-    /// Looks for lines of `commit` that were only moved or formatted where they were before.
-    fn follow(&mut self, commit: ObjectId, path: &BStr, wanted: &[(usize, u32)], owners: &mut [Told]) -> Result<()> {
+    /// Looks for lines of `commit`, or of the worktree, that were only moved or formatted where they were before.
+    fn follow(
+        &mut self,
+        commit: Option<ObjectId>,
+        path: &BStr,
+        wanted: &[(usize, u32)],
+        owners: &mut [Told],
+    ) -> Result<()> {
         let repo = &self.context.repo;
-        let Some(parent) = repo.parents_of(commit)?.first().copied() else { return Ok(()) };
+        let parent = match commit {
+            Some(commit) => repo.parents_of(commit)?.first().copied(),
+            None => repo.head()?.id,
+        };
+        let Some(parent) = parent else { return Ok(()) };
         let leaf = |commit| repo.find_leaf(repo.tree_of_commit(commit)?, path);
-        let (Some(before), Some(after)) = (leaf(parent)?, leaf(commit)?) else { return Ok(()) };
-        if self.questions == MOST_QUESTIONS {
-            return Ok(());
-        }
+        let (was, before) = match (leaf(parent)?, commit) {
+            (Some(before), _) => (path.to_owned(), before),
+            (None, Some(commit)) => match self.reader.change_at(commit, path)? {
+                Some(Change { old_path: Some(was), before: Some(before), .. }) => (was, before),
+                _ => return Ok(()),
+            },
+            (None, None) => return Ok(()),
+        };
+        let after = match commit {
+            Some(commit) => leaf(commit)?.map(|leaf| repo.read_blob(leaf.id)).transpose()?,
+            None => self.worktree.get_mut(path).map(|text| std::mem::take(&mut text.after)),
+        };
+        let Some(after) = after.filter(|_| self.questions < MOST_QUESTIONS) else { return Ok(()) };
         self.questions += 1;
-        let origins = origins(&repo.read_blob(before.id)?, &repo.read_blob(after.id)?);
+        let origins = origins(&repo.read_blob(before.id)?, &after);
         let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (at, line) in wanted {
             if let Some(origin) = origins.get(line) {
@@ -274,7 +330,8 @@ impl Search<'_> {
             return Ok(());
         }
         let ranges: Vec<String> = ranges(places.keys().copied());
-        let question = Question { path, commit: Some(parent), ranges: &ranges, ignores_whitespace: false };
+        let question =
+            Question { path: was.as_bstr(), commit: Some(parent), ranges: &ranges, ignores_whitespace: false };
         let blamed = repo.blame(&question)?;
         let found = self.owners(&blamed)?;
         for (line, told) in blamed.iter().zip(found) {

@@ -108,6 +108,9 @@ impl Work {
         let mut ahead =
             repo.read_blobs_ahead(left.filter(|leaf| leaf.mode != Mode::Gitlink).map(|leaf| leaf.id).collect());
         let mut next = |id| ahead.next().unwrap_or_else(|| repo.read_blob(id));
+        let mut bases: HashMap<Leaf, Option<Content>> =
+            committed.iter().filter_map(|it| Some((it.before?, None))).collect();
+        let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         for step in steps {
             let author = author_of(&step.origin);
             let id = *ids.entry(author.clone()).or_insert_with(|| {
@@ -118,6 +121,10 @@ impl Work {
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
                 let before = if replay.knows(known.as_bstr()) { None } else { content(repo, change.before)? };
+                if let Some(base) = change.before.and_then(|leaf| bases.get_mut(&leaf)) {
+                    *base = before.clone().or(base.take());
+                }
+                left.insert(&change.path, change.after);
                 let (path, from) = (change.path.clone(), change.old_path.clone());
                 changes.push(attribution::Change { path, from, before, after: content_by(change.after, &mut next)? });
             }
@@ -125,7 +132,15 @@ impl Work {
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
-            let (before, after) = (content(repo, change.before)?, content(repo, change.after)?);
+            // Most of it is at hand: what the first step began with, and what the last one left.
+            let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
+                Some(base) => Some(base),
+                None => content(repo, change.before)?,
+            };
+            let after = match replay.current(change.path.as_bstr()) {
+                Some(last) if left.get(&change.path) == Some(&change.after) => Some(last.clone()),
+                _ => content(repo, change.after)?,
+            };
             let edits = match (change.before, change.after, &before, &after) {
                 (Some(old), Some(new), Some(Content::Bytes(before)), Some(Content::Bytes(after))) => {
                     counting.unusual_edits((old.id, new.id), before, after)?

@@ -137,3 +137,64 @@ fn work_that_was_stashed_is_known_before_it_is_committed(#[case] commands: &[&st
     }
     check_before_and_after(&play);
 }
+
+#[test]
+fn a_line_that_was_only_formatted_is_whose_it_was_before_the_commit_too() {
+    let mut play = Play::new(340);
+    // From the first record on, what has none is known to be people's.
+    play.agent("s2", "new.txt");
+    play.commit_all();
+    play.world.write("old.txt", "a line by which git knows the file again, as it is long\ntwo");
+    play.world.git(&["add", "-A"]);
+    play.world.git(&["commit", "-q", "-m", "by hand"]);
+    play.world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    play.world.done(&["session", "prompt", "s1", "--message", "go"]);
+    play.world.write("old.txt", "a line by which git knows the file again, as it is long\ntwo\nthree\n");
+    play.world.done(&["save", "--session", "s1"]);
+    play.world.done(&["session", "stop", "s1"]);
+    let owners = |file: &str| {
+        let blame = play.world.json(&["blame", "--json", file]);
+        let lines = blame["lines"].as_array().expect("lines").clone();
+        lines.iter().map(|line| line["owner"].as_str().expect("an owner").to_owned()).collect::<Vec<_>>()
+    };
+    let before = owners("old.txt");
+    play.world.git(&["commit", "-q", "-a", "-m", "by an agent"]);
+    assert_eq!(before, ["human", "human", "agent"]);
+    assert_eq!(owners("old.txt"), before);
+    // In a file that is renamed, too.
+    play.world.git(&["mv", "old.txt", "other.txt"]);
+    play.world.write("other.txt", "a line by which git knows the file again, as it is long\ntwo \nthree\nfour\nfive\n");
+    play.world.git(&["commit", "-q", "-a", "-m", "by hand"]);
+    assert_eq!(owners("other.txt"), ["human", "human", "agent", "human"]);
+}
+
+#[test]
+fn what_has_no_lines_but_for_blame_is_whose_the_file_is() {
+    let mut play = Play::new(350);
+    // From the first record on, what has none is known to be people's.
+    play.agent("s2", "new.txt");
+    play.commit_all();
+    let link = play.world.repo().join("link");
+    std::os::unix::fs::symlink("a.txt", &link).expect("a link can be made");
+    play.world.write("binary", "\0one\n");
+    play.world.git(&["add", "-A"]);
+    play.world.git(&["commit", "-q", "-m", "by hand"]);
+    play.world.done(&["session", "start", "s1", "--agent", "claude-code"]);
+    play.world.done(&["session", "prompt", "s1", "--message", "go"]);
+    std::fs::remove_file(&link).expect("it is there");
+    std::os::unix::fs::symlink("dir", &link).expect("a link can be made");
+    play.world.write("binary", "\0one\ntwo\n");
+    play.world.done(&["save", "--session", "s1"]);
+    play.world.done(&["session", "stop", "s1"]);
+    let check = || {
+        for (file, expected) in [("link", vec!["agent"]), ("binary", vec!["human", "agent"])] {
+            let blame = play.world.json(&["blame", "--json", file]);
+            let lines = blame["lines"].as_array().expect("lines");
+            let owners: Vec<&str> = lines.iter().map(|line| line["owner"].as_str().expect("an owner")).collect();
+            assert_eq!(owners, expected, "{file}");
+        }
+    };
+    check();
+    play.world.git(&["commit", "-q", "-a", "-m", "by an agent"]);
+    check();
+}

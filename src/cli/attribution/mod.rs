@@ -5,7 +5,7 @@ mod patch;
 mod porcelain;
 mod text;
 
-use std::ffi::OsString;
+use std::{ffi::OsString, path::Path};
 
 use clap::ValueEnum;
 
@@ -72,6 +72,10 @@ impl AttributionCommand {
         let context = call.context()?;
         let target = match self.revision.clone() {
             _ if self.worktree => Target::Worktree,
+            Some(text) if Path::new(&text).exists() && context.repo.find_commit(&text)?.is_none() => {
+                return Err(Error::user(format!("no commit matches '{text}', but a path does"))
+                    .with_hint(format!("'git checkpoint attribution -- {text}' looks at the path")));
+            }
             Some(text) => Target::Revision(text),
             None => Target::Head,
         };

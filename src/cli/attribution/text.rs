@@ -18,6 +18,13 @@ const BAR: usize = 30;
 /// Columns of a line beside its bar, and of a file's line beside its bar and name.
 const BESIDE: usize = 28;
 const BESIDE_NAME: usize = 25;
+/// Columns of an owner's line before its bar, and of a session's beside its name, bars and notes.
+const BESIDE_OWNER: usize = 20;
+const BESIDE_SESSION: usize = 14;
+/// What is said of lines that count for nobody, where there is room.
+const MOVED: &str = "  (only moved or formatted)";
+/// Columns of the line of a file without lines beside its name.
+const NO_LINES: usize = 35;
 /// The least of a name and of a bar.
 const LEAST_NAME: usize = 8;
 const LEAST_BAR: usize = 5;
@@ -93,16 +100,22 @@ fn print_title(found: &Attribution, call: &mut Call) -> Result<()> {
 
 fn print_owners(figures: &Figures, call: &mut Call) -> Result<()> {
     let most = parts(figures).iter().map(|(_, lines)| *lines).max().unwrap_or(0);
+    let edited = match figures.human_modified {
+        0 => String::new(),
+        lines => format!("  ({lines} edited)"),
+    };
+    let room = room(BESIDE_OWNER + edited.len().max(BESIDE - BESIDE_OWNER));
     for (kind, lines) in parts(figures) {
         if lines == 0 && !matches!(kind, Kind::Agent | Kind::Human) {
             continue;
         }
         let name = if kind == Kind::Base { "moved" } else { kind.as_str() };
-        let bar = call.out.paint(style(kind), &"█".repeat(columns(lines, most, room(BESIDE))));
+        let length = columns(lines, most, room);
+        let bar = call.out.paint(style(kind), &"█".repeat(length));
         let note = match kind {
-            Kind::Human if figures.human_modified > 0 => format!("  ({} edited)", figures.human_modified),
-            Kind::Base => "  (only moved or formatted)".to_owned(),
-            _ => String::new(),
+            Kind::Human => edited.as_str(),
+            Kind::Base if BESIDE_OWNER + length + MOVED.len() <= Output::width() => MOVED,
+            _ => "",
         };
         call.out.line(format!("  {name:<8} {lines:>7}  {bar}{note}").trim_end())?;
     }
@@ -127,16 +140,28 @@ fn print_sessions(found: &Attribution, call: &mut Call) -> Result<()> {
     let most = found.sessions.iter().map(|it| it.lines + it.mixed).max().unwrap_or(0);
     let names: Vec<String> = found.sessions.iter().take(ROWS).map(session_name).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    for (session, name) in found.sessions.iter().zip(names) {
-        let padding = " ".repeat(width - name.chars().count());
-        let bar =
-            call.out.paint(style(Kind::Agent), &"█".repeat(columns(session.lines, most, room(BESIDE + width) / 2)));
-        let mixed =
-            call.out.paint(style(Kind::Mixed), &"█".repeat(columns(session.mixed, most, room(BESIDE + width) / 2)));
-        let mut notes = vec![count(session.files, "file")];
-        notes.extend((session.mixed > 0).then(|| format!("{} mixed", session.mixed)));
-        notes.extend((session.removed > 0).then(|| format!("{} deleted", session.removed)));
-        call.out.line(&format!("  {name}{padding} {:>7}  {bar}{mixed}  {}", session.lines, notes.join(", ")))?;
+    let notes: Vec<String> = found.sessions.iter().take(ROWS).map(session_notes).collect();
+    let longest = notes.iter().map(String::len).max().unwrap_or(0);
+    let left = |name: usize| Output::width().saturating_sub(BESIDE_SESSION + name + longest);
+    // Names that leave no room have a line of their own.
+    let is_wide = left(width) > LEAST_BAR;
+    let width = if is_wide { width } else { 0 };
+    // Two bars, each of which may be a column more than its part.
+    let most_bar = (room(BESIDE + width) / 2).min(left(width).saturating_sub(1));
+    for ((session, name), notes) in found.sessions.iter().zip(names).zip(notes) {
+        let mut line = format!("  {name}{}", " ".repeat(width.saturating_sub(name.chars().count())));
+        if !is_wide {
+            call.out.line(&line)?;
+            line = String::from("  ");
+        }
+        line.push_str(&format!(" {:>7}  ", session.lines));
+        if most_bar > 0 {
+            for (kind, lines) in [(Kind::Agent, session.lines), (Kind::Mixed, session.mixed)] {
+                line.push_str(&call.out.paint(style(kind), &"█".repeat(columns(lines, most, most_bar))));
+            }
+            line.push_str("  ");
+        }
+        call.out.line(&(line + &notes))?;
     }
     more(found.sessions.len(), call)?;
     for (title, lines) in [("Agents", sums(found, |it| &it.agent)), ("Models", sums(found, |it| &it.model))] {
@@ -146,6 +171,13 @@ fn print_sessions(found: &Attribution, call: &mut Call) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn session_notes(session: &SessionLines) -> String {
+    let mut notes = vec![count(session.files, "file")];
+    notes.extend((session.mixed > 0).then(|| format!("{} mixed", session.mixed)));
+    notes.extend((session.removed > 0).then(|| format!("{} deleted", session.removed)));
+    notes.join(", ")
 }
 
 fn session_name(session: &SessionLines) -> String {
@@ -178,7 +210,7 @@ fn print_files(found: &Attribution, call: &mut Call) -> Result<()> {
         return Ok(());
     }
     call.out.line("")?;
-    heading("Files (lines added and deleted, agents' part)", call)?;
+    heading("Files (lines added, deleted, agents' %)", call)?;
     let mut files: Vec<&FileLines> = found.files.iter().collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.added + file.deleted));
     files.truncate(ROWS);
@@ -213,15 +245,18 @@ fn print_rows(files: &[&FileLines], call: &mut Call) -> Result<()> {
         })
         .collect();
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let most_name = Output::width().saturating_sub(BESIDE_NAME + BAR / 3).max(LEAST_NAME);
+    let left = Output::width().saturating_sub(BESIDE_NAME);
+    let most_name = left.saturating_sub(BAR / 3).max(left.saturating_sub(LEAST_BAR).min(BAR / 3)).max(LEAST_NAME);
     let width = longest.min(most_name);
     let room = room(BESIDE_NAME + width);
     let most = files.iter().map(|file| file.added).max().unwrap_or(0);
     for (file, name) in files.iter().zip(names) {
+        let name = phrase::shortened(&name, width);
         let padding = " ".repeat(width.saturating_sub(name.chars().count()));
         let counts = format!("{:>6} {:>6}", format!("+{}", file.added), format!("-{}", file.deleted));
         let tail = if let Some(kind) = file.whole {
-            format!("  no lines, {}", kind.as_str())
+            let text = if width + NO_LINES <= Output::width() { "no lines, " } else { "" };
+            format!("  {text}{}", kind.as_str())
         } else {
             let bar = bar(&parts(&file.figures), file.added, columns(file.added, most, room), call);
             let share = match file.figures.total_committed {

@@ -60,7 +60,7 @@ impl Row {
     }
 
     fn line(&self, layout: &Layout, call: &Call) -> String {
-        let name = shortened(&self.name, layout.name);
+        let name = phrase::shortened(&self.name, layout.name);
         let padding = " ".repeat(layout.name - name.chars().count());
         if let Some((before, after)) = self.bytes {
             let before = call.out.paint(phrase::OLD, &before.to_string());
@@ -115,17 +115,6 @@ impl Layout {
     }
 }
 
-/// Returns `name` in at most `columns` characters: the end of it, from a `/` on if possible.
-fn shortened(name: &str, columns: usize) -> String {
-    let length = name.chars().count();
-    if length <= columns {
-        return name.to_owned();
-    }
-    let kept: String = name.chars().skip(length - columns.saturating_sub(3)).collect();
-    let from_slash = kept.find('/').map_or(kept.as_str(), |at| &kept[at..]);
-    format!("...{from_slash}")
-}
-
 /// Returns how git writes a rename: `src/{a.rs => b.rs}`, `{old => new}/x`, `a => b`.
 fn renamed(old: &str, new: &str) -> String {
     let common = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
@@ -166,12 +155,6 @@ mod tests {
     #[case("x/a/y", "x/b/y", "x/{a => b}/y")]
     fn renames_read_as_in_git(#[case] old: &str, #[case] new: &str, #[case] expected: &str) {
         assert_eq!(renamed(old, new), expected);
-    }
-
-    #[test]
-    fn long_names_lose_their_beginning() {
-        assert_eq!(shortened("a/very/long/path/to/file", 16), ".../path/to/file");
-        assert_eq!(shortened("abcdefghijkl", 8), "...hijkl");
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl<'d> Replay<'d> {
     }
 
     /// Returns the content of `path` as the last step left it.
-    pub(super) fn current(&self, path: &BStr) -> Option<&Content> {
+    pub fn current(&self, path: &BStr) -> Option<&Content> {
         match self.pending.get(path) {
             Some(pending) => pending.after.as_ref(),
             None => self.files.get(path).and_then(|file| file.content.as_ref()),

@@ -65,8 +65,13 @@ impl<'t> Work<'t> {
         let (top, bottom) = common_ends(before, after);
         let skip = line_count(&before[..top]) as usize;
         let (before, after) = (&before[top..before.len() - bottom], &after[top..after.len() - bottom]);
-        let old: Vec<&[u8]> = before.lines_with_terminator().collect();
-        let new: Vec<&[u8]> = after.lines_with_terminator().collect();
+        let split = |text: &'t [u8]| {
+            // As many as there were, or a few more.
+            let mut lines: Vec<&[u8]> = Vec::with_capacity(file.lines.len() - skip + MARGIN);
+            lines.extend(text.lines_with_terminator());
+            lines
+        };
+        let (old, new) = (split(before), split(after));
         let is_cut_off = before.len().max(after.len()) > limits.file_bytes || old.len().max(new.len()) > limits.lines;
         let hunks = if old.is_empty() && new.is_empty() {
             Vec::new()

@@ -126,6 +126,11 @@ impl Reader<'_> {
         }
         let Some(change) = self.change_at(commit, path)? else { return Ok(Err(author)) };
         let views = views(&change, &records);
+        // A file without lines has some for git-blame(1) all the same.
+        let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
+        if let Some(Owner::Author(author)) = exact.and_then(|view| view.file.ownership.whole) {
+            return Ok(Err(author));
+        }
         if let [view] = views.as_slice()
             && self.is_all_told(view, &change, author)
         {
@@ -145,7 +150,7 @@ impl Reader<'_> {
     }
 
     /// Returns how `commit` changes the file at `path`, with the name it had before.
-    fn change_at(&self, commit: ObjectId, path: &BStr) -> Result<Option<Change>> {
+    pub(crate) fn change_at(&self, commit: ObjectId, path: &BStr) -> Result<Option<Change>> {
         let repo = self.repo;
         let tree_id = repo.tree_of_commit(commit)?;
         let parent = repo.parents_of(commit)?.first().copied();

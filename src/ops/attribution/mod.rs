@@ -28,7 +28,7 @@ use crate::{
 pub(crate) use authors::Authors;
 pub(crate) use commit::{OfCommit, OfFile, Reader};
 pub use export::{agent_trace, git_ai};
-pub(crate) use file::BlobOwners;
+pub(crate) use file::{BlobOwners, Text};
 pub use patch::PatchFile;
 use present::Sum;
 pub(crate) use present::who;
@@ -281,7 +281,8 @@ pub(crate) fn each_commit(
         Target::Head => "HEAD",
         Target::Revision(text) => text,
         Target::Worktree => {
-            return Err(Error::user("this format is of commits, not of the worktree"));
+            return Err(Error::user("this format is of commits, not of the worktree")
+                .with_hint("'--format markdown' and '--json' are of both"));
         }
     };
     let ids = if is_range(text) {

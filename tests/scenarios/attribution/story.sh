@@ -39,3 +39,16 @@ run git checkpoint attribution nothing
 run git checkpoint attribution nothing..HEAD
 run git checkpoint attribution --patch HEAD^..HEAD
 run git checkpoint attribution --format agent-trace --worktree
+run git checkpoint attribution --worktree HEAD
+run git checkpoint attribution src
+note 'a narrow terminal'
+git checkpoint session start 5e3f0c52-4f5b-4c3a-9d8a-2f7a8c1b6d10 --agent claude-code --model claude-x >/dev/null
+git checkpoint session prompt 5e3f0c52-4f5b-4c3a-9d8a-2f7a8c1b6d10 --message 'go on' >/dev/null
+mkdir -p a/directory/with/a/name
+printf 'one\ntwo\n' >a/directory/with/a/name/of-some-length.txt
+printf 'a\0' >'a b'
+printf 'one\n two\nthree\nfour = 3 * two\nfive\nby hand\n' >src/numbers.txt
+git checkpoint save --session 5e3f0c52-4f5b-4c3a-9d8a-2f7a8c1b6d10 >/dev/null
+run env COLUMNS=40 git checkpoint attribution --worktree
+run git checkpoint attribution --worktree
+run env COLUMNS=200 git checkpoint attribution --worktree --stat

@@ -22,3 +22,13 @@ note 'mistakes'
 run git checkpoint blame nothing
 run git checkpoint blame -L 100 src/numbers.txt
 run git checkpoint blame --rev nothing src/numbers.txt
+run git checkpoint blame -L x src/numbers.txt
+run git checkpoint blame -L 1,2 -L 5,x src/numbers.txt
+run git checkpoint blame -L /nothing/ src/numbers.txt
+note 'a file that no commit has'
+printf 'one\ntwo\nthree\n' >new.txt
+run git checkpoint blame -L 2,+2 new.txt
+run git checkpoint blame -L 2,-2 new.txt
+run git checkpoint blame -L 9 new.txt
+run git checkpoint blame -L x new.txt
+run git checkpoint blame -L 0 new.txt
