@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     super::{
         Context,
-        agents::whose::Over,
+        agents::whose::{self, Over},
         carry::base_tree,
         condense,
         draft::{self, Draft},
@@ -34,8 +34,6 @@ use crate::{
     },
     model::{
         change::Change,
-        checkpoint::Origin,
-        contributor::Contributor,
         event::Event,
         overlap::{Decision, Reason, Touched, decide},
         path_text,
@@ -284,7 +282,7 @@ fn keep_baseline(
         return Ok(false);
     }
     let mut commits = NewObjects::new(repo, Target::Loose);
-    let origin = Origin { contributor: Contributor::Human, ..Origin::default() };
+    let origin = whose::before_prompt(context, &session.id)?;
     let side_id = save::side_commit(repo, shadow, side_tree_id, &origin, &mut commits)?;
     let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";
