@@ -15,7 +15,6 @@ use crate::{
     model::{
         change::Change,
         checkpoint::{Checkpoint, Origin},
-        contributor::Contributor,
         refname::{self, Base},
         session::{Phase, Session, is_valid_id},
     },
@@ -118,7 +117,7 @@ impl<'c> OpenTurn<'c> {
         let changes = repo.diff_trees(shadow.last_tree_id(), pending.tree_id)?;
         keep_dismissed(repo, shadow, &changes)?;
         let (subject, body) = draft::subject_and_body(None, &changes);
-        let origin = Origin { contributor: Contributor::Human, ..Origin::default() };
+        let origin = pending.origin.clone();
         let (name, tree_id, side_id) = (&shadow.name, pending.tree_id, pending.side_id);
         let time = shadow.not_before(Moment { seconds: pending.seconds, offset: pending.offset });
         let before = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject: &subject, body, time };

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::{Context as _, Kind, Result},
     model::overlap::Reason,
-    ops::sessions::{self, OnMultisession, Prompted, Told},
+    ops::sessions::{self, Elsewhere, OnMultisession, Prompted, Told},
 };
 
 /// The longest prompt that is taken, in bytes.
@@ -142,6 +142,9 @@ impl Prompt {
         let context = call.writing_context()?;
         let prompted =
             sessions::prompt(&context, &self.id, message.as_deref(), &told, &mut |question| ask(question, call))?;
+        if let Some(elsewhere) = &prompted.elsewhere {
+            warn_of(elsewhere, call);
+        }
         if self.json {
             call.out.json(&prompted)?;
         } else {
@@ -149,6 +152,15 @@ impl Prompt {
         }
         Ok(Exit::Done)
     }
+}
+
+fn warn_of(elsewhere: &Elsewhere, call: &mut Call) {
+    let saved = elsewhere.checkpoint.map(|id| format!("; what it left unsaved is in {}", phrase::short(&id)));
+    let worktree = printable(&elsewhere.worktree);
+    call.out.warning(&format!(
+        "the session had a turn under way in the worktree '{worktree}', which has ended{}",
+        saved.unwrap_or_default()
+    ));
 }
 
 fn read_message(file: &OsString) -> Result<String> {

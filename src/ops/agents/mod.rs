@@ -19,7 +19,7 @@ use super::{
     save,
     sessions::{
         self, OnMultisession, Opening, Question, Told, begin_session, begin_turn, check_id, clock, known, leave,
-        prepare, question, told_of,
+        leave_elsewhere, prepare, question, told_of,
     },
 };
 use crate::{
@@ -212,7 +212,7 @@ fn notice(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
 }
 
 fn begin(context: &Context, report: &Report, opening: Opening<'_>, lock: &Lock) -> Result<()> {
-    tool::leave_elsewhere(context, report, Happening::Stop)?;
+    leave_elsewhere(context, &report.session, &report.told, Happening::Stop)?;
     // What tools in use have changed until now is not what was there before.
     if whose::calls(context).open.iter().any(|call| call.session != report.session) {
         tool::boundary(context, report, "", None, lock)?;
@@ -253,7 +253,7 @@ fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -
     };
     if sessions::is_elsewhere(context, &session) {
         tool::save(context, &tool::Saving::all(whose::of_session(&session, None)), lock)?;
-        tool::leave_elsewhere(context, report, happening)?;
+        leave_elsewhere(context, &report.session, &report.told, happening)?;
     } else {
         follow_head(context, lock)?;
         leave(context, &report.session, &report.told, happening, lock)?;

@@ -1,16 +1,13 @@
 //! Before and after a tool: what others changed before it is kept as theirs, what it changed as its session's.
 
-use std::path::Path;
-
 use bstr::BString;
 
 use super::{
     super::{
         Context,
-        follow::follow_head,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
-        sessions::{Opening, begin_turn, clock, known, leave, seen_here, sign_of_life, told_of},
+        sessions::{Opening, begin_turn, clock, known, seen_here, sign_of_life, told_of},
     },
     Answer, Message, Reach, Report, Tool, event, paths, whose,
 };
@@ -205,27 +202,6 @@ pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> R
     }
     Calls::edit(context.repo.git_dir(), |calls| calls.open.retain(|call| !is_its(&call.session, &call.agent_id)))?;
     Ok(Answer::Allow)
-}
-
-/// Ends the turn that the session has in another worktree of the repository, if it has one.
-pub(super) fn leave_elsewhere(context: &Context, report: &Report, happening: Happening) -> Result<()> {
-    let Some(session) = known(context, &report.session)? else { return Ok(()) };
-    if session.phase != Phase::Active || session.is_in(context.repo.worktree_id()) {
-        return Ok(());
-    }
-    let Ok(repo) = Repo::open(session.worktree_path.as_ref()) else { return Ok(()) };
-    if !session.is_in(repo.worktree_id()) || !is_same(repo.common_dir(), context.repo.common_dir()) {
-        return Ok(());
-    }
-    let there = Context::new(repo, context.settings.clone());
-    let lock = save::lock(&there)?;
-    follow_head(&there, &lock)?;
-    leave(&there, &report.session, &report.told, happening, &lock).map(drop)
-}
-
-/// A worktree may name what it shares by a way round.
-fn is_same(one: &Path, other: &Path) -> bool {
-    matches!((std::fs::canonicalize(one), std::fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// What a tool may change of this worktree.

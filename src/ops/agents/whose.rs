@@ -9,7 +9,12 @@ use std::collections::BTreeSet;
 use super::super::{Context, sessions::clock};
 use crate::{
     error::Result,
-    model::{checkpoint::Origin, contributor::Contributor, process::Life, session::Session},
+    model::{
+        checkpoint::Origin,
+        contributor::Contributor,
+        process::Life,
+        session::{Phase, Session},
+    },
     state::{
         calls::{Call, Calls},
         process,
@@ -44,15 +49,40 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     let mut own = calls.accounts.iter().filter(|account| account.session == session.id).peekable();
     let is_told = own.peek().is_some() && own.all(|account| !account.used_anything);
     if !is_told {
-        return Ok(of_session(session, None));
+        let is_others = is_shared(context, &calls, &session.id)?;
+        return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
     if calls.open.iter().any(|call| call.session == session.id) {
         return Ok(match over {
             Over::Said => of_session(session, None),
-            Over::Unsaid => Origin { contributor: Contributor::Unknown, ..Origin::default() },
+            Over::Unsaid => unknown(),
         });
     }
     between(context, &calls.open.iter().collect::<Vec<_>>())
+}
+
+/// Returns true if another session has a turn under way here of whose tools nobody tells: what is unsaved may be its work.
+fn is_shared(context: &Context, calls: &Calls, session: &str) -> Result<bool> {
+    let repo = &context.repo;
+    let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
+    let oldest = clock().saturating_sub(stale_after);
+    let open = sessions::open_turns(repo.common_dir(), repo.git_dir())?;
+    Ok(open.iter().any(|other| {
+        let is_at_work = other.phase == Phase::Active && other.is_in(repo.worktree_id());
+        let is_untold = !calls.accounts.iter().any(|account| account.session == other.id);
+        let lives = other.last_seen >= oldest && process::life(other.process.as_ref()) != Life::Dead;
+        other.id != session && is_at_work && is_untold && lives
+    }))
+}
+
+/// Returns whose it is what was unsaved before a prompt to `session`: people's, if no other session may have done it.
+pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
+    let is_others = is_shared(context, &calls(context), session)?;
+    Ok(if is_others { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
+}
+
+fn unknown() -> Origin {
+    Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
 /// Returns whose it is what changed before the use of a tool by `session`, known by `key`, in the paths of these digests
@@ -91,7 +121,6 @@ fn is_gone(context: &Context, session: &str) -> Result<bool> {
 fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
     let sessions: BTreeSet<&str> = open.iter().map(|call| call.session.as_str()).collect();
     let is_background = open.iter().any(|call| call.is_background);
-    let unknown = Origin { contributor: Contributor::Unknown, ..Origin::default() };
     match (sessions.len(), open.first()) {
         (0, _) | (_, None) => Ok(Origin::default()),
         (1, Some(call)) if !is_background => {
@@ -99,10 +128,10 @@ fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
             let agent_id = call.agent_id.clone().filter(|_| is_one);
             match sessions::load(context.repo.common_dir(), &call.session)? {
                 Found::Session(session) => Ok(of_session(&session, agent_id)),
-                _ => Ok(unknown),
+                _ => Ok(unknown()),
             }
         }
-        _ => Ok(unknown),
+        _ => Ok(unknown()),
     }
 }
 

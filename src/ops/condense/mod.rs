@@ -14,7 +14,7 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    follow::{is_head_known, known_base, note_base},
+    follow::{known_base, note_base},
     onward::{Aim, Line, Rest},
     records::{self, Additions},
     rewrite,
@@ -159,8 +159,10 @@ pub(crate) fn note_own_commit(context: &Context) -> Result<()> {
 /// Returns the commits, oldest first, whose promises are not kept yet and cannot be now; for the note of the next one.
 pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     let repo = &context.repo;
-    // The commit to come may go on with work of one that nobody told of.
-    if !is_head_known(context)?
+    let head = Base::of_head(repo.head()?.id);
+    // The commit to come may take what one that nobody told of has left.
+    if let Some(known) = known_base(context).filter(|known| *known != head)
+        && has_work_on(repo, known)?
         && let Some(lock) = save::try_lock(context)?
     {
         let kept = finish(context, &lock).and_then(|()| unseen::commits_before(context, None));

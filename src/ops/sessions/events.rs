@@ -1,6 +1,5 @@
 //! Start, stop and end of a session.
 
-use bstr::ByteSlice as _;
 use serde::Serialize;
 
 use super::{
@@ -10,7 +9,9 @@ use super::{
         save::{self, Saved},
         turn::{release_all_pending, release_pending},
     },
-    State, Told, again, check_id, check_transcript, clock, known, prepare,
+    State, Told, again, check_id, check_transcript, clock,
+    elsewhere::is_elsewhere,
+    known, prepare,
     prompt::{lock_and_follow, told_of},
     sign_of_life, unknown,
     warning::{self, Question},
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     model::{
-        refname::{Base, decode_component},
+        refname::Base,
         session::{Action, Happening, Phase, Session, transition},
     },
     state::{calls::Calls, failpoint, lock::Lock, sessions},
@@ -148,13 +149,6 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     failpoint::hit("stop:after-session");
     super::super::condense::complete(context, &mut session)?;
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint })
-}
-
-/// Returns true if `session` has a turn under way in another worktree; one that is gone holds nothing up.
-pub(crate) fn is_elsewhere(context: &Context, session: &Session) -> bool {
-    let repo = &context.repo;
-    let is_gone = || decode_component(&session.worktree).is_none_or(|id| repo.has_lost_worktree(id.as_bstr()));
-    session.phase == Phase::Active && !session.is_in(repo.worktree_id()) && !is_gone()
 }
 
 /// Saves what the turn of `session` has left unsaved, and forgets what it was about to do.

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::{
     super::{Context, carry::base_tree, tally::Tally, timeline::live_tips, turn::release_all_pending},
     State, check_id, clock,
-    events::{is_elsewhere, seen_here},
+    elsewhere::is_elsewhere,
+    events::seen_here,
     known, unknown,
 };
 use crate::{

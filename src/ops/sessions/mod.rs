@@ -2,6 +2,7 @@
 //!
 //! Each event is a step of the table in `model::session`; what the files say is intent, what the refs say is fact.
 
+mod elsewhere;
 mod events;
 mod known;
 mod listing;
@@ -22,9 +23,11 @@ use crate::{
     state,
 };
 
+pub use elsewhere::Elsewhere;
+pub(crate) use elsewhere::{is_elsewhere, leave_elsewhere};
 pub(crate) use events::close_turn;
 pub use events::{Ended, Started, Stopped, end, start, stop};
-pub(crate) use events::{begin as begin_session, is_elsewhere, leave, seen_here};
+pub(crate) use events::{begin as begin_session, leave, seen_here};
 pub(crate) use known::{clock, known, sign_of_life};
 pub use listing::{Adopted, Forgotten, Listed, Shown, adopt, forget, list, show};
 pub(crate) use prompt::{Opening, begin as begin_turn, told_of};

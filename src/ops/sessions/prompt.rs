@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     super::{
         Context,
-        agents::whose::Over,
+        agents::whose::{self, Over},
         carry::base_tree,
         condense,
         draft::{self, Draft},
@@ -19,6 +19,7 @@ use super::{
         turn::release_pending,
     },
     State, Told, again, check_id, check_transcript, clock,
+    elsewhere::{Elsewhere, end_elsewhere},
     events::close_turn,
     known, prepare, sign_of_life,
     warning::{self, Question},
@@ -33,8 +34,6 @@ use crate::{
     },
     model::{
         change::Change,
-        checkpoint::Origin,
-        contributor::Contributor,
         event::Event,
         overlap::{Decision, Reason, Touched, decide},
         path_text,
@@ -70,13 +69,15 @@ pub struct Prompted {
     pub stashed: Vec<String>,
     /// Sessions whose process is gone in the middle of a turn, in words: what they left has been saved as theirs.
     pub interrupted: Vec<String>,
+    /// The turn of this session in another worktree, which was ended first.
+    pub elsewhere: Option<Elsewhere>,
 }
 
 /// Begins a turn of the session `id`, which need not be known.
 ///
 /// # Errors
-/// [`Kind::Refused`] if another session has uncommitted work here and `told` or `ask` says to cancel; nothing has
-/// changed then.
+/// [`Kind::Refused`] if another session has uncommitted work here and `told` or `ask` says to cancel, or this one has a turn
+/// in another worktree that cannot be ended; nothing has changed then.
 pub fn prompt(
     context: &Context,
     id: &str,
@@ -88,8 +89,11 @@ pub fn prompt(
         .and_then(|()| check_transcript(told))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
-        .and_then(|()| {
-            again(|| save::lock(context).and_then(|lock| begin(context, id, Opening::Prompt(message), told, &lock)))
+        .and_then(|()| again(|| end_elsewhere(context, id)))
+        .and_then(|elsewhere| {
+            let opening = Opening::Prompt(message);
+            let begun = again(|| save::lock(context).and_then(|lock| begin(context, id, opening, told, &lock)))?;
+            Ok(Prompted { elsewhere, ..begun })
         });
     context.tell_failure("prompt", prompted)
 }
@@ -185,6 +189,7 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
         taken_up,
         stashed,
         interrupted,
+        elsewhere: None,
     })
 }
 
@@ -277,7 +282,7 @@ fn keep_baseline(
         return Ok(false);
     }
     let mut commits = NewObjects::new(repo, Target::Loose);
-    let origin = Origin { contributor: Contributor::Human, ..Origin::default() };
+    let origin = whose::before_prompt(context, &session.id)?;
     let side_id = save::side_commit(repo, shadow, side_tree_id, &origin, &mut commits)?;
     let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";

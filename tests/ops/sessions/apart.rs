@@ -45,15 +45,19 @@ fn following_head_that_dies_is_done_again_for_both() {
     }
 }
 
-/// Session `a` has begun a turn in both worktrees, each with something done by hand before it.
+/// Session `a` has begun a turn in both worktrees, each with something done by hand before it; as earlier versions left it,
+/// which did not end the first.
 fn in_two_worktrees() -> Desk {
     let desk = Desk::new();
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
     desk.write("h", "by hand\n");
     desk.prompt("a");
+    let pending = "refs/checkpoints/pending/main@/a";
+    let id = desk.git(&["rev-parse", pending]);
     desk.go("linked");
     desk.write("g", "by hand, too\n");
     desk.prompt("a");
+    desk.git(&["update-ref", pending, &id]);
     desk
 }
 

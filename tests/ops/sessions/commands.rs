@@ -174,19 +174,57 @@ fn an_active_session_is_adopted_only_by_force() {
 }
 
 #[test]
-fn a_turn_begun_elsewhere_is_closed_when_the_next_begins_here() {
+fn a_turn_begun_elsewhere_is_saved_and_closed_when_the_next_begins_here() {
     let desk = Desk::new();
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.write("h", "by hand\n");
     desk.prompt("a");
     desk.write("g", "a\n");
+    let there = desk.world.repo().display().to_string();
     desk.go("linked");
-    assert_eq!(desk.prompt("a"), "no-shadow");
+    let prompted = desk.prompted("a");
+    assert_eq!((&prompted["reason"], &prompted["elsewhere"]["worktree"]), (&"no-shadow".into(), &there.into()));
+    assert!(prompted["elsewhere"]["checkpoint"].is_string(), "{prompted}");
     desk.work("a", &[("h", "a\n")]);
     desk.stop("a");
     assert_eq!(desk.chain(), ["a"]);
     desk.go("repo");
-    // Nobody looked there, and nothing is lost there.
-    assert_eq!((desk.chain(), desk.read("g")), (Vec::new(), "a\n".into()));
+    assert_eq!((desk.chain(), desk.saved("g")), (vec!["human".into(), "a".into()], Some("a\n".into())));
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("h", "")]));
+    desk.finish();
+}
+
+#[test]
+fn a_turn_elsewhere_that_cannot_be_saved_holds_a_prompt_up() {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.lock-timeout", "100ms"]);
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.prompt("a");
+    desk.write("g", "a\n");
+    let lock = std::fs::File::open(desk.world.repo().join(".git/checkpoint/lock")).expect("it is there");
+    lock.lock().expect("nobody has it");
+    desk.go("linked");
+    let said = fails(&desk, &["session", "prompt", "a"], 1);
+    assert!(said.contains("cannot be ended") && said.contains("'git checkpoint session adopt --force a'"), "{said}");
+    drop(lock);
+    assert_eq!(desk.prompt("a"), "no-shadow");
+    desk.stop("a");
+    desk.go("repo");
+    assert_eq!(desk.chain(), ["a"]);
+    desk.finish();
+}
+
+#[test]
+fn a_turn_in_a_worktree_that_is_gone_holds_nothing_up() {
+    let desk = Desk::new();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.go("linked");
+    desk.prompt("a");
+    desk.go("repo");
+    desk.sh("rm -r ../linked");
+    assert!(desk.prompted("a")["elsewhere"].is_null());
+    desk.stop("a");
     desk.finish();
 }
 

@@ -259,3 +259,50 @@ fn a_transcript_that_is_too_long_is_cut_at_its_beginning_and_goes_on_where_it_en
     assert!(text.contains("after") && !text.contains("last"), "{text}");
     desk.finish();
 }
+
+/// Sessions `a` and `b` are both at work, and something is unsaved that either may have written.
+fn two_under_way() -> Desk {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.prompt("b");
+    desk.work("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.write("g", "of one of them\n");
+    desk
+}
+
+#[rstest::rstest]
+#[case::stop(&["session", "stop", "a"])]
+#[case::end(&["session", "end", "a"])]
+#[case::prompt_of_the_same(&["session", "prompt", "a"])]
+fn nobody_knows_which_of_two_turns_left_something_unsaved(#[case] event: &[&str]) {
+    let desk = two_under_way();
+    desk.json(event);
+    assert_eq!(desk.chain(), ["a", "unknown"]);
+    desk.work("b", &[("h", "b\n")]);
+    desk.stop("b");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", ""), ("h", "b")]));
+    let counts = &desk.records("HEAD")[0].counts;
+    assert_eq!((counts.agent, counts.human, counts.unknown), (2, 0, 1));
+    desk.finish();
+}
+
+#[test]
+fn nobody_knows_whose_it_is_what_a_third_prompt_finds() {
+    let desk = two_under_way();
+    desk.turn("c", &[("h", "c\n")]);
+    assert_eq!(desk.chain(), ["a", "unknown", "c"]);
+    desk.finish();
+}
+
+#[test]
+fn the_last_turn_under_way_has_done_what_it_leaves() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.prompt("b");
+    desk.stop("a");
+    desk.write("g", "b\n");
+    desk.stop("b");
+    assert_eq!(desk.chain(), ["b"]);
+    desk.finish();
+}

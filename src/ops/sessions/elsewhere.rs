@@ -1,0 +1,87 @@
+//! A session that has a turn under way in another worktree of the repository.
+
+use std::path::Path;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{
+    super::{Context, follow::follow_head, save},
+    Told,
+    events::{Stopped, leave},
+    known,
+};
+use crate::{
+    error::{Error, Result},
+    git::Repo,
+    model::{
+        id_text,
+        refname::decode_component,
+        session::{Happening, Phase, Session},
+    },
+};
+
+/// The turn of a session that was ended in another worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Elsewhere {
+    /// The path of that worktree.
+    pub worktree: String,
+    /// The checkpoint there of what the turn left unsaved.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub checkpoint: Option<ObjectId>,
+}
+
+/// Returns true if `session` has a turn under way in another worktree; one that is gone holds nothing up.
+pub(crate) fn is_elsewhere(context: &Context, session: &Session) -> bool {
+    let repo = &context.repo;
+    let is_gone = || decode_component(&session.worktree).is_none_or(|id| repo.has_lost_worktree(id.as_bstr()));
+    session.phase == Phase::Active && !session.is_in(repo.worktree_id()) && !is_gone()
+}
+
+/// Ends the turn that the session `id` has in another worktree, if it has one and that can be opened.
+pub(crate) fn leave_elsewhere(
+    context: &Context,
+    id: &str,
+    told: &Told,
+    happening: Happening,
+) -> Result<Option<Stopped>> {
+    let Some(session) = known(context, id)? else { return Ok(None) };
+    if session.phase != Phase::Active || session.is_in(context.repo.worktree_id()) {
+        return Ok(None);
+    }
+    let Ok(repo) = Repo::open(session.worktree_path.as_ref()) else { return Ok(None) };
+    if !session.is_in(repo.worktree_id()) || !is_same(repo.common_dir(), context.repo.common_dir()) {
+        return Ok(None);
+    }
+    let there = Context::new(repo, context.settings.clone());
+    let lock = save::lock(&there)?;
+    follow_head(&there, &lock)?;
+    leave(&there, id, told, happening, &lock).map(Some)
+}
+
+/// A worktree may name what it shares by a way round.
+fn is_same(one: &Path, other: &Path) -> bool {
+    matches!((std::fs::canonicalize(one), std::fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The same before a turn of the session `id` begins here: what it has done there must not be taken for anybody else's.
+///
+/// # Errors
+/// [`Kind::Refused`](crate::error::Kind::Refused) if it has one there that cannot be ended.
+pub(super) fn end_elsewhere(context: &Context, id: &str) -> Result<Option<Elsewhere>> {
+    let Some(session) = known(context, id)?.filter(|session| is_elsewhere(context, session)) else { return Ok(None) };
+    let worktree = session.worktree_path;
+    let refused = || {
+        Error::refused(format!("the turn of the session '{id}' in the worktree '{worktree}' cannot be ended"))
+            .with_hint(format!(
+                "run 'git checkpoint session stop {id}' there; if nothing there is to be saved as its work, \
+                'git checkpoint session adopt --force {id}' lets it go on here"
+            ))
+    };
+    let left =
+        leave_elsewhere(context, id, &Told::default(), Happening::Stop).map_err(|cause| refused().with_cause(cause))?;
+    let Some(left) = left else { return Err(refused()) };
+    let checkpoint = left.checkpoint.and_then(|saved| saved.id);
+    Ok(Some(Elsewhere { worktree, checkpoint }))
+}
