@@ -107,15 +107,16 @@ impl Repo {
         Ok(moved.said.is_empty() && is_by_them && self.parents_of(moved.new)? == moved.old.as_slice())
     }
 
-    /// Returns the commits that a reset has lately taken HEAD away from, the last one first, of the last `count` moves.
-    pub(crate) fn left_by_resets(&self, count: usize) -> Vec<ObjectId> {
+    /// Returns the commits that HEAD has lately been taken away from, the last one first, of the last `count` moves, each with
+    /// whether a reset did it; none without a reflog in files.
+    pub(crate) fn left_lately(&self, count: usize) -> Vec<(ObjectId, bool)> {
         let text = self.head_log();
         let left = |line: &[u8]| {
             // Git does not translate this.
-            let (ids, said) = line.split_once_str("\t")?;
+            let (ids, said) = line.split_once_str("\t").unwrap_or((line, b""));
             let mut ids = ids.split_str(" ").map(ObjectId::from_hex);
             let (old, new) = (ids.next()?.ok()?, ids.next()?.ok()?);
-            (said.starts_with(b"reset:") && old != new).then_some(old)
+            (old != new).then_some((old, said.starts_with(b"reset:")))
         };
         text.lines().rev().take(count).filter_map(left).collect()
     }

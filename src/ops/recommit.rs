@@ -58,22 +58,32 @@ pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result
 ///
 /// `git stash` resets as well, and `ORIG_HEAD` is then where HEAD is; the reflog tells of more than the last one.
 pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
-    let mut starts: Vec<ObjectId> = repo.find_ref("ORIG_HEAD")?.into_iter().collect();
-    starts.extend(repo.left_by_resets(MOST_MOVES));
+    let lately = repo.left_lately(MOST_MOVES);
+    let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, by_reset)| *by_reset).map(|(id, _)| *id).collect();
+    // What set it may be long ago.
+    let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
+    starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));
     starts.retain(|start| Some(*start) != head);
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    let (kept, oldest) = line_of(repo, head, MOST_KEPT, i64::MIN)?;
+    // Most often HEAD has gone on from there.
+    let (kept, oldest) = line_of(repo, head, MOST_KEPT, |commit, _| {
+        starts.retain(|start| *start != commit);
+        !starts.is_empty()
+    })?;
+    if starts.is_empty() {
+        return Ok(Vec::new());
+    }
     // What is older than all of these leads to none of them.
     let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
     let mut left: Vec<ObjectId> = Vec::new();
     for start in starts {
         let most = MOST_COMMITS.saturating_sub(left.len());
-        if kept.contains(&start) || left.contains(&start) || most == 0 {
+        if left.contains(&start) || most == 0 {
             continue;
         }
-        let (line, _) = line_of(repo, Some(start), most, not_before)?;
+        let (line, _) = line_of(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
         match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
             Some(end) => left.extend(&line[..end]),
             // Down to a root: all of it was left, or it is another line of history.
@@ -84,15 +94,20 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
     Ok(left)
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as far as they are here and were made at the second
-/// `not_before` or later; and when the last of them was made.
-fn line_of(repo: &Repo, start: Option<ObjectId>, most: usize, not_before: i64) -> Result<(Vec<ObjectId>, i64)> {
+/// Returns up to `most` commits from `start` on, first parents only, as far as they are here and `goes_on` says so of them
+/// and the second they were made at; and when the last of them was made.
+fn line_of(
+    repo: &Repo,
+    start: Option<ObjectId>,
+    most: usize,
+    mut goes_on: impl FnMut(ObjectId, i64) -> bool,
+) -> Result<(Vec<ObjectId>, i64)> {
     let (mut line, mut next, mut oldest) = (Vec::new(), start, i64::MAX);
     while let Some(commit) = next.filter(|_| line.len() < most) {
-        let Some((parent, seconds)) = repo.parent_and_time(commit)?.filter(|(_, seconds)| *seconds >= not_before)
-        else {
+        let Some((parent, seconds)) = repo.parent_and_time(commit)? else { break };
+        if !goes_on(commit, seconds) {
             break;
-        };
+        }
         line.push(commit);
         (next, oldest) = (parent, seconds);
     }
