@@ -22,6 +22,9 @@ use crate::{
 /// From this many checkpoints on that had to be walked, the result is kept.
 const WORTH_KEEPING: usize = 64;
 
+/// How many are kept, the last one first: with `storage = "session"`, each session has a chain.
+const MOST_KEPT: usize = 16;
+
 /// The sum of a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
@@ -81,22 +84,24 @@ impl Tally {
     pub(super) fn of_chain(repo: &Repo, tip: ObjectId) -> Result<Self> {
         let path = state::directory(repo.git_dir()).join("tally");
         // A file that is torn, or of another version, is as good as none.
-        let kept: Option<Self> = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let mut kept: Vec<Self> =
+            std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let mut tally = Self { tip: tip.to_string(), ..Self::default() };
         let mut walked = 0;
         for checkpoint in repo.chain(tip) {
             let checkpoint = checkpoint?;
-            if let Some(kept) =
-                kept.as_ref().filter(|kept| kept.checkpoints > 0 && kept.tip == *checkpoint.id.to_string())
-            {
-                tally.append(kept);
+            let id = checkpoint.id.to_string();
+            if let Some(at) = kept.iter().position(|kept| kept.checkpoints > 0 && kept.tip == id) {
+                tally.append(&kept.remove(at));
                 break;
             }
             tally.add(repo, checkpoint)?;
             walked += 1;
         }
         if walked >= WORTH_KEEPING {
-            let text = serde_json::to_vec(&tally).unwrap_or_default();
+            kept.insert(0, tally.clone());
+            kept.truncate(MOST_KEPT);
+            let text = serde_json::to_vec(&kept).unwrap_or_default();
             if let Err(error) = state::replace_file(&path, &text) {
                 tracing::debug!(%error, "not kept for the next time");
             }
