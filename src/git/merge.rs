@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::Repo;
+use super::{Repo, refs::RefStore};
 use crate::error::{Context as _, Kind, Result};
 
 /// A line of the reflog of HEAD.
@@ -121,18 +121,48 @@ impl Repo {
         text.lines().rev().take(count).filter_map(left).collect()
     }
 
-    /// Returns the end of the reflog of HEAD in this worktree; nothing if it is not in a file.
+    /// Returns true if HEAD of this worktree has a reflog.
+    pub(crate) fn has_reflog(&self) -> bool {
+        !self.head_log().is_empty()
+    }
+
+    /// Returns the end of the reflog of HEAD in this worktree, as files have it, or nothing.
     fn head_log(&self) -> Vec<u8> {
+        // What cannot be read is as good as none.
+        match self.ref_store {
+            RefStore::Files => self.head_log_in_file().unwrap_or_default(),
+            RefStore::Git => self.head_log_by_git().unwrap_or_default(),
+        }
+    }
+
+    fn head_log_in_file(&self) -> std::io::Result<Vec<u8>> {
         const LONGEST: i64 = 64 << 10;
-        let read = || -> std::io::Result<Vec<u8>> {
-            let mut file = std::fs::File::open(self.git_dir().join("logs/HEAD"))?;
-            if file.seek(SeekFrom::End(-LONGEST)).is_err() {
-                file.rewind()?;
-            }
-            let mut text = Vec::new();
-            file.read_to_end(&mut text).map(|_| text)
-        };
-        read().unwrap_or_default()
+        let mut file = std::fs::File::open(self.git_dir().join("logs/HEAD"))?;
+        if file.seek(SeekFrom::End(-LONGEST)).is_err() {
+            file.rewind()?;
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map(|_| text)
+    }
+
+    fn head_log_by_git(&self) -> Result<Vec<u8>> {
+        const MOST: usize = 256;
+        let (most, format) = (format!("--max-count={}", MOST + 1), "--format=%H %gn <%ge> 0 +0000%x09%gs");
+        let said = self.try_git(&["log", "-g", &most, format, "HEAD", "--"], None)?.stdout;
+        let mut lines: Vec<&[u8]> = said.lines().collect();
+        lines.reverse();
+        // Each begins with where HEAD was before, which git does not print.
+        let id_of = |line: &[u8]| line.split_str(" ").next().unwrap_or_default().to_vec();
+        let mut old = ObjectId::null(self.object_hash()).to_string().into_bytes();
+        if lines.len() > MOST {
+            old = id_of(lines.remove(0));
+        }
+        let mut text = Vec::new();
+        for line in lines {
+            text.extend([old.as_slice(), b" ", line, b"\n"].concat());
+            old = id_of(line);
+        }
+        Ok(text)
     }
 
     /// Returns the parents of the commit `id`.

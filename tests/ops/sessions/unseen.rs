@@ -214,3 +214,54 @@ fn people_commit_without_hooks_before_an_agents_work_is_committed() {
     assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD").len()), (parts(&[("g", "a")]), 1));
     desk.finish();
 }
+
+/// Post-commit starts nobody for a commit of people; what a session does around it must not be taken for a part of it.
+#[test]
+fn a_commit_of_people_that_was_left_again() {
+    let desk = Desk::new();
+    desk.json(&["save"]);
+    desk.sh("echo human >mine; git add mine; git commit -qm mine; git reset -q --soft HEAD^; git reset -q");
+    desk.turn("a", &[("g", "a\n")]);
+    desk.git(&["add", "g"]);
+    desk.git(&QUIET);
+    desk.sh("git add mine; git commit -qm next");
+    desk.json(&["save"]);
+    assert_recorded(&desk, "HEAD~", &[("g", "a")]);
+    assert_eq!(desk.records("HEAD").len(), 0);
+    desk.finish();
+}
+
+#[test]
+fn a_session_works_while_people_commit() {
+    let desk = Desk::new();
+    desk.json(&["save"]);
+    desk.write("mine", "human\n");
+    desk.git(&["add", "mine"]);
+    let hook = desk.world.repo().join(".git/hooks/commit-msg.before-checkpoint");
+    let work = "#!/bin/sh\nunset GIT_DIR GIT_INDEX_FILE GIT_EDITOR GIT_PREFIX\ngit checkpoint session prompt a\n\
+        printf 'a\\nb\\n' >g\ngit checkpoint session stop a\n";
+    std::fs::write(&hook, work).expect("it can be written");
+    desk.sh("chmod +x .git/hooks/commit-msg.before-checkpoint; git commit -qm mine");
+    std::fs::remove_file(hook).expect("it is ours");
+    desk.sh("echo human >>g; git add g; git commit -qm next");
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
+    assert_eq!(desk.records("HEAD~").len(), 0);
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::reftable("rm -r .git/logs; git refs migrate --ref-format=reftable; git commit -q --allow-empty -m more")]
+#[case::long_reflog("for i in $(seq 300); do git update-ref -m x HEAD HEAD~; git update-ref -m x HEAD HEAD@{1}; done")]
+fn wherever_the_reflog_is(#[case] before: &str) {
+    let desk = Desk::new();
+    desk.write("h", "human\n");
+    desk.commit_all();
+    desk.sh(before);
+    desk.json(&["save"]);
+    desk.turn("a", &[("g", "a\n")]);
+    desk.git(&["add", "-A"]);
+    desk.git(&QUIET);
+    desk.json(&["save"]);
+    assert_recorded(&desk, "HEAD", &[("g", "a")]);
+    desk.finish();
+}
