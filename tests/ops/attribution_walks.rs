@@ -208,6 +208,28 @@ fn an_agents_lines_that_a_person_formats_without_any_agent_stay_the_agents() {
 }
 
 #[test]
+fn a_persons_new_file_that_an_agent_renames_and_edits_stays_the_persons() {
+    let mut play = Play::new(310);
+    play.agent("s1", FILES[1]);
+    play.commit_all();
+    play.human("new.txt");
+    // Seen under its first name, of which no commit knows.
+    play.agent("s2", FILES[1]);
+    play.human("new.txt");
+    play.turn("s1", |play| {
+        std::fs::rename(play.world.repo().join("new.txt"), play.world.repo().join("other.txt")).expect("it is there");
+        play.edit("other.txt", "s1");
+    });
+    let found = play.world.json(&["attribution", "--worktree", "--json"]);
+    assert!(found["summary"]["human_added"].as_u64() > Some(0), "{found:#}");
+    play.check_blame(FILES[1], &[]);
+    play.commit_all();
+    play.check();
+    play.check_blame("other.txt", &[]);
+    play.check_agreement();
+}
+
+#[test]
 fn a_block_that_an_amend_moves_is_whose_it_was() {
     let mut play = Play::new(300);
     play.agent("s1", FILES[0]);
