@@ -50,16 +50,24 @@ fn steps_beside(
     wanted: &dyn Fn(&BString) -> bool,
     followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
 ) -> Result<Vec<Step>> {
-    let mut chain = repo.chain_in_time(tip.id).collect::<Result<Vec<_>>>()?;
-    chain.reverse();
+    let chain = repo.chain_in_time(tip.id).collect::<Result<Vec<_>>>()?;
     let own: HashSet<ObjectId> = chain.iter().map(|checkpoint| checkpoint.id).collect();
-    let mut all = Vec::new();
+    let mut told = Vec::new();
+    let mut names: BTreeSet<BString> = BTreeSet::new();
     for checkpoint in chain {
         let mut changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
-        changes.retain(|change| wanted(&change.path));
-        if changes.is_empty() {
-            continue;
+        let is_wanted = |change: &Change| wanted(&change.path) || names.contains(&change.path);
+        if changes.iter().any(|change| change.before.is_none() && is_wanted(change)) {
+            // What came may have had the name of what is gone; what was done under that name is before this.
+            names.extend(changes.iter().filter(|change| change.after.is_none()).map(|change| change.path.clone()));
         }
+        changes.retain(|change| wanted(&change.path) || names.contains(&change.path));
+        if !changes.is_empty() {
+            told.push((checkpoint, changes));
+        }
+    }
+    let mut all = Vec::new();
+    for (checkpoint, mut changes) in told.into_iter().rev() {
         // What was carried on or put back is nobody's doing here, but its own chain tells whose it was. If that is this
         // chain, it has told already.
         let put_back = restored(&checkpoint.origin);
