@@ -135,6 +135,11 @@ fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
     }
 }
 
+/// Returns true if a session other than `session` uses a tool here that may change anything.
+pub(super) fn is_another_at_work(context: &Context, session: &str) -> bool {
+    calls(context).open.iter().any(|call| call.session != session && call.paths.is_none())
+}
+
 /// Returns the origin of what `session`, or its helper, changes.
 pub(super) fn of_session(session: &Session, agent_id: Option<String>) -> Origin {
     Origin {
