@@ -38,6 +38,15 @@ impl<'l> HeadMove<'l> {
     }
 }
 
+/// Commits that have moved HEAD, oldest first, each after where HEAD was before it.
+#[derive(Debug, Default)]
+pub(crate) struct Committed {
+    /// Those that were made one after the other, before anything else has moved HEAD.
+    pub(crate) first: Vec<(Option<ObjectId>, ObjectId)>,
+    /// Those that were made after something else has, such as a reset.
+    pub(crate) later: Vec<(Option<ObjectId>, ObjectId)>,
+}
+
 impl Repo {
     /// Returns the blob `ours` with what turns `base` into `theirs`; none if both changed the same lines.
     pub(crate) fn merge_blobs(&self, base: ObjectId, ours: ObjectId, theirs: ObjectId) -> Result<Option<BString>> {
@@ -62,15 +71,9 @@ impl Repo {
         text.lines().rev().take(count).filter_map(id).collect()
     }
 
-    /// Returns the commits that were made here one after the other since HEAD was at `known`, oldest first, each with where
-    /// HEAD was before it, up to what else has moved HEAD; none if HEAD was moved more than `count` times, or there is no
-    /// reflog in files.
-    pub(crate) fn committed_since(
-        &self,
-        known: Option<ObjectId>,
-        head: ObjectId,
-        count: usize,
-    ) -> Result<Vec<(Option<ObjectId>, ObjectId)>> {
+    /// Returns the commits that were made here since HEAD was at `known`; none if HEAD was moved more than `count` times, or
+    /// there is no reflog in files.
+    pub(crate) fn committed_since(&self, known: Option<ObjectId>, head: ObjectId, count: usize) -> Result<Committed> {
         let text = self.head_log();
         let (mut moves, mut at) = (Vec::new(), head);
         for line in text.lines().rev().take(count) {
@@ -83,17 +86,20 @@ impl Repo {
             let Some(before) = before else { break };
             at = before;
         }
-        Ok(Vec::new())
+        Ok(Committed::default())
     }
 
-    /// Returns what `moves`, the last one first, have committed before anything else moved HEAD.
-    fn commits_of(&self, moves: Vec<HeadMove<'_>>) -> Result<Vec<(Option<ObjectId>, ObjectId)>> {
-        let mut made = Vec::new();
+    /// Returns what `moves`, the last one first, have committed.
+    fn commits_of(&self, moves: Vec<HeadMove<'_>>) -> Result<Committed> {
+        let (mut made, mut was_moved) = (Committed::default(), false);
         for moved in moves.into_iter().rev() {
             if !self.is_commit(moved.new)? || !(moved.is_commit() || self.is_unsaid_commit(&moved)?) {
-                break;
+                was_moved = true;
+            } else if was_moved {
+                made.later.push((moved.old, moved.new));
+            } else {
+                made.first.push((moved.old, moved.new));
             }
-            made.push((moved.old, moved.new));
         }
         Ok(made)
     }

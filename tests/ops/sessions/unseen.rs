@@ -265,3 +265,39 @@ fn wherever_the_reflog_is(#[case] before: &str) {
     assert_recorded(&desk, "HEAD", &[("g", "a")]);
     desk.finish();
 }
+
+#[rstest::rstest]
+#[case::at_once("git add -A; q commit -qm again")]
+#[case::after_a_look("git checkpoint save; q commit -qm again")]
+#[case::with_a_persons_own("echo human >mine; git add mine; q commit -qm again")]
+#[case::in_parts(
+    "git reset -q; git add f; q commit -qm again; git add g; q commit -qm rest; q tag last; q reset -q --soft HEAD~"
+)]
+#[case::before_another(
+    "q commit -qm again; echo human >mine; git add mine; q commit -qm mine; q reset -q --soft HEAD~"
+)]
+fn work_is_committed_again(#[case] how: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
+    desk.commit_all();
+    let quiet = "q() { git -c core.hooksPath=/dev/null \"$@\"; }";
+    desk.sh(&format!("{quiet}; q reset -q --soft HEAD~; {how}"));
+    desk.json(&["save"]);
+    let record = desk.records("HEAD").pop().expect("it is linked");
+    assert_eq!((record.sessions[0].id.as_str(), desk.records("HEAD").len()), ("a", 1));
+    let agent_lines = if how.contains("last") { 1 } else { 2 };
+    let attribution = desk.json(&["attribution", "HEAD"]);
+    assert_eq!(attribution["summary"]["agent_lines"], agent_lines, "{attribution:#}");
+    desk.finish();
+}
+
+#[test]
+fn what_a_person_does_in_place_of_it_is_theirs() {
+    let desk = Desk::new();
+    desk.turn("a", &[("g", "a\n")]);
+    desk.commit_all();
+    desk.sh("git reset -q --hard HEAD~; echo human >h; git add h; git -c core.hooksPath=/dev/null commit -qm mine");
+    desk.json(&["save"]);
+    assert_eq!(desk.records("HEAD").len(), 0);
+    desk.finish();
+}
