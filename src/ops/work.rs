@@ -15,7 +15,7 @@ use crate::{
     },
     model::{
         attribution::{
-            self, Author, AuthorId, Committed, Content, Differ, Owner, Ownership, Replay,
+            self, Author, AuthorId, Committed, Content, Differ, FileOwnership, Owner, Ownership, Replay,
             text::{Attribution, File},
         },
         change::{Change, Leaf, Mode},
@@ -190,6 +190,12 @@ impl Work {
         Ok(Self { authors, ownership, sessions })
     }
 
+    /// Returns true if a record is to tell of it: a session has a part in it, or may have.
+    pub(crate) fn is_to_tell(&self) -> bool {
+        let may_be_of_session = |id: AuthorId| self.authors[id as usize].contributor == Contributor::Unknown;
+        !self.sessions.is_empty() || self.ownership.files.iter().flat_map(owners).any(may_be_of_session)
+    }
+
     /// Returns the sessions that have a part in the commit.
     pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
         self.sessions.values().flatten().map(String::as_str).collect()
@@ -226,6 +232,19 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str>
     last.filter(|origin| origin.contributor == Contributor::Agent)?.session.as_deref()
 }
 
+/// Returns who has a part in the file.
+fn owners(file: &FileOwnership) -> Vec<AuthorId> {
+    let mut owners: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
+    for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
+        match owner {
+            Owner::Base => {}
+            Owner::Author(id) => owners.push(id),
+            Owner::Mixed { of, over, .. } => owners.extend([of].into_iter().chain(over)),
+        }
+    }
+    owners
+}
+
 fn sessions_by_path(
     authors: &[Author],
     ownership: &Ownership,
@@ -236,15 +255,7 @@ fn sessions_by_path(
         |id: AuthorId| authors.get(id as usize).filter(|it| it.contributor == Contributor::Agent)?.session.clone();
     let mut by_path: BTreeMap<BString, BTreeSet<String>> = BTreeMap::new();
     for file in &ownership.files {
-        let mut owners: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
-        for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
-            match owner {
-                Owner::Base => {}
-                Owner::Author(id) => owners.push(id),
-                Owner::Mixed { of, over, .. } => owners.extend([of].into_iter().chain(over)),
-            }
-        }
-        by_path.entry(file.path.clone()).or_default().extend(owners.into_iter().filter_map(session));
+        by_path.entry(file.path.clone()).or_default().extend(owners(file).into_iter().filter_map(session));
     }
     // A file without lines of anybody that is committed just as a session left it is that session's: deleted, made
     // executable, binary.

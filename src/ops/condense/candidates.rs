@@ -68,10 +68,10 @@ impl Candidate {
         }
     }
 
-    /// Returns true if an agent had a part in the chain; what was carried into it is in the name of its agent.
+    /// Returns true if an agent had a part in the chain, or may have had; what was carried into it is in the name of its agent.
     fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.tip.id) {
-            if checkpoint?.origin.session.is_some() {
+            if checkpoint?.origin.may_be_of_session() {
                 return Ok(true);
             }
         }
@@ -124,7 +124,7 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
 
-/// Returns true if `staged` holds work of sessions of `candidates`.
+/// Returns true if `staged` holds work that is, or may be, of sessions of `candidates`.
 pub(super) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
     let steps = steps_to(repo, candidates, staged, &[])?;
     // Most is committed as a session left it, and lines need no look.
@@ -134,7 +134,7 @@ pub(super) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     let staged = repo.detect_renames(staged.to_vec())?;
     let renamed = renamed_since(repo, touched_live(candidates), &staged)?;
     let (work, _) = work(repo, candidates, &staged, renamed, &mut Counting::usual(repo))?;
-    Ok(!work.sessions.is_empty())
+    Ok(work.is_to_tell())
 }
 
 /// Returns files of a shadow, which touched `touched`, that `committed`, whose renames are found, has under another name.
@@ -176,7 +176,7 @@ pub(super) fn work(
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Step>)> {
     let mut all = steps_to(repo, candidates, committed, &renamed)?;
-    if all.iter().all(|step| step.origin.session.is_none()) {
+    if !all.iter().any(|step| step.origin.may_be_of_session()) {
         return Ok((Work::default(), all));
     }
     if !renamed.is_empty() {

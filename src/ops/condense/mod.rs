@@ -262,12 +262,12 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(base_tree_id, tree_id);
     let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
-    if !work.sessions.is_empty() {
+    if work.is_to_tell() {
         let earlier = earlier_records(repo, note)?;
         (work, committed) = earlier::begin_after(repo, &earlier, &steps, work, committed, &mut counting)?;
     }
     // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
-    if !work.sessions.is_empty() || promised.is_some() {
+    if work.is_to_tell() || promised.is_some() {
         // Of two commits that were prepared at once, the note may be the other's: what the message names counts.
         let log = records::Log::open(repo)?;
         let is_free = |id: &RecordId| log.as_ref().map_or(Ok(true), |log| log.has(id).map(|is_there| !is_there));
