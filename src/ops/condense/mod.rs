@@ -266,6 +266,10 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
         let earlier = earlier_records(repo, note)?;
         (work, committed) = earlier::begin_after(repo, &earlier, &steps, work, committed, &mut counting)?;
     }
+    // Somebody else may have made it meanwhile, who saw the commit first; what was set aside since holds the work again.
+    if promised.is_none() && unseen::record_of(context, made.commit)?.is_some() {
+        return Ok(found);
+    }
     // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
     if work.is_to_tell() || promised.is_some() {
         // Of two commits that were prepared at once, the note may be the other's: what the message names counts.

@@ -102,7 +102,7 @@ fn committed_again(context: &Context, made: &Made) -> Result<Vec<String>> {
 }
 
 /// Returns the record that was made of `commit`.
-fn record_of(context: &Context, commit: ObjectId) -> Result<Option<String>> {
+pub(super) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<String>> {
     for id in records::of_commit(&context.repo, commit)? {
         if records::find(&context.repo, &id)?.is_some_and(|record| record.commit == commit) {
             return Ok(Some(id.to_string()));
