@@ -32,11 +32,6 @@ pub(super) enum RefStore {
     Git,
 }
 
-/// What the packed refs have of a name.
-struct Packed {
-    id: Option<ObjectId>,
-}
-
 impl RefStore {
     pub(super) fn of(repo: &gix::Repository) -> Self {
         match repo.config_snapshot().string("extensions.refStorage") {
@@ -73,10 +68,8 @@ impl Repo {
     /// Returns what the ref `name` points to, without peeling tags.
     pub fn find_ref(&self, name: &str) -> Result<Option<ObjectId>> {
         match self.ref_store {
+            RefStore::Files if self.has_no_file_ref(name)? => Ok(None),
             RefStore::Files => {
-                if let Some(found) = self.find_packed_ref(name)? {
-                    return Ok(found.id);
-                }
                 let find =
                     || self.inner.try_find_reference(name).context(Kind::Corrupt, || format!("cannot read '{name}'"));
                 // gix looks at the packed refs first: what `git pack-refs` moves there meanwhile it sees in neither place.
@@ -95,24 +88,20 @@ impl Repo {
         }
     }
 
-    /// Returns what the packed refs have of exactly this `name`, if it has no file of its own; gix would go on to look for a
-    /// tag, a branch and so on.
-    ///
-    /// The packed refs are read afresh: gix takes two states of them for one if they were written within a tick of the clock.
-    fn find_packed_ref(&self, name: &str) -> Result<Option<Packed>> {
+    /// Returns true if there is no ref of exactly this `name`; gix goes on to look for it as a tag, a branch and so on.
+    fn has_no_file_ref(&self, name: &str) -> Result<bool> {
         let is_shared = name.starts_with("refs/");
         let directory = if is_shared { self.common_dir() } else { self.git_dir() };
         if self.inner.namespace().is_some() || directory.join(name).symlink_metadata().is_ok() {
-            return Ok(None);
+            return Ok(false);
         }
-        // They come second: git writes them before it removes the file.
+        // Packed ones second: git writes them there before it removes the file.
         let what = || "cannot read the packed refs".into();
-        let Some(packed) = self.inner.refs.open_packed_buffer().context(Kind::Corrupt, what)? else {
-            return Ok(Some(Packed { id: None }));
+        let Some(packed) = self.inner.refs.cached_packed_buffer().context(Kind::Corrupt, what)? else {
+            return Ok(true);
         };
-        let Ok(full_name) = <&gix::refs::FullNameRef>::try_from(name) else { return Ok(None) };
-        let found = packed.try_find(full_name).context(Kind::Corrupt, what)?;
-        Ok(Some(Packed { id: found.map(|found| found.target()) }))
+        let Ok(full_name) = <&gix::refs::FullNameRef>::try_from(name) else { return Ok(false) };
+        Ok(packed.try_find(full_name).context(Kind::Corrupt, what)?.is_none())
     }
 
     /// Returns all refs whose names begin with `prefix` (which ends in `/`), with what they point to, by name.
