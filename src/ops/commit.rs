@@ -32,8 +32,9 @@ const CHECK_NOTE: &str = "check-message";
 /// A commit gets a trailer only if what is staged holds a session's work: of a shadow (the record is reserved, and made
 /// when the commit is there), or of records whose work is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
-    CommitNote::tell_followed(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
+    condense::note_own_commit(context)?;
+    CommitNote::tell_followed(context.repo.git_dir(), false)?;
     let prepared = promise_and_link(context, message_file, source, object);
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
         note_check(context)?;
@@ -56,7 +57,6 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     }
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
     let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
-    let is_alone = before.as_ref().is_none_or(CommitNote::promises_nothing);
     let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
     let mut note = CommitNote { head: base.to_string(), earlier, ..CommitNote::default() };
     let mut is_new = false;
@@ -76,10 +76,11 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             ids
         }
     };
+    // Without the lock, somebody else is at work here.
+    note.is_own = is_new && lock.is_some() && is_followed_later(context, message_file, base)?;
     note.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
-    // Without the lock, somebody else is at work here, and of two commits that are prepared at once one is made.
-    if is_new && is_alone && lock.is_some() && is_followed_later(context, message_file, base)? {
+    if note.is_own {
         return CommitNote::tell_followed(repo.git_dir(), true);
     }
     if ids.is_empty() || context.settings.link == Link::None {
@@ -95,10 +96,6 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     let repo = &context.repo;
     let is_plain = !repo.is_merging() && !repo.is_rebasing() && !message::is_edited();
     if !is_plain || rewrite::names_commits(&read_message(message_file)?) {
-        return Ok(false);
-    }
-    // Whoever comes next learns from the reflog what has been committed.
-    if !repo.has_reflog() {
         return Ok(false);
     }
     let has_turn = !sessions::open_turns(repo.common_dir(), repo.git_dir())?.is_empty();

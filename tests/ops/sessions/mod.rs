@@ -11,7 +11,6 @@ mod linking;
 mod losses;
 mod manual;
 mod remaining;
-mod renames;
 mod stashes;
 mod status;
 mod storage;
