@@ -32,9 +32,8 @@ const CHECK_NOTE: &str = "check-message";
 /// A commit gets a trailer only if what is staged holds a session's work: of a shadow (the record is reserved, and made
 /// when the commit is there), or of records whose work is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
-    keep_template(context, message_file, source)?;
-    condense::note_own_commit(context)?;
     CommitNote::tell_followed(context.repo.git_dir(), false)?;
+    keep_template(context, message_file, source)?;
     let prepared = promise_and_link(context, message_file, source, object);
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
         note_check(context)?;
@@ -57,6 +56,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     }
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
     let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
+    let is_alone = before.as_ref().is_none_or(CommitNote::promises_nothing);
     let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
     let mut note = CommitNote { head: base.to_string(), earlier, ..CommitNote::default() };
     let mut is_new = false;
@@ -76,11 +76,10 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             ids
         }
     };
-    // Without the lock, somebody else is at work here.
-    note.is_own = is_new && lock.is_some() && is_followed_later(context, message_file, base)?;
     note.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
-    if note.is_own {
+    // Without the lock, somebody else is at work here, and of two commits that are prepared at once one is made.
+    if is_new && is_alone && lock.is_some() && is_followed_later(context, message_file, base)? {
         return CommitNote::tell_followed(repo.git_dir(), true);
     }
     if ids.is_empty() || context.settings.link == Link::None {

@@ -14,9 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::{directory, ensure_directory, replace_file};
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// The file that tells `config/hook.sh` not to start us.
-const FOLLOWED_LATER: &str = "followed-later";
-
 /// What was promised to the commit to come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -38,9 +35,6 @@ pub struct CommitNote {
     /// True if git makes a commit once more, in a rebase for one: it takes no work of now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_again: bool,
-    /// True if it takes no work, and whoever comes next sees that HEAD has moved.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_own: bool,
     /// Commits before it whose promises nobody could keep so far, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Unkept>,
@@ -87,17 +81,13 @@ impl CommitNote {
     /// Tells `config/hook.sh` whether the commit in the making can be followed by whoever comes next, so that its
     /// post-commit need not start us. The script takes that back when it has read it.
     pub fn tell_followed(git_dir: &Path, is_later: bool) -> Result<()> {
-        if Self::is_told_followed(git_dir) == is_later {
+        let path = directory(git_dir).join("followed-later");
+        if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0) == is_later {
             return Ok(());
         }
-        let path = ensure_directory(git_dir)?.join(FOLLOWED_LATER);
+        ensure_directory(git_dir)?;
         let text = if is_later { "yes\n" } else { "" };
         fs::write(&path, text).context(Kind::Internal, || format!("cannot write '{}'", path.display()))
-    }
-
-    /// Returns true if that is told, and no commit has been made since.
-    pub fn is_told_followed(git_dir: &Path) -> bool {
-        fs::metadata(directory(git_dir).join(FOLLOWED_LATER)).is_ok_and(|metadata| metadata.len() > 0)
     }
 
     /// Removes the note in `git_dir`, if there is one.

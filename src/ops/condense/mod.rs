@@ -140,22 +140,6 @@ fn keep(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
     if note.is_again { Ok(()) } else { condense(context, &made, note) }
 }
 
-/// Notes where HEAD is if only a commit has moved it whose post-commit had nothing to do.
-pub(crate) fn note_own_commit(context: &Context) -> Result<()> {
-    let repo = &context.repo;
-    let note = CommitNote::read(repo.git_dir())?.filter(|note| note.is_own);
-    let Some(prepared_on) = note.and_then(|note| Base::parse(&note.head)) else { return Ok(()) };
-    if CommitNote::is_told_followed(repo.git_dir()) || known_base(context) != Some(prepared_on) {
-        return Ok(());
-    }
-    if let Some(commit) = repo.head()?.id
-        && repo.parents_of(commit)? == prepared_on.commit_id().as_slice()
-    {
-        note_base(context, Base::Commit(commit))?;
-    }
-    Ok(())
-}
-
 /// Returns the commits, oldest first, whose promises are not kept yet and cannot be now; for the note of the next one.
 pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     let repo = &context.repo;
