@@ -159,11 +159,9 @@ impl Repo {
         }
         failpoint::hit("fold:after-packs");
         for path in ids.iter().filter(|id| stored.contains(*id)).map(|id| self.loose_path(*id)) {
-            let is_removed = std::fs::remove_file(&path).is_ok();
+            // The directory stays for `git gc`: git fails to add an object to one that goes twice meanwhile.
+            drop(std::fs::remove_file(&path));
             failpoint::hit("fold:after-loose");
-            // As `git prune-packed` does; a directory that is not empty stays. Git makes one that has gone just once more, so
-            // what somebody else has emptied is not removed again.
-            drop(path.parent().filter(|_| is_removed).map(std::fs::remove_dir));
         }
         drop(std::fs::remove_file(&taken_note));
         self.forget_gone_packs(directory)

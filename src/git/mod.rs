@@ -45,6 +45,7 @@ pub mod process;
 mod random;
 mod read_directory;
 mod reconvert;
+mod ref_files;
 pub mod refs;
 mod renames;
 pub(crate) mod revision;

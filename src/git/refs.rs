@@ -1,13 +1,7 @@
 //! Refs: read them, and change several at once, each with its expected old value.
 
 use bstr::ByteSlice as _;
-use gix::{
-    ObjectId,
-    refs::{
-        FullName, Target,
-        transaction::{Change, PreviousValue, RefEdit},
-    },
-};
+use gix::ObjectId;
 
 use super::{Head, Repo};
 use crate::error::{Context as _, Error, Kind, Result};
@@ -45,11 +39,7 @@ impl Repo {
     /// Returns what HEAD points to.
     pub fn head(&self) -> Result<Head> {
         match self.ref_store {
-            RefStore::Files => {
-                // Once more for the same reason as in `find_ref`: an unborn branch is seldom.
-                let head = self.head_in_files()?;
-                if head.id.is_none() { self.head_in_files() } else { Ok(head) }
-            }
+            RefStore::Files => self.head_in_files(),
             RefStore::Git => {
                 let branch = self.try_git(&["symbolic-ref", "-q", "HEAD"], None)?;
                 let branch = branch.status.success().then(|| branch.stdout.trim().into());
@@ -58,24 +48,10 @@ impl Repo {
         }
     }
 
-    fn head_in_files(&self) -> Result<Head> {
-        let head = self.inner.head().context(Kind::Corrupt, || "cannot read HEAD".into())?;
-        let branch = head.referent_name().map(|name| name.as_bstr().to_owned());
-        let id = head.id().map(gix::Id::detach);
-        Ok(Head { id, branch })
-    }
-
     /// Returns what the ref `name` points to, without peeling tags.
     pub fn find_ref(&self, name: &str) -> Result<Option<ObjectId>> {
         match self.ref_store {
-            RefStore::Files if self.has_no_file_ref(name)? => Ok(None),
-            RefStore::Files => {
-                let find =
-                    || self.inner.try_find_reference(name).context(Kind::Corrupt, || format!("cannot read '{name}'"));
-                // gix looks at the packed refs first: what `git pack-refs` moves there meanwhile it sees in neither place.
-                let found = find()?.map_or_else(find, |found| Ok(Some(found)))?;
-                Ok(found.and_then(|reference| reference.try_id().map(gix::Id::detach)))
-            }
+            RefStore::Files => self.find_ref_in_files(name),
             RefStore::Git => {
                 let output = self.try_git(&["rev-parse", "--verify", "-q", "--end-of-options", name], None)?;
                 if !output.status.success() {
@@ -88,26 +64,10 @@ impl Repo {
         }
     }
 
-    /// Returns true if there is no ref of exactly this `name`; gix goes on to look for it as a tag, a branch and so on.
-    fn has_no_file_ref(&self, name: &str) -> Result<bool> {
-        let is_shared = name.starts_with("refs/");
-        let directory = if is_shared { self.common_dir() } else { self.git_dir() };
-        if self.inner.namespace().is_some() || directory.join(name).symlink_metadata().is_ok() {
-            return Ok(false);
-        }
-        // Packed ones second: git writes them there before it removes the file.
-        let what = || "cannot read the packed refs".into();
-        let Some(packed) = self.inner.refs.cached_packed_buffer().context(Kind::Corrupt, what)? else {
-            return Ok(true);
-        };
-        let Ok(full_name) = <&gix::refs::FullNameRef>::try_from(name) else { return Ok(false) };
-        Ok(packed.try_find(full_name).context(Kind::Corrupt, what)?.is_none())
-    }
-
     /// Returns all refs whose names begin with `prefix` (which ends in `/`), with what they point to, by name.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         match self.ref_store {
-            RefStore::Files => self.files_refs_below(prefix),
+            RefStore::Files => self.refs_below_in_files(prefix),
             RefStore::Git => {
                 let output = self.run_git(&["for-each-ref", "--format=%(objectname) %(refname)", prefix], None)?;
                 let parse = |line: &str| {
@@ -117,37 +77,6 @@ impl Repo {
                 Ok(output.to_str_lossy().lines().filter_map(parse).collect())
             }
         }
-    }
-
-    /// Packed refs are read first: what `git pack-refs` moves there meanwhile would be seen in neither place.
-    fn files_refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        const ATTEMPTS: u32 = 8;
-        let packed = || {
-            let metadata = std::fs::metadata(self.common_dir().join("packed-refs")).ok()?;
-            Some((metadata.modified().ok()?, metadata.len(), std::os::unix::fs::MetadataExt::ino(&metadata)))
-        };
-        let mut attempt = 1;
-        loop {
-            let before = packed();
-            let listed = self.files_refs_once(prefix);
-            if attempt == ATTEMPTS || (listed.is_ok() && packed() == before) {
-                return listed;
-            }
-            attempt += 1;
-        }
-    }
-
-    fn files_refs_once(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
-        let what = || format!("cannot list the refs below '{prefix}'");
-        let platform = self.inner.references().context(Kind::Corrupt, what)?;
-        let mut refs = Vec::new();
-        for reference in platform.prefixed(prefix).context(Kind::Corrupt, what)? {
-            let reference = reference.map_err(|cause| Error::corrupt(what()).with_cause(cause))?;
-            if let (Ok(name), Some(id)) = (reference.name().as_bstr().to_str(), reference.try_id()) {
-                refs.push((name.to_owned(), id.detach()));
-            }
-        }
-        Ok(refs)
     }
 
     /// Returns the refs below `prefix`, with what they point to; none for one that makes no sense.
@@ -165,21 +94,10 @@ impl Repo {
 
     /// Returns the names of all refs right below `prefix` (which ends in `/`), in no order, without reading each of them.
     pub(crate) fn ref_names_below(&self, prefix: &str) -> Result<Vec<String>> {
-        if self.ref_store == RefStore::Git {
-            return Ok(self.refs_below(prefix)?.into_iter().map(|(name, _)| name).collect());
-        }
-        // Loose ones first: git packs a ref before it removes its file.
-        let files = std::fs::read_dir(self.common_dir().join(prefix)).into_iter().flatten().flatten();
-        let names = files.filter_map(|file| file.file_name().into_string().ok());
-        let mut names: Vec<String> =
-            names.filter(|name| name.strip_suffix(".lock").is_none()).map(|name| format!("{prefix}{name}")).collect();
-        let what = || "cannot read the packed refs".to_owned();
-        if let Some(packed) = self.inner.refs.cached_packed_buffer().context(Kind::Corrupt, what)? {
-            for reference in packed.iter_prefixed(prefix.into()).context(Kind::Corrupt, what)? {
-                let reference = reference.context(Kind::Corrupt, what)?;
-                names.extend(reference.name.as_bstr().to_str().ok().map(ToOwned::to_owned));
-            }
-        }
+        let mut names = match self.ref_store {
+            RefStore::Files => self.ref_names_below_in_files(prefix)?,
+            RefStore::Git => self.refs_below(prefix)?.into_iter().map(|(name, _)| name).collect(),
+        };
         names.sort_unstable();
         names.dedup();
         Ok(names)
@@ -196,34 +114,12 @@ impl Repo {
                 self.renew(id);
             }
         }
-        match self.ref_store {
-            // While others pack refs, or have died doing so, gix changes no ref at all; git only deletes none.
-            RefStore::Files => match self.update_refs_in_files(updates) {
-                Err(_) if self.common_dir().join("packed-refs.lock").exists() => self.update_refs_by_git(updates),
-                done => done,
-            },
-            RefStore::Git => self.update_refs_by_git(updates),
+        // Who wants a reflog of each ref gets git's.
+        let is_logged = || self.config_value("core.logAllRefUpdates").is_some_and(|value| value == "always");
+        if self.ref_store == RefStore::Files && !is_logged() && self.update_refs_in_files(updates)? {
+            return Ok(());
         }
-    }
-
-    fn update_refs_in_files(&self, updates: &[RefUpdate]) -> Result<()> {
-        let edits = updates.iter().map(edit).collect::<Result<Vec<_>>>()?;
-        // Only repositories with `core.logAllRefUpdates = always` write a reflog here; git then wants an identity too.
-        let identity = gix::actor::SignatureRef {
-            name: "git-checkpoint".into(),
-            email: "checkpoint@agent.invalid".into(),
-            time: "0 +0000",
-        };
-        let names = || updates.iter().map(|update| format!("'{}'", update.name)).collect::<Vec<_>>().join(", ");
-        match self.inner.edit_references_as(edits, Some(identity)) {
-            Ok(_) => Ok(()),
-            Err(cause) => {
-                // Somebody else's lock, or another value than expected; a full disk is no race.
-                let is_race = cause.is_conflict() || cause.is_retryable() || cause.is_not_found();
-                let kind = if is_race { Kind::Race } else { Kind::Internal };
-                Err(Error::new(kind, format!("cannot update {}", names())).with_cause(cause))
-            }
-        }
+        self.update_refs_by_git(updates)
     }
 
     fn update_refs_by_git(&self, updates: &[RefUpdate]) -> Result<()> {
@@ -262,30 +158,12 @@ fn is_race(said: &str) -> bool {
     SAYINGS.iter().any(|saying| said.contains(saying))
 }
 
-fn edit(update: &RefUpdate) -> Result<RefEdit> {
-    let name = FullName::try_from(update.name.as_str())
-        .context(Kind::Internal, || format!("'{}' is not a ref name", update.name))?;
-    let change = match (update.old, update.new) {
-        (old, Some(new)) => Change::Update {
-            log: gix::refs::transaction::LogChange { message: "git-checkpoint".into(), ..Default::default() },
-            expected: old
-                .map_or(PreviousValue::MustNotExist, |old| PreviousValue::MustExistAndMatch(Target::Object(old))),
-            new: Target::Object(new),
-        },
-        (old, None) => Change::Delete {
-            expected: old
-                .map_or(PreviousValue::MustNotExist, |old| PreviousValue::MustExistAndMatch(Target::Object(old))),
-            log: gix::refs::transaction::RefLog::AndReference,
-        },
-    };
-    Ok(RefEdit { change, name, deref: false })
-}
-
 #[cfg(test)]
 mod tests {
-    use std::{fs, os::unix::fs::PermissionsExt as _, process as run};
+    use std::{fs, os::unix::fs::PermissionsExt as _, process as run, sync::atomic::Ordering};
 
     use super::*;
+    use crate::git::new_objects::{NewObjects, Target as StoreAs};
 
     fn repository(extra: &[&str]) -> (tempfile::TempDir, Repo) {
         let directory = tempfile::tempdir().expect("a temporary directory");
@@ -306,7 +184,7 @@ mod tests {
     fn what_others_changed_is_a_race(#[case] format: &[&str]) {
         let (_directory, repo) = repository(format);
         // The object must exist for git.
-        let mut objects = crate::git::new_objects::NewObjects::new(&repo, crate::git::new_objects::Target::Loose);
+        let mut objects = NewObjects::new(&repo, StoreAs::Loose);
         let id = objects.add(gix::objs::Kind::Blob, b"a").expect("it can be written");
         let other = objects.add(gix::objs::Kind::Blob, b"b").expect("it can be written");
         drop(objects.write().expect("they can be written"));
@@ -335,6 +213,63 @@ mod tests {
         }
         let error = repo.update_refs(&update("refs/x/ours/shadow/a", None, id)).expect_err("no place");
         assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
+    }
+
+    /// `git pack-refs` writes all refs into one file and removes theirs, while we change and delete some of them.
+    #[test]
+    fn nothing_is_taken_back_while_others_pack_refs() {
+        let (directory, repo) = repository(&[]);
+        let mut objects = NewObjects::new(&repo, StoreAs::Loose);
+        // A ref that is gone and comes back as it was is lost to git itself, if it packs meanwhile.
+        let ids: Vec<ObjectId> = (0..1_000)
+            .map(|turn| objects.add(gix::objs::Kind::Blob, format!("{turn}").as_bytes()).expect("it can be written"))
+            .collect();
+        drop(objects.write().expect("they can be written"));
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let pack = || {
+                while !is_over.load(Ordering::SeqCst) {
+                    #[expect(clippy::disallowed_methods, reason = "somebody else runs it")]
+                    let packed = run::Command::new("git").args(["pack-refs", "--all"]).current_dir(&directory).output();
+                    drop(packed.expect("git runs"));
+                }
+            };
+            scope.spawn(pack);
+            let change = || {
+                let mut old = None;
+                for (turn, new) in ids.into_iter().enumerate() {
+                    let is_there = |name: &str| repo.find_ref(name).expect("sound") == Some(new);
+                    until_done(&repo, &update("refs/x/gone", None, new));
+                    std::thread::sleep(std::time::Duration::from_millis(turn as u64 % 5));
+                    until_done(&repo, &update("refs/x/kept", old, new));
+                    assert!(is_there("refs/x/kept"), "in turn {turn}");
+                    let kept: Vec<_> = repo.refs_below("refs/x/").expect("sound");
+                    assert_eq!(
+                        kept,
+                        [("refs/x/gone".to_owned(), new), ("refs/x/kept".to_owned(), new)],
+                        "in turn {turn}"
+                    );
+                    until_done(&repo, &[RefUpdate { name: "refs/x/gone".into(), old: Some(new), new: None }]);
+                    assert!(is_there("refs/x/kept"), "in turn {turn}");
+                    assert_eq!(repo.find_ref("refs/x/gone").expect("sound"), None, "in turn {turn}");
+                    old = Some(new);
+                }
+            };
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(change));
+            is_over.store(true, Ordering::SeqCst);
+            outcome.unwrap_or_else(|cause| std::panic::resume_unwind(cause));
+        });
+    }
+
+    /// Carries `updates` out as soon as nobody else is at these refs.
+    fn until_done(repo: &Repo, updates: &[RefUpdate]) {
+        for _ in 0..100 {
+            match repo.update_refs(updates) {
+                Err(error) if error.kind() == Kind::Race => std::thread::sleep(std::time::Duration::from_millis(1)),
+                done => return done.expect("nothing else is wrong"),
+            }
+        }
+        panic!("it never ends: {updates:?}");
     }
 
     #[test]

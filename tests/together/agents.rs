@@ -44,8 +44,16 @@ fn git(world: &World, root: &Path, arguments: &[&str]) -> bool {
             return true;
         }
         let said = described(&output);
-        let is_race =
-            [".lock", "cannot lock ref", "but expected", "nothing to commit", "no changes added", "nothing added"];
+        let is_race = [
+            ".lock",
+            "cannot lock ref",
+            "but expected",
+            "nothing to commit",
+            "no changes added",
+            "nothing added",
+            // 'git repack' removes directories that it has emptied.
+            "unable to create temporary file: No such file",
+        ];
         assert!(is_race.iter().any(|part| said.contains(part)), "git {arguments:?}: {said}");
         if said.contains("nothing to commit") || said.contains("no changes added") || said.contains("nothing added") {
             return false;

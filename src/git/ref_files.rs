@@ -1,0 +1,292 @@
+//! Refs as loose and packed files: read and changed as git does it, with its locks and in its order.
+//!
+//! gix looks at the packed refs before the loose ones, and before it locks them. What `git pack-refs` (each `git gc`) moves in
+//! between would be read as it was before, and whoever deletes a ref would take all others, branches among them, back to that.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use bstr::ByteSlice as _;
+use gix::{
+    ObjectId,
+    lock::{File as LockFile, Marker, acquire::Fail},
+    refs::{FullName, FullNameRef, Target, file::loose::Reference, packed},
+};
+
+use super::{Head, Repo, refs::RefUpdate};
+use crate::error::{Context as _, Error, Kind, Result};
+
+/// How long git waits for the lock of a ref (`core.filesRefLockTimeout`).
+const PATIENCE: Duration = Duration::from_millis(100);
+/// How long git waits for the lock of the packed refs (`core.packedRefsTimeout`).
+const PATIENCE_WHILE_PACKED: Duration = Duration::from_secs(1);
+/// How many symbolic refs git follows, one to the next.
+const MOST_STEPS: usize = 5;
+
+/// A ref that nobody else can change, and what is to be done to it.
+enum Locked {
+    /// The lock has the new content.
+    Update(Marker),
+    Delete(FullName, Marker),
+    Nothing(#[expect(dead_code, reason = "it is held")] LockFile),
+}
+
+impl Repo {
+    pub(super) fn head_in_files(&self) -> Result<Head> {
+        let name = full_name("HEAD")?;
+        let Some(head) = self.ref_in_files(name.as_ref())? else {
+            return Err(Error::corrupt("cannot read HEAD"));
+        };
+        let branch = head.try_name().map(|name| name.as_bstr().to_owned());
+        let mut target = Some(head);
+        for _ in 0..MOST_STEPS {
+            match target {
+                Some(Target::Symbolic(name)) => target = self.ref_in_files(name.as_ref())?,
+                _ => break,
+            }
+        }
+        Ok(Head { id: target.and_then(|target| target.try_id().map(ToOwned::to_owned)), branch })
+    }
+
+    /// Returns what the ref `name` points to; none if there is none, or it is a symbolic one.
+    pub(super) fn find_ref_in_files(&self, name: &str) -> Result<Option<ObjectId>> {
+        let target = self.ref_in_files(full_name(name)?.as_ref())?;
+        Ok(target.and_then(|target| target.try_id().map(ToOwned::to_owned)))
+    }
+
+    fn ref_in_files(&self, name: &FullNameRef) -> Result<Option<Target>> {
+        if let Some(target) = self.loose_ref(name)? {
+            return Ok(Some(target));
+        }
+        // They come second: git writes them before it removes the file.
+        Ok(self.packed_refs()?.map(|packed| packed_ref(&packed, name)).transpose()?.flatten())
+    }
+
+    fn loose_ref(&self, name: &FullNameRef) -> Result<Option<Target>> {
+        let what = || format!("cannot read '{}'", name.as_bstr());
+        let text = match fs::read(self.ref_path(name)) {
+            Ok(text) => text,
+            Err(cause) if is_absent(&cause) => return Ok(None),
+            Err(cause) => return Err(Error::corrupt(what()).with_cause(cause)),
+        };
+        let reference = Reference::try_from_path(name.to_owned(), &text, self.object_hash());
+        reference.map(|reference| Some(reference.target)).context(Kind::Corrupt, what)
+    }
+
+    /// Returns the packed refs of this moment: to know that they are those of before, gix compares times of change, and two
+    /// states may have the same one.
+    fn packed_refs(&self) -> Result<Option<packed::Buffer>> {
+        self.inner.refs.open_packed_buffer().context(Kind::Corrupt, || "cannot read the packed refs".into())
+    }
+
+    fn ref_path(&self, name: &FullNameRef) -> PathBuf {
+        let of_worktree = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
+        let name = name.as_bstr();
+        let is_shared = name.starts_with_str("refs/") && !of_worktree.iter().any(|prefix| name.starts_with_str(prefix));
+        let directory = if is_shared { self.common_dir() } else { self.git_dir() };
+        directory.join(name.to_path_lossy())
+    }
+
+    /// Returns the refs whose names begin with `prefix` (which ends in `/`), with what they point to, by name.
+    pub(super) fn refs_below_in_files(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        let mut found = BTreeMap::new();
+        self.add_loose_refs(prefix, &self.common_dir().join(prefix), &mut found)
+            .map_err(|error| Error::corrupt(format!("cannot list the refs below '{prefix}'")).with_cause(error))?;
+        // They come second, as in `ref_in_files`.
+        let what = || "cannot read the packed refs".to_owned();
+        if let Some(packed) = self.packed_refs()? {
+            for reference in packed.iter_prefixed(prefix.into()).context(Kind::Corrupt, what)? {
+                let reference = reference.context(Kind::Corrupt, what)?;
+                if let Ok(name) = reference.name.as_bstr().to_str() {
+                    found.entry(name.to_owned()).or_insert(Some(reference.target()));
+                }
+            }
+        }
+        Ok(found.into_iter().filter_map(|(name, id)| Some((name, id?))).collect())
+    }
+
+    /// Adds the loose refs in `directory`, which is that of `prefix`; none for what a symbolic one points to.
+    fn add_loose_refs(
+        &self,
+        prefix: &str,
+        directory: &Path,
+        found: &mut BTreeMap<String, Option<ObjectId>>,
+    ) -> Result<()> {
+        let what = || format!("cannot read '{}'", directory.display());
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(cause) if is_absent(&cause) => return Ok(()),
+            Err(cause) => return Err(Error::corrupt(what()).with_cause(cause)),
+        };
+        for entry in entries {
+            let entry = entry.context(Kind::Corrupt, what)?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let name = format!("{prefix}{name}");
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.add_loose_refs(&format!("{name}/"), &entry.path(), found)?;
+            } else if let Ok(full_name) = FullName::try_from(name.as_str())
+                // Locks among others; what has gone meanwhile is packed, or deleted.
+                && let Some(target) = self.loose_ref(full_name.as_ref())?
+            {
+                found.insert(name, target.try_id().map(ToOwned::to_owned));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the names of the refs right below `prefix` (which ends in `/`), in no order, some of them twice.
+    pub(super) fn ref_names_below_in_files(&self, prefix: &str) -> Result<Vec<String>> {
+        let files = fs::read_dir(self.common_dir().join(prefix)).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.file_name().into_string().ok());
+        let mut names: Vec<String> =
+            names.filter(|name| name.strip_suffix(".lock").is_none()).map(|name| format!("{prefix}{name}")).collect();
+        let what = || "cannot read the packed refs".to_owned();
+        // They come second, as in `ref_in_files`.
+        if let Some(packed) = self.packed_refs()? {
+            for reference in packed.iter_prefixed(prefix.into()).context(Kind::Corrupt, what)? {
+                let reference = reference.context(Kind::Corrupt, what)?;
+                names.extend(reference.name.as_bstr().to_str().ok().map(ToOwned::to_owned));
+            }
+        }
+        Ok(names)
+    }
+
+    /// Carries out all of `updates` or none; returns false, and does nothing, if packed refs would have to be written anew,
+    /// which is left to git.
+    ///
+    /// # Errors
+    /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
+    pub(super) fn update_refs_in_files(&self, updates: &[RefUpdate]) -> Result<bool> {
+        let mut locked = Vec::with_capacity(updates.len());
+        for update in updates {
+            locked.push(self.lock_ref(update)?);
+        }
+        // Held to the end, or somebody packs what is deleted, and it is there again.
+        let mut _packing = None;
+        if updates.iter().any(|update| update.new.is_none()) {
+            let path = self.common_dir().join("packed-refs");
+            let held = Marker::acquire_to_hold_resource(&path, PATIENCE_WHILE_PACKED.into(), None, 0);
+            _packing = Some(held.map_err(|cause| cannot_lock("packed-refs", cause))?);
+            if let Some(packed) = self.packed_refs()? {
+                for lock in &locked {
+                    if let Locked::Delete(name, _) = lock
+                        && packed_ref(&packed, name.as_ref())?.is_some()
+                    {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        // What is deleted comes last: until then, it holds what only moves.
+        locked.sort_by_key(|lock| matches!(lock, Locked::Delete(..)));
+        for lock in locked {
+            match lock {
+                Locked::Update(marker) => write(marker)?,
+                Locked::Delete(name, marker) => self.delete(name.as_ref(), marker)?,
+                Locked::Nothing(_) => {}
+            }
+        }
+        Ok(true)
+    }
+
+    fn lock_ref(&self, update: &RefUpdate) -> Result<Locked> {
+        let name = full_name(&update.name)?;
+        let (path, boundary) = (self.ref_path(name.as_ref()), Some(self.common_dir().join("refs")));
+        let patience = Fail::from(PATIENCE);
+        let what = |cause| cannot_lock(&update.name, cause);
+        let Some(new) = update.new else {
+            let marker = Marker::acquire_to_hold_resource(&path, patience, boundary, 0).map_err(what)?;
+            self.check_old(update, name.as_ref())?;
+            return Ok(Locked::Delete(name, marker));
+        };
+        let mut lock = LockFile::acquire_to_update_resource(&path, patience, boundary, 0).map_err(what)?;
+        if self.check_old(update, name.as_ref())? == Some(new) {
+            return Ok(Locked::Nothing(lock));
+        }
+        let what = || format!("cannot write '{}'", update.name);
+        lock.with_mut(|file| io::Write::write_all(file, format!("{new}\n").as_bytes()))
+            .context(Kind::Internal, what)?;
+        lock.close().map(Locked::Update).context(Kind::Internal, what)
+    }
+
+    /// Returns what the ref of `update` points to, which is locked, if that is as expected. That it is there already as it
+    /// shall be is as well as that it is not there.
+    fn check_old(&self, update: &RefUpdate, name: &FullNameRef) -> Result<Option<ObjectId>> {
+        // A file that makes no sense is written anew, as git does it.
+        let loose = self.loose_ref(name).unwrap_or_default();
+        let target = match loose {
+            None => self.packed_refs()?.map(|packed| packed_ref(&packed, name)).transpose()?.flatten(),
+            loose => loose,
+        };
+        let id = target.as_ref().and_then(|target| target.try_id().map(ToOwned::to_owned));
+        let is_as_expected = if target.is_some() && id.is_none() {
+            false
+        } else {
+            id == update.old || (update.old.is_none() && id == update.new)
+        };
+        if is_as_expected {
+            return Ok(id);
+        }
+        let found = target.map_or_else(|| "nothing".to_owned(), |target| target.to_string());
+        let expected = update.old.map_or_else(|| "nothing".to_owned(), |old| old.to_string());
+        let cause = format!("expected {expected}, found {found}");
+        Err(Error::race(format!("cannot update '{}'", update.name)).with_cause(cause))
+    }
+
+    fn delete(&self, name: &FullNameRef, marker: Marker) -> Result<()> {
+        let log = self.common_dir().join("logs").join(name.as_bstr().to_path_lossy());
+        for path in [log, self.ref_path(name)] {
+            match fs::remove_file(&path) {
+                Err(cause) if !is_absent(&cause) => {
+                    return Err(Error::internal(format!("cannot remove '{}'", path.display())).with_cause(cause));
+                }
+                _ => {}
+            }
+        }
+        // Directories that are empty now go with it.
+        drop(marker);
+        Ok(())
+    }
+}
+
+/// Moves what was written to a lock to where the ref is.
+fn write(marker: Marker) -> Result<()> {
+    let what = |path: &Path| format!("cannot write '{}'", path.display());
+    let Err(failed) = marker.commit() else { return Ok(()) };
+    let path = failed.instance.resource_path();
+    if path.is_dir() {
+        // It has no refs any more, or the name would not be free.
+        gix::tempfile::remove_dir::empty_depth_first(path.clone()).context(Kind::Internal, || what(&path))?;
+        return failed
+            .instance
+            .commit()
+            .map(drop)
+            .map_err(|failed| failed.error)
+            .context(Kind::Internal, || what(&path));
+    }
+    Err(Error::internal(what(&path)).with_cause(failed.error))
+}
+
+fn full_name(name: &str) -> Result<FullName> {
+    FullName::try_from(name).context(Kind::Internal, || format!("'{name}' is not a ref name"))
+}
+
+fn packed_ref(packed: &packed::Buffer, name: &FullNameRef) -> Result<Option<Target>> {
+    let found = packed.try_find(name).context(Kind::Corrupt, || "cannot read the packed refs".into())?;
+    Ok(found.map(|found| Target::Object(found.target())))
+}
+
+/// Somebody else's lock is a race; a directory that cannot be written to is none.
+fn cannot_lock(name: &str, cause: gix::Error) -> Error {
+    let kind = if cause.is_retryable() { Kind::Race } else { Kind::Internal };
+    Error::new(kind, format!("cannot lock '{name}'")).with_cause(cause)
+}
+
+fn is_absent(cause: &io::Error) -> bool {
+    // A directory in the place of a ref has the refs below it.
+    [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::IsADirectory].contains(&cause.kind())
+}
