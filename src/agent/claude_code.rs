@@ -59,22 +59,31 @@ const SHAPE: Shape = Shape {
     entry,
 };
 
-/// What it submits as a prompt begins so where no person has typed it; versions differ in whether they say more.
-const OF_NOBODY: &[&str] = &[
-    "<task-notification>",
-    "<system-reminder>",
-    "<local-command-stdout>",
-    "<local-command-stderr>",
-    "<local-command-caveat>",
-];
+/// The elements that it submits as a prompt by itself; versions differ in whether they say more.
+const OF_NOBODY: &[&str] =
+    &["task-notification", "system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat"];
 
 /// Who submits a prompt by itself, where that is told.
 const OF_ITSELF: &[&str] = &["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
 
+/// Returns true if the prompt has anything but what it submits by itself: who pastes that says more.
 fn is_typed(payload: Payload) -> bool {
-    let text = payload.text(&["prompt"]).unwrap_or_default().trim_start();
     let source = payload.text(&["source"]).unwrap_or_default();
-    !OF_ITSELF.contains(&source) && !OF_NOBODY.iter().any(|mark| text.starts_with(mark))
+    if OF_ITSELF.contains(&source) {
+        return false;
+    }
+    let text = payload.text(&["prompt"]).unwrap_or_default().trim();
+    let mut rest = text;
+    while let Some(after) = OF_NOBODY.iter().find_map(|name| after_element(rest, name)) {
+        rest = after.trim_start();
+    }
+    text.is_empty() || !rest.is_empty()
+}
+
+/// Returns what follows the element `name` that `text` begins with; one without an end is all of it.
+fn after_element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let inner = text.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>')?;
+    Some(inner.split_once(&format!("</{name}>")).map_or("", |(_, after)| after))
 }
 
 fn event(payload: Payload) -> Result<Event> {

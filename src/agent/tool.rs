@@ -108,6 +108,8 @@ const COMMANDS: &[&str] = &["command", "cmd", "command_line", "commandLine", "sc
 /// languages call it.
 const DESTROYING: &[&str] = &[
     "abandon",
+    "abort",
+    "apply",
     "checkout",
     "checkout-index",
     "clean",
@@ -117,8 +119,12 @@ const DESTROYING: &[&str] = &[
     "del",
     "delete",
     "erase",
+    "install",
+    "ln",
     "move-item",
     "mv",
+    "patch",
+    "perl",
     "rd",
     "read-tree",
     "remove",
@@ -128,12 +134,15 @@ const DESTROYING: &[&str] = &[
     "rm",
     "rmtree",
     "rsync",
+    "sed",
     "shred",
     "stash",
     "switch",
+    "tar",
     "tee",
     "truncate",
     "unlink",
+    "unzip",
 ];
 
 /// More files than this are a change of everything.

@@ -65,6 +65,7 @@ impl Save {
         let options = save::Options {
             paths: self.hinted_paths(&context.repo)?,
             origin: self.origin(),
+            is_anybodys: self.is_anybodys(),
             message: self.message,
             verify: self.verify,
             allow_empty: self.allow_empty,
@@ -79,6 +80,10 @@ impl Save {
             print(&saved, call)?;
         }
         Ok(Exit::Done)
+    }
+
+    fn is_anybodys(&self) -> bool {
+        [&self.contributor, &self.session, &self.agent, &self.model].into_iter().all(Option::is_none)
     }
 
     fn origin(&self) -> Origin {

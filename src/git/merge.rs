@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::Repo;
+use super::{Repo, refs::RefStore};
 use crate::error::{Context as _, Kind, Result};
 
 /// A line of the reflog of HEAD.
@@ -38,6 +38,15 @@ impl<'l> HeadMove<'l> {
     }
 }
 
+/// Commits that have moved HEAD, oldest first, each after where HEAD was before it.
+#[derive(Debug, Default)]
+pub(crate) struct Committed {
+    /// Those that were made one after the other, before anything else has moved HEAD.
+    pub(crate) first: Vec<(Option<ObjectId>, ObjectId)>,
+    /// Those that were made after something else has, such as a reset.
+    pub(crate) later: Vec<(Option<ObjectId>, ObjectId)>,
+}
+
 impl Repo {
     /// Returns the blob `ours` with what turns `base` into `theirs`; none if both changed the same lines.
     pub(crate) fn merge_blobs(&self, base: ObjectId, ours: ObjectId, theirs: ObjectId) -> Result<Option<BString>> {
@@ -62,15 +71,9 @@ impl Repo {
         text.lines().rev().take(count).filter_map(id).collect()
     }
 
-    /// Returns the commits that were made here one after the other since HEAD was at `known`, oldest first, each with where
-    /// HEAD was before it, up to what else has moved HEAD; none if HEAD was moved more than `count` times, or there is no
-    /// reflog in files.
-    pub(crate) fn committed_since(
-        &self,
-        known: Option<ObjectId>,
-        head: ObjectId,
-        count: usize,
-    ) -> Result<Vec<(Option<ObjectId>, ObjectId)>> {
+    /// Returns the commits that were made here since HEAD was at `known`; none if HEAD was moved more than `count` times, or
+    /// there is no reflog in files.
+    pub(crate) fn committed_since(&self, known: Option<ObjectId>, head: ObjectId, count: usize) -> Result<Committed> {
         let text = self.head_log();
         let (mut moves, mut at) = (Vec::new(), head);
         for line in text.lines().rev().take(count) {
@@ -83,17 +86,20 @@ impl Repo {
             let Some(before) = before else { break };
             at = before;
         }
-        Ok(Vec::new())
+        Ok(Committed::default())
     }
 
-    /// Returns what `moves`, the last one first, have committed before anything else moved HEAD.
-    fn commits_of(&self, moves: Vec<HeadMove<'_>>) -> Result<Vec<(Option<ObjectId>, ObjectId)>> {
-        let mut made = Vec::new();
+    /// Returns what `moves`, the last one first, have committed.
+    fn commits_of(&self, moves: Vec<HeadMove<'_>>) -> Result<Committed> {
+        let (mut made, mut was_moved) = (Committed::default(), false);
         for moved in moves.into_iter().rev() {
             if !self.is_commit(moved.new)? || !(moved.is_commit() || self.is_unsaid_commit(&moved)?) {
-                break;
+                was_moved = true;
+            } else if was_moved {
+                made.later.push((moved.old, moved.new));
+            } else {
+                made.first.push((moved.old, moved.new));
             }
-            made.push((moved.old, moved.new));
         }
         Ok(made)
     }
@@ -121,18 +127,48 @@ impl Repo {
         text.lines().rev().take(count).filter_map(left).collect()
     }
 
-    /// Returns the end of the reflog of HEAD in this worktree; nothing if it is not in a file.
+    /// Returns true if HEAD of this worktree has a reflog.
+    pub(crate) fn has_reflog(&self) -> bool {
+        !self.head_log().is_empty()
+    }
+
+    /// Returns the end of the reflog of HEAD in this worktree, as files have it, or nothing.
     fn head_log(&self) -> Vec<u8> {
+        // What cannot be read is as good as none.
+        match self.ref_store {
+            RefStore::Files => self.head_log_in_file().unwrap_or_default(),
+            RefStore::Git => self.head_log_by_git().unwrap_or_default(),
+        }
+    }
+
+    fn head_log_in_file(&self) -> std::io::Result<Vec<u8>> {
         const LONGEST: i64 = 64 << 10;
-        let read = || -> std::io::Result<Vec<u8>> {
-            let mut file = std::fs::File::open(self.git_dir().join("logs/HEAD"))?;
-            if file.seek(SeekFrom::End(-LONGEST)).is_err() {
-                file.rewind()?;
-            }
-            let mut text = Vec::new();
-            file.read_to_end(&mut text).map(|_| text)
-        };
-        read().unwrap_or_default()
+        let mut file = std::fs::File::open(self.git_dir().join("logs/HEAD"))?;
+        if file.seek(SeekFrom::End(-LONGEST)).is_err() {
+            file.rewind()?;
+        }
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map(|_| text)
+    }
+
+    fn head_log_by_git(&self) -> Result<Vec<u8>> {
+        const MOST: usize = 256;
+        let (most, format) = (format!("--max-count={}", MOST + 1), "--format=%H %gn <%ge> 0 +0000%x09%gs");
+        let said = self.try_git(&["log", "-g", &most, format, "HEAD", "--"], None)?.stdout;
+        let mut lines: Vec<&[u8]> = said.lines().collect();
+        lines.reverse();
+        // Each begins with where HEAD was before, which git does not print.
+        let id_of = |line: &[u8]| line.split_str(" ").next().unwrap_or_default().to_vec();
+        let mut old = ObjectId::null(self.object_hash()).to_string().into_bytes();
+        if lines.len() > MOST {
+            old = id_of(lines.remove(0));
+        }
+        let mut text = Vec::new();
+        for line in lines {
+            text.extend([old.as_slice(), b" ", line, b"\n"].concat());
+            old = id_of(line);
+        }
+        Ok(text)
     }
 
     /// Returns the parents of the commit `id`.

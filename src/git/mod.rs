@@ -237,11 +237,21 @@ impl Repo {
         if id == "main" {
             return false;
         }
+        self.dot_git_of(id).is_none_or(|file| !file.exists())
+    }
+
+    /// Returns where the linked worktree `id` is now; none if there is none, or it is the main one.
+    pub(crate) fn linked_worktree(&self, id: &BStr) -> Option<PathBuf> {
+        self.dot_git_of(id)?.parent().map(Path::to_owned)
+    }
+
+    /// Returns the file `.git` of the linked worktree `id`, as git has noted it (gitrepository-layout(5)).
+    fn dot_git_of(&self, id: &BStr) -> Option<PathBuf> {
         let name = id.strip_prefix(b"worktrees/").unwrap_or(id);
         let admin = self.common_dir().join("worktrees").join(name.to_path_lossy());
-        // It names the file '.git' of the worktree, which may be relative (gitrepository-layout(5)).
         let target = std::fs::read(admin.join("gitdir")).unwrap_or_default();
-        target.is_empty() || !admin.join(target.trim_end().to_path_lossy()).exists()
+        // It may be relative to where it is noted.
+        (!target.is_empty()).then(|| admin.join(target.trim_end().to_path_lossy()))
     }
 
     /// Returns the hash function that names objects here.

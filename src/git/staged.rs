@@ -4,14 +4,14 @@ use std::{
     collections::BTreeMap,
     fs,
     io::{self, Read as _, Seek as _, SeekFrom},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use bstr::{BString, ByteSlice as _};
 use gix::{
     ObjectId,
     index::{
-        File,
+        Entry, File,
         entry::{Flags, Stage},
     },
 };
@@ -19,7 +19,7 @@ use gix::{
 use super::{Repo, environment};
 use crate::{
     error::{Context as _, Kind, Result},
-    model::change::{Leaf, Mode},
+    model::change::{Change, Leaf, Mode},
 };
 
 impl Repo {
@@ -27,33 +27,74 @@ impl Repo {
     ///
     /// `git commit -a`, `git commit <path>` and their like run hooks with an index of their own.
     pub(crate) fn staged_leaves(&self, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
-        let path = match environment::variable("GIT_INDEX_FILE").filter(|_| self.honours_environment) {
-            // Git names it relative to the directory that hooks run in: the root of the worktree.
-            Some(name) => self.worktree_root().join(name.to_path_lossy()),
-            None => self.inner.index_path(),
-        };
+        let path = self.index_to_commit();
         let mut leaves: BTreeMap<BString, Option<Leaf>> = paths.iter().map(|path| (path.clone(), None)).collect();
         if !path.exists() {
             return Ok(leaves);
         }
-        let what = || format!("cannot read the index '{}'", path.display());
-        let cached = cached_tree(&path, self.object_hash()).context(Kind::Corrupt, what)?;
-        if let Some(tree_id) = cached.filter(|id| self.has_object(*id)) {
+        if let Some(tree_id) = self.cached_tree(&path)? {
             for (path, leaf) in &mut leaves {
                 *leaf = self.find_leaf(tree_id, path.as_bstr())?;
             }
             return Ok(leaves);
         }
-        let options = gix::index::decode::Options::default();
-        let index = File::at(&path, self.object_hash(), true, options).context(Kind::Corrupt, what)?;
+        let index = self.read_index(&path)?;
         for (path, leaf) in &mut leaves {
-            let Some(entry) = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted) else { continue };
-            if !entry.flags.contains(Flags::INTENT_TO_ADD) {
-                *leaf = Mode::from_bits(entry.mode.bits()).map(|mode| Leaf { id: entry.id, mode });
-            }
+            *leaf = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted).and_then(leaf_of);
         }
         Ok(leaves)
     }
+
+    /// Returns the files that the commit to come will have and the tree `head_tree_id` has not, by path.
+    pub(crate) fn staged_anew(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
+        let path = self.index_to_commit();
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        if let Some(tree_id) = self.cached_tree(&path)? {
+            let mut changes = self.diff_trees(head_tree_id, tree_id)?;
+            changes.retain(|change| change.before.is_none());
+            return Ok(changes);
+        }
+        let index = self.read_index(&path)?;
+        let mut changes = Vec::new();
+        for entry in index.entries().iter().filter(|entry| entry.stage() == Stage::Unconflicted) {
+            let path = entry.path(&index);
+            if let Some(leaf) = leaf_of(entry)
+                && self.find_leaf(head_tree_id, path)?.is_none()
+            {
+                changes.extend(Change::between(path.to_owned(), None, Some(leaf)));
+            }
+        }
+        Ok(changes)
+    }
+
+    fn index_to_commit(&self) -> PathBuf {
+        match environment::variable("GIT_INDEX_FILE").filter(|_| self.honours_environment) {
+            // Git names it relative to the directory that hooks run in: the root of the worktree.
+            Some(name) => self.worktree_root().join(name.to_path_lossy()),
+            None => self.inner.index_path(),
+        }
+    }
+
+    fn cached_tree(&self, index: &Path) -> Result<Option<ObjectId>> {
+        let cached = cached_tree(index, self.object_hash()).context(Kind::Corrupt, || unreadable(index))?;
+        Ok(cached.filter(|id| self.has_object(*id)))
+    }
+
+    fn read_index(&self, path: &Path) -> Result<File> {
+        let options = gix::index::decode::Options::default();
+        File::at(path, self.object_hash(), true, options).context(Kind::Corrupt, || unreadable(path))
+    }
+}
+
+fn unreadable(index: &Path) -> String {
+    format!("cannot read the index '{}'", index.display())
+}
+
+fn leaf_of(entry: &Entry) -> Option<Leaf> {
+    let mode = Mode::from_bits(entry.mode.bits()).filter(|_| !entry.flags.contains(Flags::INTENT_TO_ADD))?;
+    Some(Leaf { id: entry.id, mode })
 }
 
 /// How much of the end of an index is read to find the tree in it: enough for most, then for all but odd ones.

@@ -44,6 +44,13 @@ impl Default for Origin {
     }
 }
 
+impl Origin {
+    /// Returns true if it is the work of a session, or may be.
+    pub fn may_be_of_session(&self) -> bool {
+        self.session.is_some() || self.contributor == Contributor::Unknown
+    }
+}
+
 /// The whole worktree at one moment, as read from its commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {

@@ -142,7 +142,7 @@ pub struct RecordFile {
     pub before: Option<ObjectId>,
     /// The blob after; none if the commit deletes it.
     pub after: Option<ObjectId>,
-    /// Which of the record's sessions worked on it; empty: only people did.
+    /// Which of the record's sessions worked on it; empty: none is known to.
     pub sessions: Vec<usize>,
 }
 

@@ -97,6 +97,10 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     if !is_plain || rewrite::names_commits(&read_message(message_file)?) {
         return Ok(false);
     }
+    // Whoever comes next learns from the reflog what has been committed.
+    if !repo.has_reflog() {
+        return Ok(false);
+    }
     let has_turn = !sessions::open_turns(repo.common_dir(), repo.git_dir())?.is_empty();
     Ok(!has_turn && !condense::has_work_on(repo, base)?)
 }

@@ -130,7 +130,7 @@ pub struct ExplainedFile {
     pub path: BString,
     /// A, M or D.
     pub status: char,
-    /// The sessions that worked on it; empty: only people did.
+    /// The sessions that worked on it; empty: none is known to.
     pub sessions: Vec<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
@@ -10,6 +11,7 @@ use super::{
     condense,
     draft::Draft,
     onward::{Aim, Line, Moved, Rest},
+    recommit::left_behind,
     save::{self, Shadow},
     shadows::Live,
     turn::{pending_of, release_pending},
@@ -20,6 +22,7 @@ use crate::{
         Repo,
         new_objects::{NewObjects, Target, Written},
         refs::RefUpdate,
+        snapshot::edit_tree,
     },
     model::{
         checkpoint::{Checkpoint, Origin},
@@ -117,7 +120,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         }
     }
     if line.is_none() && pending.is_empty() {
-        return Ok(());
+        return keep_taken_back(context, known, lock);
     }
     let mut shadow = Shadow::read(repo)?;
     // Somebody who died may have come as far as this.
@@ -163,6 +166,51 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         session.base = shadow.name.base.to_string();
         sessions::store(repo.common_dir(), &session)?;
     }
+    Ok(())
+}
+
+/// Saves what HEAD had at `known` and has no more, after a reset in the middle of a turn, where the worktree still shows it
+/// or something that was made of it: what a turn has not written is not its work.
+fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
+    let repo = &context.repo;
+    let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
+    let has_turn = !sessions::open_turns(repo.common_dir(), repo.git_dir())?.is_empty();
+    if !has_turn || !left_behind(repo, Some(head))?.contains(&old) {
+        return Ok(());
+    }
+    let shadow = Shadow::read(repo)?;
+    // Where work is known here already, its chain tells.
+    if shadow.tip.is_some() {
+        return Ok(());
+    }
+    let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
+    let seen_objects = objects.write()?;
+    let old_tree_id = repo.tree_of_commit(old)?;
+    let mut edits = Vec::new();
+    for change in repo.diff_trees(shadow.head_tree_id, seen.tree_id)? {
+        let before = repo.find_leaf(old_tree_id, change.path.as_bstr())?;
+        if before != change.before {
+            edits.push((change.path, before.map(|leaf| (leaf.id, leaf.mode))));
+        }
+    }
+    if edits.is_empty() {
+        return Ok(());
+    }
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let tree_id = edit_tree(shadow.head_tree_id, &edits, &mut objects)?;
+    let (parent_id, after) = shadow.links(&mut objects)?;
+    let (name, origin, time) = (&shadow.name, Origin::default(), shadow.not_before(repo.now()));
+    let body = format!("HEAD was at {old}.\n");
+    let subject = "what a reset has taken back";
+    let id = Draft { name, tree_id, parent_id, after, side_id: None, origin: &origin, subject, body: &body, time }
+        .write(repo, &mut objects)?;
+    let written = objects.write()?;
+    let update = RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: Some(id) };
+    failpoint::hit("follow:before-refs");
+    repo.update_refs(&[update])?;
+    failpoint::hit("follow:after-refs");
+    seen_objects.settle();
+    written.settle();
     Ok(())
 }
 

@@ -86,10 +86,10 @@ impl Line {
         Ok(Some(line))
     }
 
-    /// Returns true if an agent had a part in it; what was carried into it is in the name of its agent.
+    /// Returns true if an agent had a part in it, or may have had; what was carried into it is in the name of its agent.
     pub(crate) fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.latest.id) {
-            if checkpoint?.origin.session.is_some() {
+            if checkpoint?.origin.may_be_of_session() {
                 return Ok(true);
             }
         }

@@ -1,9 +1,9 @@
 //! Knows work again that has a record already and is committed once more: after `git reset --soft`, in one part or in
 //! several, after `git cherry-pick -n`, or of a squash whose message was given up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix::ObjectId;
 
 use super::{
@@ -30,8 +30,39 @@ const MOST_KEPT: usize = 32;
 /// How many commits of files that a pick has staged are looked at.
 const MOST_PICKED: usize = 100;
 
+/// Where work is looked for again.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    /// What is staged.
+    Staged,
+    /// This commit.
+    In(ObjectId),
+}
+
+impl Place {
+    /// Returns what is there at `paths`.
+    fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
+        let Self::In(commit) = self else { return repo.staged_leaves(paths) };
+        let tree_id = repo.tree_of_commit(commit)?;
+        let leaf = |path: &BString| Ok((path.clone(), repo.find_leaf(tree_id, path.as_bstr())?));
+        paths.iter().map(leaf).collect()
+    }
+}
+
 /// Returns the records whose work is staged on `head`: of commits that stood there, and of those a reset left behind.
 pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
+    again(context, head, Place::Staged)
+}
+
+/// Returns the records of others whose work `commit`, which was made on `head`, has again.
+pub(super) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
+    let linked = records::of_commit(&context.repo, commit)?;
+    let mut ids = again(context, head, Place::In(commit))?;
+    ids.retain(|id| !linked.contains(id));
+    Ok(ids)
+}
+
+fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
@@ -41,13 +72,15 @@ pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result
         // Another reset before that one has left these.
         ids.extend(records::of_parent(repo, commit)?);
     }
-    if let Some(message) = repo.prepared_message() {
+    if matches!(place, Place::Staged)
+        && let Some(message) = repo.prepared_message()
+    {
         ids.extend(ids_in_message(&message));
         ids.extend(picked(context)?);
     }
     let mut found = Vec::new();
     for id in ids {
-        if is_staged(context, head, &id)? {
+        if is_at(place, context, head, &id)? {
             found.push(id);
         }
     }
@@ -143,15 +176,19 @@ fn picked(context: &Context) -> Result<Vec<RecordId>> {
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with most of what that added.
 pub(super) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
+    is_at(Place::Staged, context, head, id)
+}
+
+fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
     let repo = &context.repo;
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
     let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let files: Vec<RecordFile> = files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-    let staged = repo.staged_leaves(&paths)?;
+    let leaves = place.leaves(repo, &paths)?;
     for file in files {
-        let now = staged.get(&file.path).copied().flatten();
+        let now = leaves.get(&file.path).copied().flatten();
         let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;
         if now == before {
             continue;

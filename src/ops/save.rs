@@ -11,7 +11,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{Context, follow::follow_head, sessions::check_id, turn::OpenTurn};
+use super::{Context, agents::whose, follow::follow_head, sessions::check_id, turn::OpenTurn};
 use crate::{
     error::{Kind, Result},
     git::{Repo, side::Side, stat_cache::StatCache},
@@ -43,6 +43,8 @@ pub struct Options {
     pub message: Option<String>,
     /// Who made the change.
     pub origin: Origin,
+    /// Nobody says who made the change: it is the work of the turn under way, if that may be.
+    pub is_anybodys: bool,
     /// Look only at these paths (relative to the worktree's root); none: at all.
     pub paths: Option<Vec<BString>>,
     /// Mark it as the verified checkpoint.
@@ -192,8 +194,12 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     let start = Instant::now();
     let repo = &context.repo;
     follow_head(context, lock)?;
+    let options = &mut options.clone();
+    if options.is_anybodys {
+        options.origin = whose::unsaved(context)?;
+    }
     let turn_of = demands.turn_of.as_deref().or(options.origin.session.as_deref());
-    let (options, mut turn) = (&mut options.clone(), OpenTurn::of(context, turn_of)?);
+    let mut turn = OpenTurn::of(context, turn_of)?;
     let shadow = match &mut turn {
         Some(turn) => turn.enter(context, options)?,
         None => Shadow::read_for(context, options.origin.session.as_deref())?,

@@ -15,7 +15,7 @@ use crate::{
     },
     model::{
         attribution::{
-            self, Author, AuthorId, Committed, Content, Differ, Owner, Ownership, Replay,
+            self, Author, AuthorId, Committed, Content, Differ, FileOwnership, Owner, Ownership, Replay,
             text::{Attribution, File},
         },
         change::{Change, Leaf, Mode},
@@ -37,7 +37,8 @@ pub(crate) struct Step {
 
 /// Returns what the chain that ends with `tip` did to files that `wanted` asks for, oldest first.
 ///
-/// Work that was carried on, or put back from another chain, is followed into the chain it came from.
+/// Work that was carried on, or put back from another chain, is followed into the chain it came from; a file that was
+/// renamed, to the names it had before.
 pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
     steps_beside(repo, tip, wanted, &mut HashMap::new())
 }
@@ -50,16 +51,20 @@ fn steps_beside(
     wanted: &dyn Fn(&BString) -> bool,
     followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
 ) -> Result<Vec<Step>> {
-    let mut chain = repo.chain_in_time(tip.id).collect::<Result<Vec<_>>>()?;
-    chain.reverse();
-    let own: HashSet<ObjectId> = chain.iter().map(|checkpoint| checkpoint.id).collect();
-    let mut all = Vec::new();
-    for checkpoint in chain {
-        let mut changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
-        changes.retain(|change| wanted(&change.path));
-        if changes.is_empty() {
-            continue;
+    let (mut own, mut chain) = (HashSet::new(), Vec::new());
+    // Names that wanted files had before, found on the way back.
+    let mut former = BTreeSet::new();
+    for checkpoint in repo.chain_in_time(tip.id) {
+        let checkpoint = checkpoint?;
+        own.insert(checkpoint.id);
+        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
+        let changes = changes_of(repo, changes, wanted, &mut former)?;
+        if !changes.is_empty() {
+            chain.push((checkpoint, changes));
         }
+    }
+    let mut all = Vec::new();
+    for (checkpoint, mut changes) in chain.into_iter().rev() {
         // What was carried on or put back is nobody's doing here, but its own chain tells whose it was. If that is this
         // chain, it has told already.
         let put_back = restored(&checkpoint.origin);
@@ -67,7 +72,8 @@ fn steps_beside(
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
         if let Some(source) = source.filter(|source| !own.contains(&source.id)) {
             let known = followed.entry(source.id).or_default();
-            let paths: BTreeSet<BString> = changes.iter().map(|change| change.path.clone()).collect();
+            let paths = changes.iter().flat_map(|change| [Some(&change.path), change.old_path.as_ref()]);
+            let paths: BTreeSet<BString> = paths.flatten().cloned().collect();
             let new: BTreeSet<BString> = paths.difference(known).cloned().collect();
             known.extend(paths);
             if !new.is_empty() {
@@ -86,6 +92,35 @@ fn steps_beside(
         }
     }
     Ok(all)
+}
+
+/// Returns those of `changes` that `wanted` asks for, or that are in `former`. Where one of these files came, those that
+/// are gone may have been it under another name: they are added to both.
+fn changes_of(
+    repo: &Repo,
+    mut changes: Vec<Change>,
+    wanted: &dyn Fn(&BString) -> bool,
+    former: &mut BTreeSet<BString>,
+) -> Result<Vec<Change>> {
+    let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
+    let has_new = changes.iter().any(|change| change.before.is_none() && is_asked(&change.path, former));
+    let is_left = |change: &Change| change.after.is_none() && !is_asked(&change.path, former);
+    if !has_new || !changes.iter().any(is_left) {
+        changes.retain(|change| is_asked(&change.path, former));
+        return Ok(changes);
+    }
+    // What is asked for at both names needs no rename: the replay finds it.
+    changes.retain(|change| is_left(change) || is_asked(&change.path, former));
+    let (ends, mut rest): (Vec<_>, Vec<_>) = changes
+        .into_iter()
+        .partition(|change| is_left(change) || (change.before.is_none() && is_asked(&change.path, former)));
+    for change in repo.detect_renames(ends)? {
+        // What is like no other file may have been taken apart, or been edited a lot.
+        former.extend(change.old_path.clone().or_else(|| change.after.is_none().then(|| change.path.clone())));
+        rest.push(change);
+    }
+    rest.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(rest)
 }
 
 /// Whose the lines of some files are.
@@ -155,6 +190,12 @@ impl Work {
         Ok(Self { authors, ownership, sessions })
     }
 
+    /// Returns true if a record is to tell of it: a session has a part in it, or may have.
+    pub(crate) fn is_to_tell(&self) -> bool {
+        let may_be_of_session = |id: AuthorId| self.authors[id as usize].contributor == Contributor::Unknown;
+        !self.sessions.is_empty() || self.ownership.files.iter().flat_map(owners).any(may_be_of_session)
+    }
+
     /// Returns the sessions that have a part in the commit.
     pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
         self.sessions.values().flatten().map(String::as_str).collect()
@@ -191,6 +232,19 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str>
     last.filter(|origin| origin.contributor == Contributor::Agent)?.session.as_deref()
 }
 
+/// Returns who has a part in the file.
+fn owners(file: &FileOwnership) -> Vec<AuthorId> {
+    let mut owners: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
+    for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
+        match owner {
+            Owner::Base => {}
+            Owner::Author(id) => owners.push(id),
+            Owner::Mixed { of, over, .. } => owners.extend([of].into_iter().chain(over)),
+        }
+    }
+    owners
+}
+
 fn sessions_by_path(
     authors: &[Author],
     ownership: &Ownership,
@@ -201,15 +255,7 @@ fn sessions_by_path(
         |id: AuthorId| authors.get(id as usize).filter(|it| it.contributor == Contributor::Agent)?.session.clone();
     let mut by_path: BTreeMap<BString, BTreeSet<String>> = BTreeMap::new();
     for file in &ownership.files {
-        let mut owners: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
-        for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
-            match owner {
-                Owner::Base => {}
-                Owner::Author(id) => owners.push(id),
-                Owner::Mixed { of, over, .. } => owners.extend([of].into_iter().chain(over)),
-            }
-        }
-        by_path.entry(file.path.clone()).or_default().extend(owners.into_iter().filter_map(session));
+        by_path.entry(file.path.clone()).or_default().extend(owners(file).into_iter().filter_map(session));
     }
     // A file without lines of anybody that is committed just as a session left it is that session's: deleted, made
     // executable, binary.

@@ -28,12 +28,12 @@ pub(crate) fn prefix(kind: &str) -> String {
     format!("{kind}{}_", nonce())
 }
 
-/// Makes a file in `directory`, writes into it, and removes it again: that tells whether others could.
+/// Makes a file in `directory` that has no name for long, and writes into it: that tells whether others could.
 pub(crate) fn probe(directory: &Path) -> std::io::Result<()> {
     use std::io::Write as _;
-    let mut file = tempfile::Builder::new().prefix(&prefix(".probe-")).tempfile_in(directory)?;
+    let mut file = tempfile::tempfile_in(directory)?;
     file.write_all(&[0; 4096])?;
-    file.as_file().sync_data()
+    file.sync_data()
 }
 
 /// Removes the temporary files in `directory` that the processes `nonces` have left.

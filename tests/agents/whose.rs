@@ -271,6 +271,21 @@ fn a_prompt_comes_while_another_sessions_tool_is_at_work() {
 }
 
 #[test]
+fn what_two_shells_of_two_sessions_do_at_once_is_nobodys() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.prompt("b");
+    desk.before("a", "1", &[]);
+    desk.before("b", "1", &[]);
+    desk.add("f", "of one of them");
+    desk.after("b", "1", &[]);
+    desk.add("g", "of a");
+    desk.after("a", "1", &[]);
+    assert_eq!(desk.chain(), ["unknown f", "a g"]);
+    desk.finish();
+}
+
+#[test]
 fn helpers_are_named() {
     let desk = Desk::new();
     desk.prompt("s");

@@ -1,6 +1,6 @@
 //! Random histories: whatever git does to commits, and whichever way it compares, sums are git's and all commands agree.
 
-use crate::support::play::{FILES, Play, SESSIONS};
+use crate::support::play::{FILES, Play, SESSIONS, check_sums};
 
 /// Something that people and agents do.
 fn step(play: &mut Play) {
@@ -102,6 +102,152 @@ fn walk(seed: u64, algorithm: &str) {
 fn all_commands_tell_the_truth(#[case] algorithm: &str, #[case] seed: u64) {
     for seed in seed..seed + 3 {
         walk(seed, algorithm);
+    }
+}
+
+/// A history in which lines are moved and indented and files renamed, by people and agents alike.
+fn walk_with_moves(seed: u64) {
+    let mut play = Play::new(seed);
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    let mut names = FILES.map(str::to_owned);
+    for step in 0..16 {
+        let (session, name) = (SESSIONS[play.roll(2)], play.roll(2));
+        let file = names[name].clone();
+        match play.roll(10) {
+            0 => play.human(&file),
+            1 | 2 => play.rearrange(&file),
+            3 | 4 => play.agent(session, &file),
+            5 | 6 => play.turn(session, |play| {
+                play.rearrange(&file);
+                play.edit(&file, session);
+            }),
+            7 => {
+                play.commit_all();
+                names[name] = format!("{step}.txt");
+                play.world.git(&["mv", &file, &names[name]]);
+            }
+            8 => drop(play.world.git(&["commit", "-q", "-a", "--amend", "--allow-empty", "--no-edit"])),
+            _ => play.commit_all(),
+        }
+    }
+    let check = |play: &mut Play| {
+        play.check_commits();
+        for file in &names {
+            play.check_blame(file, &[]);
+        }
+        play.check_agreement();
+    };
+    check(&mut play);
+    play.commit_all();
+    check(&mut play);
+}
+
+#[rstest::rstest]
+#[case::one(270)]
+#[case::two(271)]
+#[case::three(272)]
+#[case::four(273)]
+#[case::five(274)]
+#[case::six(275)]
+fn what_is_moved_or_indented_stays_whose_it_is(#[case] seed: u64) {
+    walk_with_moves(seed);
+}
+
+#[test]
+fn a_line_that_an_agents_block_passes_stays_the_persons() {
+    let mut play = Play::new(280);
+    play.is_rearranged = true;
+    play.agent("s1", FILES[1]);
+    play.commit_all();
+    let mut lines = play.read(FILES[0]);
+    let mine = play.line("human");
+    lines.insert(2, mine.clone());
+    play.world.write(FILES[0], lines.concat());
+    play.turn("s1", |play| {
+        // The three lines below it go above it; git's diff says that it went down.
+        let mut lines = play.read(FILES[0]);
+        lines.swap(2, 3);
+        lines.swap(3, 4);
+        lines.swap(4, 5);
+        assert_eq!(lines[5], mine);
+        play.world.write(FILES[0], lines.concat());
+    });
+    let found = play.world.json(&["attribution", "--worktree", "--json"]);
+    assert_eq!(
+        (&found["summary"]["agent_lines"], &found["summary"]["human_added"]),
+        (&0.into(), &1.into()),
+        "{found:#}"
+    );
+    play.commit_all();
+    play.check();
+}
+
+#[test]
+fn an_agents_lines_that_a_person_formats_without_any_agent_stay_the_agents() {
+    let mut play = Play::new(290);
+    play.is_rearranged = true;
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    let text = play.read(FILES[0]);
+    play.world.write(FILES[0], text.iter().map(|line| format!("  {line}")).collect::<String>());
+    play.human(FILES[1]);
+    play.commit_all();
+    let found = play.world.json(&["attribution", "--json"]);
+    assert_eq!(found["records"], serde_json::json!([]));
+    assert_eq!(
+        (&found["summary"]["kept_added"], &found["summary"]["kept_removed"]),
+        (&text.len().into(), &text.len().into()),
+        "{found:#}"
+    );
+    check_sums(&play.world, "HEAD");
+    for file in FILES {
+        play.check_blame(file, &[]);
+    }
+    play.check_agreement();
+}
+
+#[test]
+fn a_persons_new_file_that_an_agent_renames_and_edits_stays_the_persons() {
+    let mut play = Play::new(310);
+    play.agent("s1", FILES[1]);
+    play.commit_all();
+    play.human("new.txt");
+    // Seen under its first name, of which no commit knows.
+    play.agent("s2", FILES[1]);
+    play.human("new.txt");
+    play.turn("s1", |play| {
+        std::fs::rename(play.world.repo().join("new.txt"), play.world.repo().join("other.txt")).expect("it is there");
+        play.edit("other.txt", "s1");
+    });
+    let found = play.world.json(&["attribution", "--worktree", "--json"]);
+    assert!(found["summary"]["human_added"].as_u64() > Some(0), "{found:#}");
+    play.check_blame(FILES[1], &[]);
+    play.commit_all();
+    play.check();
+    play.check_blame("other.txt", &[]);
+    play.check_agreement();
+}
+
+#[test]
+fn a_block_that_an_amend_moves_is_whose_it_was() {
+    let mut play = Play::new(300);
+    play.agent("s1", FILES[0]);
+    play.commit_all();
+    let swapped = |play: &mut Play| {
+        play.rearrange(FILES[0]);
+        let mut lines = play.read(FILES[0]);
+        lines.rotate_left(5);
+        play.world.write(FILES[0], lines.concat());
+    };
+    play.agent("s2", FILES[0]);
+    play.commit_all();
+    for _ in 0..3 {
+        play.turn("s2", swapped);
+        play.agent("s1", FILES[0]);
+        play.world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+        play.check();
+        play.check_agreement();
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct Play {
     pub(crate) dice: Dice,
     turns: BTreeMap<&'static str, u32>,
     number: u32,
+    /// Lines were moved or indented: git counts some as added that were there before.
+    pub(crate) is_rearranged: bool,
 }
 
 pub(crate) const SESSIONS: [&str; 2] = ["s1", "s2"];
@@ -22,7 +24,7 @@ impl Play {
         let world = World::new();
         world.repository();
         world.done(&["enable"]);
-        let mut play = Self { world, dice: Dice(seed), turns: BTreeMap::new(), number: 0 };
+        let mut play = Self { world, dice: Dice(seed), turns: BTreeMap::new(), number: 0, is_rearranged: false };
         for file in FILES {
             let text: String = (0..12).map(|_| play.line("human")).collect();
             play.world.write(file, text);
@@ -58,11 +60,34 @@ impl Play {
         self.world.write(file, lines.concat());
     }
 
+    /// Moves or indents some lines, which stay whose they are.
+    pub(crate) fn rearrange(&mut self, file: &str) {
+        self.is_rearranged = true;
+        let mut lines = self.read(file);
+        let start = self.roll(lines.len().max(1)).min(lines.len());
+        let end = (start + 1 + self.roll(5)).min(lines.len());
+        if self.roll(3) == 0 {
+            for line in &mut lines[start..end] {
+                line.insert_str(0, "  ");
+            }
+        } else {
+            let block: Vec<String> = lines.drain(start..end).collect();
+            let at = self.roll(lines.len() + 1);
+            lines.splice(at..at, block);
+        }
+        self.world.write(file, lines.concat());
+    }
+
     pub(crate) fn human(&mut self, file: &str) {
         self.edit(file, "human");
     }
 
     pub(crate) fn agent(&mut self, session: &'static str, file: &str) {
+        self.turn(session, |play| play.edit(file, session));
+    }
+
+    /// A turn of `session`, in which it does `what`.
+    pub(crate) fn turn(&mut self, session: &'static str, what: impl FnOnce(&mut Self)) {
         if !self.turns.contains_key(session) {
             self.world.done(&["session", "start", session, "--agent", "claude-code", "--model", "m1"]);
         }
@@ -70,7 +95,7 @@ impl Play {
         *turn += 1;
         let message = format!("turn {turn} of {session}");
         self.world.done(&["session", "prompt", session, "--message", &message]);
-        self.edit(file, session);
+        what(self);
         self.world.done(&["save", "--session", session]);
         self.world.done(&["session", "stop", session]);
     }
@@ -82,16 +107,20 @@ impl Play {
 
     /// Each commit's sums are those of git, and each line is whose its last word says.
     pub(crate) fn check(&self) {
+        self.check_commits();
+        for file in FILES {
+            self.check_blame(file, &[]);
+            self.check_blame(file, &["--rev", "HEAD"]);
+        }
+    }
+
+    pub(crate) fn check_commits(&self) {
         for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
             check_sums(&self.world, commit);
             let found = self.world.json(&["attribution", "--json", commit]);
             for file in found["files"].as_array().expect("a list") {
                 self.check_file(commit, file);
             }
-        }
-        for file in FILES {
-            self.check_blame(file, &[]);
-            self.check_blame(file, &["--rev", "HEAD"]);
         }
     }
 
@@ -103,6 +132,9 @@ impl Play {
         let text = self.world.git(&["show", &format!("{commit}:{path}")]);
         let lines: Vec<&str> = text.lines().collect();
         for owner in file["owners"].as_array().expect("a list") {
+            if self.is_rearranged && owner["owner"] == "base" {
+                continue;
+            }
             let number = |key: &str| usize::try_from(owner[key].as_u64().expect("a number")).expect("small");
             for line in &lines[number("start") - 1..number("end")] {
                 assert_eq!(named(owner), last_word(line), "{commit} {path}: {line}\n{file:#}");

@@ -154,7 +154,8 @@ impl Prompt {
     }
 }
 
-fn warn_of(elsewhere: &Elsewhere, call: &mut Call) {
+/// Says that a turn in another worktree was ended.
+pub(super) fn warn_of(elsewhere: &Elsewhere, call: &mut Call) {
     let saved = elsewhere.checkpoint.map(|id| format!("; what it left unsaved is in {}", phrase::short(&id)));
     let worktree = printable(&elsewhere.worktree);
     call.out.warning(&format!(

@@ -1,6 +1,9 @@
 //! What people ask of sessions: list, show, adopt, forget.
 
-use super::super::{Exit, call::Call, date, output::printable, phrase};
+use super::{
+    super::{Exit, call::Call, date, output::printable, phrase},
+    events::warn_of,
+};
 use crate::{
     error::Result,
     model::{moment, process::Life},
@@ -106,6 +109,16 @@ impl Forced {
     pub(super) fn adopt(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let adopted = sessions::adopt(&context, &self.id, self.force)?;
+        if let Some(elsewhere) = &adopted.elsewhere {
+            warn_of(elsewhere, call);
+        }
+        if let Some(worktree) = &adopted.unsaved {
+            call.out.warning(&format!(
+                "the session's turn in the worktree '{}' could not be ended; what it left unsaved there is not known as \
+                its work",
+                printable(worktree)
+            ));
+        }
         if self.json {
             call.out.json(&adopted)?;
         } else {

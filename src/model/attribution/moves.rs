@@ -1,13 +1,16 @@
 //! Blocks that a step moved, within a file or from one to another: they keep their owners.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
-use super::work::{Work, is_telling, key};
+use super::work::{Work, is_letter_or_digit, is_telling, key};
 
 /// Fewer lines are no block.
 const LEAST_LINES: usize = 3;
 /// So many of the lines have to hold a letter or a digit: braces and blank lines are everywhere.
 const LEAST_TELLING: usize = 2;
+/// But a line of so many letters and digits is one, if no other one like it is gone: a diff shows a block that passed
+/// a line as the line that passed the block. It is the least that git-blame(1) takes for a move.
+const LEAST_LETTERS: usize = 20;
 /// Of a block that was deleted more often, only so many are candidates.
 const MOST_CANDIDATES: usize = 16;
 
@@ -17,11 +20,8 @@ type Place = (usize, usize);
 /// Looks in `works` (all files of a step) for lines that are gone in one place and came in another, and places them.
 pub(super) fn place_moved(works: &mut [Work<'_>]) {
     let index = index(works);
-    if index.is_empty() {
-        return;
-    }
     for file in 0..works.len() {
-        if works[file].is_cut_off {
+        if works[file].is_cut_off || index.is_empty() {
             continue;
         }
         for (_, come) in works[file].hunks.clone() {
@@ -31,6 +31,51 @@ pub(super) fn place_moved(works: &mut [Work<'_>]) {
             }
         }
     }
+    for (from, to) in lone(works) {
+        // One before it may have taken it along.
+        if works[to.0].placed[to.1].is_none() && !works[from.0].lives[from.1] {
+            let (length, from, to) = extent(works, from, to);
+            place(works, length, from, to);
+        }
+    }
+}
+
+/// Returns where lines that hold enough are gone and where they came, in order, if they are gone in one place only.
+fn lone(works: &[Work<'_>]) -> Vec<(Place, Place)> {
+    struct Lone {
+        from: Place,
+        to: Option<Place>,
+        is_several: bool,
+    }
+    let tells = |line: &[u8]| line.iter().filter(|byte| is_letter_or_digit(**byte)).count() >= LEAST_LETTERS;
+    let whole = || works.iter().enumerate().filter(|(_, work)| !work.is_cut_off);
+    let mut lines: HashMap<Cow<'_, [u8]>, Lone> = HashMap::new();
+    for (file, work) in whole().filter(|(_, work)| work.lives.contains(&false)) {
+        for at in work.hunks.iter().flat_map(|(gone, _)| gone.clone()) {
+            if !work.lives[at] && tells(work.old[at]) {
+                let lone = Lone { from: (file, at), to: None, is_several: false };
+                lines.entry(key(work.old[at])).and_modify(|lone| lone.is_several = true).or_insert(lone);
+            }
+        }
+    }
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    for (file, work) in whole() {
+        for at in work.hunks.iter().flat_map(|(_, come)| come.clone()) {
+            if work.placed[at].is_none()
+                && tells(work.new[at])
+                && let Some(lone) = lines.get_mut(&key(work.new[at]))
+            {
+                // What comes after it is a copy.
+                lone.to.get_or_insert((file, at));
+            }
+        }
+    }
+    let lines = lines.into_values().filter(|lone| !lone.is_several);
+    let mut found: Vec<(Place, Place)> = lines.filter_map(|lone| Some((lone.from, lone.to?))).collect();
+    found.sort_unstable_by_key(|(_, to)| *to);
+    found
 }
 
 /// Where three lines in a row are gone, by their text without blanks.
@@ -85,11 +130,15 @@ fn place_block(works: &mut [Work<'_>], index: &HashMap<Vec<u8>, Vec<Place>>, to:
         }
     }
     let (length, from, to) = best?;
+    place(works, length, from, to);
+    Some(to.1 + length)
+}
+
+fn place(works: &mut [Work<'_>], length: usize, from: Place, to: Place) {
     for at in 0..length {
         works[to.0].placed[to.1 + at] = Some(works[from.0].known[from.1 + at]);
         works[from.0].lives[from.1 + at] = true;
     }
-    Some(to.1 + length)
 }
 
 /// Returns how long the block is that both places are in, and where it begins.

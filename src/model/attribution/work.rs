@@ -325,7 +325,11 @@ pub(super) fn key(line: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns true if the line has a letter or a digit; all that is not ASCII counts as one.
 pub(super) fn is_telling(line: &[u8]) -> bool {
-    line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+    line.iter().any(|byte| is_letter_or_digit(*byte))
+}
+
+pub(super) fn is_letter_or_digit(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
 /// Returns how many bytes at both ends are whole common lines, but for a margin.

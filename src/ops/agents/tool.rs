@@ -134,6 +134,9 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
             let turn_of = Some(report.session.clone());
             drop(save(context, &Saving { origin, turn_of, paths: Some(paths) }, lock)?);
         }
+        Inside::Anything if whose::is_another_at_work(context, &report.session) => {
+            save_as_nobodys(context, &Inside::Anything, lock)?;
+        }
         Inside::Anything => drop(save(context, &Saving::all(origin), lock)?),
     }
     close(context, report, tool, key)?;

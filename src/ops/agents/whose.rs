@@ -63,16 +63,35 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
 
 /// Returns true if another session has a turn under way here of whose tools nobody tells: what is unsaved may be its work.
 fn is_shared(context: &Context, calls: &Calls, session: &str) -> Result<bool> {
+    Ok(untold(context, calls)?.iter().any(|other| other.id != session))
+}
+
+/// Returns the sessions that have a turn under way here of whose tools nobody tells.
+fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
     let repo = &context.repo;
     let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
     let oldest = clock().saturating_sub(stale_after);
-    let open = sessions::open_turns(repo.common_dir(), repo.git_dir())?;
-    Ok(open.iter().any(|other| {
-        let is_at_work = other.phase == Phase::Active && other.is_in(repo.worktree_id());
-        let is_untold = !calls.accounts.iter().any(|account| account.session == other.id);
-        let lives = other.last_seen >= oldest && process::life(other.process.as_ref()) != Life::Dead;
-        other.id != session && is_at_work && is_untold && lives
-    }))
+    let mut open = sessions::open_turns(repo.common_dir(), repo.git_dir())?;
+    open.retain(|session| {
+        let is_at_work = session.phase == Phase::Active && session.is_in(repo.worktree_id());
+        let is_untold = !calls.accounts.iter().any(|account| account.session == session.id);
+        let lives = session.last_seen >= oldest && process::life(session.process.as_ref()) != Life::Dead;
+        is_at_work && is_untold && lives
+    });
+    Ok(open)
+}
+
+/// Returns whose it is what is unsaved when somebody saves who does not say whose it is.
+///
+/// It is a person's, unless nobody tells of the tools of a turn under way: then it is that session's, as when the turn ends.
+/// With several of them, or another one's tool in use, nobody knows.
+pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
+    let calls = calls(context);
+    Ok(match &untold(context, &calls)?[..] {
+        [] => Origin::default(),
+        [session] if calls.open.is_empty() => of_session(session, None),
+        _ => unknown(),
+    })
 }
 
 /// Returns whose it is what was unsaved before a prompt to `session`: people's, if no other session may have done it.
@@ -133,6 +152,11 @@ fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
         }
         _ => Ok(unknown()),
     }
+}
+
+/// Returns true if a session other than `session` uses a tool here that may change anything.
+pub(super) fn is_another_at_work(context: &Context, session: &str) -> bool {
+    calls(context).open.iter().any(|call| call.session != session && call.paths.is_none())
 }
 
 /// Returns the origin of what `session`, or its helper, changes.

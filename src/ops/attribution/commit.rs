@@ -71,6 +71,8 @@ pub(crate) struct Reader<'r> {
     foreseen: HashSet<ObjectId>,
     pub(super) attributes: DiffAttributes<'r>,
     enabled_since: OnceCell<Option<i64>>,
+    /// How many commits without a record were looked at line by line for blame.
+    pub(super) looked_at: usize,
 }
 
 impl<'r> Reader<'r> {
@@ -87,6 +89,7 @@ impl<'r> Reader<'r> {
             foreseen: HashSet::new(),
             attributes: DiffAttributes::new(repo)?,
             enabled_since: OnceCell::new(),
+            looked_at: 0,
         })
     }
 

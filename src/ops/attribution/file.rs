@@ -1,6 +1,6 @@
 //! Whose the lines of one file of a commit are: what git counts as added, with the owners that records tell.
 
-use std::{ops::Range, rc::Rc};
+use std::{cell::OnceCell, ops::Range, rc::Rc};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -11,7 +11,7 @@ use crate::{
     git::line_edits,
     model::{
         attribution::{
-            AuthorId, Differ, FileOwnership, Owner, Span,
+            AuthorId, Committed, Content, Differ, FileOwnership, Owner, Replay, Span,
             carry::{carry, restrict},
             combine::{Beside, Removal, combine, owner, removed},
             text::File,
@@ -22,7 +22,11 @@ use crate::{
     },
 };
 
+/// Of so many commits without a record blame tells what they only moved or formatted: each costs as much as its diff.
+const MOST_LOOKED_AT: usize = 100;
+
 /// The two contents of a file that has lines on both sides.
+#[derive(Default)]
 pub(crate) struct Text {
     pub(crate) before: Vec<u8>,
     pub(crate) after: Vec<u8>,
@@ -30,6 +34,7 @@ pub(crate) struct Text {
     pub(crate) edits: Vec<Edit>,
     /// True if what differs from all parents is left of them: both sides of an edit need not belong together.
     pub(crate) is_of_merge: bool,
+    by_content: OnceCell<Option<FileOwnership>>,
 }
 
 impl Text {
@@ -39,6 +44,27 @@ impl Text {
 
     pub(crate) fn deleted(&self) -> Vec<Range<usize>> {
         self.edits.iter().map(|(old, _)| old.clone()).filter(|lines| !lines.is_empty()).collect()
+    }
+
+    /// Returns what the contents alone tell: which lines `change` only moved or formatted.
+    fn by_content(&self, change: &Change) -> Option<&FileOwnership> {
+        let told = self.by_content.get_or_init(|| {
+            let is_binary = [&self.before, &self.after].iter().any(|text| line_edits::is_binary(text));
+            if is_binary || change.before.is_none() || change.after.is_none() {
+                return None;
+            }
+            let steps = line_edits::step_edits;
+            let committed = Committed {
+                path: change.path.clone(),
+                from: change.old_path.clone(),
+                before: Some(Content::Bytes(self.before.clone())),
+                after: Some(Content::Bytes(self.after.clone())),
+                edits: Some(self.edits.clone()),
+                author: CARRIER,
+            };
+            Replay::new(Differ { steps: &steps, counted: &usual_edits }).finish(&[committed]).files.pop()
+        });
+        told.as_ref()
     }
 }
 
@@ -72,7 +98,7 @@ impl Reader<'_> {
             (Some(old), Some(new)) => self.counting.edits((old.id, new.id), &before, &after)?,
             _ => usual_edits(&before, &after),
         };
-        Ok(Some(Text { before, after, edits, is_of_merge: false }))
+        Ok(Some(Text { before, after, edits, ..Text::default() }))
     }
 
     /// Returns the content of a file with lines; an absent file has none, but no lines is not the same as no text.
@@ -122,7 +148,10 @@ impl Reader<'_> {
     ) -> Result<std::result::Result<BlobOwners, AuthorId>> {
         let (records, author) = self.known(commit, seconds)?;
         if records.is_empty() {
-            return Ok(Err(author));
+            if author != self.authors.plain(Contributor::Human) || self.looked_at == MOST_LOOKED_AT {
+                return Ok(Err(author));
+            }
+            self.looked_at += 1;
         }
         let Some(change) = self.change_at(commit, path)? else { return Ok(Err(author)) };
         let views = views(&change, &records);
@@ -137,14 +166,15 @@ impl Reader<'_> {
             let beside = Beside { carrier: CARRIER, author, unclaimed: Owner::Base, keeps_base: true };
             return Ok(Ok(BlobOwners { views: vec![view.file.ownership.spans.clone()], beside }));
         }
-        if views.is_empty() {
+        if views.is_empty() && change.before.is_none() {
             return Ok(Err(author));
         }
-        let mut text = Text { before: Vec::new(), after: Vec::new(), edits: Vec::new(), is_of_merge: false };
-        let is_same = |view: &View<'_>| view.file.blob == change.after.map(|leaf| leaf.id);
-        if let Some(leaf) = change.after.filter(|_| !views.iter().all(is_same)) {
-            text.after = self.repo.read_blob(leaf.id)?;
-        }
+        let text = if let Some(text) = self.text(&change)? {
+            text
+        } else {
+            let after = change.after.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?;
+            Text { after: after.unwrap_or_default(), ..Text::default() }
+        };
         let (views, beside) = self.joined(commit, &change, &text, &views, author)?;
         Ok(Ok(BlobOwners { views, beside }))
     }
@@ -198,7 +228,16 @@ impl Reader<'_> {
         let is_lost = carried.len() < views.len();
         // What cannot be compared with what was recorded may be anybody's.
         let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise };
-        Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base }))
+        if !keeps_base {
+            for spans in &mut carried {
+                spans.retain(|span| span.owner != Owner::Base);
+            }
+        }
+        if otherwise == human {
+            // What no record tells of was there before all the same if it was only moved or formatted.
+            carried.extend(text.by_content(change).map(|told| told.spans.clone()));
+        }
+        Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base: true }))
     }
 
     fn spans(
@@ -261,6 +300,12 @@ impl Reader<'_> {
         {
             let told = &view.file.ownership;
             (ownership.removed, ownership.kept) = (told.removed.clone(), told.kept);
+            return Ok(());
+        }
+        if views.is_empty() && otherwise == human {
+            ownership.kept = text.by_content(change).map_or(0, |told| told.kept);
+            let removed = u32::try_from(total).unwrap_or(u32::MAX) - ownership.kept;
+            ownership.removed = if removed > 0 { vec![(otherwise, removed)] } else { Vec::new() };
             return Ok(());
         }
         let mut removals = Vec::new();

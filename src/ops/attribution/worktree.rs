@@ -7,10 +7,11 @@ use gix::ObjectId;
 use super::{
     super::{
         Context,
-        condense::steps_aside,
+        carry::base_tree,
+        condense::{renamed_since, steps_aside},
         shadows,
         status::worktree_tree,
-        work::{Work, steps},
+        work::{Step, Work, steps},
     },
     OfCommit, OfFile, Options, PatchFile, Reader, Sum,
     file::Text,
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::{attribution::Author, refname::Base},
+    model::{attribution::Author, checkpoint::Origin, refname::Base},
 };
 
 /// Whose what is not committed yet is.
@@ -57,10 +58,23 @@ fn beyond(
     let checkpoint = shadows::latest_on(repo, base)?;
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
-    names.sort();
+    let mut renamed = Vec::new();
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
+        let touched = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
+        for change in renamed_since(repo, &touched, &changes)? {
+            // What was not asked for may be there still.
+            let old_path = change.old_path.as_ref().expect("it is a rename");
+            if repo.find_leaf(worktree.tree_id, old_path.as_bstr())?.is_none() {
+                renamed.push(change);
+            }
+        }
+        names.extend(renamed.iter().filter_map(|change| change.old_path.as_ref()));
+        names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
+    }
+    if !renamed.is_empty() {
+        all.push(Step { origin: Origin::default(), changes: renamed });
     }
     let work = Work::of(repo, &all, &changes, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());

@@ -68,10 +68,10 @@ impl Candidate {
         }
     }
 
-    /// Returns true if an agent had a part in the chain; what was carried into it is in the name of its agent.
+    /// Returns true if an agent had a part in the chain, or may have had; what was carried into it is in the name of its agent.
     fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.tip.id) {
-            if checkpoint?.origin.session.is_some() {
+            if checkpoint?.origin.may_be_of_session() {
                 return Ok(true);
             }
         }
@@ -88,7 +88,7 @@ impl Candidate {
     }
 
     fn touches(&self, path: &BString) -> bool {
-        self.touched.binary_search_by(|change| change.path.cmp(path)).is_ok()
+        at(&self.touched, path).is_some()
     }
 
     /// Returns those of `committed` in which the work of this shadow may be: for one that was set aside, content decides.
@@ -119,17 +119,50 @@ impl Candidate {
     }
 }
 
-/// Returns true if `staged` holds work of sessions of `candidates`.
+/// Returns what the live one of `candidates` touches.
+pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
+    candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
+}
+
+/// Returns true if `staged` holds work that is, or may be, of sessions of `candidates`.
 pub(super) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
     let steps = steps_to(repo, candidates, staged, &[])?;
-    if !steps.iter().any(|step| step.origin.session.is_some()) {
-        return Ok(false);
-    }
     // Most is committed as a session left it, and lines need no look.
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {
         return Ok(true);
     }
-    Ok(!Work::of(repo, &steps, staged, &mut Counting::usual(repo))?.sessions.is_empty())
+    let staged = repo.detect_renames(staged.to_vec())?;
+    let renamed = renamed_since(repo, touched_live(candidates), &staged)?;
+    let (work, _) = work(repo, candidates, &staged, renamed, &mut Counting::usual(repo))?;
+    Ok(work.is_to_tell())
+}
+
+/// Returns files of a shadow, which touched `touched`, that `committed`, whose renames are found, has under another name.
+pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
+    let is_new = |change: &&Change| change.before.is_none() && at(touched, &change.path).is_none();
+    let mut ends: Vec<Change> = committed.iter().filter(is_new).cloned().collect();
+    if ends.is_empty() {
+        return Ok(ends);
+    }
+    ends.extend(left_out(touched, committed).filter_map(|it| Change::between(it.path.clone(), it.after, None)));
+    ends.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut renamed = repo.detect_renames(ends)?;
+    renamed.retain(|change| change.old_path.is_some());
+    Ok(renamed)
+}
+
+/// Returns those of `touched` that a shadow left and that are not there after `committed`, under no name that git knows.
+pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
+    let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
+    touched.iter().filter(move |change| {
+        let is_gone = at(committed, &change.path).map_or(change.before.is_none(), |now| now.after.is_none());
+        change.after.is_some() && is_gone && !renamed.contains(&change.path)
+    })
+}
+
+/// Returns the change of `path`.
+fn at<'c>(changes: &'c [Change], path: &BString) -> Option<&'c Change> {
+    changes.binary_search_by(|change| change.path.cmp(path)).ok().map(|at| &changes[at])
 }
 
 /// Returns whose work `committed` holds of `candidates`, and what they did to reach it.
@@ -143,7 +176,7 @@ pub(super) fn work(
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Step>)> {
     let mut all = steps_to(repo, candidates, committed, &renamed)?;
-    if all.iter().all(|step| step.origin.session.is_none()) {
+    if !all.iter().any(|step| step.origin.may_be_of_session()) {
         return Ok((Work::default(), all));
     }
     if !renamed.is_empty() {

@@ -42,7 +42,7 @@ pub(super) fn begin_after(
     }
     let rest = Work::of(repo, steps, &since, counting)?;
     // A record is of somebody's work.
-    Ok(if rest.sessions.is_empty() { (work, committed) } else { (rest, since) })
+    Ok(if rest.is_to_tell() { (rest, since) } else { (work, committed) })
 }
 
 /// Returns what the last of the records left at the path of `change`, if that, or most of it, is there.

@@ -37,9 +37,9 @@ use crate::{
         sessions,
     },
 };
-use candidates::{Candidate, candidates, hold_work, work};
+use candidates::{Candidate, candidates, hold_work, left_out, touched_live, work};
 
-pub(crate) use candidates::steps_aside;
+pub(crate) use candidates::{renamed_since, steps_aside};
 pub(crate) use journal::finish;
 pub(crate) use unseen::commits_unseen;
 
@@ -92,6 +92,11 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<b
     for (path, leaf) in repo.staged_leaves(&paths)? {
         let before = repo.find_leaf(head_tree_id, path.as_bstr())?;
         staged.extend(Change::between(path, before, leaf));
+    }
+    // What is there no more may be staged under another name.
+    if left_out(touched_live(found), &staged).next().is_some() {
+        staged.extend(repo.staged_anew(head_tree_id)?.into_iter().filter(|it| paths.binary_search(&it.path).is_err()));
+        staged.sort_by(|one, other| one.path.cmp(&other.path));
     }
     drop_brought(repo, &repo.merge_heads(), &mut staged)?;
     if staged.is_empty() {
@@ -254,18 +259,19 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     let mut committed = repo.diff_trees(base_tree_id, tree_id)?;
     drop_brought(repo, repo.parents_of(made.commit)?.get(1..).unwrap_or_default(), &mut committed)?;
     let mut committed = repo.detect_renames(committed)?;
-    let renamed = match found.iter().find(|candidate| candidate.is_live) {
-        Some(live) => renamed_since(repo, live, tree_id, &committed)?,
-        None => Vec::new(),
-    };
+    let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(base_tree_id, tree_id);
     let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
-    if !work.sessions.is_empty() {
+    if work.is_to_tell() {
         let earlier = earlier_records(repo, note)?;
         (work, committed) = earlier::begin_after(repo, &earlier, &steps, work, committed, &mut counting)?;
     }
+    // Somebody else may have made it meanwhile, who saw the commit first; what was set aside since holds the work again.
+    if promised.is_none() && unseen::record_of(context, made.commit)?.is_some() {
+        return Ok(found);
+    }
     // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
-    if !work.sessions.is_empty() || promised.is_some() {
+    if work.is_to_tell() || promised.is_some() {
         // Of two commits that were prepared at once, the note may be the other's: what the message names counts.
         let log = records::Log::open(repo)?;
         let is_free = |id: &RecordId| log.as_ref().map_or(Ok(true), |log| log.has(id).map(|is_there| !is_there));
@@ -316,20 +322,6 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
         ids.extend(records::of_commit(repo, commit)?);
     }
     Ok(ids)
-}
-
-/// Returns files of the last checkpoint that the commit has under another name.
-fn renamed_since(repo: &Repo, live: &Candidate, tree_id: ObjectId, committed: &[Change]) -> Result<Vec<Change>> {
-    let is_new = |change: &Change| {
-        committed.binary_search_by(|it| it.path.cmp(&change.path)).is_ok_and(|at| committed[at].before.is_none())
-    };
-    let since = repo.diff_trees(live.checkpoint.tree_id, tree_id)?;
-    if !since.iter().any(is_new) {
-        return Ok(Vec::new());
-    }
-    let mut renamed = repo.detect_renames(since)?;
-    renamed.retain(|change| change.old_path.is_some() && is_new(change));
-    Ok(renamed)
 }
 
 /// Lets what the commit did not take go on upon it; nothing is read from the worktree.

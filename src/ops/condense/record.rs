@@ -7,7 +7,7 @@ use std::{
     os::unix::fs::OpenOptionsExt as _,
 };
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 
 use super::{
     super::{
@@ -50,7 +50,7 @@ pub(super) fn build(
     let (mut kept, mut offsets) = (Vec::new(), Offsets::new());
     for session in work.all_sessions() {
         let known = load(context, session)?;
-        let part = part_of(session, known.as_ref(), work, steps);
+        let part = part_of(session, known.as_ref(), committed, (work, steps));
         let increment = known.as_ref().and_then(|session| increment(context, session));
         offsets.extend(increment.as_ref().map(|increment| (session.to_owned(), increment.end)));
         kept.push(kept_of(context, session, &part.turns, increment)?);
@@ -96,14 +96,21 @@ fn load(context: &Context, id: &str) -> Result<Option<Session>> {
     }
 }
 
-fn part_of(id: &str, known: Option<&Session>, work: &Work, steps: &[Step]) -> SessionPart {
-    let is_in = |step: &&Step| {
-        let is_committed = |change: &Change| work.sessions.get(&change.path).is_some_and(|ids| ids.contains(id));
-        step.origin.session.as_deref() == Some(id) && step.changes.iter().any(is_committed)
-    };
-    let mine: Vec<&Step> = steps.iter().filter(is_in).collect();
+fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps): (&Work, &[Step])) -> SessionPart {
+    let has_part = |change: &&Change| work.sessions.get(&change.path).is_some_and(|ids| ids.contains(id));
+    let names = |change: &'_ Change| [Some(change.path.clone()), change.old_path.clone()].into_iter().flatten();
+    let mut paths: BTreeSet<BString> = committed.iter().filter(has_part).flat_map(names).collect();
+    let mut mine = Vec::new();
+    // Files are followed to the names they had before.
+    for step in steps.iter().rev() {
+        let here: Vec<&Change> = step.changes.iter().filter(|change| paths.contains(&change.path)).collect();
+        if !here.is_empty() && step.origin.session.as_deref() == Some(id) {
+            mine.push(step);
+        }
+        paths.extend(here.into_iter().filter_map(|change| change.old_path.clone()));
+    }
     let turns: BTreeSet<u32> = mine.iter().filter_map(|step| step.origin.turn).collect();
-    let told = |from: fn(&Step) -> Option<&String>| mine.iter().rev().find_map(|step| from(step)).cloned();
+    let told = |from: fn(&Step) -> Option<&String>| mine.iter().find_map(|step| from(step)).cloned();
     SessionPart {
         id: id.to_owned(),
         agent: told(|step| step.origin.agent.as_ref()).or_else(|| known?.agent.clone()),

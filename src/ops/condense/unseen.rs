@@ -4,16 +4,18 @@
 use gix::ObjectId;
 
 use super::{
+    Made,
     candidates::{candidates, hold_work},
     condense, drop_brought, finish, link_what_is_there, made,
 };
 use crate::{
     error::Result,
+    git::merge::Committed,
     model::refname::Base,
     ops::{
         Context,
         follow::{known_base, note_base},
-        records,
+        recommit, records,
     },
     state::{commit_note::CommitNote, lock::Lock},
 };
@@ -30,8 +32,8 @@ type Unseen = (Option<ObjectId>, ObjectId);
 /// They have no trailer: a message is not rewritten. What one command both wrote and committed is the committer's.
 pub(crate) fn commits_unseen(context: &Context, lock: &Lock) -> Result<()> {
     finish(context, lock)?;
-    let (Some(known), unseen) = unseen(context)? else { return Ok(()) };
-    if unseen.is_empty() {
+    let (Some(known), Committed { first: unseen, later }) = unseen(context)? else { return Ok(()) };
+    if unseen.is_empty() && later.is_empty() {
         return Ok(());
     }
     let found = candidates(&context.repo, known, true)?;
@@ -48,26 +50,28 @@ pub(crate) fn commits_unseen(context: &Context, lock: &Lock) -> Result<()> {
     for (at, commit) in unseen.into_iter().enumerate() {
         keep(context, commit, at < took)?;
     }
-    Ok(())
+    // The work that there was has not waited for these: whoever follows HEAD sees what has become of it.
+    later.into_iter().try_for_each(|commit| keep(context, commit, false))
 }
 
 /// Makes the records of those that came before `last`, which git tells of now, or is about to make on them (none).
 pub(super) fn commits_before(context: &Context, last: Option<ObjectId>) -> Result<()> {
-    for commit in unseen(context)?.1 {
-        if Some(commit.1) == last {
-            break;
-        }
-        keep(context, commit, true)?;
+    let Committed { first, later } = unseen(context)?.1;
+    let commits = first.into_iter().map(|commit| (commit, true)).chain(later.into_iter().map(|commit| (commit, false)));
+    for (commit, takes_work) in commits.take_while(|(commit, _)| Some(commit.1) != last) {
+        keep(context, commit, takes_work)?;
     }
     Ok(())
 }
 
-/// Returns where HEAD was when we last looked, if it was moved since, and the commits that moved it, oldest first.
-fn unseen(context: &Context) -> Result<(Option<Base>, Vec<Unseen>)> {
+/// Returns where HEAD was when we last looked, if it was moved since, and the commits that moved it.
+fn unseen(context: &Context) -> Result<(Option<Base>, Committed)> {
     let repo = &context.repo;
-    let (Some(head), Some(known)) = (repo.head()?.id, known_base(context)) else { return Ok((None, Vec::new())) };
+    let (Some(head), Some(known)) = (repo.head()?.id, known_base(context)) else {
+        return Ok((None, Committed::default()));
+    };
     if known == Base::Commit(head) || repo.is_rebasing() {
-        return Ok((None, Vec::new()));
+        return Ok((None, Committed::default()));
     }
     Ok((Some(known), repo.committed_since(known.commit_id(), head, MOST_MOVES)?))
 }
@@ -75,8 +79,9 @@ fn unseen(context: &Context) -> Result<(Option<Base>, Vec<Unseen>)> {
 fn keep(context: &Context, (before, commit): Unseen, takes_work: bool) -> Result<()> {
     // Whoever died after the record was made has begun what is to be done.
     let reserved = record_of(context, commit)?;
-    let note = CommitNote { head: Base::of_head(before).to_string(), reserved, ..CommitNote::default() };
+    let mut note = CommitNote { head: Base::of_head(before).to_string(), reserved, ..CommitNote::default() };
     let made = made(&context.repo, commit, &note)?;
+    note.reused = committed_again(context, &made)?;
     link_what_is_there(context, &made, &note)?;
     if !takes_work {
         return Ok(());
@@ -85,8 +90,19 @@ fn keep(context: &Context, (before, commit): Unseen, takes_work: bool) -> Result
     note_base(context, Base::Commit(commit))
 }
 
+/// Returns the records whose work the commit has again, as they are looked for before a commit of which git tells.
+fn committed_again(context: &Context, made: &Made) -> Result<Vec<String>> {
+    let repo = &context.repo;
+    let is_amend = made.base != Base::of_head(made.parent);
+    if is_amend || repo.parents_of(made.commit)?.len() > 1 {
+        return Ok(Vec::new());
+    }
+    let again = recommit::records_again_in(context, made.parent, made.commit)?;
+    Ok(again.iter().map(ToString::to_string).collect())
+}
+
 /// Returns the record that was made of `commit`.
-fn record_of(context: &Context, commit: ObjectId) -> Result<Option<String>> {
+pub(super) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<String>> {
     for id in records::of_commit(&context.repo, commit)? {
         if records::find(&context.repo, &id)?.is_some_and(|record| record.commit == commit) {
             return Ok(Some(id.to_string()));

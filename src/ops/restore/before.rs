@@ -70,8 +70,12 @@ impl Before {
             return Self::look(context, lock, journal);
         }
         let index = context.repo.user_index_identity();
-        let options =
-            save::Options { message: Some(request.subject.clone()), force: request.force, ..save::Options::default() };
+        let options = save::Options {
+            message: Some(request.subject.clone()),
+            is_anybodys: true,
+            force: request.force,
+            ..save::Options::default()
+        };
         let demands = save::Demands { exact_index: request.keeps_index, must_exist: true, ..save::Demands::default() };
         let taken = save::save_under_lock(context, &options, &demands, &lock)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;

@@ -50,7 +50,10 @@ pub(crate) fn leave_elsewhere(
     if session.phase != Phase::Active || session.is_in(context.repo.worktree_id()) {
         return Ok(None);
     }
-    let Ok(repo) = Repo::open(session.worktree_path.as_ref()) else { return Ok(None) };
+    // It may have been moved since.
+    let linked = decode_component(&session.worktree).and_then(|id| context.repo.linked_worktree(id.as_bstr()));
+    let place = linked.unwrap_or_else(|| session.worktree_path.clone().into());
+    let Ok(repo) = Repo::open(&place) else { return Ok(None) };
     if !session.is_in(repo.worktree_id()) || !is_same(repo.common_dir(), context.repo.common_dir()) {
         return Ok(None);
     }
@@ -81,7 +84,11 @@ pub(super) fn end_elsewhere(context: &Context, id: &str) -> Result<Option<Elsewh
     };
     let left =
         leave_elsewhere(context, id, &Told::default(), Happening::Stop).map_err(|cause| refused().with_cause(cause))?;
-    let Some(left) = left else { return Err(refused()) };
+    let Some(left) = left else {
+        // It may have ended by itself meanwhile.
+        let is_still = known(context, id)?.is_some_and(|session| is_elsewhere(context, &session));
+        return if is_still { Err(refused()) } else { Ok(None) };
+    };
     let checkpoint = left.checkpoint.and_then(|saved| saved.id);
     Ok(Some(Elsewhere { worktree, checkpoint }))
 }

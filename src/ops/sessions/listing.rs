@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{
     super::{Context, carry::base_tree, tally::Tally, timeline::live_tips, turn::release_all_pending},
-    State, check_id, clock,
-    elsewhere::is_elsewhere,
+    State, again, check_id, clock,
+    elsewhere::{Elsewhere, end_elsewhere, is_elsewhere},
     events::seen_here,
     known, unknown,
 };
@@ -69,6 +69,10 @@ pub struct Adopted {
     pub version: u32,
     /// The session.
     pub session: State,
+    /// The turn of this session in another worktree, which was ended first.
+    pub elsewhere: Option<Elsewhere>,
+    /// The path of that worktree if the turn could not be ended: what it left unsaved there is not known as its work.
+    pub unsaved: Option<String>,
 }
 
 /// A session was forgotten. Serializes to what `session forget --json` prints.
@@ -144,6 +148,17 @@ pub fn show(context: &Context, id: &str) -> Result<Shown> {
 pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     check_id(id)?;
     let repo = &context.repo;
+    let (mut elsewhere, mut unsaved) = (None, None);
+    if force && let Some(session) = known(context, id)?.filter(|session| is_elsewhere(context, session)) {
+        match again(|| end_elsewhere(context, id)) {
+            Ok(ended) => elsewhere = ended,
+            Err(error) => {
+                context.check_interrupt()?;
+                tracing::warn!(%error, "what the session left in another worktree is not saved as its own");
+                unsaved = Some(session.worktree_path);
+            }
+        }
+    }
     let _lock = super::super::save::lock(context)?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     let is_here = session.is_in(repo.worktree_id());
@@ -163,7 +178,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     session.process = None;
     claims::hand_over(repo.git_dir(), id)?;
     sessions::store(repo.common_dir(), &session)?;
-    Ok(Adopted { version: 1, session: State::from(&session) })
+    Ok(Adopted { version: 1, session: State::from(&session), elsewhere, unsaved })
 }
 
 /// Forgets the session `id`: its file and its prompts. Its checkpoints and records stay, and do not bring it back; its

@@ -174,6 +174,41 @@ fn an_active_session_is_adopted_only_by_force() {
 }
 
 #[test]
+fn what_an_adopted_session_has_left_elsewhere_is_saved_as_its_work() {
+    let desk = Desk::new();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.write("h", "by hand\n");
+    desk.prompt("a");
+    desk.write("g", "a\n");
+    desk.go("linked");
+    let adopted = desk.json(&["session", "adopt", "a", "--force"]);
+    assert!(adopted["elsewhere"]["checkpoint"].is_string() && adopted["unsaved"].is_null(), "{adopted}");
+    assert_eq!((&adopted["session"]["phase"], &desk.sessions()["a"]["worktree"]), (&"idle".into(), &"linked".into()));
+    desk.go("repo");
+    assert_eq!(desk.chain(), ["human", "a"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("h", "")]));
+    desk.finish();
+}
+
+#[test]
+fn what_an_adopted_session_has_left_elsewhere_and_cannot_be_saved_is_told_of() {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.lock-timeout", "100ms"]);
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.prompt("a");
+    desk.write("g", "a\n");
+    let there = desk.world.repo().display().to_string();
+    let lock = std::fs::File::open(desk.world.repo().join(".git/checkpoint/lock")).expect("it is there");
+    lock.lock().expect("nobody has it");
+    desk.go("linked");
+    let adopted = desk.json(&["session", "adopt", "a", "--force"]);
+    assert_eq!((&adopted["elsewhere"], &adopted["unsaved"]), (&serde_json::Value::Null, &there.into()));
+    drop(lock);
+    desk.finish();
+}
+
+#[test]
 fn a_turn_begun_elsewhere_is_saved_and_closed_when_the_next_begins_here() {
     let desk = Desk::new();
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);

@@ -314,3 +314,44 @@ fn a_restore_on_a_branch_that_removed_the_files() {
     assert_eq!((desk.read("f"), desk.read("later")), (changed(&[(3, "a")]), "later\n".into()));
     desk.finish();
 }
+
+#[rstest::rstest]
+#[case::soft("--soft")]
+#[case::mixed("--mixed")]
+fn what_a_reset_in_a_turn_takes_back_is_not_the_turns(#[case] kind: &str) {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "human")]));
+    desk.write("n", "human\n");
+    desk.commit_all();
+    desk.prompt("a");
+    desk.git(&["reset", "-q", kind, "HEAD~"]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD")), (parts(&[]), Vec::new()));
+    // What the turn makes of it is.
+    desk.prompt("a");
+    desk.git(&["reset", "-q", kind, "HEAD~"]);
+    desk.write("f", changed(&[(3, "human"), (9, "a")]));
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("n", "")]));
+    let counts = &desk.records("HEAD")[0].counts;
+    assert_eq!((counts.agent, counts.human), (1, 2));
+    desk.finish();
+}
+
+#[test]
+fn what_a_reset_in_a_later_turn_takes_back_is_whose_it_was() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.write("h", "human\n");
+    desk.commit_all();
+    let before = (desk.recorded("HEAD"), desk.records("HEAD")[0].id);
+    desk.prompt("b");
+    desk.git(&["reset", "-q", "--soft", "HEAD~"]);
+    desk.json(&["save", "--session", "b"]);
+    desk.stop("b");
+    desk.commit_all();
+    assert_eq!((desk.recorded("HEAD"), desk.records("HEAD")[0].id), before);
+    desk.finish();
+}

@@ -193,3 +193,26 @@ fn a_commit_by_plumbing_is_noticed_at_the_next_event() {
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("h", "b")]));
     desk.finish();
 }
+
+#[test]
+fn lines_of_which_nobody_knows_whose_they_are_have_a_record_that_says_so() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.prompt("b");
+    desk.write("x", "of a or b\n");
+    desk.write("y", "of a or b\n");
+    desk.stop("a");
+    desk.stop("b");
+    let unknown = |found: serde_json::Value| found["summary"]["unknown"].as_u64();
+    assert_eq!(unknown(desk.json(&["attribution", "--worktree"])), Some(2));
+    for path in ["x", "y"] {
+        desk.git(&["add", path]);
+        desk.commit();
+        assert_eq!(unknown(desk.json(&["attribution", "HEAD"])), Some(1), "{path}");
+        assert_eq!((desk.trailers("HEAD").len(), desk.recorded("HEAD")), (1, parts(&[(path, "")])));
+    }
+    assert_eq!(desk.json(&["explain", "HEAD"])["records"][0]["sessions"], serde_json::json!([]));
+    desk.git(&["commit", "-q", "--amend", "-m", "another message"]);
+    assert_eq!(unknown(desk.json(&["attribution", "HEAD"])), Some(1));
+    desk.finish();
+}

@@ -11,6 +11,7 @@ mod linking;
 mod losses;
 mod manual;
 mod remaining;
+mod renames;
 mod stashes;
 mod status;
 mod storage;

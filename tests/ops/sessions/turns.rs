@@ -306,3 +306,40 @@ fn the_last_turn_under_way_has_done_what_it_leaves() {
     assert_eq!(desk.chain(), ["b"]);
     desk.finish();
 }
+
+#[rstest::rstest]
+#[case::save(&["save"])]
+#[case::save_verified(&["save", "--verify"])]
+#[case::restore(&["restore", "@{0}", "--", "mine"])]
+fn what_a_person_saves_in_a_turn_by_hand_is_the_sessions(#[case] command: &[&str]) {
+    let desk = Desk::new();
+    desk.write("mine", "human\n");
+    if command[0] == "restore" {
+        desk.json(&["save"]);
+    }
+    desk.prompt("a");
+    desk.write("g", "a\n");
+    desk.json(command);
+    assert_eq!(desk.chain()[..2], ["human", "a"]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("mine", "")]));
+    // The turn is over.
+    desk.write("g", "human\n");
+    assert_eq!(desk.json(&["save"])["contributor"], "human");
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::told_otherwise(&["save", "--contributor", "human"], "human")]
+#[case::of_several_sessions(&["save"], "unknown")]
+fn what_is_saved_in_a_turn_by_hand_may_be_anothers(#[case] command: &[&str], #[case] whose: &str) {
+    let desk = Desk::new();
+    desk.prompt("a");
+    if whose == "unknown" {
+        desk.prompt("b");
+    }
+    desk.write("g", "?\n");
+    assert_eq!(desk.json(command)["contributor"], whose);
+    desk.finish();
+}

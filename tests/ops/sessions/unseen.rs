@@ -214,3 +214,90 @@ fn people_commit_without_hooks_before_an_agents_work_is_committed() {
     assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD").len()), (parts(&[("g", "a")]), 1));
     desk.finish();
 }
+
+/// Post-commit starts nobody for a commit of people; what a session does around it must not be taken for a part of it.
+#[test]
+fn a_commit_of_people_that_was_left_again() {
+    let desk = Desk::new();
+    desk.json(&["save"]);
+    desk.sh("echo human >mine; git add mine; git commit -qm mine; git reset -q --soft HEAD^; git reset -q");
+    desk.turn("a", &[("g", "a\n")]);
+    desk.git(&["add", "g"]);
+    desk.git(&QUIET);
+    desk.sh("git add mine; git commit -qm next");
+    desk.json(&["save"]);
+    assert_recorded(&desk, "HEAD~", &[("g", "a")]);
+    assert_eq!(desk.records("HEAD").len(), 0);
+    desk.finish();
+}
+
+#[test]
+fn a_session_works_while_people_commit() {
+    let desk = Desk::new();
+    desk.json(&["save"]);
+    desk.write("mine", "human\n");
+    desk.git(&["add", "mine"]);
+    let hook = desk.world.repo().join(".git/hooks/commit-msg.before-checkpoint");
+    let work = "#!/bin/sh\nunset GIT_DIR GIT_INDEX_FILE GIT_EDITOR GIT_PREFIX\ngit checkpoint session prompt a\n\
+        printf 'a\\nb\\n' >g\ngit checkpoint session stop a\n";
+    std::fs::write(&hook, work).expect("it can be written");
+    desk.sh("chmod +x .git/hooks/commit-msg.before-checkpoint; git commit -qm mine");
+    std::fs::remove_file(hook).expect("it is ours");
+    desk.sh("echo human >>g; git add g; git commit -qm next");
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
+    assert_eq!(desk.records("HEAD~").len(), 0);
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::reftable("rm -r .git/logs; git refs migrate --ref-format=reftable; git commit -q --allow-empty -m more")]
+#[case::long_reflog("for i in $(seq 300); do git update-ref -m x HEAD HEAD~; git update-ref -m x HEAD HEAD@{1}; done")]
+fn wherever_the_reflog_is(#[case] before: &str) {
+    let desk = Desk::new();
+    desk.write("h", "human\n");
+    desk.commit_all();
+    desk.sh(before);
+    desk.json(&["save"]);
+    desk.turn("a", &[("g", "a\n")]);
+    desk.git(&["add", "-A"]);
+    desk.git(&QUIET);
+    desk.json(&["save"]);
+    assert_recorded(&desk, "HEAD", &[("g", "a")]);
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::at_once("git add -A; q commit -qm again")]
+#[case::after_a_look("git checkpoint save; q commit -qm again")]
+#[case::with_a_persons_own("echo human >mine; git add mine; q commit -qm again")]
+#[case::in_parts(
+    "git reset -q; git add f; q commit -qm again; git add g; q commit -qm rest; q tag last; q reset -q --soft HEAD~"
+)]
+#[case::before_another(
+    "q commit -qm again; echo human >mine; git add mine; q commit -qm mine; q reset -q --soft HEAD~"
+)]
+fn work_is_committed_again(#[case] how: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
+    desk.commit_all();
+    let quiet = "q() { git -c core.hooksPath=/dev/null \"$@\"; }";
+    desk.sh(&format!("{quiet}; q reset -q --soft HEAD~; {how}"));
+    desk.json(&["save"]);
+    let record = desk.records("HEAD").pop().expect("it is linked");
+    assert_eq!((record.sessions[0].id.as_str(), desk.records("HEAD").len()), ("a", 1));
+    let agent_lines = if how.contains("last") { 1 } else { 2 };
+    let attribution = desk.json(&["attribution", "HEAD"]);
+    assert_eq!(attribution["summary"]["agent_lines"], agent_lines, "{attribution:#}");
+    desk.finish();
+}
+
+#[test]
+fn what_a_person_does_in_place_of_it_is_theirs() {
+    let desk = Desk::new();
+    desk.turn("a", &[("g", "a\n")]);
+    desk.commit_all();
+    desk.sh("git reset -q --hard HEAD~; echo human >h; git add h; git -c core.hooksPath=/dev/null commit -qm mine");
+    desk.json(&["save"]);
+    assert_eq!(desk.records("HEAD").len(), 0);
+    desk.finish();
+}

@@ -55,6 +55,9 @@ fn edited_lines_are_mixed(#[case] base: &str, #[case] steps: Steps<'_>, #[case] 
 #[case::two_lines_are_no_block("m0\none()\ntwo()\nm1\nm2\nm3\nm4\n", &[(AGENT, "m0\nm1\nm2\nm3\nm4\none()\ntwo()\n")], ".....aa")]
 #[case::copy_is_new("one()\ntwo()\nthree()\nm1\n", &[(AGENT, "one()\ntwo()\nthree()\nm1\none()\ntwo()\nthree()\n")], "....aaa")]
 #[case::braces_are_no_block("}\n}\n}\nm1\nm2\nm3\nm4\n", &[(AGENT, "m1\nm2\nm3\nm4\n}\n}\n}\n")], "....aaa")]
+#[case::a_block_that_passes_a_line("", &[(HUMAN, "m0\nlet total = first_of(items) + last;\nm1\nm2\nm3\nm4\n"), (AGENT, "m0\nm1\nm2\nm3\nlet total = first_of(items) + last;\nm4\n")], "hhhhhh")]
+#[case::a_line_and_its_neighbours("", &[(HUMAN, "if let Some(first) = items.first() {\n}\nm1\nm2\nm3\n"), (AGENT, "m1\nm2\nm3\n  if let Some(first) = items.first() {\n  }\nx5\n")], "hhhhha")]
+#[case::a_line_twice("let total = first_of(items) + last;\nm1\nm2\nm3\nm4\n", &[(AGENT, "m1\nm2\nlet total = first_of(items) + last;\nm3\nm4\nlet total = first_of(items) + last;\n")], "..b..a")]
 fn moved_blocks_keep_owners(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
     assert_eq!(replayed(base, steps).0, expected);
 }

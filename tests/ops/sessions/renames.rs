@@ -1,0 +1,121 @@
+//! Files that HEAD does not have keep their owners when they are renamed.
+
+use serde_json::Value;
+
+use super::desk::{Desk, numbered};
+
+impl Desk {
+    /// Returns how many lines of the last commit agents and people have.
+    fn lines(&self) -> (u64, u64) {
+        lines(&self.json(&["attribution", "HEAD"]))
+    }
+
+    /// The same for what is not committed.
+    fn lines_now(&self) -> (u64, u64) {
+        lines(&self.json(&["attribution", "--worktree"]))
+    }
+
+    /// Returns how often the record of HEAD names its only session: its turns, and its checkpoints there.
+    fn part(&self) -> (Vec<u32>, u32) {
+        let records = self.records("HEAD");
+        let [record] = records.as_slice() else { panic!("one record: {records:?}") };
+        let [part] = record.sessions.as_slice() else { panic!("one session: {record:?}") };
+        (part.turns.clone(), part.checkpoints)
+    }
+}
+
+fn lines(found: &Value) -> (u64, u64) {
+    let number = |key: &str| found["summary"][key].as_u64().expect("a number");
+    (number("agent_lines"), number("human_added"))
+}
+
+#[test]
+fn a_persons_new_file_that_an_agent_moves_stays_the_persons() {
+    let desk = Desk::new();
+    desk.write("mine", numbered(1..=9));
+    desk.prompt("a");
+    desk.sh("mv mine ours");
+    desk.stop("a");
+    assert_eq!(desk.lines_now(), (0, 9));
+    desk.commit_all();
+    assert_eq!(desk.lines(), (0, 9));
+    desk.finish();
+}
+
+#[test]
+fn lines_that_an_agent_adds_to_a_file_it_moves_are_its_own() {
+    let desk = Desk::new();
+    desk.write("mine", numbered(1..=9));
+    desk.prompt("a");
+    desk.sh("mv mine between");
+    desk.json(&["save", "--session", "a"]);
+    desk.sh("mkdir d; mv between d/ours; echo more >>d/ours");
+    desk.stop("a");
+    assert_eq!(desk.lines_now(), (1, 9));
+    desk.commit_all();
+    assert_eq!(desk.lines(), (1, 9));
+    assert_eq!(desk.part(), (vec![1], 2));
+    desk.finish();
+}
+
+#[test]
+fn an_agents_new_file_that_a_person_moves_stays_the_agents() {
+    for saves in [true, false] {
+        let desk = Desk::new();
+        desk.prompt("a");
+        desk.write("new", numbered(1..=9));
+        desk.stop("a");
+        desk.sh("mv new other");
+        if saves {
+            desk.json(&["save"]);
+        }
+        assert_eq!(desk.lines_now(), (9, 0), "{saves}");
+        desk.commit_all();
+        assert_eq!((desk.lines(), desk.trailers("HEAD").len()), ((9, 0), 1), "{saves}");
+        assert_eq!(desk.part(), (vec![1], 1), "{saves}");
+        desk.finish();
+    }
+}
+
+#[test]
+fn a_file_of_head_that_a_person_moves_after_an_agents_edit_is_in_the_record() {
+    for saves in [true, false] {
+        let desk = Desk::new();
+        desk.prompt("a");
+        desk.sh("echo more >>f");
+        desk.stop("a");
+        desk.sh("mv f other");
+        if saves {
+            desk.json(&["save"]);
+        }
+        assert_eq!(desk.lines_now(), (1, 0), "{saves}");
+        desk.commit_all();
+        assert_eq!((desk.lines(), desk.trailers("HEAD").len()), ((1, 0), 1), "{saves}");
+        assert_eq!(desk.part(), (vec![1], 1), "{saves}");
+        desk.finish();
+    }
+}
+
+#[test]
+fn a_persons_file_beside_an_agents_that_is_not_committed_has_no_record() {
+    let desk = Desk::new();
+    desk.turn("a", &[("new", &numbered(1..=9))]);
+    desk.write("mine", "something\nelse\n");
+    desk.git(&["add", "mine"]);
+    desk.commit();
+    assert_eq!((desk.lines().0, desk.trailers("HEAD")), (0, Vec::new()));
+    assert_eq!(desk.recorded("HEAD"), Vec::new());
+    desk.commit_all();
+    assert_eq!((desk.lines(), desk.trailers("HEAD").len()), ((9, 0), 1));
+    desk.finish();
+}
+
+#[test]
+fn a_copy_of_an_agents_new_file_is_looked_at_alone_and_is_a_persons() {
+    let desk = Desk::new();
+    desk.turn("a", &[("new", &numbered(1..=9))]);
+    desk.sh("cp new copy");
+    assert_eq!(lines(&desk.json(&["attribution", "--worktree", "--", "copy"])), (0, 9));
+    assert_eq!(desk.lines_now(), (9, 9));
+    desk.finish();
+}
