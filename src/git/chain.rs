@@ -53,8 +53,10 @@ impl Repo {
 
     /// Returns true if the object `id` is here and a commit.
     pub(crate) fn is_commit(&self, id: ObjectId) -> Result<bool> {
-        let header =
-            self.inner.try_find_header(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"))?;
+        let find =
+            || self.inner.try_find_header(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"));
+        // A second look finds what git has moved meanwhile.
+        let header = find()?.map_or_else(find, |header| Ok(Some(header)))?;
         Ok(header.is_some_and(|header| header.kind() == ObjectKind::Commit))
     }
 }

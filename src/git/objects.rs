@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, mpsc::sync_channel},
+    time::Duration,
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
@@ -19,6 +20,9 @@ use crate::{
         checkpoint::Checkpoint,
     },
 };
+
+/// How long an object that is not found is waited for: while git moves it from one place to another, gix may see it in neither.
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(25)];
 
 /// Blobs that were read before they are needed.
 pub(crate) type ReadAhead = HashMap<ObjectId, Vec<u8>>;
@@ -180,11 +184,18 @@ fn read_object<'b>(
     kind: ObjectKind,
     buffer: &'b mut Vec<u8>,
 ) -> Result<&'b [u8]> {
-    let found =
-        repo.objects.try_find(&id, buffer).context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))?;
-    match found {
-        Some(data) if data.kind == kind => Ok(data.data),
-        Some(data) => Err(Error::corrupt(format!("'{id}' is a {}, not a {kind}", data.kind))),
+    let mut find = || repo.objects.try_find(&id, buffer).map(|found| found.map(|data| (data.kind, data.data.len())));
+    let mut found = find();
+    for pause in PAUSES {
+        if matches!(found, Ok(Some(_))) {
+            break;
+        }
+        std::thread::sleep(pause);
+        found = find();
+    }
+    match found.context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))? {
+        Some((found, length)) if found == kind => Ok(&buffer[..length]),
+        Some((found, _)) => Err(Error::corrupt(format!("'{id}' is a {found}, not a {kind}"))),
         None => Err(Error::corrupt(format!("the {kind} '{id}' is missing"))
             .with_hint("in a partial clone, 'git fetch --refetch' brings what is not here")),
     }

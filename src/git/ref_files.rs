@@ -20,10 +20,8 @@ use gix::{
 use super::{Head, Repo, refs::RefUpdate};
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// How long git waits for the lock of a ref (`core.filesRefLockTimeout`).
-const PATIENCE: Duration = Duration::from_millis(100);
-/// How long git waits for the lock of the packed refs (`core.packedRefsTimeout`).
-const PATIENCE_WHILE_PACKED: Duration = Duration::from_secs(1);
+/// How long somebody else's lock is waited for: as long as git waits for that of the packed refs.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How many symbolic refs git follows, one to the next.
 const MOST_STEPS: usize = 5;
 
@@ -169,7 +167,7 @@ impl Repo {
         let mut _packing = None;
         if updates.iter().any(|update| update.new.is_none()) {
             let path = self.common_dir().join("packed-refs");
-            let held = Marker::acquire_to_hold_resource(&path, PATIENCE_WHILE_PACKED.into(), None, 0);
+            let held = Marker::acquire_to_hold_resource(&path, PATIENCE.into(), None, 0);
             _packing = Some(held.map_err(|cause| cannot_lock("packed-refs", cause))?);
             if let Some(packed) = self.packed_refs()? {
                 for lock in &locked {
