@@ -7,7 +7,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bstr::ByteSlice as _;
@@ -22,6 +22,8 @@ use crate::error::{Context as _, Error, Kind, Result};
 
 /// How long somebody else's lock is waited for: as long as git waits for that of the packed refs.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How soon a lock is tried again that had no directory.
+const PAUSE: Duration = Duration::from_millis(1);
 /// How many symbolic refs git follows, one to the next.
 const MOST_STEPS: usize = 5;
 
@@ -65,14 +67,20 @@ impl Repo {
     }
 
     fn loose_ref(&self, name: &FullNameRef) -> Result<Option<Target>> {
-        let what = || format!("cannot read '{}'", name.as_bstr());
-        let text = match fs::read(self.ref_path(name)) {
-            Ok(text) => text,
-            Err(cause) if is_absent(&cause) => return Ok(None),
-            Err(cause) => return Err(Error::corrupt(what()).with_cause(cause)),
-        };
-        let reference = Reference::try_from_path(name.to_owned(), &text, self.object_hash());
-        reference.map(|reference| Some(reference.target)).context(Kind::Corrupt, what)
+        let text = self.text_of_ref(name)?;
+        text.map(|text| self.parse_ref(name, &text).context(Kind::Corrupt, || cannot_read(name))).transpose()
+    }
+
+    fn text_of_ref(&self, name: &FullNameRef) -> Result<Option<Vec<u8>>> {
+        match fs::read(self.ref_path(name)) {
+            Ok(text) => Ok(Some(text)),
+            Err(cause) if is_absent(&cause) => Ok(None),
+            Err(cause) => Err(Error::corrupt(cannot_read(name)).with_cause(cause)),
+        }
+    }
+
+    fn parse_ref(&self, name: &FullNameRef, text: &[u8]) -> std::result::Result<Target, gix::Error> {
+        Reference::try_from_path(name.to_owned(), text, self.object_hash()).map(|reference| reference.target)
     }
 
     /// Returns the packed refs of this moment: to know that they are those of before, gix compares times of change, and two
@@ -167,8 +175,7 @@ impl Repo {
         let mut _packing = None;
         if updates.iter().any(|update| update.new.is_none()) {
             let path = self.common_dir().join("packed-refs");
-            let held = Marker::acquire_to_hold_resource(&path, PATIENCE.into(), None, 0);
-            _packing = Some(held.map_err(|cause| cannot_lock("packed-refs", cause))?);
+            _packing = Some(lock("packed-refs", |wait| Marker::acquire_to_hold_resource(&path, wait, None, 0))?);
             if let Some(packed) = self.packed_refs()? {
                 for lock in &locked {
                     if let Locked::Delete(name, _) = lock
@@ -194,14 +201,14 @@ impl Repo {
     fn lock_ref(&self, update: &RefUpdate) -> Result<Locked> {
         let name = full_name(&update.name)?;
         let (path, boundary) = (self.ref_path(name.as_ref()), Some(self.common_dir().join("refs")));
-        let patience = Fail::from(PATIENCE);
-        let what = |cause| cannot_lock(&update.name, cause);
         let Some(new) = update.new else {
-            let marker = Marker::acquire_to_hold_resource(&path, patience, boundary, 0).map_err(what)?;
+            let take = |wait| Marker::acquire_to_hold_resource(&path, wait, boundary.clone(), 0);
+            let marker = lock(&update.name, take)?;
             self.check_old(update, name.as_ref())?;
             return Ok(Locked::Delete(name, marker));
         };
-        let mut lock = LockFile::acquire_to_update_resource(&path, patience, boundary, 0).map_err(what)?;
+        let take = |wait| LockFile::acquire_to_update_resource(&path, wait, boundary.clone(), 0);
+        let mut lock = lock(&update.name, take)?;
         if self.check_old(update, name.as_ref())? == Some(new) {
             return Ok(Locked::Nothing(lock));
         }
@@ -215,10 +222,10 @@ impl Repo {
     /// shall be is as well as that it is not there.
     fn check_old(&self, update: &RefUpdate, name: &FullNameRef) -> Result<Option<ObjectId>> {
         // A file that makes no sense is written anew, as git does it.
-        let loose = self.loose_ref(name).unwrap_or_default();
+        let loose = self.text_of_ref(name)?.and_then(|text| self.parse_ref(name, &text).ok());
         let target = match loose {
+            Some(target) => Some(target),
             None => self.packed_refs()?.map(|packed| packed_ref(&packed, name)).transpose()?.flatten(),
-            loose => loose,
         };
         let id = target.as_ref().and_then(|target| target.try_id().map(ToOwned::to_owned));
         let is_as_expected = if target.is_some() && id.is_none() {
@@ -269,6 +276,10 @@ fn write(marker: Marker) -> Result<()> {
     Err(Error::internal(what(&path)).with_cause(failed.error))
 }
 
+fn cannot_read(name: &FullNameRef) -> String {
+    format!("cannot read '{}'", name.as_bstr())
+}
+
 fn full_name(name: &str) -> Result<FullName> {
     FullName::try_from(name).context(Kind::Internal, || format!("'{name}' is not a ref name"))
 }
@@ -278,10 +289,23 @@ fn packed_ref(packed: &packed::Buffer, name: &FullNameRef) -> Result<Option<Targ
     Ok(found.map(|found| Target::Object(found.target())))
 }
 
-/// Somebody else's lock is a race; a directory that cannot be written to is none.
-fn cannot_lock(name: &str, cause: gix::Error) -> Error {
-    let kind = if cause.is_retryable() { Kind::Race } else { Kind::Internal };
-    Error::new(kind, format!("cannot lock '{name}'")).with_cause(cause)
+/// Takes the lock of `name` with `take`, as soon as nobody else has it.
+///
+/// # Errors
+/// [`Kind::Race`] if that is too long; a directory that cannot be written to is none.
+fn lock<T>(name: &str, take: impl Fn(Fail) -> std::result::Result<T, gix::Error>) -> Result<T> {
+    let start = Instant::now();
+    loop {
+        match take(PATIENCE.into()) {
+            // Git removes directories that it has emptied, and may do so between their making and that of the lock.
+            Err(cause) if cause.is_not_found() && start.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(cause) => {
+                let kind = if cause.is_retryable() || cause.is_not_found() { Kind::Race } else { Kind::Internal };
+                return Err(Error::new(kind, format!("cannot lock '{name}'")).with_cause(cause));
+            }
+            Ok(taken) => return Ok(taken),
+        }
+    }
 }
 
 fn is_absent(cause: &io::Error) -> bool {

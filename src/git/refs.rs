@@ -215,6 +215,55 @@ mod tests {
         assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
     }
 
+    /// Runs `script` in the repository and returns what it says.
+    fn run(directory: &tempfile::TempDir, script: &str) -> String {
+        #[expect(clippy::disallowed_methods, reason = "the test changes its repository with git")]
+        let output = run::Command::new("sh").args(["-c", script]).current_dir(directory).output().expect("sh runs");
+        String::from_utf8(output.stdout).expect("text").trim_end().to_owned()
+    }
+
+    #[rstest::rstest]
+    #[case::unborn("")]
+    #[case::born("c")]
+    #[case::packed("c; git pack-refs --all")]
+    #[case::changed_since("c; git pack-refs --all; c; git branch b")]
+    #[case::detached("c; git checkout -q --detach")]
+    #[case::detached_and_packed("c; git checkout -q --detach; git branch b; git pack-refs --all; c")]
+    #[case::unborn_beside_others("c; git pack-refs --all; git checkout -q --orphan other")]
+    #[case::by_another_name(
+        "c; git symbolic-ref refs/heads/alias refs/heads/main; git symbolic-ref HEAD refs/heads/alias"
+    )]
+    #[case::of_a_worktree(
+        "c; git update-ref refs/worktree/w HEAD; git symbolic-ref HEAD refs/worktree/w; git pack-refs --all"
+    )]
+    #[case::deep(
+        "c; git branch a/b/c; git pack-refs --all; git branch -d -q a/b/c; git branch a/b; git tag -a -m t a/t"
+    )]
+    #[case::locked(
+        "c; touch .git/refs/heads/x.lock .git/HEAD.lock .git/packed-refs.lock; mkdir -p .git/refs/heads/y/z"
+    )]
+    fn refs_are_what_git_says(#[case] script: &str) {
+        let (directory, repo) = repository(&["-b", "main"]);
+        let commit = "c() { git -c user.name=a -c user.email=a@b commit -q --allow-empty -m $((n += 1)); }";
+        run(&directory, &format!("{commit}; {script}"));
+        let head = repo.head().expect("it can be read");
+        let id = head.id.map(|id| id.to_string()).unwrap_or_default();
+        assert_eq!(id, run(&directory, "git rev-parse -q --verify HEAD"));
+        let branch = head.branch.map(|name| name.to_string()).unwrap_or_default();
+        assert_eq!(branch, run(&directory, "git symbolic-ref -q --no-recurse HEAD"));
+        for prefix in ["refs/heads/", "refs/heads/a/", "refs/tags/", "refs/none/"] {
+            let listed = repo.refs_below(prefix).expect("they can be read");
+            let listed: Vec<_> = listed.into_iter().map(|(name, id)| format!("{id} {name}")).collect();
+            let format = "%(if)%(symref)%(then)%(else)%(objectname) %(refname)%(end)";
+            let by_git = run(&directory, &format!("git for-each-ref --format='{format}' {prefix} | grep ."));
+            assert_eq!(listed.join("\n"), by_git, "{prefix}");
+            for line in &listed {
+                let (id, name) = line.split_once(' ').expect("two words");
+                assert_eq!(repo.find_ref(name).expect("it can be read").map(|id| id.to_string()).as_deref(), Some(id));
+            }
+        }
+    }
+
     /// `git pack-refs` writes all refs into one file and removes theirs, while we change and delete some of them.
     #[test]
     fn nothing_is_taken_back_while_others_pack_refs() {
