@@ -25,6 +25,7 @@ use crate::{
         record::{self, Link, Record, RecordId},
         refname,
     },
+    state,
 };
 
 /// The newest commits are looked through; more are not.
@@ -120,6 +121,15 @@ impl Problem {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// Returns what stands in the place of our directory, if that is no directory: nothing else can be looked at then.
+pub fn in_the_way(context: &Context) -> Option<Diagnosis> {
+    let places = [state::directory(context.repo.git_dir()), state::directory(context.repo.common_dir())];
+    let path = places.iter().find(|path| path.exists() && !path.is_dir())?;
+    let message = "it is no directory, so that no checkpoint is taken";
+    let problem = Problem::new("directory-unwritable", path.display().to_string(), message).hint("move it away");
+    Some(Diagnosis { version: 1, problems: vec![problem], ..Diagnosis::default() })
 }
 
 /// Looks at everything, and mends what `options` allow.

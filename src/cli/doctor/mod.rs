@@ -48,6 +48,9 @@ impl Doctor {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
         let places = Places::new(&context)?;
+        if let Some(diagnosis) = doctor::in_the_way(&context) {
+            return self.tell(&diagnosis, &[], call);
+        }
         let progress = call.progress("looking at commits and records");
         let mut diagnosis = doctor::doctor(&context, Options { fix: self.fix, relink: self.relink })?;
         if self.fix {
@@ -56,13 +59,16 @@ impl Doctor {
         let enabled = places.enabled(&context)?;
         diagnosis.problems.extend(agents::check(&context, &places, &enabled, self.fix)?);
         drop(progress);
-        let agents = Listed::all(&enabled);
+        self.tell(&diagnosis, &Listed::all(&enabled), call)
+    }
+
+    fn tell(self, diagnosis: &Diagnosis, agents: &[Listed], call: &mut Call) -> Result<Exit> {
         if self.json {
-            call.out.json(&Whole { diagnosis: &diagnosis, agents: &agents })?;
+            call.out.json(&Whole { diagnosis, agents })?;
         } else {
-            print(&diagnosis, call)?;
+            print(diagnosis, call)?;
             if !agents.is_empty() {
-                call.out.note(&format!("agents: {}", Listed::lines(&agents, call).join(", ")))?;
+                call.out.note(&format!("agents: {}", Listed::lines(agents, call).join(", ")))?;
             }
         }
         Ok(if diagnosis.is_sound() { Exit::Done } else { Exit::No })

@@ -197,6 +197,7 @@ fn other_advice_for_a_problem_of_the_same_kind_is_given_too() {
 /// Whoever fails there cannot note it.
 #[rstest::rstest]
 #[case::claims(".git/checkpoint/claims", false)]
+#[case::all(".git/checkpoint", false)]
 #[case::read_only(".git/checkpoint", true)]
 #[case::objects(".git/objects", true)]
 fn directories_that_cannot_be_written_to_are_named(#[case] path: &str, #[case] is_read_only: bool) {
@@ -213,6 +214,7 @@ fn directories_that_cannot_be_written_to_are_named(#[case] path: &str, #[case] i
         }
     } else {
         drop(fs::remove_dir_all(&path));
+        assert!(!path.exists());
         fs::write(&path, "in the way").expect("a file can be written");
     }
     let codes = codes(&world, &[], false);
