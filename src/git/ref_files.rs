@@ -103,14 +103,8 @@ impl Repo {
         self.add_loose_refs(prefix, &self.common_dir().join(prefix), &mut found)
             .map_err(|error| Error::corrupt(format!("cannot list the refs below '{prefix}'")).with_cause(error))?;
         // They come second, as in `ref_in_files`.
-        let what = || "cannot read the packed refs".to_owned();
-        if let Some(packed) = self.packed_refs()? {
-            for reference in packed.iter_prefixed(prefix.into()).context(Kind::Corrupt, what)? {
-                let reference = reference.context(Kind::Corrupt, what)?;
-                if let Ok(name) = reference.name.as_bstr().to_str() {
-                    found.entry(name.to_owned()).or_insert(Some(reference.target()));
-                }
-            }
+        for (name, id) in self.packed_refs_below(prefix)? {
+            found.entry(name).or_insert(Some(id));
         }
         Ok(found.into_iter().filter_map(|(name, id)| Some((name, id?))).collect())
     }
@@ -150,15 +144,21 @@ impl Repo {
         let names = files.filter_map(|file| file.file_name().into_string().ok());
         let mut names: Vec<String> =
             names.filter(|name| name.strip_suffix(".lock").is_none()).map(|name| format!("{prefix}{name}")).collect();
-        let what = || "cannot read the packed refs".to_owned();
         // They come second, as in `ref_in_files`.
+        names.extend(self.packed_refs_below(prefix)?.into_iter().map(|(name, _)| name));
+        Ok(names)
+    }
+
+    fn packed_refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        let what = || "cannot read the packed refs".to_owned();
+        let mut found = Vec::new();
         if let Some(packed) = self.packed_refs()? {
             for reference in packed.iter_prefixed(prefix.into()).context(Kind::Corrupt, what)? {
                 let reference = reference.context(Kind::Corrupt, what)?;
-                names.extend(reference.name.as_bstr().to_str().ok().map(ToOwned::to_owned));
+                found.extend(reference.name.as_bstr().to_str().ok().map(|name| (name.to_owned(), reference.target())));
             }
         }
-        Ok(names)
+        Ok(found)
     }
 
     /// Carries out all of `updates` or none; returns false, and does nothing, if packed refs would have to be written anew,
