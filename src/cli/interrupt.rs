@@ -22,7 +22,7 @@ pub(super) struct Interrupt(Arc<AtomicBool>);
 impl Interrupt {
     /// From now on the first signal only raises the flag, the second ends the process at once.
     ///
-    /// Our locks are the kernel's, so that nothing stays locked either way.
+    /// Our own locks are the kernel's and go with us; the second may leave a lock of a ref, which the next command removes.
     pub(super) fn listen(&self) -> Result<()> {
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // The order matters: the shutdown must not see the flag that its own signal raises.

@@ -92,7 +92,8 @@ impl Repo {
     /// Returns what `moves`, the last one first, have committed.
     fn commits_of(&self, moves: Vec<HeadMove<'_>>) -> Result<Committed> {
         let (mut made, mut was_moved) = (Committed::default(), false);
-        for moved in moves.into_iter().rev() {
+        // A branch that is made, or a reset to where HEAD is, moves nothing.
+        for moved in moves.into_iter().rev().filter(|moved| moved.old != Some(moved.new)) {
             if !self.is_commit(moved.new)? || !(moved.is_commit() || self.is_unsaid_commit(&moved)?) {
                 was_moved = true;
             } else if was_moved {

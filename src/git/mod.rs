@@ -242,6 +242,9 @@ impl Repo {
 
     /// Returns where the linked worktree `id` is now; none if there is none, or it is the main one.
     pub(crate) fn linked_worktree(&self, id: &BStr) -> Option<PathBuf> {
+        if id == "main" {
+            return None;
+        }
         self.dot_git_of(id)?.parent().map(Path::to_owned)
     }
 

@@ -13,7 +13,10 @@ use std::{
 use bstr::ByteSlice as _;
 use gix::{
     ObjectId,
-    lock::{File as LockFile, Marker, acquire::Fail},
+    lock::{
+        File as LockFile, Marker,
+        acquire::{Fail, resolve_symlink},
+    },
     refs::{FullName, FullNameRef, Target, file::loose::Reference, packed},
 };
 
@@ -67,20 +70,14 @@ impl Repo {
     }
 
     fn loose_ref(&self, name: &FullNameRef) -> Result<Option<Target>> {
-        let text = self.text_of_ref(name)?;
-        text.map(|text| self.parse_ref(name, &text).context(Kind::Corrupt, || cannot_read(name))).transpose()
-    }
-
-    fn text_of_ref(&self, name: &FullNameRef) -> Result<Option<Vec<u8>>> {
-        match fs::read(self.ref_path(name)) {
-            Ok(text) => Ok(Some(text)),
-            Err(cause) if is_absent(&cause) => Ok(None),
-            Err(cause) => Err(Error::corrupt(cannot_read(name)).with_cause(cause)),
-        }
-    }
-
-    fn parse_ref(&self, name: &FullNameRef, text: &[u8]) -> std::result::Result<Target, gix::Error> {
-        Reference::try_from_path(name.to_owned(), text, self.object_hash()).map(|reference| reference.target)
+        let what = || format!("cannot read '{}'", name.as_bstr());
+        let text = match fs::read(self.ref_path(name)) {
+            Ok(text) => text,
+            Err(cause) if is_absent(&cause) => return Ok(None),
+            Err(cause) => return Err(Error::corrupt(what()).with_cause(cause)),
+        };
+        let reference = Reference::try_from_path(name.to_owned(), &text, self.object_hash());
+        reference.map(|reference| Some(reference.target)).context(Kind::Corrupt, what)
     }
 
     /// Returns the packed refs of this moment: to know that they are those of before, gix compares times of change, and two
@@ -174,7 +171,7 @@ impl Repo {
         // Held to the end, or somebody packs what is deleted, and it is there again.
         let mut _packing = None;
         if updates.iter().any(|update| update.new.is_none()) {
-            let path = self.common_dir().join("packed-refs");
+            let path = resolve_symlink(&self.common_dir().join("packed-refs"));
             _packing = Some(lock("packed-refs", |wait| Marker::acquire_to_hold_resource(&path, wait, None, 0))?);
             if let Some(packed) = self.packed_refs()? {
                 for lock in &locked {
@@ -221,12 +218,7 @@ impl Repo {
     /// Returns what the ref of `update` points to, which is locked, if that is as expected. That it is there already as it
     /// shall be is as well as that it is not there.
     fn check_old(&self, update: &RefUpdate, name: &FullNameRef) -> Result<Option<ObjectId>> {
-        // A file that makes no sense is written anew, as git does it.
-        let loose = self.text_of_ref(name)?.and_then(|text| self.parse_ref(name, &text).ok());
-        let target = match loose {
-            Some(target) => Some(target),
-            None => self.packed_refs()?.map(|packed| packed_ref(&packed, name)).transpose()?.flatten(),
-        };
+        let target = self.ref_in_files(name)?;
         let id = target.as_ref().and_then(|target| target.try_id().map(ToOwned::to_owned));
         let is_as_expected = if target.is_some() && id.is_none() {
             false
@@ -276,15 +268,15 @@ fn write(marker: Marker) -> Result<()> {
     Err(Error::internal(what(&path)).with_cause(failed.error))
 }
 
-fn cannot_read(name: &FullNameRef) -> String {
-    format!("cannot read '{}'", name.as_bstr())
-}
-
 fn full_name(name: &str) -> Result<FullName> {
     FullName::try_from(name).context(Kind::Internal, || format!("'{name}' is not a ref name"))
 }
 
 fn packed_ref(packed: &packed::Buffer, name: &FullNameRef) -> Result<Option<Target>> {
+    // A pseudo ref such as `ORIG_HEAD` is never packed, and gix would look for a branch of that name.
+    if !name.as_bstr().starts_with_str("refs/") {
+        return Ok(None);
+    }
     let found = packed.try_find(name).context(Kind::Corrupt, || "cannot read the packed refs".into())?;
     Ok(found.map(|found| Target::Object(found.target())))
 }

@@ -115,7 +115,8 @@ impl Repo {
             }
         }
         // Who wants a reflog of each ref gets git's.
-        let is_logged = || self.config_value("core.logAllRefUpdates").is_some_and(|value| value == "always");
+        let is_logged =
+            || self.config_value("core.logAllRefUpdates").is_some_and(|value| value.eq_ignore_ascii_case(b"always"));
         if self.ref_store == RefStore::Files && !is_logged() && self.update_refs_in_files(updates)? {
             return Ok(());
         }

@@ -146,11 +146,7 @@ fn promise(
             }
         }
     }
-    if condense::holds_work(context, Base::of_head(head))? {
-        let id = promised.unwrap_or_else(RecordId::random);
-        note.reserved = Some(id.to_string());
-        ids.push(id);
-    }
+    let mut others: Vec<RecordId> = Vec::new();
     if amended.is_none() && !repo.is_merging() {
         let mut squashed = rewrite::squashed_commits(context)?;
         // With another message, what it lists may have been given up.
@@ -158,15 +154,21 @@ fn promise(
             squashed.clear();
         }
         for commit in &squashed {
-            ids.extend(records::of_commit(repo, *commit)?);
+            others.extend(records::of_commit(repo, *commit)?);
         }
         note.squashed = squashed.iter().map(ToString::to_string).collect();
         if squashed.is_empty() {
             let again = recommit::records_again(context, head)?;
             note.reused = again.iter().map(ToString::to_string).collect();
-            ids.extend(again);
+            others.extend(again);
         }
     }
+    if condense::holds_work(context, Base::of_head(head), &others)? {
+        let id = promised.unwrap_or_else(RecordId::random);
+        note.reserved = Some(id.to_string());
+        ids.push(id);
+    }
+    ids.extend(others);
     let mut seen = BTreeSet::new();
     ids.retain(|id| seen.insert(*id));
     Ok(ids)

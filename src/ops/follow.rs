@@ -1,8 +1,8 @@
 //! Notices that HEAD moved without us (pull, switch, reset, rebase), and lets the work in the worktree go on there.
 
-use std::{fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use bstr::ByteSlice as _;
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -11,7 +11,9 @@ use super::{
     condense,
     draft::Draft,
     onward::{Aim, Line, Moved, Rest},
+    recall::take_up,
     recommit::left_behind,
+    records,
     save::{self, Shadow},
     shadows::Live,
     turn::{pending_of, release_pending},
@@ -175,10 +177,11 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
     let has_turn = !sessions::open_turns(repo.common_dir(), repo.git_dir())?.is_empty();
-    if !has_turn || !left_behind(repo, Some(head))?.contains(&old) {
+    let left = left_behind(repo, Some(head))?;
+    if !has_turn || !left.contains(&old) {
         return Ok(());
     }
-    let shadow = Shadow::read(repo)?;
+    let mut shadow = Shadow::read(repo)?;
     // Where work is known here already, its chain tells.
     if shadow.tip.is_some() {
         return Ok(());
@@ -186,20 +189,30 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
     let seen_objects = objects.write()?;
     let old_tree_id = repo.tree_of_commit(old)?;
+    let changes = repo.diff_trees(shadow.head_tree_id, seen.tree_id)?;
+    // What was a session's is known again, with all its owners.
+    take_up(context, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect())?;
     let mut edits = Vec::new();
-    for change in repo.diff_trees(shadow.head_tree_id, seen.tree_id)? {
-        let before = repo.find_leaf(old_tree_id, change.path.as_bstr())?;
-        if before != change.before {
+    for change in changes {
+        let path = change.path.as_bstr();
+        let before = repo.find_leaf(old_tree_id, path)?;
+        if before != change.before && repo.find_leaf(shadow.last_tree_id(), path)? == change.before {
             edits.push((change.path, before.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
     if edits.is_empty() {
+        seen_objects.settle();
         return Ok(());
     }
+    // What is hardly there any more is not known again; records tell whether it was people's alone.
+    let of_sessions = paths_of_sessions(repo, &left)?;
+    let is_of_session = edits.iter().any(|(path, _)| of_sessions.contains(path));
+    let contributor = if is_of_session { Contributor::Unknown } else { Contributor::Human };
+    let origin = Origin { contributor, ..Origin::default() };
     let mut objects = NewObjects::new(repo, Target::Loose);
-    let tree_id = edit_tree(shadow.head_tree_id, &edits, &mut objects)?;
+    let tree_id = edit_tree(shadow.last_tree_id(), &edits, &mut objects)?;
     let (parent_id, after) = shadow.links(&mut objects)?;
-    let (name, origin, time) = (&shadow.name, Origin::default(), shadow.not_before(repo.now()));
+    let (name, time) = (&shadow.name, shadow.not_before(repo.now()));
     let body = format!("HEAD was at {old}.\n");
     let subject = "what a reset has taken back";
     let id = Draft { name, tree_id, parent_id, after, side_id: None, origin: &origin, subject, body: &body, time }
@@ -212,6 +225,19 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     seen_objects.settle();
     written.settle();
     Ok(())
+}
+
+/// Returns the files in which the records of `commits` have work of sessions.
+fn paths_of_sessions(repo: &Repo, commits: &[ObjectId]) -> Result<BTreeSet<BString>> {
+    let mut paths = BTreeSet::new();
+    for commit in commits {
+        for id in records::of_commit(repo, *commit)? {
+            // A damaged record tells nothing.
+            let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
+            paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
+        }
+    }
+    Ok(paths)
 }
 
 /// Returns true if `shadow` carries on the chain that ends with `tip`.

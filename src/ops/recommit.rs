@@ -56,9 +56,15 @@ pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result
 
 /// Returns the records of others whose work `commit`, which was made on `head`, has again.
 pub(super) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
-    let linked = records::of_commit(&context.repo, commit)?;
+    let repo = &context.repo;
+    let linked = records::of_commit(repo, commit)?;
+    let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let mut ids = again(context, head, Place::In(commit))?;
-    ids.retain(|id| !linked.contains(id));
+    // What has come after it, in another worktree, was not there to be committed again.
+    let was_there = |record: Record| {
+        record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
+    };
+    ids.retain(|id| !linked.contains(id) && records::find(repo, id).ok().flatten().is_some_and(was_there));
     Ok(ids)
 }
 

@@ -94,6 +94,11 @@ fn steps_beside(
     Ok(all)
 }
 
+/// Among more files that are gone in one step than these, as many as git looks through, none is looked for that came.
+const MOST_GONE: usize = 1_000;
+/// Of more files than these that are gone in one step, none is read for lines that may have gone elsewhere.
+const MOST_TAKEN_APART: usize = 32;
+
 /// Returns those of `changes` that `wanted` asks for, or that are in `former`. Where one of these files came, those that
 /// are gone may have been it under another name: they are added to both.
 fn changes_of(
@@ -105,7 +110,8 @@ fn changes_of(
     let is_asked = |path: &BString, former: &BTreeSet<BString>| wanted(path) || former.contains(path);
     let has_new = changes.iter().any(|change| change.before.is_none() && is_asked(&change.path, former));
     let is_left = |change: &Change| change.after.is_none() && !is_asked(&change.path, former);
-    if !has_new || !changes.iter().any(is_left) {
+    let left = changes.iter().filter(|change| is_left(change)).count();
+    if !has_new || left == 0 || left > MOST_GONE {
         changes.retain(|change| is_asked(&change.path, former));
         return Ok(changes);
     }
@@ -115,9 +121,12 @@ fn changes_of(
         .into_iter()
         .partition(|change| is_left(change) || (change.before.is_none() && is_asked(&change.path, former)));
     for change in repo.detect_renames(ends)? {
-        // What is like no other file may have been taken apart, or been edited a lot.
-        former.extend(change.old_path.clone().or_else(|| change.after.is_none().then(|| change.path.clone())));
-        rest.push(change);
+        // What is like no other file may have been taken apart, or been edited a lot; whoever removes many does neither.
+        let is_gone = change.after.is_none();
+        if !is_gone || left <= MOST_TAKEN_APART {
+            former.extend(change.old_path.clone().or_else(|| is_gone.then(|| change.path.clone())));
+            rest.push(change);
+        }
     }
     rest.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(rest)

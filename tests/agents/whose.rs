@@ -27,6 +27,24 @@ fn what_people_change_between_events_is_theirs() {
     desk.finish();
 }
 
+#[rstest::rstest]
+#[case::save(&["save", "-q"])]
+#[case::restore(&["restore", "-q", "base", "--", "h"])]
+fn what_is_saved_while_a_tool_is_in_use_is_its(#[case] command: &[&str]) {
+    let desk = Desk::new();
+    desk.world.done(&["save", "-q"]);
+    desk.world.git(&["tag", "base"]);
+    desk.prompt("s");
+    desk.before("s", "1", &[]);
+    desk.add("f", "a");
+    desk.world.done(command);
+    desk.after("s", "1", &[]);
+    desk.stop("s");
+    desk.commit();
+    assert!(desk.owners().contains(&"f agent 1".to_owned()), "{:?}", desk.owners());
+    desk.finish();
+}
+
 #[test]
 fn in_a_clean_worktree_a_tool_takes_its_own_files_only() {
     let desk = Desk::new();

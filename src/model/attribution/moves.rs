@@ -67,8 +67,11 @@ fn lone(works: &[Work<'_>]) -> Vec<(Place, Place)> {
                 && tells(work.new[at])
                 && let Some(lone) = lines.get_mut(&key(work.new[at]))
             {
-                // What comes after it is a copy.
-                lone.to.get_or_insert((file, at));
+                // What comes after it is a copy, but its own file comes first.
+                let is_nearer = |to: Place| file == lone.from.0 && to.0 != lone.from.0;
+                if lone.to.is_none_or(is_nearer) {
+                    lone.to = Some((file, at));
+                }
             }
         }
     }

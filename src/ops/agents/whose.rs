@@ -83,12 +83,12 @@ fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
 
 /// Returns whose it is what is unsaved when somebody saves who does not say whose it is.
 ///
-/// It is a person's, unless nobody tells of the tools of a turn under way: then it is that session's, as when the turn ends.
-/// With several of them, or another one's tool in use, nobody knows.
+/// It is a person's, unless a tool is in use that may change anything, or nobody tells of the tools of a turn under way: then
+/// it is that session's, as when the tool or the turn ends. With several of them, or another one's tool in use, nobody knows.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     let calls = calls(context);
     Ok(match &untold(context, &calls)?[..] {
-        [] => Origin::default(),
+        [] => between(context, &calls.open.iter().filter(|call| call.paths.is_none()).collect::<Vec<_>>())?,
         [session] if calls.open.is_empty() => of_session(session, None),
         _ => unknown(),
     })

@@ -131,6 +131,13 @@ pub(super) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {
         return Ok(true);
     }
+    let mut has_agent = steps.iter().any(|step| step.origin.may_be_of_session());
+    for candidate in candidates {
+        has_agent = has_agent || candidate.has_agent(repo)?;
+    }
+    if !has_agent {
+        return Ok(false);
+    }
     let staged = repo.detect_renames(staged.to_vec())?;
     let renamed = renamed_since(repo, touched_live(candidates), &staged)?;
     let (work, _) = work(repo, candidates, &staged, renamed, &mut Counting::usual(repo))?;

@@ -18,20 +18,20 @@ use crate::{
 
 /// Lets files of `committed` that the records `ids` tell of begin as these left them, and `work` be what was done since.
 ///
-/// Where an agent's step in `steps` has led there, the chain knows itself whose the lines are.
+/// Where an agent's step in `steps` has led there, the chain knows itself whose the lines are. A record that `is_promised`
+/// is of somebody's work: if nobody has done any since, of all of it.
 pub(super) fn begin_after(
     repo: &Repo,
     ids: &[RecordId],
     steps: &[Step],
     work: Work,
     committed: Vec<Change>,
+    is_promised: bool,
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Change>)> {
-    // A damaged record tells nothing.
-    let told = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten()).flat_map(|record| record.files);
-    let told: Vec<RecordFile> = told.filter(|file| !file.sessions.is_empty()).collect();
+    let told = told_by(repo, ids);
     let mut since = Vec::with_capacity(committed.len());
-    for change in &committed {
+    for change in committed.iter().filter(|change| !is_told(&told, change)) {
         match left_by(repo, &told, steps, change)? {
             Some(left) => since.extend(Change::between(change.path.clone(), Some(left), change.after)),
             None => since.push(change.clone()),
@@ -41,8 +41,32 @@ pub(super) fn begin_after(
         return Ok((work, committed));
     }
     let rest = Work::of(repo, steps, &since, counting)?;
-    // A record is of somebody's work.
-    Ok(if rest.is_to_tell() { (rest, since) } else { (work, committed) })
+    Ok(if rest.sessions.is_empty() && is_promised { (work, committed) } else { (rest, since) })
+}
+
+/// Takes out of `changes` those that the records `ids` tell of from their beginning to their end.
+pub(super) fn drop_told(repo: &Repo, ids: &[RecordId], changes: &mut Vec<Change>) {
+    let told = told_by(repo, ids);
+    changes.retain(|change| !is_told(&told, change));
+}
+
+fn told_by(repo: &Repo, ids: &[RecordId]) -> Vec<RecordFile> {
+    // A damaged record tells nothing.
+    let files = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten()).flat_map(|record| record.files);
+    files.filter(|file| !file.sessions.is_empty()).collect()
+}
+
+/// Returns true if files of `told`, one after the other, lead from what was before `change` to what is after it.
+fn is_told(told: &[RecordFile], change: &Change) -> bool {
+    let [before, mut at] = [change.before, change.after].map(|leaf| leaf.map(|leaf| leaf.id));
+    for _ in told {
+        let Some(file) = told.iter().find(|file| file.path == change.path && file.after == at) else { return false };
+        at = file.before;
+        if at == before {
+            return change.old_path.is_none();
+        }
+    }
+    false
 }
 
 /// Returns what the last of the records left at the path of `change`, if that, or most of it, is there.

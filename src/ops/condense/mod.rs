@@ -55,15 +55,15 @@ struct Made {
     from: Base,
 }
 
-/// Returns whether the commit to come, of what is staged, holds work of a session that is in no record yet.
-pub(crate) fn holds_work(context: &Context, base: Base) -> Result<bool> {
+/// Returns whether the commit to come, of what is staged, holds work of a session that is not in the records `told` alone.
+pub(crate) fn holds_work(context: &Context, base: Base, told: &[RecordId]) -> Result<bool> {
     let repo = &context.repo;
     // What lives here is most of what is committed, and few have to look any further.
     let live = candidates(repo, base, false)?;
-    if holds_work_of(context, base, &live)? {
+    if holds_work_of(context, base, &live, told)? {
         return Ok(true);
     }
-    holds_work_of(context, base, &candidates(repo, base, true)?)
+    holds_work_of(context, base, &candidates(repo, base, true)?, told)
 }
 
 /// Returns true if work of a session lives on `base`: it goes on upon a commit that does not take it.
@@ -79,7 +79,7 @@ fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
     }
 }
 
-fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<bool> {
+fn holds_work_of(context: &Context, base: Base, found: &[Candidate], told: &[RecordId]) -> Result<bool> {
     let repo = &context.repo;
     let mut paths: Vec<_> = found.iter().flat_map(|it| it.touched.iter().map(|change| change.path.clone())).collect();
     paths.sort();
@@ -99,6 +99,7 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate]) -> Result<b
         staged.sort_by(|one, other| one.path.cmp(&other.path));
     }
     drop_brought(repo, &repo.merge_heads(), &mut staged)?;
+    earlier::drop_told(repo, told, &mut staged);
     if staged.is_empty() {
         return Ok(false);
     }
@@ -264,10 +265,16 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
     if work.is_to_tell() {
         let earlier = earlier_records(repo, note)?;
-        (work, committed) = earlier::begin_after(repo, &earlier, &steps, work, committed, &mut counting)?;
+        (work, committed) =
+            earlier::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
     }
     // Somebody else may have made it meanwhile, who saw the commit first; what was set aside since holds the work again.
-    if promised.is_none() && unseen::record_of(context, made.commit)?.is_some() {
+    if promised.is_none()
+        && let Some(record) = unseen::record_of(context, made.commit)?
+    {
+        // Whoever it was may have died before the sessions knew.
+        let partial = record.sessions.iter().filter(|part| part.is_partial).map(|part| part.id.as_str());
+        record::note_sessions(context, made, record.id, partial, None)?;
         return Ok(found);
     }
     // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
@@ -292,7 +299,7 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
         failpoint::hit("condense:before-record");
         records::append(context, Additions { records: vec![new], links: Vec::new() })?;
         failpoint::hit("condense:after-record");
-        record::note_sessions(context, made, id, &work, is_first.then_some(&offsets))?;
+        record::note_sessions(context, made, id, work.all_sessions(), is_first.then_some(&offsets))?;
         failpoint::hit("condense:after-sessions");
         let (record, commit) = (id.to_string(), made.commit.to_string());
         context.emit(&Event::Condense { record, commit, sessions, paths });

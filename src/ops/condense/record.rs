@@ -161,16 +161,16 @@ fn increment(context: &Context, session: &Session) -> Option<Increment> {
     (!bytes.is_empty()).then_some(Increment { bytes, end: start + end as u64 })
 }
 
-/// Notes in the sessions of `work` what is in the record now, which took their transcripts as far as `offsets`; none if
+/// Notes in `sessions` what is in the record now, which took their transcripts as far as `offsets`; none if
 /// somebody may have noted that before.
-pub(super) fn note_sessions(
+pub(super) fn note_sessions<'s>(
     context: &Context,
     made: &Made,
     id: RecordId,
-    work: &Work,
+    sessions: impl IntoIterator<Item = &'s str>,
     offsets: Option<&Offsets>,
 ) -> Result<()> {
-    for session in work.all_sessions() {
+    for session in sessions {
         let Some(mut session) = load(context, session)? else { continue };
         let offset = offsets.and_then(|offsets| offsets.get(&session.id).copied());
         move_to(&mut session, offset);

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     error::Result,
     git::merge::Committed,
-    model::refname::Base,
+    model::{record::Record, refname::Base},
     ops::{
         Context,
         follow::{known_base, note_base},
@@ -78,7 +78,7 @@ fn unseen(context: &Context) -> Result<(Option<Base>, Committed)> {
 
 fn keep(context: &Context, (before, commit): Unseen, takes_work: bool) -> Result<()> {
     // Whoever died after the record was made has begun what is to be done.
-    let reserved = record_of(context, commit)?;
+    let reserved = record_of(context, commit)?.map(|record| record.id.to_string());
     let mut note = CommitNote { head: Base::of_head(before).to_string(), reserved, ..CommitNote::default() };
     let made = made(&context.repo, commit, &note)?;
     note.reused = committed_again(context, &made)?;
@@ -102,10 +102,10 @@ fn committed_again(context: &Context, made: &Made) -> Result<Vec<String>> {
 }
 
 /// Returns the record that was made of `commit`.
-pub(super) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<String>> {
+pub(super) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<Record>> {
     for id in records::of_commit(&context.repo, commit)? {
-        if records::find(&context.repo, &id)?.is_some_and(|record| record.commit == commit) {
-            return Ok(Some(id.to_string()));
+        if let Some(record) = records::find(&context.repo, &id)?.filter(|record| record.commit == commit) {
+            return Ok(Some(record));
         }
     }
     Ok(None)

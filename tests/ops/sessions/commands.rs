@@ -231,6 +231,20 @@ fn a_turn_begun_elsewhere_is_saved_and_closed_when_the_next_begins_here() {
 }
 
 #[test]
+fn a_turn_in_the_main_worktree_goes_on_in_one_of_that_name() {
+    let desk = Desk::new();
+    desk.git(&["worktree", "add", "-q", "../main", "-b", "side"]);
+    desk.prompt("a");
+    desk.write("g", "a\n");
+    desk.go("main");
+    let prompted = desk.prompted("a");
+    assert!(prompted["elsewhere"]["checkpoint"].is_string(), "{prompted}");
+    desk.go("repo");
+    assert_eq!(desk.saved("g"), Some("a\n".into()));
+    desk.finish();
+}
+
+#[test]
 fn a_turn_elsewhere_that_cannot_be_saved_holds_a_prompt_up() {
     let desk = Desk::new();
     desk.git(&["config", "checkpoint.lock-timeout", "100ms"]);

@@ -1,6 +1,6 @@
 //! HEAD moves without us: pull, switch, reset, rebase, merge; and what a restore brings back afterwards.
 
-use super::desk::{Desk, changed, parts};
+use super::desk::{Desk, changed, numbered, parts};
 
 /// A desk whose `origin` has a commit more than `main`, which changes line 18 of `f` and `upstream`.
 fn behind() -> Desk {
@@ -337,6 +337,47 @@ fn what_a_reset_in_a_turn_takes_back_is_not_the_turns(#[case] kind: &str) {
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("n", "")]));
     let counts = &desk.records("HEAD")[0].counts;
     assert_eq!((counts.agent, counts.human), (1, 2));
+    desk.finish();
+}
+
+#[test]
+fn what_was_taken_back_before_a_prompt_and_is_committed_as_it_was_has_its_one_record() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")])), ("n", "a\n")]);
+    desk.commit_all();
+    let before = desk.trailers("HEAD");
+    desk.git(&["reset", "-q", "--soft", "HEAD~"]);
+    desk.turn("b", &[]);
+    desk.commit_all();
+    assert_eq!((desk.records("HEAD").len(), desk.trailers("HEAD")), (1, before));
+    desk.finish();
+}
+
+/// Most of it is other than it was when it is committed again, so that the record does not know it again.
+#[rstest::rstest]
+#[case::in_the_same_turn("a", true)]
+#[case::by_another_session("b", true)]
+#[case::with_what_was_made_of_it("b", false)]
+fn what_a_reset_in_a_turn_takes_back_of_a_session_is_no_persons(#[case] next: &str, #[case] is_seen: bool) {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.write("n", numbered(1..=10));
+    desk.json(&["save", "--session", "a"]);
+    desk.commit_all();
+    desk.prompt(next);
+    desk.git(&["reset", "-q", "--soft", "HEAD~"]);
+    if is_seen {
+        desk.json(&["save", "--session", next]);
+    }
+    desk.write(
+        "n",
+        (1..=10).map(|n| if n < 7 { format!("something else {n}\n") } else { numbered(n..=n) }).collect::<String>(),
+    );
+    desk.stop(next);
+    desk.commit_all();
+    let told = &desk.json(&["attribution", "HEAD"])["summary"];
+    let expected = if is_seen { (10, 0) } else { (6, 4) };
+    assert_eq!((&told["agent_lines"], &told["unknown"]), (&expected.0.into(), &expected.1.into()), "{told}");
     desk.finish();
 }
 

@@ -50,6 +50,46 @@ fn what_the_commit_left_goes_on() {
     desk.finish();
 }
 
+#[rstest::rstest]
+#[case::reset(&["reset", "-q"])]
+#[case::branch(&["checkout", "-q", "-b", "x"])]
+#[case::stash(&["stash", "-q"])]
+fn what_leaves_head_where_it_is_between_two_of_them(#[case] command: &[&str]) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
+    desk.git(&["add", "f"]);
+    desk.git(&QUIET);
+    desk.git(command);
+    if command[0] == "stash" {
+        desk.git(&["stash", "pop", "-q"]);
+    }
+    desk.git(&["add", "g"]);
+    desk.git(&QUIET);
+    desk.json(&["save"]);
+    assert_recorded(&desk, "HEAD~", &[("f", "a")]);
+    assert_recorded(&desk, "HEAD", &[("g", "a")]);
+    desk.finish();
+}
+
+/// An agent makes the same elsewhere, later.
+#[test]
+fn what_a_person_has_committed_first_is_theirs() {
+    let desk = Desk::new();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
+    desk.json(&["save"]);
+    desk.write("n", "one\ntwo\nthree\n");
+    desk.commit_all();
+    desk.go("linked");
+    desk.turn("a", &[("n", "one\ntwo\nthree\n")]);
+    desk.commit_all();
+    desk.go("repo");
+    desk.json(&["save"]);
+    assert_eq!(desk.records("HEAD").len(), 0);
+    desk.go("linked");
+    assert_eq!(desk.recorded("HEAD"), parts(&[("n", "a")]));
+    desk.finish();
+}
+
 #[test]
 fn several_commits_and_one_of_people_only() {
     let desk = Desk::new();
