@@ -172,9 +172,15 @@ impl Repo {
         Ok(text)
     }
 
-    /// Returns the parents of the commit `id`.
+    /// Returns the parents of the commit `id`, as git does: none of one at which a shallow clone begins.
     pub(crate) fn parents_of(&self, id: ObjectId) -> Result<Vec<ObjectId>> {
-        self.with_commit(id, |commit| commit.parents().collect())
+        let parents: Vec<ObjectId> = self.with_commit(id, |commit| commit.parents().collect())?;
+        if parents.is_empty() {
+            return Ok(parents);
+        }
+        let what = || "cannot read where the shallow clone begins".into();
+        let is_first = self.inner.shallow_commits().context(Kind::Corrupt, what)?.is_some_and(|all| all.contains(&id));
+        Ok(if is_first { Vec::new() } else { parents })
     }
 
     /// Returns the first parent of the commit `id`, and when it was made, in Unix seconds; none if it is not here, or no

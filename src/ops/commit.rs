@@ -82,10 +82,14 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     if is_new && is_alone && lock.is_some() && is_followed_later(context, message_file, base)? {
         return CommitNote::tell_followed(repo.git_dir(), true);
     }
-    if ids.is_empty() || context.settings.link == Link::None {
+    let mut unnamed = ids;
+    // What a pick has brought along may stand in the middle of the message.
+    let named = if unnamed.is_empty() { Vec::new() } else { ids_in_message(&read_message(message_file)?) };
+    unnamed.retain(|id| !named.contains(id));
+    if unnamed.is_empty() || context.settings.link == Link::None {
         return Ok(());
     }
-    repo.add_trailers(message_file, &ids.iter().map(RecordId::as_str).collect::<Vec<_>>())
+    repo.add_trailers(message_file, &unnamed.iter().map(RecordId::as_str).collect::<Vec<_>>())
 }
 
 /// Returns true if nothing needs to be done when a commit upon `base` has been made that takes no work of a session: it
@@ -147,7 +151,7 @@ fn promise(
         }
     }
     let mut others: Vec<RecordId> = Vec::new();
-    if amended.is_none() && !repo.is_merging() {
+    if !repo.is_merging() {
         let mut squashed = rewrite::squashed_commits(context)?;
         // With another message, what it lists may have been given up.
         if source != Some("squash") && !recommit::is_any_staged(context, head, &squashed)? {

@@ -142,6 +142,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(checks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::condensations(repo));
+    diagnosis.problems.extend(checks::journals(repo));
     diagnosis.problems.extend(checks::abandoned(context, options.fix)?);
     diagnosis.problems.extend(checks::hooks(repo)?);
     diagnosis.problems.extend(refspecs::refspecs(repo));

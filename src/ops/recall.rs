@@ -37,6 +37,8 @@ use crate::{
 
 /// How many shadows are looked through, newest first: what is older has been forgotten by people, too.
 const MOST_SHADOWS: usize = 64;
+/// A part of a file is known again by as many letters and digits.
+const LEAST_LETTERS: usize = 6;
 /// How many stash entries are looked at.
 const MOST_STASHES: &str = "--max-count=20";
 
@@ -105,6 +107,25 @@ pub(crate) fn is_alike(repo: &Repo, change: &Change, head: Option<Leaf>, now: Op
     holds(repo, change, head, now, |held, total| held * 2 > total)
 }
 
+/// Returns true if `now` takes a part of `change` that was taken back: half of what `head` has not of it, or half of what is
+/// new in `now`.
+pub(crate) fn is_part(repo: &Repo, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
+    let [before, work, head, now] = [change.before, change.after, head, now].map(|leaf| text(repo, leaf));
+    let (Some(before), Some(work), Some(head), Some(now)) = (before?, work?, head?, now?) else { return Ok(false) };
+    let (mut left, new) = (added(&before, &work), added(&head, &now));
+    for (line, count) in added(&before, &head) {
+        if let Some(left) = left.get_mut(line) {
+            *left = left.saturating_sub(count);
+        }
+    }
+    let count_held = |(line, count): (&&[u8], &usize)| (*count).min(new.get(*line).copied().unwrap_or(0));
+    let held: usize = left.iter().map(count_held).sum();
+    let tells = |line: &[u8]| line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
+    let told: usize = left.iter().filter(|entry| count_held(*entry) > 0).map(|(line, _)| tells(line)).sum();
+    let is_half = |total: usize| held * 2 >= total;
+    Ok(told >= LEAST_LETTERS && (is_half(left.values().sum()) || is_half(new.values().sum())))
+}
+
 /// Returns true if `now` is what `change` made of its path, or holds all lines that it added: nothing of it is left.
 pub(crate) fn is_all_there(repo: &Repo, change: &Change, now: Option<Leaf>) -> Result<bool> {
     holds(repo, change, change.before, now, |held, total| held == total)
@@ -123,20 +144,22 @@ fn holds(
         return Ok(true);
     }
     let (Some(work), Some(now)) = (change.after, now) else { return Ok(false) };
-    let text = |leaf: Option<Leaf>| -> Result<Option<Vec<u8>>> {
-        let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
-        if !matches!(leaf.mode, Mode::File | Mode::Executable) {
-            return Ok(None);
-        }
-        Ok(Some(repo.read_blob(leaf.id)?).filter(|data| !is_binary(data)))
-    };
-    let (before, work) = (text(change.before)?, text(Some(work))?);
-    let (head, now) = (text(head)?, text(Some(now))?);
+    let (before, work) = (text(repo, change.before)?, text(repo, Some(work))?);
+    let (head, now) = (text(repo, head)?, text(repo, Some(now))?);
     let (Some(before), Some(work), Some(head), Some(now)) = (before, work, head, now) else { return Ok(false) };
     let (work, now) = (added(&before, &work), added(&head, &now));
     let total: usize = work.values().sum();
     let held: usize = work.iter().map(|(line, count)| (*count).min(now.get(line).copied().unwrap_or(0))).sum();
     Ok(total > 0 && is_enough(held, total))
+}
+
+/// Returns the content of a text file, which is empty if there is none; nothing for any other.
+fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
+    let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
+    if !matches!(leaf.mode, Mode::File | Mode::Executable) {
+        return Ok(None);
+    }
+    Ok(Some(repo.read_blob(leaf.id)?).filter(|data| !is_binary(data)))
 }
 
 /// Returns the lines that `after` has more than `before`, and how often; without those that say nothing.

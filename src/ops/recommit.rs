@@ -8,7 +8,7 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    recall::is_alike,
+    recall::{is_alike, is_part},
     records::{self, Log},
 };
 use crate::{
@@ -29,6 +29,9 @@ const MOST_COMMITS: usize = 100;
 const MOST_KEPT: usize = 32;
 /// How many commits of files that a pick has staged are looked at.
 const MOST_PICKED: usize = 100;
+
+/// Tells whether a file, as it is in HEAD and now, has a change again.
+type IsAgain = fn(&Repo, &Change, Option<Leaf>, Option<Leaf>) -> Result<bool>;
 
 /// Where work is looked for again.
 #[derive(Clone, Copy, Debug)]
@@ -73,8 +76,10 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
+    // Of what a reset has taken back, a part is known again, too.
+    let mut left = BTreeSet::new();
     for commit in left_behind(repo, head)? {
-        ids.extend(log.of_commit(commit)?);
+        left.extend(log.of_commit(commit)?);
         // Another reset before that one has left these.
         ids.extend(records::of_parent(repo, commit)?);
     }
@@ -85,8 +90,9 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
         ids.extend(picked(context)?);
     }
     let mut found = Vec::new();
-    for id in ids {
-        if is_at(place, context, head, &id)? {
+    for id in ids.union(&left).copied() {
+        let is_again = if left.contains(&id) { is_part } else { is_alike };
+        if is_at(place, context, head, &id, is_again)? {
             found.push(id);
         }
     }
@@ -182,10 +188,10 @@ fn picked(context: &Context) -> Result<Vec<RecordId>> {
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with most of what that added.
 pub(super) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
-    is_at(Place::Staged, context, head, id)
+    is_at(Place::Staged, context, head, id, is_alike)
 }
 
-fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
+fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId, is_again: IsAgain) -> Result<bool> {
     let repo = &context.repo;
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
@@ -207,7 +213,7 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId)
         let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
         if is_here
             && let Some(change) = Change::between(file.path, file.before.map(leaf), file.after.map(leaf))
-            && is_alike(repo, &change, before, now)?
+            && is_again(repo, &change, before, now)?
         {
             return Ok(true);
         }

@@ -11,7 +11,7 @@ use crate::{
     git::{Repo, chain::Chain},
     model::{
         checkpoint::Checkpoint,
-        refname::{self, ShadowName},
+        refname::{self, Base, ShadowName},
     },
 };
 
@@ -60,6 +60,8 @@ pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<
 pub(crate) struct Timeline<'r> {
     repo: &'r Repo,
     heads: BinaryHeap<Head<'r>>,
+    /// The commit at HEAD, if it can be read.
+    head: Option<Base>,
     /// Why a chain ended early; told after the checkpoint before the gap.
     failure: Option<Error>,
 }
@@ -82,7 +84,8 @@ impl<'r> Timeline<'r> {
                 heads.push(Head { checkpoint, archived: tip.archived, order, chain });
             }
         }
-        Ok(Self { repo, heads, failure: None })
+        let head = repo.head().ok().map(|head| Base::of_head(head.id));
+        Ok(Self { repo, heads, head, failure: None })
     }
 
     /// Takes the latest; of those within one second, the first that no other came after.
@@ -98,8 +101,14 @@ impl<'r> Timeline<'r> {
             tied.extend(self.heads.pop());
         }
         let is_passed = |it: &Head<'_>| {
-            let mut others = tied.iter().filter(|other| other.checkpoint.base == it.checkpoint.base);
-            others.any(|other| came_after(self.repo, &other.checkpoint, &it.checkpoint))
+            tied.iter().any(|other| {
+                let (it, other) = (&it.checkpoint, &other.checkpoint);
+                if it.base == other.base {
+                    return came_after(self.repo, other, it);
+                }
+                // Where a worktree is now is where it was last.
+                it.worktree == other.worktree && Some(other.base) == self.head
+            })
         };
         let at = tied.iter().position(|it| !is_passed(it)).unwrap_or_default();
         let latest = tied.swap_remove(at);

@@ -17,7 +17,10 @@ use crate::{
         Context, guard, hooks, save,
         sessions::{self, Told},
     },
-    state,
+    state::{
+        self,
+        journal::{self, Journal},
+    },
 };
 
 /// A lock or a journal that is younger may be in use.
@@ -179,6 +182,22 @@ pub(super) fn condensations(repo: &Repo) -> Vec<Problem> {
         .hint("the next command in that worktree finishes it, or forgets a commit that was given up")
     };
     journals.filter(|path| is_stale(path)).map(problem).collect()
+}
+
+/// Journals of restores that cannot be read: nothing is restored or undone there until they are out of the way.
+pub(super) fn journals(repo: &Repo) -> Vec<Problem> {
+    let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
+    let worktrees = std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()));
+    let problem = |git_dir: PathBuf| {
+        let error = Journal::read(&git_dir).err()?;
+        let path = journal::path(&git_dir).display().to_string();
+        let message = "what the last restore has noted cannot be read, so that none is begun or undone";
+        Some(
+            Problem::new("restore-damaged", path, message)
+                .hint(error.hint().unwrap_or("move the file away").to_owned()),
+        )
+    };
+    worktrees.filter_map(problem).collect()
 }
 
 /// Hooks that git will not call us in, though they were enabled.

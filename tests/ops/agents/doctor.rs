@@ -194,6 +194,14 @@ fn other_advice_for_a_problem_of_the_same_kind_is_given_too() {
     assert_eq!(given, [false, true, true], "what is the same is said once: {said}");
 }
 
+#[test]
+fn a_journal_that_cannot_be_read_is_named() {
+    let world = world();
+    world.done(&["save"]);
+    fs::write(world.repo().join(".git/checkpoint/restore.json"), "").expect("it can be written");
+    assert_eq!(codes(&world, &[], false), ["restore-damaged"]);
+}
+
 /// Whoever fails there cannot note it.
 #[rstest::rstest]
 #[case::claims(".git/checkpoint/claims", false)]

@@ -353,6 +353,64 @@ fn what_was_taken_back_before_a_prompt_and_is_committed_as_it_was_has_its_one_re
     desk.finish();
 }
 
+/// A line of `a`'s is committed, taken back with `taken_back`, and committed in two parts.
+#[rstest::rstest]
+#[case::reset(&["reset", "-q", "HEAD~"], "")]
+#[case::soft(&["reset", "-q", "--soft", "HEAD~"], "git reset -q")]
+#[case::with_a_line_of_a_persons(&["reset", "-q", "HEAD~"], "echo human >>f")]
+fn what_was_taken_back_is_committed_in_parts(#[case] taken_back: &[&str], #[case] before: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent one"), (15, "agent two")]))]);
+    desk.commit_all();
+    let trailer = desk.trailers("HEAD");
+    desk.git(taken_back);
+    desk.sh(before);
+    desk.sh("printf 'y\\nn\\nn\\n' | git add -p f >/dev/null; git commit -qm part; git commit -qam rest");
+    for (commit, human) in [("HEAD~", 0), ("HEAD", u32::from(before.starts_with("echo")))] {
+        assert_eq!(desk.trailers(commit), trailer, "{commit}");
+        let told = &desk.json(&["attribution", commit])["summary"];
+        assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &human.into()), "{commit}: {told}");
+    }
+    // All of it is there: what people do now is theirs.
+    desk.sh("sed -i '7s/.*/agent one/' f; git commit -qam people");
+    assert_eq!(desk.trailers("HEAD"), Vec::<String>::new());
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::reset("git reset -q --soft HEAD~")]
+#[case::squash("git reset -q --hard HEAD~; git merge -q --squash side >/dev/null")]
+#[case::pick("git reset -q --hard HEAD~; git cherry-pick -n side")]
+fn what_was_taken_back_is_amended_in(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent one"), (15, "agent two")]))]);
+    desk.commit_all();
+    let trailer = desk.trailers("HEAD");
+    desk.git(&["branch", "side"]);
+    desk.sh(&format!("{script}; git commit -q --amend --no-edit"));
+    assert_eq!(desk.trailers("HEAD"), trailer);
+    let told = &desk.json(&["attribution", "HEAD", "--", "f"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["unknown"]), (&2.into(), &0.into()), "{told}");
+    desk.finish();
+}
+
+/// A commit that is picked again has its trailer once, wherever git puts what it says of conflicts.
+#[test]
+fn a_pick_with_a_conflict_has_one_trailer() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent one"), (15, "agent two")]))]);
+    desk.commit_all();
+    let trailer = desk.trailers("HEAD");
+    desk.sh(
+        "git checkout -q -b o HEAD~; sed -i '3s/.*/human/' f; git commit -qam h; git cherry-pick main >/dev/null 2>&1 || true",
+    );
+    desk.sh("sed -i '/^<<<<<<<\\|^=======\\|^>>>>>>>/d' f; git add f; GIT_EDITOR=true git cherry-pick --continue >/dev/null");
+    let message = desk.git(&["log", "-1", "--format=%B"]);
+    assert_eq!(message.matches("Checkpoint: ").count(), 1, "{message}");
+    assert_eq!(desk.trailers("HEAD"), trailer);
+    desk.finish();
+}
+
 /// Most of it is other than it was when it is committed again, so that the record does not know it again.
 #[rstest::rstest]
 #[case::in_the_same_turn("a", true)]

@@ -6,6 +6,7 @@ sh_run 'git checkpoint list --archived'
 sh_run 'git checkpoint reset --list' | sed 's/  [^ ]*T[^ ]*  /  TIME  /'
 sh_run 'git checkpoint reset --restore-archived verified'
 note 'remove everything'
+sh_run 'git checkpoint disable'
 sh_run "git for-each-ref --format='delete %(refname)' refs/checkpoints | git update-ref --stdin"
 sh_run 'rm -rf "$(git rev-parse --git-common-dir)/checkpoint" "$(git rev-parse --git-dir)/checkpoint"'
 run git for-each-ref refs/checkpoints
