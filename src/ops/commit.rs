@@ -76,12 +76,14 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             ids
         }
     };
-    note.write(repo.git_dir())?;
-    failpoint::hit("condense:after-note");
     // Without the lock, somebody else is at work here, and of two commits that are prepared at once one is made.
     if is_new && is_alone && lock.is_some() && is_followed_later(context, message_file, base)? {
+        // A note that promises nothing tells as much as none, and to write one takes a while.
+        CommitNote::remove(repo.git_dir())?;
         return CommitNote::tell_followed(repo.git_dir(), true);
     }
+    note.write(repo.git_dir())?;
+    failpoint::hit("condense:after-note");
     let mut unnamed = ids;
     // What a pick has brought along may stand in the middle of the message.
     let named = if unnamed.is_empty() { Vec::new() } else { ids_in_message(&read_message(message_file)?) };

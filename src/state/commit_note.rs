@@ -5,7 +5,7 @@
 
 use std::{
     fs,
-    io::ErrorKind,
+    io::{ErrorKind, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -86,8 +86,11 @@ impl CommitNote {
             return Ok(());
         }
         ensure_directory(git_dir)?;
-        let text = if is_later { "yes\n" } else { "" };
-        fs::write(&path, text).context(Kind::Internal, || format!("cannot write '{}'", path.display()))
+        let what = || format!("cannot write '{}'", path.display());
+        // Some file systems write to the disk at once what replaces the content of a file: there is none to replace.
+        let file = fs::File::options().write(true).create(true).truncate(!is_later).open(&path);
+        let text: &[u8] = if is_later { b"yes\n" } else { b"" };
+        file.and_then(|mut file| file.write_all(text)).context(Kind::Internal, what)
     }
 
     /// Removes the note in `git_dir`, if there is one.
