@@ -24,7 +24,7 @@ use crate::{
         Repo,
         new_objects::{NewObjects, Target, Written},
         refs::RefUpdate,
-        snapshot::edit_tree,
+        snapshot::{Edit, edit_tree},
     },
     model::{
         checkpoint::{Checkpoint, Origin},
@@ -177,8 +177,11 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
     let has_turn = !sessions::open_turns(repo.common_dir(), repo.git_dir())?.is_empty();
+    if !has_turn {
+        return Ok(());
+    }
     let left = left_behind(repo, Some(head))?;
-    if !has_turn || !left.contains(&old) {
+    if !left.contains(&old) {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
@@ -192,50 +195,69 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let changes = repo.diff_trees(shadow.head_tree_id, seen.tree_id)?;
     // What was a session's is known again, with all its owners.
     take_up(context, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect())?;
-    let mut edits = Vec::new();
+    // What is hardly there any more is not; records tell whether it was people's alone.
+    let of_sessions = paths_of_sessions(repo, old, &left)?;
+    let (mut of_people, mut unknown) = (Vec::new(), Vec::new());
     for change in changes {
         let path = change.path.as_bstr();
-        let before = repo.find_leaf(old_tree_id, path)?;
-        if before != change.before && repo.find_leaf(shadow.last_tree_id(), path)? == change.before {
+        let (before, last) = (repo.find_leaf(old_tree_id, path)?, repo.find_leaf(shadow.last_tree_id(), path)?);
+        if before != change.before && before != last {
+            let is_unknown = last == change.before && of_sessions.contains(&change.path);
+            let edits = if is_unknown { &mut unknown } else { &mut of_people };
             edits.push((change.path, before.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
-    if edits.is_empty() {
-        seen_objects.settle();
-        return Ok(());
+    let (expected, mut written) = (shadow.expected, Vec::new());
+    for (contributor, edits) in [(Contributor::Human, of_people), (Contributor::Unknown, unknown)] {
+        if !edits.is_empty() {
+            let origin = Origin { contributor, ..Origin::default() };
+            written.push(put_taken_back(context, &mut shadow, old, &origin, &edits)?);
+        }
     }
-    // What is hardly there any more is not known again; records tell whether it was people's alone.
-    let of_sessions = paths_of_sessions(repo, &left)?;
-    let is_of_session = edits.iter().any(|(path, _)| of_sessions.contains(path));
-    let contributor = if is_of_session { Contributor::Unknown } else { Contributor::Human };
-    let origin = Origin { contributor, ..Origin::default() };
-    let mut objects = NewObjects::new(repo, Target::Loose);
-    let tree_id = edit_tree(shadow.last_tree_id(), &edits, &mut objects)?;
-    let (parent_id, after) = shadow.links(&mut objects)?;
-    let (name, time) = (&shadow.name, shadow.not_before(repo.now()));
-    let body = format!("HEAD was at {old}.\n");
-    let subject = "what a reset has taken back";
-    let id = Draft { name, tree_id, parent_id, after, side_id: None, origin: &origin, subject, body: &body, time }
-        .write(repo, &mut objects)?;
-    let written = objects.write()?;
-    let update = RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: Some(id) };
-    failpoint::hit("follow:before-refs");
-    repo.update_refs(&[update])?;
-    failpoint::hit("follow:after-refs");
+    let new = shadow.tip.as_ref().map(|tip| tip.id);
+    if new != expected {
+        failpoint::hit("follow:before-refs");
+        repo.update_refs(&[RefUpdate { name: shadow.name.to_ref(), old: expected, new }])?;
+        failpoint::hit("follow:after-refs");
+    }
     seen_objects.settle();
-    written.settle();
+    written.into_iter().for_each(Written::settle);
     Ok(())
 }
 
-/// Returns the files in which the records of `commits` have work of sessions.
-fn paths_of_sessions(repo: &Repo, commits: &[ObjectId]) -> Result<BTreeSet<BString>> {
-    let mut paths = BTreeSet::new();
-    for commit in commits {
-        for id in records::of_commit(repo, *commit)? {
+/// Puts a checkpoint with `edits` on top of `shadow`: what the commit `old` had.
+fn put_taken_back<'c>(
+    context: &'c Context,
+    shadow: &mut Shadow,
+    old: ObjectId,
+    origin: &Origin,
+    edits: &[(BString, Edit)],
+) -> Result<Written<'c>> {
+    let repo = &context.repo;
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let tree_id = edit_tree(shadow.last_tree_id(), edits, &mut objects)?;
+    let (parent_id, after) = shadow.links(&mut objects)?;
+    let (name, time) = (&shadow.name, shadow.not_before(repo.now()));
+    let (subject, body) = ("what a reset has taken back", format!("HEAD was at {old}.\n"));
+    let id = Draft { name, tree_id, parent_id, after, side_id: None, origin, subject, body: &body, time }
+        .write(repo, &mut objects)?;
+    let written = objects.write()?;
+    if let Some(checkpoint) = repo.find_checkpoint(id)? {
+        shadow.follow(repo, checkpoint)?;
+    }
+    Ok(written)
+}
+
+/// Returns the files in which the records of `old`, and of those before it that are `left` as well, have work of sessions.
+fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BTreeSet<BString>> {
+    let (mut paths, mut at) = (BTreeSet::new(), Some(old));
+    while let Some(commit) = at.filter(|commit| left.contains(commit)) {
+        for id in records::of_commit(repo, commit)? {
             // A damaged record tells nothing.
             let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
             paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
         }
+        at = repo.parents_of(commit)?.first().copied();
     }
     Ok(paths)
 }

@@ -37,8 +37,6 @@ use crate::{
 
 /// How many shadows are looked through, newest first: what is older has been forgotten by people, too.
 const MOST_SHADOWS: usize = 64;
-/// A part of a file is known again by as many letters and digits.
-const LEAST_LETTERS: usize = 6;
 /// How many stash entries are looked at.
 const MOST_STASHES: &str = "--max-count=20";
 
@@ -107,25 +105,6 @@ pub(crate) fn is_alike(repo: &Repo, change: &Change, head: Option<Leaf>, now: Op
     holds(repo, change, head, now, |held, total| held * 2 > total)
 }
 
-/// Returns true if `now` takes a part of `change` that was taken back: half of what `head` has not of it, or half of what is
-/// new in `now`.
-pub(crate) fn is_part(repo: &Repo, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
-    let [before, work, head, now] = [change.before, change.after, head, now].map(|leaf| text(repo, leaf));
-    let (Some(before), Some(work), Some(head), Some(now)) = (before?, work?, head?, now?) else { return Ok(false) };
-    let (mut left, new) = (added(&before, &work), added(&head, &now));
-    for (line, count) in added(&before, &head) {
-        if let Some(left) = left.get_mut(line) {
-            *left = left.saturating_sub(count);
-        }
-    }
-    let count_held = |(line, count): (&&[u8], &usize)| (*count).min(new.get(*line).copied().unwrap_or(0));
-    let held: usize = left.iter().map(count_held).sum();
-    let tells = |line: &[u8]| line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count();
-    let told: usize = left.iter().filter(|entry| count_held(*entry) > 0).map(|(line, _)| tells(line)).sum();
-    let is_half = |total: usize| held * 2 >= total;
-    Ok(told >= LEAST_LETTERS && (is_half(left.values().sum()) || is_half(new.values().sum())))
-}
-
 /// Returns true if `now` is what `change` made of its path, or holds all lines that it added: nothing of it is left.
 pub(crate) fn is_all_there(repo: &Repo, change: &Change, now: Option<Leaf>) -> Result<bool> {
     holds(repo, change, change.before, now, |held, total| held == total)
@@ -154,7 +133,7 @@ fn holds(
 }
 
 /// Returns the content of a text file, which is empty if there is none; nothing for any other.
-fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
+pub(crate) fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
     let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
     if !matches!(leaf.mode, Mode::File | Mode::Executable) {
         return Ok(None);
@@ -163,7 +142,7 @@ fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
 }
 
 /// Returns the lines that `after` has more than `before`, and how often; without those that say nothing.
-fn added<'t>(before: &[u8], after: &'t [u8]) -> BTreeMap<&'t [u8], usize> {
+pub(crate) fn added<'t>(before: &[u8], after: &'t [u8]) -> BTreeMap<&'t [u8], usize> {
     let lines: Vec<&[u8]> = after.lines().collect();
     let mut found = BTreeMap::new();
     for (_, range) in edits(Algorithm::Histogram, before, after) {

@@ -8,13 +8,14 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    recall::{is_alike, is_part},
+    recall::{added, is_alike, text},
     records::{self, Log},
 };
 use crate::{
     error::Result,
     git::Repo,
     model::{
+        attribution::{kind::agent_of, text::Attribution},
         change::{Change, Leaf, Mode},
         record::{Record, RecordFile, RecordId, ids_in_message},
         refname,
@@ -27,11 +28,12 @@ const MOST_MOVES: usize = 32;
 const MOST_COMMITS: usize = 100;
 /// How many commits back from HEAD may be where the two lines part.
 const MOST_KEPT: usize = 32;
+/// Half of what was taken back is known again by as many letters and digits.
+const LEAST_IN_HALF: usize = 6;
+/// A smaller part of it is known again by as many: one line that anybody may write does not tell.
+const LEAST_IN_PART: usize = 20;
 /// How many commits of files that a pick has staged are looked at.
 const MOST_PICKED: usize = 100;
-
-/// Tells whether a file, as it is in HEAD and now, has a change again.
-type IsAgain = fn(&Repo, &Change, Option<Leaf>, Option<Leaf>) -> Result<bool>;
 
 /// Where work is looked for again.
 #[derive(Clone, Copy, Debug)]
@@ -91,8 +93,7 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
     }
     let mut found = Vec::new();
     for id in ids.union(&left).copied() {
-        let is_again = if left.contains(&id) { is_part } else { is_alike };
-        if is_at(place, context, head, &id, is_again)? {
+        if is_at(place, context, head, &id, left.contains(&id))? {
             found.push(id);
         }
     }
@@ -188,10 +189,10 @@ fn picked(context: &Context) -> Result<Vec<RecordId>> {
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with most of what that added.
 pub(super) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
-    is_at(Place::Staged, context, head, id, is_alike)
+    is_at(Place::Staged, context, head, id, false)
 }
 
-fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId, is_again: IsAgain) -> Result<bool> {
+fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId, with_parts: bool) -> Result<bool> {
     let repo = &context.repo;
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
@@ -213,10 +214,48 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
         let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
         if is_here
             && let Some(change) = Change::between(file.path, file.before.map(leaf), file.after.map(leaf))
-            && is_again(repo, &change, before, now)?
+            && (is_alike(repo, &change, before, now)? || with_parts && has_part(repo, id, &change, before, now)?)
         {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// Returns true if `now` takes a part of what agents did in `change`, of the record `id`, which was taken back: half of
+/// their lines that `head` has not, or enough of them and nothing else that is new.
+fn has_part(repo: &Repo, id: &RecordId, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
+    let stored = records::attribution(repo, id)?.unwrap_or_default();
+    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(false) };
+    let told = files.iter().find(|file| file.ownership.path == change.path);
+    let [before, after, head, now] = [change.before, change.after, head, now].map(|leaf| text(repo, leaf));
+    let (Some(told), Some(before), Some(after), Some(head), Some(now)) = (told, before?, after?, head?, now?) else {
+        return Ok(false);
+    };
+    let lines: Vec<&[u8]> = after.lines().map(ByteSlice::trim).collect();
+    let mut left: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for span in told.ownership.spans.iter().filter(|span| agent_of(span.owner, &authors).is_some()) {
+        let range = (span.start as usize).saturating_sub(1)..span.end as usize;
+        let of_agents = lines.get(range).unwrap_or_default();
+        of_agents.iter().filter(|line| letters(line) > 0).for_each(|line| *left.entry(line).or_default() += 1);
+    }
+    for (line, count) in added(&before, &head) {
+        if let Some(left) = left.get_mut(line) {
+            *left = left.saturating_sub(count);
+        }
+    }
+    let new = added(&head, &now);
+    let (mut held, mut told) = (0, 0);
+    for (line, count) in &left {
+        let count = (*count).min(new.get(line).copied().unwrap_or(0));
+        held += count;
+        told += if count > 0 { letters(line) } else { 0 };
+    }
+    let is_half = held * 2 >= left.values().sum::<usize>() && told >= LEAST_IN_HALF;
+    Ok(is_half || held == new.values().sum::<usize>() && told >= LEAST_IN_PART)
+}
+
+/// Returns how many letters and digits `line` has.
+fn letters(line: &[u8]) -> usize {
+    line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count()
 }

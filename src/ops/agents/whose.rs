@@ -88,7 +88,16 @@ fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     let calls = calls(context);
     Ok(match &untold(context, &calls)?[..] {
-        [] => between(context, &calls.open.iter().filter(|call| call.paths.is_none()).collect::<Vec<_>>())?,
+        [] => {
+            let mut open = Vec::new();
+            for call in calls.open.iter().filter(|call| call.paths.is_none()) {
+                // Who saves after an agent was killed is a person.
+                if !is_gone(context, &call.session)? {
+                    open.push(call);
+                }
+            }
+            between(context, &open)?
+        }
         [session] if calls.open.is_empty() => of_session(session, None),
         _ => unknown(),
     })

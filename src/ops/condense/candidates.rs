@@ -193,7 +193,12 @@ pub(super) fn work(
 }
 
 /// Returns what `candidates` did to the files of `committed`; nothing if no agent had a part in that.
-fn steps_to(repo: &Repo, candidates: &[Candidate], committed: &[Change], renamed: &[Change]) -> Result<Vec<Step>> {
+pub(super) fn steps_to(
+    repo: &Repo,
+    candidates: &[Candidate],
+    committed: &[Change],
+    renamed: &[Change],
+) -> Result<Vec<Step>> {
     let mut asked = asked(repo, candidates, committed)?;
     let mut has_agent = false;
     for (candidate, paths) in &mut asked {

@@ -31,7 +31,7 @@ pub(super) fn begin_after(
 ) -> Result<(Work, Vec<Change>)> {
     let told = told_by(repo, ids);
     let mut since = Vec::with_capacity(committed.len());
-    for change in committed.iter().filter(|change| !is_told(&told, change)) {
+    for change in committed.iter().filter(|change| !is_told(&told, change) || is_by_others(ids, repo, steps, change)) {
         match left_by(repo, &told, steps, change)? {
             Some(left) => since.extend(Change::between(change.path.clone(), Some(left), change.after)),
             None => since.push(change.clone()),
@@ -44,10 +44,19 @@ pub(super) fn begin_after(
     Ok(if rest.sessions.is_empty() && is_promised { (work, committed) } else { (rest, since) })
 }
 
-/// Takes out of `changes` those that the records `ids` tell of from their beginning to their end.
-pub(super) fn drop_told(repo: &Repo, ids: &[RecordId], changes: &mut Vec<Change>) {
+/// Takes out of `changes` those that the records `ids` tell of from their beginning to their end, unless a session of which
+/// they do not tell has done it again in `steps`.
+pub(super) fn drop_told(repo: &Repo, ids: &[RecordId], steps: &[Step], changes: &mut Vec<Change>) {
     let told = told_by(repo, ids);
-    changes.retain(|change| !is_told(&told, change));
+    changes.retain(|change| !is_told(&told, change) || is_by_others(ids, repo, steps, change));
+}
+
+/// Returns true if the last of `steps` at the path of `change` is that of a session of which no record of `ids` tells.
+fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) -> bool {
+    let last = steps.iter().rev().find(|step| step.changes.iter().any(|it| it.path == change.path));
+    let Some(session) = last.and_then(|step| step.origin.session.as_ref()) else { return false };
+    let records = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten());
+    !records.flat_map(|record| record.sessions).any(|part| part.id == *session)
 }
 
 fn told_by(repo: &Repo, ids: &[RecordId]) -> Vec<RecordFile> {

@@ -37,7 +37,7 @@ use crate::{
         sessions,
     },
 };
-use candidates::{Candidate, candidates, hold_work, left_out, touched_live, work};
+use candidates::{Candidate, candidates, hold_work, left_out, steps_to, touched_live, work};
 
 pub(crate) use candidates::{renamed_since, steps_aside};
 pub(crate) use journal::finish;
@@ -99,7 +99,10 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], told: &[Rec
         staged.sort_by(|one, other| one.path.cmp(&other.path));
     }
     drop_brought(repo, &repo.merge_heads(), &mut staged)?;
-    earlier::drop_told(repo, told, &mut staged);
+    if !told.is_empty() {
+        let steps = steps_to(repo, found, &staged, &[])?;
+        earlier::drop_told(repo, told, &steps, &mut staged);
+    }
     if staged.is_empty() {
         return Ok(false);
     }

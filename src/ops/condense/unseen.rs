@@ -93,11 +93,10 @@ fn keep(context: &Context, (before, commit): Unseen, takes_work: bool) -> Result
 /// Returns the records whose work the commit has again, as they are looked for before a commit of which git tells.
 fn committed_again(context: &Context, made: &Made) -> Result<Vec<String>> {
     let repo = &context.repo;
-    let is_amend = made.base != Base::of_head(made.parent);
-    if is_amend || repo.parents_of(made.commit)?.len() > 1 {
+    if repo.parents_of(made.commit)?.len() > 1 {
         return Ok(Vec::new());
     }
-    let again = recommit::records_again_in(context, made.parent, made.commit)?;
+    let again = recommit::records_again_in(context, made.base.commit_id(), made.commit)?;
     Ok(again.iter().map(ToString::to_string).collect())
 }
 

@@ -15,6 +15,7 @@ mod renames;
 mod stashes;
 mod status;
 mod storage;
+mod taken_back;
 mod turns;
 mod unseen;
 mod warning;

@@ -71,6 +71,19 @@ fn what_leaves_head_where_it_is_between_two_of_them(#[case] command: &[&str]) {
     desk.finish();
 }
 
+#[test]
+fn what_was_taken_back_is_amended_in_without_hooks() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a"), (15, "a")]))]);
+    desk.commit_all();
+    desk.git(&["reset", "-q", "--soft", "HEAD~"]);
+    desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "--amend", "--no-edit"]);
+    desk.json(&["save"]);
+    let told = &desk.json(&["attribution", "HEAD", "--", "f"])["summary"];
+    assert_eq!(told["agent_lines"], 2, "{told}");
+    desk.finish();
+}
+
 /// An agent makes the same elsewhere, later.
 #[test]
 fn what_a_person_has_committed_first_is_theirs() {

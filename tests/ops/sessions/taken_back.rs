@@ -1,0 +1,205 @@
+//! Work of commits that a reset has taken back: committed again, in parts, amended in, in a turn or before one.
+
+use super::desk::{Desk, changed, numbered, parts};
+
+#[rstest::rstest]
+#[case::soft("--soft")]
+#[case::mixed("--mixed")]
+fn what_a_reset_in_a_turn_takes_back_is_not_the_turns(#[case] kind: &str) {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "human")]));
+    desk.write("n", "human\n");
+    desk.commit_all();
+    desk.prompt("a");
+    desk.git(&["reset", "-q", kind, "HEAD~"]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD")), (parts(&[]), Vec::new()));
+    // What the turn makes of it is.
+    desk.prompt("a");
+    desk.git(&["reset", "-q", kind, "HEAD~"]);
+    desk.write("f", changed(&[(3, "human"), (9, "a")]));
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("n", "")]));
+    let counts = &desk.records("HEAD")[0].counts;
+    assert_eq!((counts.agent, counts.human), (1, 2));
+    desk.finish();
+}
+
+#[test]
+fn what_was_taken_back_before_a_prompt_and_is_committed_as_it_was_has_its_one_record() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")])), ("n", "a\n")]);
+    desk.commit_all();
+    let before = desk.trailers("HEAD");
+    desk.git(&["reset", "-q", "--soft", "HEAD~"]);
+    desk.turn("b", &[]);
+    desk.commit_all();
+    assert_eq!((desk.records("HEAD").len(), desk.trailers("HEAD")), (1, before));
+    desk.finish();
+}
+
+/// A line of `a`'s is committed, taken back with `taken_back`, and committed in two parts.
+#[rstest::rstest]
+#[case::reset(&["reset", "-q", "HEAD~"], "")]
+#[case::soft(&["reset", "-q", "--soft", "HEAD~"], "git reset -q")]
+#[case::with_a_line_of_a_persons(&["reset", "-q", "HEAD~"], "echo human >>f")]
+fn what_was_taken_back_is_committed_in_parts(#[case] taken_back: &[&str], #[case] before: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent one"), (15, "agent two")]))]);
+    desk.commit_all();
+    let trailer = desk.trailers("HEAD");
+    desk.git(taken_back);
+    desk.sh(before);
+    desk.sh("printf 'y\\nn\\nn\\n' | git add -p f >/dev/null; git commit -qm part; git commit -qam rest");
+    for (commit, human) in [("HEAD~", 0), ("HEAD", u32::from(before.starts_with("echo")))] {
+        assert_eq!(desk.trailers(commit), trailer, "{commit}");
+        let told = &desk.json(&["attribution", commit])["summary"];
+        assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &human.into()), "{commit}: {told}");
+    }
+    // All of it is there: what people do now is theirs.
+    desk.sh("sed -i '7s/.*/agent one/' f; git commit -qam people");
+    assert_eq!(desk.trailers("HEAD"), Vec::<String>::new());
+    desk.finish();
+}
+
+/// Of what is committed, nothing is of the session whose commit was given up.
+#[rstest::rstest]
+#[case::one_line_that_anybody_may_write(&["import sys", "one", "two", "three"], "echo 'import sys' >n; git add n")]
+#[case::the_part_of_a_person(&["one", "two"], "printf 'n\\ny\\n' | git add -p f >/dev/null")]
+fn what_people_commit_after_a_reset_is_theirs(#[case] lines: &[&str], #[case] script: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent")])), ("n", &format!("{}\n", lines.join("\n")))]);
+    desk.write("f", changed(&[(3, "agent"), (15, "human")]));
+    desk.commit_all();
+    desk.sh("git reset -q HEAD~; rm n");
+    desk.sh(&format!("{script}; git commit -qm people"));
+    assert_eq!(desk.trailers("HEAD"), Vec::<String>::new());
+    desk.finish();
+}
+
+#[test]
+fn a_short_line_that_was_taken_back_is_known_again() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "i += 1")]))]);
+    desk.commit_all();
+    let trailer = desk.trailers("HEAD");
+    desk.sh("git reset -q HEAD~; echo human >>f; git commit -qam again");
+    assert_eq!(desk.trailers("HEAD"), trailer);
+    desk.finish();
+}
+
+/// Another session does the same after it was given up.
+#[test]
+fn work_that_is_done_anew_is_whose_it_is_now() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a better line than before")]))]);
+    desk.commit_all();
+    desk.git(&["reset", "-q", "--hard", "HEAD~"]);
+    desk.turn("b", &[("f", &changed(&[(3, "a better line than before")]))]);
+    desk.commit_all();
+    let sessions: Vec<String> =
+        desk.records("HEAD").iter().flat_map(|record| record.sessions.iter().map(|part| part.id.clone())).collect();
+    assert!(sessions.contains(&"b".to_owned()), "{sessions:?}");
+    desk.finish();
+}
+
+/// A person's line beside an agent's, and a file of a person's own, in a commit that a later turn takes back.
+#[test]
+fn what_a_reset_in_a_turn_takes_back_of_people_stays_theirs() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent one"), (4, "agent two")])), ("n", &numbered(1..=10))]);
+    desk.write("f", changed(&[(3, "agent one"), (4, "agent two"), (15, "human")]));
+    desk.write("p", "human\n");
+    desk.commit_all();
+    desk.prompt("b");
+    desk.git(&["reset", "-q", "--soft", "HEAD~"]);
+    desk.write("n", "something else\n");
+    desk.json(&["save", "--session", "b"]);
+    desk.stop("b");
+    desk.commit_all();
+    let told = &desk.json(&["attribution", "HEAD", "--", "f", "p"])["summary"];
+    let figures = ["agent_lines", "human_added", "unknown"].map(|name| told[name].as_u64());
+    let human = told["human_added"].as_u64().unwrap_or_default() + told["human_modified"].as_u64().unwrap_or_default();
+    assert_eq!((figures[0], human, figures[2]), (Some(2), 2, Some(0)), "{told}");
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::reset("git reset -q --soft HEAD~")]
+#[case::squash("git reset -q --hard HEAD~; git merge -q --squash side >/dev/null")]
+#[case::pick("git reset -q --hard HEAD~; git cherry-pick -n side")]
+fn what_was_taken_back_is_amended_in(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent one"), (15, "agent two")]))]);
+    desk.commit_all();
+    let trailer = desk.trailers("HEAD");
+    desk.git(&["branch", "side"]);
+    desk.sh(&format!("{script}; git commit -q --amend --no-edit"));
+    assert_eq!(desk.trailers("HEAD"), trailer);
+    let told = &desk.json(&["attribution", "HEAD", "--", "f"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["unknown"]), (&2.into(), &0.into()), "{told}");
+    desk.finish();
+}
+
+/// A commit that is picked again has its trailer once, wherever git puts what it says of conflicts.
+#[test]
+fn a_pick_with_a_conflict_has_one_trailer() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent one"), (15, "agent two")]))]);
+    desk.commit_all();
+    let trailer = desk.trailers("HEAD");
+    desk.sh(
+        "git checkout -q -b o HEAD~; sed -i '3s/.*/human/' f; git commit -qam h; git cherry-pick main >/dev/null 2>&1 || true",
+    );
+    desk.sh("sed -i '/^<<<<<<<\\|^=======\\|^>>>>>>>/d' f; git add f; GIT_EDITOR=true git cherry-pick --continue >/dev/null");
+    let message = desk.git(&["log", "-1", "--format=%B"]);
+    assert_eq!(message.matches("Checkpoint: ").count(), 1, "{message}");
+    assert_eq!(desk.trailers("HEAD"), trailer);
+    desk.finish();
+}
+
+/// Most of it is other than it was when it is committed again, so that the record does not know it again.
+#[rstest::rstest]
+#[case::in_the_same_turn("a", true)]
+#[case::by_another_session("b", true)]
+#[case::with_what_was_made_of_it("b", false)]
+fn what_a_reset_in_a_turn_takes_back_of_a_session_is_no_persons(#[case] next: &str, #[case] is_seen: bool) {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.write("n", numbered(1..=10));
+    desk.json(&["save", "--session", "a"]);
+    desk.commit_all();
+    desk.prompt(next);
+    desk.git(&["reset", "-q", "--soft", "HEAD~"]);
+    if is_seen {
+        desk.json(&["save", "--session", next]);
+    }
+    desk.write(
+        "n",
+        (1..=10).map(|n| if n < 7 { format!("something else {n}\n") } else { numbered(n..=n) }).collect::<String>(),
+    );
+    desk.stop(next);
+    desk.commit_all();
+    let told = &desk.json(&["attribution", "HEAD"])["summary"];
+    let expected = if is_seen { (10, 0) } else { (6, 4) };
+    assert_eq!((&told["agent_lines"], &told["unknown"]), (&expected.0.into(), &expected.1.into()), "{told}");
+    desk.finish();
+}
+
+#[test]
+fn what_a_reset_in_a_later_turn_takes_back_is_whose_it_was() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.write("h", "human\n");
+    desk.commit_all();
+    let before = (desk.recorded("HEAD"), desk.records("HEAD")[0].id);
+    desk.prompt("b");
+    desk.git(&["reset", "-q", "--soft", "HEAD~"]);
+    desk.json(&["save", "--session", "b"]);
+    desk.stop("b");
+    desk.commit_all();
+    assert_eq!((desk.recorded("HEAD"), desk.records("HEAD")[0].id), before);
+    desk.finish();
+}
