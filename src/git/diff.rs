@@ -8,7 +8,7 @@ use gix::{
     objs::{Find, Kind as ObjectKind, TreeRefIter},
 };
 
-use super::{Repo, new_objects::NewObjects};
+use super::{Repo, new_objects::NewObjects, objects::PAUSES};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::change::{Change, Leaf, Mode},
@@ -19,7 +19,16 @@ impl Repo {
     ///
     /// Not `diff_tree_to_tree` of gix: that reads the user's index and tracks renames.
     pub fn diff_trees(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
-        diff_trees_in(&self.inner.objects, old, new)
+        let mut compared = diff_trees_in(&self.inner.objects, old, new);
+        // A tree that is not found may just be on its way to a pack.
+        for pause in PAUSES {
+            if compared.is_ok() {
+                break;
+            }
+            std::thread::sleep(pause);
+            compared = diff_trees_in(&self.inner.objects, old, new);
+        }
+        compared
     }
 }
 

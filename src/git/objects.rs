@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long an object that is not found is waited for: while git moves it from one place to another, gix may see it in neither.
-const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(25)];
+pub(super) const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(25)];
 
 /// Blobs that were read before they are needed.
 pub(crate) type ReadAhead = HashMap<ObjectId, Vec<u8>>;
