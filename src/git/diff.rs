@@ -8,7 +8,7 @@ use gix::{
     objs::{Find, Kind as ObjectKind, TreeRefIter},
 };
 
-use super::{Repo, new_objects::NewObjects, objects::PAUSES};
+use super::{Repo, new_objects::NewObjects, objects::look_again};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::change::{Change, Leaf, Mode},
@@ -19,16 +19,7 @@ impl Repo {
     ///
     /// Not `diff_tree_to_tree` of gix: that reads the user's index and tracks renames.
     pub fn diff_trees(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
-        let mut compared = diff_trees_in(&self.inner.objects, old, new);
-        // A tree that is not found may just be on its way to a pack.
-        for pause in PAUSES {
-            if compared.is_ok() {
-                break;
-            }
-            std::thread::sleep(pause);
-            compared = diff_trees_in(&self.inner.objects, old, new);
-        }
-        compared
+        look_again(|| diff_trees_in(&self.inner.objects, old, new), Result::is_ok)
     }
 }
 

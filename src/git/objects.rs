@@ -2,7 +2,11 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, mpsc::sync_channel},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::sync_channel,
+    },
     time::Duration,
 };
 
@@ -21,8 +25,10 @@ use crate::{
     },
 };
 
-/// How long an object that is not found is waited for: while git moves it from one place to another, gix may see it in neither.
-pub(super) const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(25)];
+/// How long an object that is not found is waited for.
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(25)];
+/// How many objects a process waits for: where more are not found, they are not here.
+const MOST_AWAITED: usize = 8;
 
 /// Blobs that were read before they are needed.
 pub(crate) type ReadAhead = HashMap<ObjectId, Vec<u8>>;
@@ -178,22 +184,35 @@ impl Repo {
     }
 }
 
+/// Returns what `look` returns, which looks once more if it does not see what `is_there` asks for: while git moves objects
+/// to another pack, gix may see one in neither place.
+pub(super) fn look_again<T>(mut look: impl FnMut() -> T, is_there: impl Fn(&T) -> bool) -> T {
+    static AWAITED: AtomicUsize = AtomicUsize::new(0);
+    let mut seen = look();
+    if is_there(&seen) || AWAITED.fetch_add(1, Ordering::Relaxed) >= MOST_AWAITED {
+        return seen;
+    }
+    for pause in PAUSES {
+        std::thread::sleep(pause);
+        seen = look();
+        if is_there(&seen) {
+            AWAITED.fetch_sub(1, Ordering::Relaxed);
+            break;
+        }
+    }
+    seen
+}
+
 fn read_object<'b>(
     repo: &gix::Repository,
     id: ObjectId,
     kind: ObjectKind,
     buffer: &'b mut Vec<u8>,
 ) -> Result<&'b [u8]> {
-    let mut find = || repo.objects.try_find(&id, buffer).map(|found| found.map(|data| (data.kind, data.data.len())));
-    let mut found = find();
-    for pause in PAUSES {
-        if matches!(found, Ok(Some(_))) {
-            break;
-        }
-        std::thread::sleep(pause);
-        found = find();
-    }
-    match found.context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))? {
+    let find = || repo.objects.try_find(&id, buffer).map(|found| found.map(|data| (data.kind, data.data.len())));
+    match look_again(find, |found| matches!(found, Ok(Some(_))))
+        .context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))?
+    {
         Some((found, length)) if found == kind => Ok(&buffer[..length]),
         Some((found, _)) => Err(Error::corrupt(format!("'{id}' is a {found}, not a {kind}"))),
         None => Err(Error::corrupt(format!("the {kind} '{id}' is missing"))

@@ -19,7 +19,7 @@ use super::{
     turn::{pending_of, release_pending},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{
         Repo,
         new_objects::{NewObjects, Target, Written},
@@ -242,9 +242,8 @@ fn put_taken_back<'c>(
     let id = Draft { name, tree_id, parent_id, after, side_id: None, origin, subject, body: &body, time }
         .write(repo, &mut objects)?;
     let written = objects.write()?;
-    if let Some(checkpoint) = repo.find_checkpoint(id)? {
-        shadow.follow(repo, checkpoint)?;
-    }
+    let checkpoint = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
+    shadow.follow(repo, checkpoint)?;
     Ok(written)
 }
 
