@@ -1,18 +1,19 @@
 //! `git checkpoint save`: takes a checkpoint, and says which.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     io::{BufRead as _, BufReader, Read},
 };
 
 use bstr::BString;
 
-use super::{Exit, call::Call, phrase};
+use super::{Exit, call::Call, output::printable, phrase};
 use crate::{
     error::{Context as _, Kind, Result},
     git::Repo,
     model::{checkpoint::Origin, contributor::Contributor},
-    ops::save::{self, Saved},
+    ops::save::{self, Saved, UnfilteredPath},
 };
 
 /// Take a checkpoint of the whole worktree
@@ -125,11 +126,29 @@ fn read_paths(file: &OsString, is_nul: bool) -> Result<Vec<OsString>> {
     Ok(paths)
 }
 
+/// Warns once: as long as a file stays as it was saved, the next saves keep quiet.
+fn warn_of_filters(saved: &Saved, call: &mut Call) {
+    let mut failed: BTreeMap<&str, Vec<&UnfilteredPath>> = BTreeMap::new();
+    for file in saved.unfiltered.iter().filter(|file| file.is_new) {
+        failed.entry(&file.filter).or_default().push(file);
+    }
+    for (filter, files) in failed {
+        let reason = files.iter().map(|file| file.reason.as_str()).find(|reason| !reason.is_empty());
+        let reason = reason.map(|reason| format!(": {}", printable(reason))).unwrap_or_default();
+        let names: Vec<String> = files.iter().take(3).map(|file| format!("'{}'", printable(&file.path))).collect();
+        let more = if files.len() > names.len() { ", ..." } else { "" };
+        let count = phrase::count(files.len(), "file");
+        let (filter, names) = (printable(filter), names.join(", "));
+        call.out.warning(&format!("filter '{filter}' failed{reason}; saved {count} unfiltered: {names}{more}"));
+    }
+}
+
 fn print(saved: &Saved, call: &mut Call) -> Result<()> {
     for skipped in &saved.skipped {
         let what = phrase::skipped(&skipped.path, skipped.reason, skipped.size);
         call.out.warning(&format!("skipped {what}"));
     }
+    warn_of_filters(saved, call);
     match &saved.id {
         Some(id) if saved.created => {
             let id = call.out.paint(phrase::ID, &phrase::short(id));

@@ -124,6 +124,13 @@ fn print_manifest(shown: &Shown, call: &mut Call) -> Result<()> {
     if shown.has_staged_tree {
         call.out.line("\nWhat was staged is kept too; 'restore --staged' brings it back")?;
     }
+    if !manifest.unfiltered.is_empty() {
+        call.out.line("\nSaved unfiltered, because a filter failed:")?;
+    }
+    for file in &manifest.unfiltered {
+        let (path, filter) = (printable(&file.path), printable(&file.filter));
+        call.out.line(&format!("    {path} (filter '{filter}': {})", printable(&file.reason)))?;
+    }
     if !manifest.skipped.is_empty() {
         call.out.line("\nSkipped:")?;
     }

@@ -77,6 +77,8 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
             call.out.line(&format!("\t{}", phrase::skipped(&skipped.path, skipped.reason, skipped.size)))?;
         }
     }
+    let unfiltered: Vec<_> = status.unfiltered.iter().map(|file| file.path.clone()).collect();
+    print_paths("Saved unfiltered, because a filter fails:", &unfiltered, call)?;
     print_paths("Nested repositories, whose content is not saved:", &status.nested, call)?;
     if let Some(target) = &status.interrupted_restore {
         print_heading(&format!("Restoring {} was interrupted.", phrase::short(target)), call)?;

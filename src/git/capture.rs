@@ -17,8 +17,10 @@ use rustix::{
 };
 
 use super::{
-    Repo, beneath,
-    filter::Filters,
+    Repo,
+    attribute_files::{AttributeFiles, is_attribute_file},
+    beneath,
+    exact::{Converter, Storable},
     limits::open_root,
     new_objects::{NewObjects, Prepared, Target, id_of},
     scan::Candidate,
@@ -47,6 +49,8 @@ pub(crate) struct Content {
     pub(crate) mode: Mode,
     /// True if it changed under our hands.
     pub(crate) is_torn: bool,
+    /// Why a filter failed, so that the blob holds the exact bytes instead of what git would store; none if none did.
+    pub(crate) failure: Option<String>,
 }
 
 /// What became of a candidate.
@@ -61,11 +65,18 @@ pub(crate) enum Captured {
 }
 
 /// Reads all of `candidates`, adds what is new to `objects` and returns what became of each, in the same order.
-pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewObjects<'_>) -> Result<Vec<Captured>> {
+///
+/// `files` are the attribute files of the tree in the making, which decide whether exact bytes are kept beside it.
+fn capture(
+    repo: &Repo,
+    candidates: &[Candidate],
+    files: &AttributeFiles,
+    objects: &mut NewObjects<'_>,
+) -> Result<Vec<Captured>> {
     let mut results: Vec<Option<Captured>> = vec![None; candidates.len()];
     let target = objects.target();
     if candidates.len() < PARALLEL_FROM {
-        let mut reader = Reader::new(repo, target)?;
+        let mut reader = Reader::new(repo, files, target)?;
         for (at, candidate) in candidates.iter().enumerate() {
             let (captured, prepared) = reader.read(candidate)?;
             prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
@@ -83,7 +94,7 @@ pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewOb
                 let facts = repo.for_thread();
                 scope.spawn(move || {
                     let repo = facts.open(shared);
-                    read_all(&repo, candidates, target, next, &sender);
+                    read_all(&repo, candidates, (files, target), next, &sender);
                 });
             }
             drop(sender);
@@ -98,16 +109,60 @@ pub(crate) fn capture(repo: &Repo, candidates: &[Candidate], objects: &mut NewOb
     results.into_iter().map(|result| result.ok_or_else(|| Error::internal("a file was not read"))).collect()
 }
 
+/// Reads all of `candidates` as [`capture`] does, and returns the attribute files of the tree that holds them, too; `files`
+/// are those of the tree without them.
+///
+/// Attribute files decide for all others, so they are read first.
+pub(crate) fn capture_by_rules(
+    repo: &Repo,
+    candidates: &[Candidate],
+    mut files: AttributeFiles,
+    objects: &mut NewObjects<'_>,
+) -> Result<(Vec<Captured>, AttributeFiles)> {
+    let rules: Vec<Candidate> =
+        candidates.iter().filter(|candidate| is_attribute_file(candidate.path.as_bstr())).cloned().collect();
+    if !rules.is_empty() {
+        let captured = capture(repo, &rules, &files, objects)?;
+        files = with_captured(repo, &files, &rules, &captured, objects)?;
+    }
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        let captured = capture(repo, candidates, &files, objects)?;
+        let now = with_captured(repo, &files, candidates, &captured, objects)?;
+        // An attribute file that changes all the time is read again by the next save.
+        if now == files || attempt == ATTEMPTS {
+            return Ok((captured, now));
+        }
+        files = now;
+    }
+}
+
+fn with_captured(
+    repo: &Repo,
+    files: &AttributeFiles,
+    candidates: &[Candidate],
+    captured: &[Captured],
+    objects: &NewObjects<'_>,
+) -> Result<AttributeFiles> {
+    let edits = candidates.iter().zip(captured).filter_map(|(candidate, captured)| match captured {
+        Captured::Content(content) if content.mode != Mode::Link => Some((&candidate.path, Some(content.id))),
+        Captured::Content(_) | Captured::Gone => Some((&candidate.path, None)),
+        Captured::Unreadable => None,
+    });
+    files.with_edits(repo, edits, objects)
+}
+
 type Message = Result<(usize, Captured, Vec<Prepared>)>;
 
 fn read_all(
     repo: &Repo,
     candidates: &[Candidate],
-    target: Target,
+    (files, target): (&AttributeFiles, Target),
     next: &AtomicUsize,
     sender: &mpsc::SyncSender<Message>,
 ) {
-    let mut reader = match Reader::new(repo, target) {
+    let mut reader = match Reader::new(repo, files, target) {
         Ok(reader) => reader,
         Err(error) => return drop(sender.send(Err(error))),
     };
@@ -126,13 +181,14 @@ fn read_all(
 pub(crate) struct Reader<'r> {
     repo: &'r Repo,
     root: OwnedFd,
-    filters: Filters<'r>,
+    converter: Converter<'r>,
     target: Target,
 }
 
 impl<'r> Reader<'r> {
-    pub(crate) fn new(repo: &'r Repo, target: Target) -> Result<Self> {
-        Ok(Self { repo, root: open_root(repo.worktree_root())?, filters: Filters::for_worktree(repo)?, target })
+    pub(crate) fn new(repo: &'r Repo, files: &AttributeFiles, target: Target) -> Result<Self> {
+        let (root, converter) = (open_root(repo.worktree_root())?, Converter::new(repo, files)?);
+        Ok(Self { repo, root, converter, target })
     }
 
     /// Returns what became of `candidate`, and the objects that the repository lacks.
@@ -164,10 +220,10 @@ impl<'r> Reader<'r> {
         };
         let mode = if bits & 0o100 != 0 { Mode::Executable } else { Mode::File };
         let mut new = Vec::new();
-        let (stored, is_raw) = self.filters.store(path, &bytes);
-        let id = self.prepare(stored.as_deref().unwrap_or(&bytes), &mut new)?;
-        let raw_id = if is_raw { Some(self.prepare(&bytes, &mut new)?) } else { None };
-        Ok((Captured::Content(Content { id, raw_id, stat, mode, is_torn }), new))
+        let Storable { blob, needs_raw, failure } = self.converter.storable(path, &bytes);
+        let id = self.prepare(blob.as_deref().unwrap_or(&bytes), &mut new)?;
+        let raw_id = if needs_raw { Some(self.prepare(&bytes, &mut new)?) } else { None };
+        Ok((Captured::Content(Content { id, raw_id, stat, mode, is_torn, failure }), new))
     }
 
     fn read_link(&self, candidate: &Candidate) -> Result<(Captured, Vec<Prepared>)> {
@@ -180,7 +236,8 @@ impl<'r> Reader<'r> {
         };
         let mut new = Vec::new();
         let id = self.prepare(target.as_bytes(), &mut new)?;
-        let content = Content { id, raw_id: None, stat: candidate.stat, mode: Mode::Link, is_torn: false };
+        let (stat, mode) = (candidate.stat, Mode::Link);
+        let content = Content { id, raw_id: None, stat, mode, is_torn: false, failure: None };
         Ok((Captured::Content(content), new))
     }
 

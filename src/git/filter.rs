@@ -1,67 +1,131 @@
 //! Conversions between worktree and repository: line endings, `ident`, encodings, filter commands (gitattributes(5)).
+//!
+//! What a save stores follows git: the `.gitattributes` of the worktree, and all settings. What a checkpoint stands for
+//! follows from its own tree alone, with git's defaults for all settings: so it stays byte for byte what was saved,
+//! whatever `core.autocrlf` or other rules say later. Only filter commands must come from outside, as git asks for it.
 
-use std::{cell::OnceCell, ffi::OsString, os::unix::ffi::OsStringExt as _};
+use std::{cell::OnceCell, ffi::OsString, os::unix::ffi::OsStringExt as _, rc::Rc};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
     ObjectId,
-    filter::plumbing::{Pipeline, pipeline::CrlfRoundTripCheck, pipeline::convert},
-    objs::Find as _,
-    worktree::{Stack, stack::state::attributes::Source},
+    attrs::{Search, State as AttributeState, search::MetadataCollection},
+    filter::plumbing::{Pipeline, eol, pipeline::CrlfRoundTripCheck, pipeline::convert},
+    objs::Find,
+    worktree::{
+        Stack,
+        stack::{
+            State,
+            state::{Attributes, attributes::Source},
+        },
+    },
 };
 
-use super::Repo;
-use crate::error::{Context as _, Kind, Result};
+use super::{Repo, attribute_files::AttributeFiles, conversions::CONVERTING};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// The conversions that attributes and settings ask for.
 pub(crate) struct Filters<'r> {
     repo: &'r Repo,
-    pipeline: Pipeline,
-    attributes: Stack,
+    rules: Rules,
+    /// The same with the attribute files outside the tree, which count where they name a filter; none if they name none.
+    outside: Option<Rules>,
     /// The user's index, read only if a file with CRLF asks whether it is stored so.
-    index: OnceCell<Option<gix::index::File>>,
-    /// The tree whose attributes count; none: the worktree's.
+    index: Rc<OnceCell<Option<gix::index::File>>>,
+    /// The attribute files of the checkpoint; none: the worktree's count.
+    files: Option<AttributeFiles>,
+    /// The tree that holds `files`, if it is stored.
     tree_id: Option<ObjectId>,
 }
 
-impl<'r> Filters<'r> {
-    /// Returns the conversions by the `.gitattributes` of the worktree.
-    pub(crate) fn for_worktree(repo: &'r Repo) -> Result<Self> {
-        Self::new(repo, &gix::index::State::new(repo.object_hash()), Source::WorktreeThenIdMapping, None)
-    }
+/// The attributes from one set of files, and what carries them out: its memory of names belongs to this set.
+struct Rules {
+    attributes: Stack,
+    pipeline: Pipeline,
+}
 
-    /// Returns the conversions by the `.gitattributes` of the tree `tree_id`, for `paths` only.
-    pub(crate) fn for_tree(repo: &'r Repo, tree_id: ObjectId, paths: &[BString]) -> Result<Self> {
-        let files = super::ignore::files_of_tree(repo, tree_id, paths, ".gitattributes")?;
-        Self::new(repo, &files, Source::IdMapping, Some(tree_id))
-    }
-
-    fn new(repo: &'r Repo, files: &gix::index::State, source: Source, tree_id: Option<ObjectId>) -> Result<Self> {
-        let what = || "cannot read the git attributes".into();
-        let attributes = repo.inner.attributes_only(files, source).context(Kind::User, what)?.detach();
+impl Rules {
+    fn new(repo: &Repo, attributes: Stack, eol: Option<eol::Configuration>) -> Result<Self> {
+        let what = || "cannot read the settings of filters".into();
         let mut options = gix::filter::Pipeline::options(&repo.inner).context(Kind::User, what)?;
         // A checkpoint must not fail because a commit would be warned about; raw bytes are kept where it matters.
         options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
+        options.eol_config = eol.unwrap_or(options.eol_config);
         let context = repo.inner.command_context().context(Kind::User, what)?;
-        let pipeline = Pipeline::new(context, repo.object_hash(), options);
-        Ok(Self { repo, pipeline, attributes, index: OnceCell::new(), tree_id })
+        Ok(Self { attributes, pipeline: Pipeline::new(context, repo.object_hash(), options) })
     }
 
-    /// Returns what a save stores of `bytes` of the file `path` (none: the bytes themselves), and whether the exact bytes are
-    /// to be kept beside it.
-    ///
-    /// A filter that fails must not cost the file: its exact bytes are kept, and so marked.
-    pub(crate) fn store(&mut self, path: &BStr, bytes: &[u8]) -> (Option<Vec<u8>>, bool) {
-        match self.to_git(path, bytes) {
-            Ok(stored) => {
-                let is_raw = self.needs_raw(path, bytes, stored.as_deref()).unwrap_or(true);
-                (stored, is_raw)
+    /// Returns the states of the attributes `names` that `path` has.
+    fn states<'n>(
+        &mut self,
+        path: &BStr,
+        names: impl IntoIterator<Item = &'n str>,
+        objects: &dyn gix::objs::Find,
+    ) -> Result<Vec<gix::attrs::State>> {
+        let what = || format!("cannot read the attributes of '{path}'");
+        let mut outcome = self.attributes.selected_attribute_matches(names);
+        let platform = self.attributes.at_entry(path, None, objects).context(Kind::Internal, what)?;
+        platform.matching_attributes(&mut outcome);
+        Ok(outcome.iter_selected().map(|found| found.assignment.state.to_owned()).collect())
+    }
+}
+
+impl<'r> Filters<'r> {
+    /// Returns the conversions that git makes in the worktree.
+    pub(crate) fn for_worktree(repo: &'r Repo) -> Result<Self> {
+        let none = gix::index::State::new(repo.object_hash());
+        let attributes = repo
+            .inner
+            .attributes_only(&none, Source::WorktreeThenIdMapping)
+            .context(Kind::User, || "cannot read the git attributes".into())?;
+        let rules = Rules::new(repo, attributes.detach(), None)?;
+        Ok(Self { repo, rules, outside: None, index: Rc::default(), files: None, tree_id: None })
+    }
+
+    /// Returns the conversions of the checkpoint whose tree has the attribute files `files`.
+    pub(crate) fn of_checkpoint(repo: &'r Repo, files: AttributeFiles) -> Result<Self> {
+        let what = || "cannot read the git attributes".into();
+        let index = files.to_index(repo.object_hash());
+        let defaults = Some(eol::Configuration::default());
+        let outside = if repo.outside_attributes_name_filters()? {
+            let attributes = repo.inner.attributes_only(&index, Source::IdMapping).context(Kind::User, what)?;
+            Some(Rules::new(repo, attributes.detach(), defaults)?)
+        } else {
+            None
+        };
+        let (mut buffer, mut collection) = (Vec::new(), MetadataCollection::default());
+        let builtin = Search::new_globals(std::iter::empty::<std::path::PathBuf>(), &mut buffer, &mut collection)
+            .context(Kind::Internal, what)?;
+        let state = State::AttributesStack(Attributes::new(builtin, None, Source::IdMapping, collection));
+        let folds_case = repo.config_bool("core.ignoreCase") == Some(true);
+        let case = if folds_case { gix::glob::pattern::Case::Fold } else { gix::glob::pattern::Case::Sensitive };
+        let mappings = state.id_mappings_from_index(&index, index.path_backing(), case);
+        let attributes = Stack::new(repo.worktree_root(), state, case, buffer, mappings);
+        let rules = Rules::new(repo, attributes, defaults)?;
+        Ok(Self { repo, rules, outside, index: Rc::default(), files: Some(files), tree_id: None })
+    }
+
+    /// Returns the conversions of the stored checkpoint with the tree `tree_id`, for `paths` only.
+    pub(crate) fn for_tree(repo: &'r Repo, tree_id: ObjectId, paths: &[BString]) -> Result<Self> {
+        let files = AttributeFiles::of_tree(repo, tree_id, paths)?;
+        Ok(Self { tree_id: Some(tree_id), ..Self::of_checkpoint(repo, files)? })
+    }
+
+    /// Returns the rules for `path`: attribute files outside the tree count only where another filter follows from them.
+    fn rules_for(&mut self, path: &BStr) -> Result<(&mut Rules, Objects<'_>)> {
+        let objects = Objects { files: self.files.as_ref(), repo: self.repo };
+        let is_outside = match &mut self.outside {
+            None => false,
+            Some(outside) => {
+                let filter = |rules: &mut Rules| rules.states(path, ["filter"], &objects);
+                filter(outside)? != filter(&mut self.rules)?
             }
-            Err(error) => {
-                tracing::warn!(%error, "stored without conversion");
-                (None, true)
-            }
-        }
+        };
+        let rules = match &mut self.outside {
+            Some(outside) if is_outside => outside,
+            _ => &mut self.rules,
+        };
+        Ok((rules, objects))
     }
 
     /// Returns `bytes` of the file `path` as git would store them; none if they stay as they are.
@@ -87,21 +151,31 @@ impl<'r> Filters<'r> {
     }
 
     /// Runs git with `arguments`, the option that names `path`, and `last` unless it is empty.
+    ///
+    /// # Errors
+    /// Also if a tree in the making decides: git reads attributes from stored ones only.
     fn run_git(&self, arguments: &[&str], path: &BStr, last: &[u8], input: &[u8]) -> Result<BString> {
-        let source = self.tree_id.map(|id| OsString::from(format!("--attr-source={id}")));
+        let mut all: Vec<OsString> = Vec::new();
+        if self.files.is_some() {
+            let tree_id = self.tree_id.ok_or_else(|| Error::internal("the attributes are not stored yet"))?;
+            let defaults = ["-c", "core.autocrlf=false", "-c", "core.eol=lf"];
+            all.extend(defaults.into_iter().map(OsString::from));
+            all.push(format!("--attr-source={tree_id}").into());
+        }
+        all.extend(arguments.iter().map(OsString::from));
         let mut named = OsString::from("--path=");
         named.push(path.to_os_str().context(Kind::Internal, || "a path".into())?);
-        let last = (!last.is_empty()).then(|| OsString::from_vec(last.to_vec()));
-        let arguments = arguments.iter().map(OsString::from);
-        let all: Vec<_> = source.into_iter().chain(arguments).chain([named]).chain(last).collect();
+        all.push(named);
+        all.extend((!last.is_empty()).then(|| OsString::from_vec(last.to_vec())));
         self.repo.run_git(&all, Some(input))
     }
 
     fn to_git_by_gix(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let what = || format!("cannot convert '{path}' for storing");
-        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
-        let (repo, index) = (self.repo, &self.index);
-        let outcome = self
+        let (repo, index) = (self.repo, Rc::clone(&self.index));
+        let (rules, objects) = self.rules_for(path)?;
+        let platform = rules.attributes.at_entry(path, None, &objects).context(Kind::Internal, what)?;
+        let outcome = rules
             .pipeline
             .convert_to_git(
                 bytes,
@@ -139,9 +213,10 @@ impl<'r> Filters<'r> {
 
     fn to_worktree_by_gix(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
         let what = || format!("cannot convert '{path}' for the worktree");
-        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
+        let (rules, objects) = self.rules_for(path)?;
+        let platform = rules.attributes.at_entry(path, None, &objects).context(Kind::Internal, what)?;
         let options = convert::to_worktree::Options::default();
-        let mut outcome = self
+        let mut outcome = rules
             .pipeline
             .convert_to_worktree(
                 blob,
@@ -173,96 +248,48 @@ impl<'r> Filters<'r> {
 
     /// Returns true if an attribute of `path` may convert its bytes in a way that is not exactly reversed.
     pub(crate) fn applies_to(&mut self, path: &BStr) -> Result<bool> {
-        let what = || format!("cannot read the attributes of '{path}'");
-        let mut outcome = self.attributes.selected_attribute_matches(CONVERTING);
-        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
-        platform.matching_attributes(&mut outcome);
-        let converts = outcome.iter_selected().any(|found| {
-            use gix::attrs::StateRef;
-            match found.assignment.state {
-                StateRef::Unspecified | StateRef::Unset => false,
-                StateRef::Set => true,
-                StateRef::Value(value) => value.as_bstr() != "lfs",
-            }
-        });
-        Ok(converts)
+        let converts = |state: &AttributeState| match state {
+            AttributeState::Unspecified | AttributeState::Unset => false,
+            AttributeState::Set => true,
+            AttributeState::Value(value) => value.as_ref().as_bstr() != LFS,
+        };
+        Ok(self.conversion(path)?.iter().any(converts))
     }
 
     /// Returns what decides how `path` is converted: equal values mean equal conversions.
-    pub(crate) fn conversion(&mut self, path: &BStr) -> Result<Vec<String>> {
-        let what = || format!("cannot read the attributes of '{path}'");
-        let names = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
-        let mut outcome = self.attributes.selected_attribute_matches(names);
-        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
-        platform.matching_attributes(&mut outcome);
-        Ok(outcome.iter_selected().map(|found| format!("{:?}", found.assignment.state)).collect())
+    pub(crate) fn conversion(&mut self, path: &BStr) -> Result<Vec<AttributeState>> {
+        let (rules, objects) = self.rules_for(path)?;
+        rules.states(path, CONVERTING, &objects)
+    }
+
+    /// Returns the name of the filter that converts `path`, if one does.
+    pub(crate) fn filter_name(&mut self, path: &BStr) -> Result<Option<BString>> {
+        let (rules, objects) = self.rules_for(path)?;
+        let states = rules.states(path, ["filter"], &objects)?;
+        let name = |state: &AttributeState| state.as_ref().as_bstr().map(ToOwned::to_owned);
+        Ok(states.iter().find_map(name))
     }
 
     /// Returns true for Git LFS: its pointer names the very bytes, so asking the filter to bring them back would
     /// only copy a large file.
-    fn is_content_addressed(&mut self, path: &BStr) -> Result<bool> {
-        let what = || format!("cannot read the attributes of '{path}'");
-        let mut outcome = self.attributes.selected_attribute_matches(["filter"]);
-        let platform = self.attributes.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
-        platform.matching_attributes(&mut outcome);
-        let is_lfs =
-            outcome.iter_selected().any(|found| found.assignment.state.as_bstr().is_some_and(|name| name == "lfs"));
-        Ok(is_lfs)
+    pub(crate) fn is_content_addressed(&mut self, path: &BStr) -> Result<bool> {
+        Ok(self.filter_name(path)?.is_some_and(|name| name == LFS))
     }
 }
 
-/// The attributes that convert bytes, gitattributes(5).
-const CONVERTING: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
+const LFS: &str = "lfs";
 
-impl Repo {
-    /// Returns true if `core.autocrlf` is on.
-    pub(crate) fn converts_line_endings(&self) -> bool {
-        let is_off =
-            |value: &[u8]| ["false", "no", "off", "0", ""].iter().any(|off| value.eq_ignore_ascii_case(off.as_bytes()));
-        self.config_value("core.autocrlf").is_some_and(|value| !is_off(&value))
-    }
+/// Where attribute files are read from.
+struct Objects<'a> {
+    files: Option<&'a AttributeFiles>,
+    repo: &'a Repo,
+}
 
-    /// Returns a number that changes with the settings and files outside the worktree that convert files.
-    pub(crate) fn conversions(&self) -> Result<u32> {
-        let mut sum = flate2::Crc::new();
-        for key in ["core.autocrlf", "core.eol", "core.attributesFile"] {
-            sum.update(&self.config_value(key).unwrap_or_default());
-            sum.update(b"\0");
+impl Find for Objects<'_> {
+    fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::Result<Option<gix::objs::Data<'a>>> {
+        match self.files {
+            Some(files) => files.find(self.repo, id, buffer),
+            None => self.repo.inner.objects.try_find(id, buffer),
         }
-        for pair in self.config_pairs("filter") {
-            sum.update(pair.key.as_bytes());
-            sum.update(&pair.value);
-            sum.update(b"\0");
-        }
-        for path in self.attribute_files()? {
-            sum.update(&std::fs::read(path).unwrap_or_default());
-            sum.update(b"\0");
-        }
-        Ok(sum.sum())
-    }
-
-    /// Returns the attribute files outside the worktree, whether they exist or not.
-    fn attribute_files(&self) -> Result<Vec<std::path::PathBuf>> {
-        let mut paths =
-            self.inner.attribute_global_paths().context(Kind::User, || "cannot find the global attributes".into())?;
-        paths.push(self.common_dir().join("info/attributes"));
-        Ok(paths)
-    }
-
-    /// Returns true if attributes may convert any file, so that bytes in the worktree may differ from
-    /// what git stored even where git sees no change. `attribute_files` are the ids of all `.gitattributes` blobs.
-    pub(crate) fn may_convert(&self, attribute_files: &[ObjectId]) -> Result<bool> {
-        if self
-            .config_value("core.autocrlf")
-            .is_some_and(|value| !matches!(value.as_slice(), b"false" | b"no" | b"off" | b"0"))
-        {
-            return Ok(true);
-        }
-        let mut files: Vec<Vec<u8>> = Vec::new();
-        for id in attribute_files {
-            files.push(self.read_blob(*id)?);
-        }
-        files.extend(self.attribute_files()?.iter().filter_map(|path| std::fs::read(path).ok()));
-        Ok(files.iter().any(|file| CONVERTING.iter().any(|word| file.contains_str(word))))
     }
 }

@@ -63,14 +63,8 @@ pub(super) fn files_of_tree(
     paths: &[BString],
     name: &str,
 ) -> Result<gix::index::State> {
-    let mut directories: BTreeSet<&[u8]> = BTreeSet::from([&b""[..]]);
-    for path in paths {
-        for at in path.find_iter("/") {
-            directories.insert(&path[..=at]);
-        }
-    }
     let mut state = gix::index::State::new(repo.object_hash());
-    for directory in directories {
+    for directory in directories_to(paths) {
         let mut path = BString::from(directory);
         path.extend_from_slice(name.as_bytes());
         if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())? {
@@ -80,4 +74,15 @@ pub(super) fn files_of_tree(
     }
     state.sort_entries();
     Ok(state)
+}
+
+/// Returns the directories (with final `/`, empty for the root) that lead to `paths`.
+pub(super) fn directories_to<'p>(paths: impl IntoIterator<Item = &'p BString>) -> BTreeSet<&'p [u8]> {
+    let mut directories: BTreeSet<&[u8]> = BTreeSet::from([&b""[..]]);
+    for path in paths {
+        for at in path.find_iter("/") {
+            directories.insert(&path[..=at]);
+        }
+    }
+    directories
 }

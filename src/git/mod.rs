@@ -3,6 +3,7 @@
 //! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
 
 pub(crate) mod ancestors;
+mod attribute_files;
 mod bases;
 pub(crate) mod beneath;
 pub(crate) mod blame;
@@ -12,13 +13,16 @@ mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod commit;
+mod conversions;
 pub(crate) mod counting;
 mod deflate;
 mod delta;
 pub mod diff;
 pub(crate) mod diff_attributes;
 mod durable;
+pub(crate) mod edit_tree;
 mod environment;
+pub(crate) mod exact;
 pub(crate) mod filter;
 mod fold;
 pub(crate) mod hook_files;
@@ -44,7 +48,6 @@ pub mod process;
 #[cfg(test)]
 mod random;
 mod read_directory;
-mod reconvert;
 mod ref_files;
 pub mod refs;
 mod renames;

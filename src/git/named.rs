@@ -11,14 +11,17 @@ use rustix::fs::{AtFlags, FileType};
 
 use super::{
     Repo,
+    attribute_files::AttributeFiles,
     beneath::Trouble,
-    capture::{Captured, capture},
+    capture::{Captured, capture_by_rules},
+    edit_tree::Edit,
+    exact::raw_edits_of_unchanged,
+    filter::Filters,
     ignore::Excludes,
     limits::{Limits, open_root},
     modes::mode_of,
     new_objects::{NewObjects, Target},
     scan::Candidate,
-    snapshot::Edit,
     stat_cache::Stat,
     untracked::collect_named,
 };
@@ -26,7 +29,7 @@ use crate::{
     error::{Error, Result},
     model::{
         change::Mode,
-        manifest::{Reason, Skipped},
+        manifest::{Reason, Skipped, Unfiltered},
         path_text,
     },
 };
@@ -40,6 +43,8 @@ pub(crate) struct Named {
     pub(crate) raw_edits: Vec<(BString, Edit)>,
     /// Paths left out.
     pub(crate) skipped: Vec<Skipped>,
+    /// Files that no filter has converted, as one failed.
+    pub(crate) unfiltered: Vec<Unfiltered>,
 }
 
 /// What is known of the worktree so far.
@@ -47,6 +52,8 @@ pub(crate) struct Named {
 pub(crate) struct Before<'b> {
     /// The tree of the last checkpoint, or of HEAD.
     pub(crate) tree_id: ObjectId,
+    /// The tree of exact bytes of the last checkpoint.
+    pub(crate) raw_tree_id: Option<ObjectId>,
     /// The tree of HEAD.
     pub(crate) head_tree_id: ObjectId,
     /// What the last checkpoint has left out.
@@ -80,13 +87,21 @@ pub(crate) fn named_paths(
     if Target::for_count(candidates.len()) == Target::Pack {
         objects.switch_to_pack();
     }
-    for (candidate, captured) in candidates.iter().zip(capture(repo, &candidates, objects)?) {
+    let files = AttributeFiles::of_tree(repo, base, candidates.iter().map(|candidate| &candidate.path))?;
+    let files = files.with_tree_edits(repo, &named.edits, objects)?;
+    let (captured, _) = capture_by_rules(repo, &candidates, files, objects)?;
+    let mut filters = Filters::for_worktree(repo)?;
+    for (candidate, captured) in candidates.iter().zip(captured) {
         let path = candidate.path.clone();
         match captured {
             Captured::Content(content) => {
                 let before = repo.find_leaf(base, path.as_bstr())?;
                 let mode = modes.stored(content.mode, before.map(|leaf| leaf.mode));
                 named.raw_edits.push((path.clone(), content.raw_id.map(|id| (id, Mode::File))));
+                if let Some(reason) = content.failure {
+                    let filter = filters.filter_name(path.as_bstr())?.unwrap_or_default();
+                    named.unfiltered.push(Unfiltered { path: path.clone(), filter, reason });
+                }
                 named.edits.push((path, Some((content.id, mode))));
             }
             Captured::Gone => {
@@ -98,6 +113,8 @@ pub(crate) fn named_paths(
             }
         }
     }
+    let unchanged = raw_edits_of_unchanged(repo, (base, before.raw_tree_id), &named.edits, objects)?;
+    named.raw_edits.extend(unchanged);
     Ok(named)
 }
 

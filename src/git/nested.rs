@@ -96,6 +96,7 @@ fn stat_cache_of(index: &State) -> StatCache {
             is_tracked: true,
             skips_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
             is_racy: false,
+            is_unfiltered: false,
         };
         cache.push(entry.path(index), known);
     }

@@ -11,6 +11,8 @@ use gix::{
 
 use super::{
     Repo,
+    attribute_files::{AttributeFiles, is_attribute_file},
+    conversions::RuleTimes,
     filter::Filters,
     index_tree::tree_of_index,
     new_objects::NewObjects,
@@ -31,12 +33,14 @@ pub(crate) struct Staged {
     pub(crate) unmerged: Vec<Unmerged>,
     /// Intent-to-add entries.
     pub(crate) intent_to_add: Vec<bstr::BString>,
+    /// Files that git takes for unchanged, though conversions may have given them other bytes than their blobs'.
+    pub(crate) doubted: Vec<bstr::BString>,
 }
 
 /// Returns the cache that `index` (none: there is no file) makes, and what is staged.
 ///
-/// What `before` knows of the same version of a file is taken over. Files that a conversion may have changed are marked
-/// to be read, as only reading tells whether their bytes would come back.
+/// What `before` knows of the same version of a file is taken over. Files that a conversion may have changed are named, as
+/// only reading tells whether their bytes would come back.
 pub(crate) fn seed(
     repo: &Repo,
     index: Option<&State>,
@@ -78,6 +82,7 @@ pub(crate) fn seed(
             is_tracked: true,
             skips_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
             is_racy: smudged || stat.is_racy(identity.mtime),
+            is_unfiltered: false,
         };
         let earlier = before.zip(old.as_mut()).and_then(|(before, old)| {
             while old.next_if(|entry| before.path(entry) < path).is_some() {}
@@ -86,9 +91,10 @@ pub(crate) fn seed(
         match earlier {
             Some(earlier) if is_same_version(earlier, &known) => {
                 known.raw_id = before.and_then(|before| before.raw_id(earlier));
-                known.is_racy = false;
+                (known.is_racy, known.is_unfiltered) = (false, earlier.is_unfiltered);
             }
-            _ => known.is_racy |= is_plain && converts.any(path, mode)?,
+            _ if is_plain && !known.is_racy && converts.any(path, &known)? => staged.doubted.push(path.to_owned()),
+            _ => {}
         }
         cache.push(path, known);
     }
@@ -129,30 +135,46 @@ fn note_special(entry: &gix::index::Entry, path: &bstr::BStr, staged: &mut Stage
     }
 }
 
-/// Tells which files a conversion may change; asks for attributes only where there can be any.
+/// Tells which files a conversion may change or may have changed; asks for attributes only where there can be any.
 struct Converts<'r> {
-    filters: Option<Filters<'r>>,
+    repo: &'r Repo,
+    times: RuleTimes,
+    /// By the attributes of the worktree, and by those of the index: what has put a file where it is may not apply any more.
+    filters: Option<(Filters<'r>, Filters<'r>)>,
     all: bool,
 }
 
 impl<'r> Converts<'r> {
     fn new(repo: &'r Repo, index: &State) -> Result<Self> {
-        let is_attributes = |path: &bstr::BStr| path == ".gitattributes" || path.ends_with(b"/.gitattributes");
         let ids: Vec<_> = index
             .entries()
             .iter()
-            .filter(|entry| is_attributes(entry.path(index)) && repo.has_object(entry.id))
+            .filter(|entry| is_attribute_file(entry.path(index)) && repo.has_object(entry.id))
             .map(|entry| entry.id)
             .collect();
         let all = repo.converts_line_endings();
-        let filters = if all || repo.may_convert(&ids)? { Some(Filters::for_worktree(repo)?) } else { None };
-        Ok(Self { filters, all })
+        let filters = if all || repo.may_convert(&ids)? {
+            let files = AttributeFiles::among(index.entries().iter().map(|entry| (entry.path(index), entry.id)));
+            Some((Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, files)?))
+        } else {
+            None
+        };
+        Ok(Self { repo, times: RuleTimes::new(repo, index), filters, all })
     }
 
-    fn any(&mut self, path: &bstr::BStr, mode: Mode) -> Result<bool> {
-        match &mut self.filters {
-            Some(filters) if matches!(mode, Mode::File | Mode::Executable) => Ok(self.all || filters.applies_to(path)?),
-            _ => Ok(false),
+    /// Returns true if only reading the file `path` tells whether it has the bytes of its blob; `known` is what the index says.
+    fn any(&mut self, path: &bstr::BStr, known: &Known) -> Result<bool> {
+        if known.skips_worktree || !matches!(known.mode, Mode::File | Mode::Executable) {
+            return Ok(false);
         }
+        if let Some((now, then)) = &mut self.filters {
+            if self.all || now.applies_to(path)? || then.applies_to(path)? {
+                return Ok(true);
+            }
+            if now.is_content_addressed(path)? {
+                return Ok(false);
+            }
+        }
+        Ok(self.times.are_newer(path, &known.stat) && self.repo.is_of_other_size(known.id, &known.stat))
     }
 }

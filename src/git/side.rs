@@ -15,9 +15,9 @@ use gix::{
 use super::{
     Repo,
     checkout_names::is_git_path,
+    edit_tree::{Edit, edit_tree},
     index_tree::write_tree,
     new_objects::NewObjects,
-    snapshot::{Edit, edit_tree},
 };
 use crate::{
     error::{Error, Result},

@@ -6,31 +6,28 @@ use std::{
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
-use gix::{
-    ObjectId,
-    objs::{
-        Kind as ObjectKind, TreeRef,
-        tree::{Editor, EntryKind},
-    },
-};
+use gix::ObjectId;
 
 use super::{
     Repo,
-    capture::{Captured, Content, capture},
+    attribute_files::{AttributeFiles, is_attribute_file},
+    capture::{Captured, Content, Reader, capture_by_rules},
+    edit_tree::{Edit, edit_tree},
+    exact::{Rechecker, Unchanged},
+    filter::Filters,
     limits::Limits,
     modes::Modes,
     new_objects::{NewObjects, Target},
-    reconvert::{directories_of_attributes, reconvert},
     scan::{Candidate, scan},
     seed::{Staged, seed},
     stat_cache::{CacheChange, Known, Stat, StatCache},
     untracked::collect,
 };
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::Result,
     model::{
         change::Mode,
-        manifest::{Manifest, Nested, Reason, Skipped},
+        manifest::{Manifest, Nested, Reason, Skipped, Unfiltered},
     },
 };
 
@@ -73,9 +70,6 @@ pub(crate) enum Keep {
     InMemory,
 }
 
-/// A change of the tree: none removes the path.
-pub(crate) type Edit = Option<(ObjectId, Mode)>;
-
 /// Takes a snapshot of the whole worktree; `before` is the cache of the last one.
 ///
 pub(crate) fn full_pass<'r>(
@@ -88,7 +82,7 @@ pub(crate) fn full_pass<'r>(
     let (started, modes) = (started(keep), repo.modes());
     let owned = before.filter(|cache| is_whole(repo, cache, in_memory));
     let before = owned.as_ref();
-    let conversions = repo.conversions()?;
+    let filters = repo.filter_settings()?;
     let identity = repo.user_index_identity();
     let follows_index = before.filter(|cache| {
         cache.index == identity && cache.index_tree_id.is_some_and(|id| repo.has_object(id)) && identity.mtime < started
@@ -108,12 +102,15 @@ pub(crate) fn full_pass<'r>(
     let mut pass = Pass {
         repo,
         cache,
+        before,
         earlier: follows_index.is_none().then_some(before).flatten(),
         changes: BTreeMap::new(),
         manifest: Manifest { unmerged: staged.unmerged, intent_to_add: staged.intent_to_add, ..Manifest::default() },
         started,
-        has_new_conversions: before.is_some_and(|cache| cache.conversions != conversions),
+        has_new_filters: before.is_some_and(|cache| cache.filters != filters),
         modes,
+        doubted: staged.doubted,
+        failures: BTreeMap::new(),
     };
     let found = scan(repo, cache, modes)?;
     let untracked = collect(repo, cache, before, &found, limits)?;
@@ -133,15 +130,15 @@ pub(crate) fn full_pass<'r>(
     pass.hide(hidden);
     pass.manifest.empty_directories = untracked.empty_directories;
     pass.capture(candidates, &mut objects)?;
-    pass.reconvert(&mut objects)?;
     pass.gitlinks(&found.gitlinks, untracked.nested, limits)?;
-    let is_news = seeded.is_some() || pass.has_new_conversions;
-    let manifest = std::mem::take(&mut pass.manifest);
+    let is_news = seeded.is_some() || pass.has_new_filters;
+    let (mut manifest, mut failures) = (std::mem::take(&mut pass.manifest), std::mem::take(&mut pass.failures));
     let (tree_id, changes, objects) = pass.finish(objects)?;
     let is_cache_new = is_news || !changes.is_empty();
     let mut cache = seeded.or(owned).expect("one of them was in use");
     cache.apply(changes);
-    (cache.tree_id, cache.conversions) = (Some(tree_id), conversions);
+    (cache.tree_id, cache.filters) = (Some(tree_id), filters);
+    manifest.unfiltered = unfiltered(repo, &cache, &mut failures)?;
     let index_tree_id = staged.tree_id.expect("staged content was read");
     Ok((Snapshot { tree_id, index_tree_id, manifest, cache, is_cache_new }, objects))
 }
@@ -169,14 +166,20 @@ fn is_whole(repo: &Repo, cache: &StatCache, in_memory: bool) -> bool {
 struct Pass<'r, 'c> {
     repo: &'r Repo,
     cache: &'c StatCache,
+    /// What the last pass knew.
+    before: Option<&'c StatCache>,
     /// What else is known of versions of files.
     earlier: Option<&'c StatCache>,
     changes: BTreeMap<BString, Option<Known>>,
     manifest: Manifest,
     started: (i64, u32),
-    /// True if settings that convert files are not as they were.
-    has_new_conversions: bool,
+    /// True if filters may do something else than in the last pass.
+    has_new_filters: bool,
     modes: Modes,
+    /// Files that only reading tells whether their blobs give their bytes back.
+    doubted: Vec<BString>,
+    /// Why filters failed, by path.
+    failures: BTreeMap<BString, String>,
 }
 
 impl<'r> Pass<'r, '_> {
@@ -193,23 +196,56 @@ impl<'r> Pass<'r, '_> {
     }
 
     fn capture(&mut self, candidates: Vec<Candidate>, objects: &mut NewObjects<'r>) -> Result<()> {
+        let is_idle = candidates.is_empty() && self.changes.is_empty() && self.doubted.is_empty();
+        if is_idle && self.before.is_some() && self.earlier.is_none() && !self.has_new_filters {
+            return Ok(());
+        }
+        let removed = self.changes.iter().filter(|(_, known)| known.is_none()).map(|(path, _)| (path, None));
+        let files = attribute_files(self.cache).with_edits(self.repo, removed, objects)?;
+        let is_rule = |candidate: &Candidate| is_attribute_file(candidate.path.as_bstr());
+        let rules: Vec<Candidate> = candidates.iter().filter(|candidate| is_rule(candidate)).cloned().collect();
+        let (captured, files) = capture_by_rules(self.repo, &rules, files, objects)?;
+        self.note_all(rules, captured);
+        // Only what this version of a file was, under the rules of now, is known.
+        let before = self.before.map_or_else(|| files.clone(), attribute_files);
+        let changed =
+            if self.has_new_filters { vec![BString::default()] } else { before.differing_directories(&files) };
+        let is_concerned = |path: &BStr| changed.iter().any(|directory| path.starts_with(directory));
         let (mut unread, mut found) = (Vec::new(), Vec::new());
-        for candidate in candidates {
-            match self.recall(&candidate) {
-                Some(content) => found.push((candidate, content)),
+        for candidate in candidates.into_iter().filter(|candidate| !is_rule(candidate)) {
+            match self.recall(&candidate).filter(|_| !is_concerned(candidate.path.as_bstr())) {
+                Some(known) => found.push((candidate, known)),
                 None => unread.push(candidate),
             }
+        }
+        for (candidate, known) in found {
+            self.note(&candidate, known);
         }
         if objects.target() == Target::Loose && Target::for_count(unread.len()) == Target::Pack {
             objects.switch_to_pack();
         }
-        let captured = capture(self.repo, &unread, objects)?;
-        for (candidate, content) in found {
-            self.note(&candidate, &content);
+        let (captured, files) = capture_by_rules(self.repo, &unread, files, objects)?;
+        self.note_all(unread, captured);
+        let doubted = std::mem::take(&mut self.doubted);
+        let mut concerned: Vec<_> = doubted.into_iter().map(|path| (path, true)).collect();
+        for directory in &changed {
+            let entries = &self.cache.entries()[self.cache.below(directory.as_bstr())];
+            concerned.extend(entries.iter().map(|entry| (self.cache.path(entry).to_owned(), false)));
         }
-        for (candidate, captured) in unread.into_iter().zip(captured) {
+        self.recheck((&before, &files), concerned, objects)
+    }
+
+    fn note_all(&mut self, candidates: Vec<Candidate>, captured: Vec<Captured>) {
+        for (candidate, captured) in candidates.into_iter().zip(captured) {
             match captured {
-                Captured::Content(content) => self.note(&candidate, &content),
+                Captured::Content(content) => {
+                    let Content { id, raw_id, stat, mode, is_torn, failure } = content;
+                    let (is_racy, is_unfiltered) = (is_torn || stat.is_racy(self.started), failure.is_some());
+                    self.failures.extend(failure.map(|failure| (candidate.path.clone(), failure)));
+                    let (is_tracked, skips_worktree) = (false, false);
+                    let known = Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered };
+                    self.note(&candidate, known);
+                }
                 Captured::Gone => drop(self.changes.insert(candidate.path, None)),
                 Captured::Unreadable => {
                     // What was captured last stays in the tree: unreadable is not deleted.
@@ -218,48 +254,56 @@ impl<'r> Pass<'r, '_> {
                 }
             }
         }
-        Ok(())
     }
 
-    /// Where attributes have changed, files that have not may need their bytes kept, or not any more.
-    fn reconvert(&mut self, objects: &mut NewObjects<'r>) -> Result<()> {
-        let mut directories = directories_of_attributes(self.changes.keys().map(|path| path.as_bstr()));
-        if self.has_new_conversions {
-            directories = vec![BString::default()];
-        }
-        if directories.is_empty() {
+    /// Asks again which exact bytes are kept of `paths`, whose rules may not be as they were when that was last asked.
+    fn recheck(
+        &mut self,
+        rules: (&AttributeFiles, &AttributeFiles),
+        paths: Vec<(BString, bool)>,
+        objects: &mut NewObjects<'r>,
+    ) -> Result<()> {
+        if paths.is_empty() {
             return Ok(());
         }
-        let is_settled = |path: &BStr| !self.changes.contains_key(path);
-        let changes = reconvert(self.repo, self.cache, &directories, is_settled, objects)?;
-        self.changes.extend(changes.into_iter().map(|(path, known)| (path, Some(known))));
+        let mut rechecker = Rechecker::new(self.repo, rules, self.has_new_filters)?;
+        let reader = Reader::new(self.repo, rules.1, objects.target())?;
+        for (path, is_doubted) in &paths {
+            let path = path.as_bstr();
+            let Some(entry) = self.cache.find(path) else { continue };
+            let is_file = matches!(entry.mode, Mode::File | Mode::Executable) && !entry.id.is_null();
+            if !is_file || entry.skips_worktree || self.changes.contains_key(path) {
+                continue;
+            }
+            let file = Unchanged { blob_id: entry.id, raw_id: self.cache.raw_id(entry) };
+            let raw_id = rechecker.raw_id(path, &file, *is_doubted, || reader.bytes_of(path, entry.stat), objects)?;
+            if raw_id != file.raw_id {
+                let known = Known { raw_id, ..self.cache.known(entry) };
+                self.changes.insert(path.to_owned(), Some(known));
+            }
+        }
         Ok(())
     }
 
-    /// Returns the content of `candidate` if this very version of the file was captured before.
-    fn recall(&self, candidate: &Candidate) -> Option<Content> {
+    /// Returns what is known of `candidate` if this very version of the file was captured before.
+    fn recall(&self, candidate: &Candidate) -> Option<Known> {
         let path = candidate.path.as_bstr();
         self.earlier.and_then(|cache| {
             let entry = cache.find(path)?;
             let is_same_mode = self.modes.stored(candidate.mode, Some(entry.mode)) == entry.mode;
             let is_same = !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && is_same_mode;
-            let Known { id, raw_id, stat, mode, .. } = cache.known(entry);
-            is_same.then_some(Content { id, raw_id, stat, mode, is_torn: false })
+            is_same.then(|| cache.known(entry))
         })
     }
 
-    fn note(&mut self, candidate: &Candidate, content: &Content) {
+    /// Notes that the file of `candidate` is `known`, whose flags of the index do not count.
+    fn note(&mut self, candidate: &Candidate, known: Known) {
         let before = candidate.position.map(|at| &self.cache.entries()[at]);
-        let mode = self.modes.stored(content.mode, before.map(|entry| entry.mode));
-        let known = Known {
-            stat: content.stat,
-            id: content.id,
-            raw_id: content.raw_id,
-            mode,
-            is_tracked: before.is_some_and(|entry| entry.is_tracked),
-            skips_worktree: before.is_some_and(|entry| entry.skips_worktree),
-            is_racy: content.is_torn || content.stat.is_racy(self.started),
-        };
+        let mode = self.modes.stored(known.mode, before.map(|entry| entry.mode));
+        let is_tracked = before.is_some_and(|entry| entry.is_tracked);
+        let skips_worktree = before.is_some_and(|entry| entry.skips_worktree);
+        let is_racy = known.is_racy || known.stat.is_racy(self.started);
+        let known = Known { mode, is_tracked, skips_worktree, is_racy, ..known };
         self.changes.insert(candidate.path.clone(), Some(known));
     }
 
@@ -289,6 +333,7 @@ impl<'r> Pass<'r, '_> {
                 is_tracked: false,
                 skips_worktree: false,
                 is_racy: false,
+                is_unfiltered: false,
             });
             let at = self.cache.find(path.as_bstr());
             if known.map(|known| known.id) != at.map(|entry| entry.id) {
@@ -317,56 +362,26 @@ impl<'r> Pass<'r, '_> {
     }
 }
 
-/// Returns the tree `base` with `edits`, whose changed directories are added to `objects`.
-pub(crate) fn edit_tree(base: ObjectId, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<ObjectId> {
-    if edits.is_empty() {
-        return Ok(base);
-    }
-    let mut written = Vec::new();
-    let tree_id = {
-        use gix::objs::Find as _;
-        let what = || format!("cannot read the tree '{base}'");
-        let mut buffer = Vec::new();
-        let root = if base.is_empty_tree() {
-            gix::objs::Tree::empty()
-        } else {
-            let data = objects
-                .try_find(&base, &mut buffer)
-                .context(Kind::Corrupt, what)?
-                .ok_or_else(|| Error::corrupt(what()))?;
-            TreeRef::from_bytes(data.data, base.kind()).context(Kind::Corrupt, what)?.into_owned()
-        };
-        let objects = &*objects;
-        let mut editor = Editor::new(root, &objects, base.kind());
-        // Removals first, and of leaves only: a file that became a directory must not take the new one with it.
-        for (path, _) in edits.iter().filter(|(_, edit)| edit.is_none()) {
-            editor.remove_if_leaf(components(path)).context(Kind::Corrupt, what)?;
-        }
-        for (path, edit) in edits {
-            let Some((id, mode)) = edit else { continue };
-            let kind = match mode {
-                Mode::File => EntryKind::Blob,
-                Mode::Executable => EntryKind::BlobExecutable,
-                Mode::Link => EntryKind::Link,
-                Mode::Gitlink => EntryKind::Commit,
-            };
-            editor.upsert(components(path), kind, *id).context(Kind::Corrupt, what)?;
-        }
-        editor.write(|tree| {
-            use gix::objs::WriteTo as _;
-            let mut data = Vec::new();
-            tree.write_to(&mut data).context(Kind::Internal, || "cannot encode a tree".into())?;
-            let id = super::new_objects::id_of(ObjectKind::Tree, &data, base.kind())?;
-            written.push((id, data));
-            Ok::<_, Error>(id)
-        })?
-    };
-    for (id, data) in written {
-        objects.add_with_id(ObjectKind::Tree, &data, id)?;
-    }
-    Ok(tree_id)
+/// Returns the attribute files that `cache` knows.
+fn attribute_files(cache: &StatCache) -> AttributeFiles {
+    let files = cache.entries().iter().filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
+    AttributeFiles::among(files.filter(|entry| !entry.id.is_null()).map(|entry| (cache.path(entry), entry.id)))
 }
 
-fn components(path: &BString) -> impl Iterator<Item = &BStr> {
-    path.split_str("/").map(bstr::ByteSlice::as_bstr)
+/// Returns the files of `cache` that no filter has converted, as one failed; `failures` say why, as far as known.
+fn unfiltered(repo: &Repo, cache: &StatCache, failures: &mut BTreeMap<BString, String>) -> Result<Vec<Unfiltered>> {
+    let entries = if cache.may_have_raw() { cache.entries() } else { &[] };
+    let mut filters = None;
+    let mut found = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.is_unfiltered) {
+        let path = cache.path(entry).to_owned();
+        let filters = match &mut filters {
+            Some(filters) => filters,
+            none => none.insert(Filters::for_worktree(repo)?),
+        };
+        let filter = filters.filter_name(path.as_bstr())?.unwrap_or_default();
+        let reason = failures.remove(&path).unwrap_or_default();
+        found.push(Unfiltered { path, filter, reason });
+    }
+    Ok(found)
 }

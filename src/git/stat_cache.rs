@@ -76,6 +76,8 @@ pub(crate) struct Entry {
     pub(crate) skips_worktree: bool,
     /// To be read again whatever the stat says.
     pub(crate) is_racy: bool,
+    /// A filter failed: the blob holds the exact bytes instead of what git would store.
+    pub(crate) is_unfiltered: bool,
 }
 
 /// A path and what is known of it, to be put into a cache.
@@ -88,6 +90,7 @@ pub(crate) struct Known {
     pub(crate) is_tracked: bool,
     pub(crate) skips_worktree: bool,
     pub(crate) is_racy: bool,
+    pub(crate) is_unfiltered: bool,
 }
 
 /// A change of the cache: none removes the path.
@@ -109,8 +112,8 @@ pub(crate) struct StatCache {
     pub(crate) index_tree_id: Option<ObjectId>,
     /// The checkpoint that holds what was stored; none: HEAD does.
     pub(crate) anchor: Option<ObjectId>,
-    /// What tells the settings that convert files from others.
-    pub(crate) conversions: u32,
+    /// What tells the settings of filters from others.
+    pub(crate) filters: u32,
     /// The file that it was read from.
     stored: Option<file::Stored>,
     /// What has changed since.
@@ -136,13 +139,13 @@ impl StatCache {
     }
 
     fn entry(&mut self, (start, end): (u32, u32), known: Known) -> Entry {
-        let Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy } = known;
+        let Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered } = known;
         let raw = raw_id.map_or(0, |id| {
             let raw_ids = Arc::make_mut(&mut self.raw_ids);
             raw_ids.push(id);
             u32::try_from(raw_ids.len()).expect("fewer than 4 billion paths")
         });
-        Entry { start, end, stat, id, raw, mode, is_tracked, skips_worktree, is_racy }
+        Entry { start, end, stat, id, raw, mode, is_tracked, skips_worktree, is_racy, is_unfiltered }
     }
 
     /// Returns the path of `entry`, which must be of this cache.
@@ -185,8 +188,8 @@ impl StatCache {
 
     /// Returns what is known of `entry`, without the path.
     pub(crate) fn known(&self, entry: &Entry) -> Known {
-        let Entry { stat, id, mode, is_tracked, skips_worktree, is_racy, .. } = *entry;
-        Known { stat, id, raw_id: self.raw_id(entry), mode, is_tracked, skips_worktree, is_racy }
+        let Entry { stat, id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered, .. } = *entry;
+        Known { stat, id, raw_id: self.raw_id(entry), mode, is_tracked, skips_worktree, is_racy, is_unfiltered }
     }
 
     /// Applies `changes`, sorted by path.

@@ -83,6 +83,17 @@ impl Unmerged {
     }
 }
 
+/// A file that is stored as it is, because the filter that git would use for it failed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unfiltered {
+    /// The path.
+    pub path: BString,
+    /// The name of the filter (gitattributes(5)).
+    pub filter: BString,
+    /// What went wrong; empty if that is not known.
+    pub reason: String,
+}
+
 /// What a checkpoint knows beside its tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
@@ -96,6 +107,8 @@ pub struct Manifest {
     pub unmerged: Vec<Unmerged>,
     /// Paths added with `git add --intent-to-add`.
     pub intent_to_add: Vec<BString>,
+    /// Files that no filter has converted, as one failed.
+    pub unfiltered: Vec<Unfiltered>,
 }
 
 impl Manifest {
@@ -112,6 +125,7 @@ impl Manifest {
         sorted.empty_directories.sort();
         sorted.unmerged.sort();
         sorted.intent_to_add.sort();
+        sorted.unfiltered.sort();
         toml::to_string(&Stored::from(&sorted)).expect("the stored form has only strings, numbers and tables")
     }
 
@@ -155,6 +169,15 @@ struct StoredUnmerged {
 }
 
 #[derive(Serialize, Deserialize)]
+struct StoredUnfiltered {
+    #[serde(flatten)]
+    path: StoredPath,
+    filter: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    reason: String,
+}
+
+#[derive(Serialize, Deserialize)]
 struct Stored {
     version: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -167,6 +190,8 @@ struct Stored {
     unmerged: Vec<StoredUnmerged>,
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "intent-to-add")]
     intent_to_add: Vec<StoredPath>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unfiltered: Vec<StoredUnfiltered>,
 }
 
 impl From<&Manifest> for Stored {
@@ -183,6 +208,11 @@ impl From<&Manifest> for Stored {
             mode: format!("{:o}", it.mode),
             id: it.id.to_string(),
         };
+        let unfiltered = |it: &Unfiltered| StoredUnfiltered {
+            path: (&it.path).into(),
+            filter: it.filter.to_string(),
+            reason: it.reason.clone(),
+        };
         Self {
             version: VERSION,
             skipped: manifest.skipped.iter().map(skipped).collect(),
@@ -190,6 +220,7 @@ impl From<&Manifest> for Stored {
             empty_directories: manifest.empty_directories.iter().map(Into::into).collect(),
             unmerged: manifest.unmerged.iter().map(unmerged).collect(),
             intent_to_add: manifest.intent_to_add.iter().map(Into::into).collect(),
+            unfiltered: manifest.unfiltered.iter().map(unfiltered).collect(),
         }
     }
 }
@@ -210,12 +241,16 @@ impl TryFrom<Stored> for Manifest {
             }
             Ok(Unmerged { path: it.path.decode()?, stage: it.stage, mode, id: id(&it.id)? })
         };
+        let unfiltered = |it: StoredUnfiltered| {
+            Ok(Unfiltered { path: it.path.decode()?, filter: it.filter.into(), reason: it.reason })
+        };
         Ok(Self {
             skipped: stored.skipped.into_iter().map(skipped).collect::<Result<_, String>>()?,
             nested: stored.nested.into_iter().map(nested).collect::<Result<_, String>>()?,
             empty_directories: stored.empty_directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             unmerged: stored.unmerged.into_iter().map(unmerged).collect::<Result<_, String>>()?,
             intent_to_add: stored.intent_to_add.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
+            unfiltered: stored.unfiltered.into_iter().map(unfiltered).collect::<Result<_, String>>()?,
         })
     }
 }
@@ -233,6 +268,7 @@ mod tests {
             empty_directories: vec!["empty".into()],
             unmerged: vec![Unmerged { path: "f".into(), stage: 2, mode: 0o100_644, id }],
             intent_to_add: vec!["new".into()],
+            unfiltered: vec![Unfiltered { path: "a b".into(), filter: "crypt".into(), reason: "not found".into() }],
         };
         assert_eq!(Manifest::from_toml(&manifest.to_toml()), Ok(manifest));
     }

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, 
 use super::{
     checkpoint::{self, Checkpoint, Origin},
     contributor::Contributor,
-    manifest::{Manifest, Nested, Reason, Skipped, Unmerged},
+    manifest::{Manifest, Nested, Reason, Skipped, Unfiltered, Unmerged},
     path_text,
     refname::{self, Base, ShadowName},
     selector::Selector,
@@ -95,16 +95,23 @@ fn manifest() -> impl Strategy<Value = Manifest> {
     });
     let unmerged =
         (path(), 1..=3u8, any::<u32>(), id()).prop_map(|(path, stage, mode, id)| Unmerged { path, stage, mode, id });
+    let unfiltered = (path(), hostile(), hostile()).prop_map(|(path, filter, reason)| Unfiltered {
+        path,
+        filter: filter.into(),
+        reason,
+    });
     let few = 0..4;
     (
         prop::collection::vec(skipped, few.clone()),
         prop::collection::vec(nested, few.clone()),
         prop::collection::vec(path(), few.clone()),
         prop::collection::vec(unmerged, few.clone()),
-        prop::collection::vec(path(), few),
+        prop::collection::vec(path(), few.clone()),
+        prop::collection::vec(unfiltered, few),
     )
-        .prop_map(|(skipped, nested, empty_directories, unmerged, intent_to_add)| {
-            let mut manifest = Manifest { skipped, nested, empty_directories, unmerged, intent_to_add };
+        .prop_map(|(skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered)| {
+            let mut manifest = Manifest { skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered };
+            manifest.unfiltered.sort();
             manifest.skipped.sort();
             manifest.nested.sort();
             manifest.empty_directories.sort();

@@ -10,8 +10,8 @@ use crate::{
     error::Result,
     git::{
         Repo,
+        edit_tree::{Edit, edit_tree},
         new_objects::NewObjects,
-        snapshot::{Edit, edit_tree},
     },
     model::{
         change::{Change, Leaf, Mode},

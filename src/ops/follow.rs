@@ -22,9 +22,9 @@ use crate::{
     error::{Error, Result},
     git::{
         Repo,
+        edit_tree::{Edit, edit_tree},
         new_objects::{NewObjects, Target, Written},
         refs::RefUpdate,
-        snapshot::{Edit, edit_tree},
     },
     model::{
         checkpoint::{Checkpoint, Origin},

@@ -5,7 +5,10 @@ mod protected;
 mod shadow;
 mod take;
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use bstr::BString;
 use gix::ObjectId;
@@ -21,7 +24,7 @@ use crate::{
         contributor::Contributor,
         event::Event,
         id_text,
-        manifest::Skipped,
+        manifest::{Skipped, Unfiltered},
         path_text,
         plan::Step,
         refname::{self, Base},
@@ -62,14 +65,23 @@ pub(crate) struct Demands {
     pub(crate) exact_index: bool,
     /// Take one if no checkpoint holds this state yet, be it the base's.
     pub(crate) must_exist: bool,
-    /// Look at nothing: the worktree is the last checkpoint with these steps taken.
-    pub(crate) known: Option<Vec<Step>>,
+    /// Look at nothing: this is what has changed since the last checkpoint.
+    pub(crate) known: Option<Known>,
     /// Look at the index all the same.
     pub(crate) looks_at_index: bool,
     /// The session in whose turn it is taken, if that is not whose change it is.
     pub(crate) turn_of: Option<String>,
     /// Leave named paths out that are nowhere.
     pub(crate) forgives_unknown_paths: bool,
+}
+
+/// What has changed since the last checkpoint.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    /// The steps that were taken.
+    pub(crate) steps: Vec<Step>,
+    /// The tree whose attributes say which bytes the new content stands for.
+    pub(crate) from: ObjectId,
 }
 
 /// A path that a checkpoint changes.
@@ -97,6 +109,35 @@ pub struct SkippedPath {
 impl From<&Skipped> for SkippedPath {
     fn from(skipped: &Skipped) -> Self {
         Self { path: skipped.path.clone(), reason: skipped.reason.as_str(), size: skipped.size }
+    }
+}
+
+/// A file that was saved as it is, because the filter that git would use for it failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnfilteredPath {
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// The name of the filter (gitattributes(5)).
+    pub filter: String,
+    /// What went wrong; empty if that is not known.
+    pub reason: String,
+    /// True if the checkpoint before has it otherwise.
+    #[serde(rename = "new")]
+    pub is_new: bool,
+}
+
+impl UnfilteredPath {
+    /// Returns those of `files`, of which those in `before` are known.
+    pub(crate) fn list(files: &[Unfiltered], before: &[Unfiltered]) -> Vec<Self> {
+        let known: BTreeSet<&BString> = before.iter().map(|file| &file.path).collect();
+        let listed = |file: &Unfiltered| Self {
+            path: file.path.clone(),
+            filter: file.filter.to_string(),
+            reason: file.reason.clone(),
+            is_new: !known.contains(&file.path),
+        };
+        files.iter().map(listed).collect()
     }
 }
 
@@ -130,6 +171,8 @@ pub struct Saved {
     pub paths: Vec<SavedPath>,
     /// What is not in the checkpoint.
     pub skipped: Vec<SkippedPath>,
+    /// Files that filters failed for, so that they are saved as they are.
+    pub unfiltered: Vec<UnfilteredPath>,
     /// True if it is the verified checkpoint.
     pub verified: bool,
     /// True if a shadow was set aside before.
@@ -207,18 +250,17 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     if let Some(paths) = options.paths.as_mut().filter(|_| demands.forgives_unknown_paths) {
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
-    let (mut seen, objects) = match (&options.paths, &shadow.tip) {
-        (None, Some(tip)) if demands.known.is_some() => {
-            let steps = demands.known.as_deref().unwrap_or_default();
-            let (mut seen, mut objects) = look_at_known(repo, steps, tip, shadow.tip_side.clone().unwrap_or_default())?;
+    let (mut seen, objects) = match (&options.paths, &shadow.tip, &demands.known) {
+        (None, Some(tip), Some(known)) => {
+            let (mut seen, mut objects) = look_at_known(repo, known, tip, shadow.tip_side.clone().unwrap_or_default())?;
             if demands.looks_at_index {
                 look_at_index(repo, &shadow, &mut seen, &mut objects)?;
             }
             (seen, objects)
         }
         // The root stands for everything.
-        (Some(paths), _) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
-        (Some(paths), _) => {
+        (Some(paths), ..) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
+        (Some(paths), ..) => {
             refuse_unknown_paths(context, paths, &shadow)?;
             look_at_all(context, &shadow, lock)?
         }
@@ -282,6 +324,7 @@ fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen,
         turn: options.origin.turn,
         paths: Vec::new(),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
+        unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
         verified: id.is_some() && verified_id == id,
         reset: false,
         duration_ms: milliseconds(start.elapsed()),

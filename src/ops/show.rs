@@ -9,7 +9,7 @@ use crate::{
     model::{
         change::Change,
         checkpoint::Checkpoint,
-        manifest::{Manifest, Nested, Skipped},
+        manifest::{Manifest, Nested, Skipped, Unfiltered},
         path_text,
     },
 };
@@ -59,6 +59,8 @@ impl Serialize for Shown {
         map.serialize_entry("paths", &self.changes.iter().map(changed).collect::<Vec<_>>())?;
         map.serialize_entry("staged", &self.has_staged_tree)?;
         map.serialize_entry("skipped", &manifest.skipped.iter().map(skipped).collect::<Vec<_>>())?;
+        let unfiltered: Vec<_> = manifest.unfiltered.iter().map(unfiltered).collect();
+        map.serialize_entry("unfiltered", &unfiltered)?;
         map.serialize_entry("nested", &manifest.nested.iter().map(nested).collect::<Vec<_>>())?;
         let mut unmerged: Vec<&BString> = manifest.unmerged.iter().map(|entry| &entry.path).collect();
         unmerged.dedup();
@@ -99,6 +101,13 @@ fn skipped(skipped: &Skipped) -> serde_json::Value {
     let mut map = named(&skipped.path);
     map.insert("reason".into(), skipped.reason.as_str().into());
     map.insert("size".into(), skipped.size.into());
+    map.into()
+}
+
+fn unfiltered(file: &Unfiltered) -> serde_json::Value {
+    let mut map = named(&file.path);
+    map.insert("filter".into(), file.filter.to_string().into());
+    map.insert("reason".into(), file.reason.clone().into());
     map.into()
 }
 

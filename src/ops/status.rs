@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     Context, guard, hooks,
-    save::{self, SkippedPath},
+    save::{self, SkippedPath, UnfilteredPath},
     shadows,
     tally::{Part, Tally},
 };
@@ -110,6 +110,8 @@ pub struct Status {
     pub archived: usize,
     /// Paths that a save would leave out now.
     pub skipped: Vec<SkippedPath>,
+    /// Files that a save would store as they are, because filters failed for them.
+    pub unfiltered: Vec<UnfilteredPath>,
     /// Repositories inside the worktree, whose content is not saved.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub nested: Vec<BString>,
@@ -182,6 +184,7 @@ pub fn status(context: &Context) -> Result<Status> {
         verified: repo.find_ref(&refname::verified_ref(repo.worktree_id()))?,
         archived: repo.refs_below(refname::ARCHIVE)?.len(),
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
+        unfiltered: UnfilteredPath::list(&worktree.manifest.unfiltered, &[]),
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
         hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),

@@ -23,6 +23,9 @@ enum Act {
     Executable(usize, bool),
     Directory(usize),
     Attributes(usize),
+    Setting(usize),
+    /// Lets the files grow old enough that their times tell whether they change.
+    Settle,
     Save,
     Restore(usize),
     Undo,
@@ -30,7 +33,16 @@ enum Act {
 
 const PATHS: [&str; 9] = ["a", "b", "a/x", "a/y", "a/x/z", "b/w", "c d", "é", "f"];
 const CONTENTS: [&[u8]; 7] = [b"", b"one\n", b"two\n", b"one\r\n", b"one\r\ntwo\n", b"\0\xff\r\n", b"$Id$\n"];
-const ATTRIBUTES: [&str; 4] = ["", "* text=auto eol=crlf\n", "* text\n", "*[a-f] ident\n"];
+const ATTRIBUTES: [&str; 5] =
+    ["", "* text=auto eol=crlf\n", "* text\n", "*[a-f] ident\n", "* text=auto\nb -text\na/* filter=rot\n"];
+const SETTINGS: [(&str, &str); 6] = [
+    ("core.autocrlf", "true"),
+    ("core.autocrlf", "input"),
+    ("core.autocrlf", "false"),
+    ("core.eol", "crlf"),
+    ("core.eol", "lf"),
+    ("filter.rot.smudge", "false"),
+];
 
 fn act() -> impl Strategy<Value = Act> {
     let path = 0..PATHS.len();
@@ -40,7 +52,9 @@ fn act() -> impl Strategy<Value = Act> {
         3 => path.clone().prop_map(Act::Remove),
         2 => (path.clone(), any::<bool>()).prop_map(|(path, on)| Act::Executable(path, on)),
         1 => path.prop_map(Act::Directory),
-        1 => (0..ATTRIBUTES.len()).prop_map(Act::Attributes),
+        2 => (0..ATTRIBUTES.len()).prop_map(Act::Attributes),
+        1 => (0..SETTINGS.len()).prop_map(Act::Setting),
+        2 => Just(Act::Settle),
         4 => Just(Act::Save),
         3 => any::<usize>().prop_map(Act::Restore),
         1 => Just(Act::Undo),
@@ -99,14 +113,18 @@ fn play(acts: &[Act]) {
                 fs::create_dir_all(stage.world.repo().join(PATHS[*path])).expect("made");
             }
             Act::Attributes(at) => {
-                stage.write(".gitattributes", ATTRIBUTES[*at]);
-                // What other attributes make of a file that has not changed is seen when it is read anew.
-                for (path, node) in files(&stage) {
-                    if let Node::File { bytes, .. } = node {
-                        stage.write(&path.to_string(), bytes);
-                    }
+                // The files stay as they are, and so must what is restored.
+                match ATTRIBUTES[*at] {
+                    "" => drop(fs::remove_file(stage.world.repo().join(".gitattributes"))),
+                    text => stage.write(".gitattributes", text),
                 }
             }
+            Act::Setting(at) => {
+                let (name, value) = SETTINGS[*at];
+                stage.world.git(&["config", name, value]);
+                continue;
+            }
+            Act::Settle => std::thread::sleep(std::time::Duration::from_millis(30)),
             Act::Save => saves.push((stage.save(), files(&stage))),
             Act::Restore(at) => {
                 let (id, expected) = &saves[at % saves.len()];

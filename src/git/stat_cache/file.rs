@@ -20,11 +20,12 @@ use gix::ObjectId;
 use super::{CacheChange, Entry, IndexIdentity, Known, Stat, StatCache};
 use crate::{error::Result, model::change::Mode, state};
 
-const MAGIC: [u8; 8] = *b"GCPSTAT\x03";
+const MAGIC: [u8; 8] = *b"GCPSTAT\x04";
 const TRACKED: u8 = 1;
 const SKIPS_WORKTREE: u8 = 2;
 const RACY: u8 = 4;
 const RAW: u8 = 8;
+const UNFILTERED: u8 = 16;
 /// The bytes of a record before its id.
 const RECORD: usize = 38;
 const MODES: [Mode; 4] = [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink];
@@ -154,7 +155,7 @@ fn put_header(out: &mut Vec<u8>, cache: &StatCache, hash: gix::hash::Kind) {
     put_time(out, cache.index.ctime);
     out.extend_from_slice(&cache.index.size.to_le_bytes());
     out.extend_from_slice(&cache.index.inode.to_le_bytes());
-    out.extend_from_slice(&cache.conversions.to_le_bytes());
+    out.extend_from_slice(&cache.filters.to_le_bytes());
 }
 
 /// The fixed-size record of an entry; `place` is where its path ends, or how long it is.
@@ -169,7 +170,8 @@ fn put_record(out: &mut Vec<u8>, known: &Known, place: usize) {
         flag(known.is_tracked, TRACKED)
             | flag(known.skips_worktree, SKIPS_WORKTREE)
             | flag(known.is_racy, RACY)
-            | flag(known.raw_id.is_some(), RAW),
+            | flag(known.raw_id.is_some(), RAW)
+            | flag(known.is_unfiltered, UNFILTERED),
     );
     let mode = MODES.iter().position(|mode| *mode == known.mode).unwrap_or_default();
     out.push(u8::try_from(mode).unwrap_or_default());
@@ -261,9 +263,9 @@ impl<'a> Reader<'a> {
         let mut id = || Some(Some(self.id(id_length)?).filter(|id| !id.is_null()));
         let (tree_id, index_tree_id, anchor) = (id()?, id()?, id()?);
         let index = IndexIdentity { mtime: self.time()?, ctime: self.time()?, size: self.u64()?, inode: self.u64()? };
-        let conversions = self.u32()?;
+        let filters = self.u32()?;
         (cache.tree_id, cache.index_tree_id, cache.anchor) = (tree_id, index_tree_id, anchor);
-        (cache.index, cache.conversions) = (index, conversions);
+        (cache.index, cache.filters) = (index, filters);
         Some(())
     }
 
@@ -282,6 +284,7 @@ impl<'a> Reader<'a> {
             is_tracked: flags & TRACKED != 0,
             skips_worktree: flags & SKIPS_WORKTREE != 0,
             is_racy: flags & RACY != 0,
+            is_unfiltered: flags & UNFILTERED != 0,
         };
         Some((known, place, flags & RAW != 0))
     }
@@ -324,9 +327,10 @@ fn decode_records(records: &[u8], rest: &[u8], count: usize, id_length: usize) -
             let path = paths.get(start..end as usize)?;
             last.is_none_or(|last| last < path).then_some(())?;
             last = Some(path);
-            let Known { stat, id, mode, is_tracked, skips_worktree, is_racy, .. } = known;
-            let (start_of, raw) = (u32::try_from(start).ok()?, u32::from(has_raw));
-            entries.push(Entry { start: start_of, end, stat, id, raw, mode, is_tracked, skips_worktree, is_racy });
+            let Known { stat, id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered, .. } = known;
+            let (first, raw) = (u32::try_from(start).ok()?, u32::from(has_raw));
+            #[rustfmt::skip]
+            entries.push(Entry { start: first, end, stat, id, raw, mode, is_tracked, skips_worktree, is_racy, is_unfiltered });
             start = end as usize;
         }
         Some(entries)
@@ -370,7 +374,7 @@ fn next_section(reader: &mut Reader<'_>, cache: &mut StatCache, hash: gix::hash:
     }
     let (head, changes) = parse_section(body, hash)?;
     (cache.tree_id, cache.index_tree_id, cache.anchor) = (head.tree_id, head.index_tree_id, head.anchor);
-    (cache.index, cache.conversions) = (head.index, head.conversions);
+    (cache.index, cache.filters) = (head.index, head.filters);
     Some(changes)
 }
 

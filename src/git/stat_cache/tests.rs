@@ -15,6 +15,7 @@ fn known(byte: u8) -> Known {
         is_tracked: true,
         skips_worktree: false,
         is_racy: byte == 1,
+        is_unfiltered: false,
     }
 }
 
@@ -54,7 +55,7 @@ fn a_cache_survives_a_round_trip_and_a_torn_one_is_none() {
 
 /// Returns all that a cache says.
 fn facts(cache: &StatCache) -> (String, Vec<String>) {
-    let head = (cache.tree_id, cache.index, cache.index_tree_id, cache.anchor, cache.conversions);
+    let head = (cache.tree_id, cache.index, cache.index_tree_id, cache.anchor, cache.filters);
     let entry = |entry: &Entry| format!("{} {:?}", cache.path(entry), cache.known(entry));
     (format!("{head:?}"), cache.entries().iter().map(entry).collect())
 }

@@ -17,9 +17,9 @@ use crate::{
     git::{
         Repo,
         commit::NewCommit,
+        edit_tree::{Edit, edit_tree},
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
-        snapshot::{Edit, edit_tree},
     },
     model::{
         change::Mode,

@@ -11,9 +11,9 @@ use crate::{
     error::Result,
     git::{
         Repo,
+        edit_tree::{Edit, edit_tree},
         new_objects::NewObjects,
         refs::RefUpdate,
-        snapshot::{Edit, edit_tree},
     },
     model::{
         change::Mode,

@@ -113,7 +113,7 @@ impl Before {
     pub(super) fn save_index(&self, context: &Context) -> Result<Snapshot> {
         let message = Some("before going on with a restore".into());
         let options = save::Options { message, force: true, ..save::Options::default() };
-        let known = Some(Vec::new());
+        let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.tree_id });
         let demands = save::Demands {
             exact_index: true,
             must_exist: true,
@@ -183,7 +183,7 @@ impl Before {
             ..save::Options::default()
         };
         let demands = save::Demands {
-            known: Some(journal.steps.clone()),
+            known: Some(save::Known { steps: journal.steps.clone(), from: target.tree_id }),
             looks_at_index: !journal.index.is_empty(),
             ..save::Demands::default()
         };

@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice as _};
-use gix::{ObjectId, objs::Kind as ObjectKind};
+use gix::ObjectId;
 use rustix::fs::{FileType, Stat};
 
 use crate::{
-    error::Result,
+    error::{Error, Kind, Result},
     git::{
         Repo,
         checkout::{Checkout, Outcome, Stop},
         checkout_names::is_valid_path,
-        filter::Filters,
-        new_objects::id_of,
+        exact::Exact,
         objects::ReadAhead,
     },
     model::{
@@ -42,8 +41,8 @@ pub(super) enum Found {
 pub(super) struct Site<'a> {
     repo: &'a Repo,
     pub(super) checkout: Checkout,
-    before: Filters<'a>,
-    after: Filters<'a>,
+    before: Exact<'a>,
+    after: Exact<'a>,
     /// Directories without files, of which the checkpoint before the restore knows.
     empty_directories: BTreeSet<BString>,
     pub(super) has_links: bool,
@@ -70,8 +69,8 @@ impl<'a> Site<'a> {
         Ok(Self {
             repo,
             checkout: Checkout::open(repo.worktree_root(), nonce)?,
-            before: Filters::for_tree(repo, before, &paths)?,
-            after: Filters::for_tree(repo, after, &paths)?,
+            before: Exact::of_tree(repo, before, &paths)?,
+            after: Exact::of_tree(repo, after, &paths)?,
             empty_directories: empty_directories.iter().cloned().collect(),
             has_links: repo.config_bool("core.symlinks").unwrap_or(true),
             has_modes: repo.config_bool("core.fileMode").unwrap_or(true),
@@ -150,43 +149,31 @@ impl<'a> Site<'a> {
         }
         // Times do not tell: where they are coarse, a file edited at once after the save has the same.
         let bytes = self.checkout.read(path, stat)?;
-        Ok(self.captured(path, &bytes, content.leaf.mode, side)? == (content.leaf.id, content.raw))
+        self.exact(side).is(path, content, &bytes).map_err(unconvertible)
     }
 
-    /// Returns the ids that saving `bytes` as the file `path` would give: of what git stores, and of the exact bytes if
-    /// those would not come back.
-    fn captured(&mut self, path: &BStr, bytes: &[u8], mode: Mode, side: Side) -> Result<(ObjectId, Option<ObjectId>)> {
-        let id_of = |data: &[u8]| id_of(ObjectKind::Blob, data, self.repo.object_hash());
-        if mode == Mode::Link {
-            return Ok((id_of(bytes)?, None));
-        }
-        let filters = match side {
+    fn exact(&mut self, side: Side) -> &mut Exact<'a> {
+        match side {
             Side::Before => &mut self.before,
             Side::After => &mut self.after,
-        };
-        let (stored, is_raw) = filters.store(path, bytes);
-        let id = id_of(stored.as_deref().unwrap_or(bytes))?;
-        Ok((id, if is_raw { Some(id_of(bytes)?) } else { None }))
+        }
     }
 
     /// Returns the bytes that `content` is in the worktree.
     pub(super) fn bytes(&mut self, path: &BStr, content: Content, side: Side) -> Outcome<Vec<u8>> {
         let id = content.raw.unwrap_or(content.leaf.id);
         let blob = self.ahead.remove(&id).map_or_else(|| self.repo.read_blob(id), Ok)?;
-        if content.raw.is_some() || content.leaf.mode == Mode::Link {
-            return Ok(blob);
-        }
-        let filters = match side {
-            Side::Before => &mut self.before,
-            Side::After => &mut self.after,
-        };
-        match filters.to_worktree(path, &blob) {
-            Ok(converted) => Ok(converted.unwrap_or(blob)),
-            Err(error) => {
-                tracing::warn!(%error, "not restored");
-                Err(Stop::Left(Why::Unconvertible))
-            }
-        }
+        self.exact(side).bytes(path, content, blob).map_err(unconvertible)
+    }
+}
+
+/// A filter that fails concerns one path.
+fn unconvertible(error: Error) -> Stop {
+    if error.kind() == Kind::User {
+        tracing::warn!(%error, "not restored");
+        Stop::Left(Why::Unconvertible)
+    } else {
+        Stop::Failed(error)
     }
 }
 

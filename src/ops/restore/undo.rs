@@ -13,8 +13,9 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    git::exact::Exact,
     model::{
-        plan::{self, Step, is_below},
+        plan::{self, Content, Step, is_below},
         verdict::{Verdict, Why},
     },
     ops::Context,
@@ -58,7 +59,7 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
     let repo = before.repo(context);
     let target = Snapshot::read(repo, journal.pre_restore)?;
     let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
-    let mut reversal = Reversal::default();
+    let mut reversal = Reversal::new(&scene, journal)?;
     for step in &journal.steps {
         reversal.add(&scene, step, options.all)?;
     }
@@ -102,24 +103,40 @@ fn nothing_to_undo() -> Error {
 }
 
 /// The steps of a restore, backwards.
-#[derive(Default)]
-struct Reversal {
+struct Reversal<'s> {
     /// Still to be judged.
     steps: Vec<Step>,
     judged: Vec<(Step, Verdict)>,
+    /// What files are now, what they were before the restore, and what it made of them.
+    now: Exact<'s>,
+    before: Exact<'s>,
+    after: Exact<'s>,
 }
 
-impl Reversal {
+impl<'s> Reversal<'s> {
+    fn new(scene: &Scene<'s>, journal: &Journal) -> Result<Self> {
+        let paths: Vec<BString> = journal.steps.iter().map(|step| step.path.clone()).collect();
+        let after_id = scene.repo.tree_of_commit(journal.target)?;
+        let exact = |tree_id| Exact::of_tree(scene.repo, tree_id, &paths);
+        let (now, before, after) = (exact(scene.pre.tree_id)?, exact(scene.target.tree_id)?, exact(after_id)?);
+        Ok(Self { steps: Vec::new(), judged: Vec::new(), now, before, after })
+    }
+
     fn add(&mut self, scene: &Scene<'_>, done: &Step, all: bool) -> Result<()> {
-        let now = scene.pre.content(scene.repo, done.path.as_bstr())?;
+        let path = done.path.as_bstr();
+        let now = scene.pre.content(scene.repo, path)?;
+        // The same bytes may be stored in another way by now: attributes may have changed.
+        let (is, was) = (self.now.identity(path, now), self.before.identity(path, done.before));
+        let became = self.after.identity(path, done.after);
         let step = Step { path: done.path.clone(), before: now, after: done.before };
-        if now.is_none() && done.after.is_some() && scene.has_file(done.path.as_bstr()) {
+        if now.is_none() && done.after.is_some() && scene.has_file(path) {
             // Written by the restore, and now ignored or skipped, so not in the checkpoint of now. Its bytes are in the one
             // that was restored, and are compared before it goes.
-            self.judged.push((Step { before: done.after, ..step }, Verdict::Go));
-        } else if now == done.before && done.before != done.after {
+            let exact = done.after.zip(became).map(|(after, (id, _))| Content { raw: Some(id), ..after });
+            self.judged.push((Step { before: exact, ..step }, Verdict::Go));
+        } else if is == was && was != became {
             // Nobody has changed it, or somebody has changed it back.
-        } else if now == done.after || all {
+        } else if is == became || all {
             self.steps.push(step);
         } else {
             self.judged.push((step, Verdict::Keep(Why::Since)));

@@ -3,21 +3,22 @@
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Demands, Shadow, cache_path};
+use super::{Demands, Known, Shadow, cache_path};
 use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
+        edit_tree::{Edit, edit_tree},
+        exact::{raw_edits_of_steps, raw_edits_of_unchanged},
         limits::{Limits, is_storable_path},
         named::{named_paths, refuse_unknown},
         new_objects::{NewObjects, Target},
         seed::staged,
         side::{Side, tree_of_blobs, tree_of_unmerged},
-        snapshot::{Edit, Keep, edit_tree, full_pass},
+        snapshot::{Keep, full_pass},
         stat_cache::StatCache,
     },
     model::{
-        change::Mode,
         checkpoint::Checkpoint,
         manifest::{Manifest, Skipped},
         path_text,
@@ -71,8 +72,13 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     let raw_tree_id = tree_of_blobs(repo, snapshot.raw_paths(), &mut objects)?;
     let unmerged_tree_id = tree_of_unmerged(repo, &snapshot.manifest, &mut objects)?;
     let index_tree_id = (snapshot.index_tree_id != shadow.head_tree_id).then_some(snapshot.index_tree_id);
-    let skipped = snapshot.manifest.skipped.clone();
-    let side = Side { index_tree_id, raw_tree_id, unmerged_tree_id, manifest: snapshot.manifest };
+    let (skipped, mut manifest) = (snapshot.manifest.skipped.clone(), snapshot.manifest);
+    for file in manifest.unfiltered.iter_mut().filter(|file| file.reason.is_empty()) {
+        // It was converted by no filter when it was read, and was not read again.
+        let earlier = shadow.unfiltered().iter().find(|known| known.path == file.path);
+        file.reason = earlier.map(|earlier| earlier.reason.clone()).unwrap_or_default();
+    }
+    let side = Side { index_tree_id, raw_tree_id, unmerged_tree_id, manifest };
     let cache = Some((snapshot.cache, snapshot.is_cache_new));
     Ok((Seen { tree_id: snapshot.tree_id, side, index_tree_id: Some(snapshot.index_tree_id), cache, skipped }, objects))
 }
@@ -122,22 +128,26 @@ pub(super) fn look_at_paths<'r>(
         }
     }
     side.manifest.skipped.extend(named.skipped.iter().cloned());
+    side.manifest.unfiltered.retain(|file| !is_named(file.path.as_bstr()));
+    side.manifest.unfiltered.extend(named.unfiltered);
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
 }
 
-/// Returns what the worktree is after `steps`, without looking at it.
+/// Returns what the worktree is after the steps of `known`, without looking at it.
 pub(super) fn look_at_known<'r>(
     repo: &'r Repo,
-    steps: &[Step],
+    Known { steps, from }: &Known,
     tip: &Checkpoint,
     mut side: Side,
 ) -> Result<(Seen, NewObjects<'r>)> {
     let mut objects = NewObjects::new(repo, Target::Loose);
     let edit = |step: &Step| (step.path.clone(), step.after.map(|after| (after.leaf.id, after.leaf.mode)));
-    let tree_id = edit_tree(tip.tree_id, &steps.iter().map(edit).collect::<Vec<_>>(), &mut objects)?;
-    let raw_edit = |step: &Step| (step.path.clone(), step.after.and_then(|after| Some((after.raw?, Mode::File))));
-    let raw_edits: Vec<_> = steps.iter().map(raw_edit).collect();
+    let edits: Vec<_> = steps.iter().map(edit).collect();
+    let tree_id = edit_tree(tip.tree_id, &edits, &mut objects)?;
+    let mut raw_edits = raw_edits_of_steps(repo, (*from, tip.tree_id), steps, &edits, &mut objects)?;
+    raw_edits.extend(raw_edits_of_unchanged(repo, (tip.tree_id, side.raw_tree_id), &edits, &mut objects)?);
     edit_raw_tree(repo, &mut side, &raw_edits, &mut objects)?;
+    side.manifest.unfiltered.retain(|file| !steps.iter().any(|step| step.path == file.path));
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
 }
 

@@ -8,6 +8,7 @@ use crate::{
     git::{Repo, commit::Moment, named::Before, new_objects::NewObjects, side::Side, stat_cache::StatCache},
     model::{
         checkpoint::Checkpoint,
+        manifest::Unfiltered,
         refname::{self, Base, ShadowName},
     },
     ops::{
@@ -194,9 +195,15 @@ impl Shadow {
         self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
     }
 
+    /// Returns the files of the last checkpoint that filters have failed for.
+    pub(super) fn unfiltered(&self) -> &[Unfiltered] {
+        self.tip_side.as_ref().map(|side| side.manifest.unfiltered.as_slice()).unwrap_or_default()
+    }
+
     /// Returns what is known of the worktree.
     pub(super) fn before(&self) -> Before<'_> {
         let skipped = self.tip_side.as_ref().map(|side| side.manifest.skipped.as_slice()).unwrap_or_default();
-        Before { tree_id: self.last_tree_id(), head_tree_id: self.head_tree_id, skipped }
+        let raw_tree_id = self.tip_side.as_ref().and_then(|side| side.raw_tree_id);
+        Before { tree_id: self.last_tree_id(), raw_tree_id, head_tree_id: self.head_tree_id, skipped }
     }
 }

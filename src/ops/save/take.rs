@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use gix::ObjectId;
 
-use super::{Demands, Options, Saved, SavedPath, Shadow, SkippedPath, look::Seen, milliseconds};
+use super::{Demands, Options, Saved, SavedPath, Shadow, SkippedPath, UnfilteredPath, look::Seen, milliseconds};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -84,6 +84,7 @@ pub(super) fn take(
         turn: options.origin.turn,
         paths: changes.into_iter().map(|change| SavedPath { path: change.path, status: change.status }).collect(),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
+        unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
         verified,
         reset: shadow.sets_aside,
         duration_ms: milliseconds(start.elapsed()),

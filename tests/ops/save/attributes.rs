@@ -204,10 +204,11 @@ fn a_required_filter_that_fails_costs_no_file() {
     assert_eq!(blob, "b");
 }
 
-/// What git would not bring back is kept beside the tree.
+/// What the checkpoint's own attributes would not bring back is kept beside the tree.
 #[rstest::rstest]
-#[case::auto_crlf_of_lf("git init -q .; git config core.autocrlf true", "printf 'a\\nb\\n' >f", true)]
-#[case::auto_crlf_of_crlf("git init -q .; git config core.autocrlf true", "printf 'a\\r\\nb\\r\\n' >f", false)]
+#[case::auto_crlf_of_lf("git init -q .; git config core.autocrlf true", "printf 'a\\nb\\n' >f", false)]
+#[case::auto_crlf_of_crlf("git init -q .; git config core.autocrlf true", "printf 'a\\r\\nb\\r\\n' >f", true)]
+#[case::eol_crlf_of_crlf("git init -q .; echo 'f text eol=crlf' >.gitattributes", "printf 'a\\r\\n' >f", false)]
 #[case::auto_crlf_of_mixed("git init -q .; git config core.autocrlf true", "printf 'a\\r\\nb\\n' >f", true)]
 #[case::input_of_crlf("git init -q .; git config core.autocrlf input", "printf 'a\\r\\n' >f", true)]
 #[case::input_of_lf("git init -q .; git config core.autocrlf input", "printf 'a\\n' >f", false)]

@@ -1,0 +1,285 @@
+//! Exact bytes: a checkpoint stands for the very bytes that a file had.
+//!
+//! A checkpoint's tree holds a file as git would store it. Where that and the checkpoint's own attributes do not give the
+//! bytes back, they are kept beside the tree (`raw/` of the side commit). So whenever the attributes of a tree change,
+//! each file they concern is asked about anew, be the file itself changed or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::{ObjectId, objs::Kind as ObjectKind};
+
+use super::{
+    Repo,
+    attribute_files::{AttributeFiles, is_attribute_file},
+    edit_tree::Edit,
+    filter::Filters,
+    new_objects::{NewObjects, id_of},
+};
+use crate::{
+    error::Result,
+    model::{
+        change::{Leaf, Mode},
+        plan::{Content, Step},
+    },
+};
+
+/// As many characters of an error are kept.
+const LONGEST_REASON: usize = 200;
+
+/// Turns files of the worktree into what a save stores of them.
+pub(super) struct Converter<'r> {
+    worktree: Filters<'r>,
+    checkpoint: Filters<'r>,
+}
+
+/// What a save stores of a file.
+pub(super) struct Storable {
+    /// The content of the blob; none: the bytes of the file.
+    pub(super) blob: Option<Vec<u8>>,
+    /// True if the exact bytes are to be kept beside it.
+    pub(super) needs_raw: bool,
+    /// Why a filter failed, so that the blob is the file's bytes; none if none did.
+    pub(super) failure: Option<String>,
+}
+
+impl<'r> Converter<'r> {
+    /// Returns what stores files in a tree with the attribute files `files`.
+    pub(super) fn new(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
+        Ok(Self { worktree: Filters::for_worktree(repo)?, checkpoint: Filters::of_checkpoint(repo, files.clone())? })
+    }
+
+    /// Returns what a save stores of `bytes` of the file `path`. A filter that fails must not cost the file.
+    pub(super) fn storable(&mut self, path: &BStr, bytes: &[u8]) -> Storable {
+        match self.worktree.to_git(path, bytes) {
+            Ok(blob) => {
+                let needs_raw = self.checkpoint.needs_raw(path, bytes, blob.as_deref()).unwrap_or(true);
+                Storable { blob, needs_raw, failure: None }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "stored without conversion");
+                let causes = error.causes();
+                let reason = causes.last().map_or_else(|| error.message(), String::as_str);
+                let failure = Some(reason.lines().next().unwrap_or_default().chars().take(LONGEST_REASON).collect());
+                Storable { blob: None, needs_raw: true, failure }
+            }
+        }
+    }
+}
+
+/// The bytes that files of one stored checkpoint stand for.
+pub(crate) struct Exact<'r> {
+    repo: &'r Repo,
+    filters: Filters<'r>,
+}
+
+impl<'r> Exact<'r> {
+    /// Returns those of the checkpoint with the tree `tree_id`, for `paths` only.
+    pub(crate) fn of_tree(repo: &'r Repo, tree_id: ObjectId, paths: &[BString]) -> Result<Self> {
+        Ok(Self { repo, filters: Filters::for_tree(repo, tree_id, paths)? })
+    }
+
+    fn by_rules(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
+        Ok(Self { repo, filters: Filters::of_checkpoint(repo, files.clone())? })
+    }
+
+    /// Returns the bytes of the file or link `path` with `content`; `blob` is what `content` names.
+    ///
+    /// # Errors
+    /// If a filter fails.
+    pub(crate) fn bytes(&mut self, path: &BStr, content: Content, blob: Vec<u8>) -> Result<Vec<u8>> {
+        if content.raw.is_some() || content.leaf.mode == Mode::Link {
+            return Ok(blob);
+        }
+        Ok(self.filters.to_worktree(path, &blob)?.unwrap_or(blob))
+    }
+
+    /// Returns the id that the exact bytes of the file `path` with `content` have as a blob.
+    ///
+    /// # Errors
+    /// If a filter fails, or the content is missing.
+    pub(crate) fn id(&mut self, path: &BStr, content: Content) -> Result<ObjectId> {
+        if let Some(raw_id) = content.raw {
+            return Ok(raw_id);
+        }
+        let is_file = matches!(content.leaf.mode, Mode::File | Mode::Executable);
+        if !is_file || !self.filters.applies_to(path)? {
+            return Ok(content.leaf.id);
+        }
+        let blob = self.repo.read_blob(content.leaf.id)?;
+        match self.filters.to_worktree(path, &blob)? {
+            Some(bytes) => id_of(ObjectKind::Blob, &bytes, self.repo.object_hash()),
+            None => Ok(content.leaf.id),
+        }
+    }
+
+    /// Returns the exact bytes, as a blob, and mode of `path` with `content`; where a filter fails, what is stored stands for
+    /// the bytes.
+    pub(crate) fn identity(&mut self, path: &BStr, content: Option<Content>) -> Option<(ObjectId, Mode)> {
+        let content = content?;
+        Some((self.id(path, content).unwrap_or(content.leaf.id), content.leaf.mode))
+    }
+
+    /// Returns true if `bytes` of the file or link `path` are those of `content`.
+    ///
+    /// # Errors
+    /// If a filter fails.
+    pub(crate) fn is(&mut self, path: &BStr, content: Content, bytes: &[u8]) -> Result<bool> {
+        let id_of = |data: &[u8]| id_of(ObjectKind::Blob, data, self.repo.object_hash());
+        let is_file = matches!(content.leaf.mode, Mode::File | Mode::Executable);
+        if is_file && content.raw.is_none() && self.filters.is_content_addressed(path)? {
+            let stored = self.filters.to_git(path, bytes)?;
+            return Ok(id_of(stored.as_deref().unwrap_or(bytes))? == content.leaf.id);
+        }
+        let id = id_of(bytes)?;
+        if id == content.leaf.id && content.raw.is_none() && is_file {
+            // The bytes are those of the blob: most often nothing converts them.
+            return Ok(self.filters.to_worktree(path, bytes)?.is_none_or(|back| back == bytes));
+        }
+        Ok(id == self.id(path, content)?)
+    }
+}
+
+/// A file that stays as it is while the attributes around it change.
+pub(super) struct Unchanged {
+    pub(super) blob_id: ObjectId,
+    pub(super) raw_id: Option<ObjectId>,
+}
+
+/// Asks again which exact bytes are kept.
+pub(super) struct Rechecker<'r> {
+    repo: &'r Repo,
+    before: Exact<'r>,
+    now: Exact<'r>,
+    /// True if filters may do something else than before.
+    has_new_filters: bool,
+}
+
+impl<'r> Rechecker<'r> {
+    /// Returns what asks about files that had the attributes in `before` and have those in `now`.
+    pub(super) fn new(
+        repo: &'r Repo,
+        (before, now): (&AttributeFiles, &AttributeFiles),
+        has_new_filters: bool,
+    ) -> Result<Self> {
+        let (before, now) = (Exact::by_rules(repo, before)?, Exact::by_rules(repo, now)?);
+        Ok(Self { repo, before, now, has_new_filters })
+    }
+
+    /// Returns the blob of exact bytes to be kept of the file `path`, which `objects` holds then.
+    ///
+    /// `read` returns what the file in the worktree holds; none if that changes just now. If `is_doubted`, only that tells.
+    pub(super) fn raw_id(
+        &mut self,
+        path: &BStr,
+        file: &Unchanged,
+        is_doubted: bool,
+        read: impl FnOnce() -> Option<Vec<u8>>,
+        objects: &mut NewObjects<'_>,
+    ) -> Result<Option<ObjectId>> {
+        let now = self.now.filters.conversion(path)?;
+        let is_same = self.before.filters.conversion(path)? == now;
+        if !is_doubted && is_same && !(self.has_new_filters && self.now.filters.filter_name(path)?.is_some()) {
+            return Ok(file.raw_id);
+        }
+        let leaf = Leaf { id: file.blob_id, mode: Mode::File };
+        let content = Content { leaf, raw: file.raw_id };
+        let exact = match read() {
+            Some(bytes) => bytes,
+            None if is_doubted => return Ok(file.raw_id),
+            None => {
+                let blob = self.repo.read_blob(file.raw_id.unwrap_or(file.blob_id))?;
+                match self.before.bytes(path, content, blob) {
+                    Ok(bytes) => bytes,
+                    // What a filter does not give back now, it may give back when it works again.
+                    Err(_) => return Ok(file.raw_id),
+                }
+            }
+        };
+        let is_exact = self.now.is(path, Content { leaf, raw: None }, &exact).unwrap_or(false);
+        if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, &exact).map(Some) }
+    }
+}
+
+/// Returns how the tree of exact bytes changes for files that `edits` of the tree `base_id` leave alone: where they change
+/// attributes, other exact bytes may have to be kept beside the tree than are in `base_raw_id`.
+pub(crate) fn raw_edits_of_unchanged(
+    repo: &Repo,
+    (base_id, base_raw_id): (ObjectId, Option<ObjectId>),
+    edits: &[(BString, Edit)],
+    objects: &mut NewObjects<'_>,
+) -> Result<Vec<(BString, Edit)>> {
+    if !edits.iter().any(|(path, _)| is_attribute_file(path.as_bstr())) {
+        return Ok(Vec::new());
+    }
+    let edited: BTreeSet<&BString> = edits.iter().map(|(path, _)| path).collect();
+    let empty = repo.empty_tree_id();
+    let mut files = repo.diff_trees(empty, base_id)?;
+    files.retain(|change| !edited.contains(&change.path));
+    let before = AttributeFiles::of_tree(repo, base_id, files.iter().map(|change| &change.path))?;
+    let now = before.with_tree_edits(repo, edits, objects)?;
+    let directories = before.differing_directories(&now);
+    let raw = repo.diff_trees(empty, base_raw_id.unwrap_or(empty))?;
+    let raw_ids: BTreeMap<_, _> =
+        raw.iter().filter_map(|change| Some((change.path.as_bstr(), change.after?.id))).collect();
+    let mut rechecker = Rechecker::new(repo, (&before, &now), false)?;
+    let mut raw_edits = Vec::new();
+    for change in &files {
+        let path = change.path.as_bstr();
+        let Some(Leaf { id: blob_id, mode: Mode::File | Mode::Executable }) = change.after else { continue };
+        if !directories.iter().any(|directory| path.starts_with(directory)) {
+            continue;
+        }
+        let file = Unchanged { blob_id, raw_id: raw_ids.get(path).copied() };
+        let raw_id = rechecker.raw_id(path, &file, false, || None, objects)?;
+        if raw_id != file.raw_id {
+            raw_edits.push((change.path.clone(), raw_id.map(|id| (id, Mode::File))));
+        }
+    }
+    Ok(raw_edits)
+}
+
+/// Returns how the tree of exact bytes changes where `steps` bring content of the tree `from_id` into the tree `base_id`;
+/// `edits` are those of that tree.
+pub(crate) fn raw_edits_of_steps(
+    repo: &Repo,
+    (from_id, base_id): (ObjectId, ObjectId),
+    steps: &[Step],
+    edits: &[(BString, Edit)],
+    objects: &mut NewObjects<'_>,
+) -> Result<Vec<(BString, Edit)>> {
+    let paths: Vec<BString> = steps.iter().map(|step| step.path.clone()).collect();
+    let mut from = Exact::of_tree(repo, from_id, &paths)?;
+    let files = AttributeFiles::of_tree(repo, base_id, &paths)?.with_tree_edits(repo, edits, objects)?;
+    let mut now = Exact::by_rules(repo, &files)?;
+    let mut raw_edits = Vec::with_capacity(steps.len());
+    for step in steps {
+        let raw_id = match step.after {
+            Some(content) => now.raw_id_of(step.path.as_bstr(), content, &mut from, objects)?,
+            None => None,
+        };
+        raw_edits.push((step.path.clone(), raw_id.map(|id| (id, Mode::File))));
+    }
+    Ok(raw_edits)
+}
+
+impl Exact<'_> {
+    /// Returns the blob of exact bytes to be kept here of the file `path`, whose `content` is `from` another checkpoint.
+    fn raw_id_of(
+        &mut self,
+        path: &BStr,
+        content: Content,
+        from: &mut Exact<'_>,
+        objects: &mut NewObjects<'_>,
+    ) -> Result<Option<ObjectId>> {
+        let is_file = matches!(content.leaf.mode, Mode::File | Mode::Executable);
+        if content.raw.is_some() || !is_file || from.filters.conversion(path)? == self.filters.conversion(path)? {
+            return Ok(content.raw);
+        }
+        let blob = self.repo.read_blob(content.leaf.id)?;
+        // The restore has written the file, so that its filter works.
+        let bytes = from.bytes(path, content, blob)?;
+        let is_exact = self.is(path, content, &bytes).unwrap_or(false);
+        if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, &bytes).map(Some) }
+    }
+}

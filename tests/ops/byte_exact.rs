@@ -1,0 +1,258 @@
+//! A checkpoint stands for the very bytes of each file, whatever rules convert files when it is saved, later, and when it
+//! is restored.
+
+use std::{collections::BTreeMap, fs, process::Output};
+
+use crate::support::World;
+
+/// What a rule is: lines of `.gitattributes`, and a setting.
+#[derive(Clone, Copy)]
+struct Rule {
+    attributes: &'static str,
+    setting: (&'static str, &'static str),
+}
+
+const fn attributes(attributes: &'static str) -> Rule {
+    Rule { attributes, setting: ("", "") }
+}
+
+const fn setting(name: &'static str, value: &'static str) -> Rule {
+    Rule { attributes: "", setting: (name, value) }
+}
+
+const NONE: Rule = attributes("");
+const CRLF: Rule = attributes("*.txt text eol=crlf\n");
+const TEXT: Rule = attributes("*.txt text\n");
+const AUTO: Rule = attributes("* text=auto\n");
+const IDENT: Rule = attributes("*.txt ident\n");
+const FILTER: Rule = attributes("*.txt filter=rot\n");
+const ENCODING: Rule = attributes("utf16.txt working-tree-encoding=UTF-16LE eol=lf\n");
+const AUTO_CRLF: Rule = setting("core.autocrlf", "true");
+const AUTO_INPUT: Rule = setting("core.autocrlf", "input");
+const EOL_CRLF: Rule = Rule { attributes: "* text=auto\n", setting: ("core.eol", "crlf") };
+
+/// Files of all kinds, in the worktree as they are however git stores them.
+const FILES: [(&str, &[u8]); 9] = [
+    ("lf.txt", b"a\nb\n"),
+    ("crlf.txt", b"a\r\nb\r\n"),
+    ("mixed.txt", b"a\r\nb\nc\r\n"),
+    ("binary.txt", b"a\r\n\0b\n"),
+    ("ident.txt", b"$Id$\n$Id: 0123 $\r\n"),
+    ("utf16.txt", b"a\0\n\0b\0\n\0"),
+    ("dir/deep/crlf.txt", b"x\r\ny\r\n"),
+    ("plain", b"a\r\nb\n"),
+    ("empty.txt", b""),
+];
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+struct Scene {
+    world: World,
+}
+
+impl Scene {
+    fn new(rule: Rule, commits: bool) -> Self {
+        let world = World::new();
+        world.git(&["init", "-q", "-b", "main"]);
+        world.git(&["config", "filter.rot.clean", "tr ab bc"]);
+        world.git(&["config", "filter.rot.smudge", "tr bc ab"]);
+        let scene = Self { world };
+        scene.apply(rule);
+        for (path, bytes) in FILES {
+            scene.write(path, bytes);
+        }
+        if commits {
+            scene.world.git(&["add", "-A"]);
+            scene.world.git(&["commit", "-qm", "base"]);
+        } else {
+            scene.world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
+        }
+        // Git normalizes what it stores, not what is in the worktree.
+        for (path, bytes) in FILES {
+            assert_eq!(fs::read(scene.world.repo().join(path)).expect("readable"), bytes);
+        }
+        scene
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.world.repo().join(path);
+        fs::create_dir_all(path.parent().expect("below the root")).expect("made");
+        fs::write(path, bytes).expect("written");
+    }
+
+    /// Lets the files grow old enough that their times tell whether they change.
+    fn settle() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+
+    fn apply(&self, rule: Rule) {
+        for name in ["core.autocrlf", "core.eol"] {
+            drop(self.world.command("git").args(["config", "--unset-all", name]).output().expect("git runs"));
+        }
+        if !rule.setting.0.is_empty() {
+            self.world.git(&["config", rule.setting.0, rule.setting.1]);
+        }
+        let path = self.world.repo().join(".gitattributes");
+        match rule.attributes {
+            "" => drop(fs::remove_file(path)),
+            text => fs::write(path, text).expect("written"),
+        }
+    }
+
+    fn files(&self) -> Files {
+        let names = FILES.iter().map(|(name, _)| *name).chain([".gitattributes"]);
+        names.filter_map(|name| Some((name.to_owned(), fs::read(self.world.repo().join(name)).ok()?))).collect()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let output = self.world.checkpoint(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        output
+    }
+
+    fn save(&self, arguments: &[&str]) -> String {
+        let all: Vec<&str> = ["save", "--json", "--allow-empty"].iter().chain(arguments).copied().collect();
+        let saved: serde_json::Value = serde_json::from_slice(&self.run(&all).stdout).expect("JSON");
+        saved["id"].as_str().expect("a checkpoint").to_owned()
+    }
+
+    /// An agent that overwrites, deletes and adds.
+    fn damage(&self) -> Files {
+        for (at, (path, _)) in FILES.iter().enumerate() {
+            match at % 3 {
+                0 => self.write(path, b"damaged\r\n"),
+                1 => fs::remove_file(self.world.repo().join(path)).expect("removed"),
+                _ => self.write(path, b"damaged\n"),
+            }
+        }
+        self.files()
+    }
+
+    /// Restores `id`, which must bring `expected` back, and undoes that.
+    fn restore(&self, id: &str, expected: &Files, when: &str) {
+        let before = self.files();
+        self.run(&["restore", "--all", id]);
+        assert_eq!(&self.files(), expected, "restored, {when}");
+        self.run(&["undo"]);
+        assert_eq!(self.files(), before, "undone, {when}");
+    }
+}
+
+/// From one rule to another while the files stay as they are, between two saves.
+#[rstest::rstest]
+#[case::none_to_crlf(NONE, CRLF)]
+#[case::crlf_to_none(CRLF, NONE)]
+#[case::none_to_text(NONE, TEXT)]
+#[case::text_to_none(TEXT, NONE)]
+#[case::crlf_to_text(CRLF, TEXT)]
+#[case::text_to_crlf(TEXT, CRLF)]
+#[case::none_to_auto(NONE, AUTO)]
+#[case::auto_to_none(AUTO, NONE)]
+#[case::none_to_ident(NONE, IDENT)]
+#[case::ident_to_none(IDENT, NONE)]
+#[case::none_to_filter(NONE, FILTER)]
+#[case::filter_to_none(FILTER, NONE)]
+#[case::filter_to_crlf(FILTER, CRLF)]
+#[case::encoding_to_none(ENCODING, NONE)]
+#[case::none_to_encoding(NONE, ENCODING)]
+#[case::auto_crlf_on(NONE, AUTO_CRLF)]
+#[case::auto_crlf_off(AUTO_CRLF, NONE)]
+#[case::input_to_auto_crlf(AUTO_INPUT, AUTO_CRLF)]
+#[case::auto_crlf_to_input(AUTO_CRLF, AUTO_INPUT)]
+#[case::auto_crlf_to_eol_crlf(AUTO_CRLF, EOL_CRLF)]
+#[case::eol_crlf_to_auto(EOL_CRLF, AUTO)]
+fn bytes_stay_when_rules_change(
+    #[case] first: Rule,
+    #[case] then: Rule,
+    #[values(true, false)] commits: bool,
+    #[values(true, false)] is_saved_first: bool,
+) {
+    let scene = Scene::new(first, commits);
+    Scene::settle();
+    let as_first = scene.files();
+    let first_id = is_saved_first.then(|| scene.save(&[]));
+    scene.apply(then);
+    Scene::settle();
+    let as_then = scene.files();
+    let then_id = scene.save(&[]);
+    assert_eq!(scene.files(), as_then, "a save writes no file");
+    scene.damage();
+    scene.restore(&then_id, &as_then, "under the same rule");
+    scene.apply(first);
+    scene.restore(&then_id, &as_then, "under the rule before");
+    if let Some(id) = &first_id {
+        scene.restore(id, &as_first, "under its own rule");
+        scene.apply(then);
+        scene.restore(id, &as_first, "under the other rule");
+    }
+}
+
+/// The same where a save looks at `.gitattributes` alone.
+#[rstest::rstest]
+#[case::none_to_crlf(NONE, CRLF)]
+#[case::crlf_to_none(CRLF, NONE)]
+#[case::none_to_ident(NONE, IDENT)]
+#[case::filter_to_crlf(FILTER, CRLF)]
+fn bytes_stay_when_only_the_rules_are_saved(#[case] first: Rule, #[case] then: Rule) {
+    let scene = Scene::new(first, true);
+    Scene::settle();
+    let as_first = scene.files();
+    let first_id = scene.save(&[]);
+    scene.apply(then);
+    let as_then = scene.files();
+    let then_id = scene.save(&["--paths", ".gitattributes"]);
+    scene.damage();
+    scene.restore(&then_id, &as_then, "the rule alone was saved");
+    scene.restore(&first_id, &as_first, "the one before");
+    scene.run(&["restore", &first_id, "--", "crlf.txt"]);
+    assert_eq!(scene.files().get("crlf.txt"), as_first.get("crlf.txt"));
+    // What the restore has put back has a checkpoint of its own, under the rules of now.
+    let list = String::from_utf8(scene.run(&["list", "--json", "-n", "1"]).stdout).expect("UTF-8");
+    let last: serde_json::Value = serde_json::from_str(list.lines().next().expect("a line")).expect("JSON");
+    let here = scene.files();
+    scene.damage();
+    scene.run(&["restore", last["id"].as_str().expect("an id"), "--", "crlf.txt"]);
+    assert_eq!(scene.files().get("crlf.txt"), here.get("crlf.txt"));
+}
+
+/// Attributes outside the worktree, and a `.gitattributes` that git ignores, are in no checkpoint.
+#[rstest::rstest]
+#[case::info(
+    "info=.git/info/attributes; mkdir -p .git/info; echo '*.txt text eol=crlf' >$info",
+    "rm .git/info/attributes"
+)]
+#[case::global(
+    "echo '*.txt text eol=crlf' >$HOME/attributes; git config core.attributesFile $HOME/attributes",
+    "rm $HOME/attributes"
+)]
+#[case::ignored(
+    "echo .gitattributes >.git/info/exclude; echo '*.txt text eol=crlf' >.gitattributes",
+    "rm .gitattributes"
+)]
+#[case::filter_outside("echo '*.txt filter=rot' >.git/info/attributes", "echo >.git/info/attributes")]
+fn rules_from_outside_may_go(#[case] first: &str, #[case] then: &str) {
+    let scene = Scene::new(NONE, false);
+    fs::create_dir_all(scene.world.repo().join(".git/info")).expect("made");
+    let bash = |script: &str| {
+        let output = scene.world.command("bash").args(["-ec", script]).output().expect("bash runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    bash(first);
+    bash("git add *.txt; git commit -qm more");
+    Scene::settle();
+    let before = scene.files();
+    let first_id = scene.save(&[]);
+    bash(then);
+    let after = scene.files();
+    let then_id = scene.save(&[]);
+    scene.damage();
+    let same = |files: Files| files.into_iter().filter(|(name, _)| name != ".gitattributes").collect::<Files>();
+    scene.run(&["restore", "--all", &then_id]);
+    assert_eq!(same(scene.files()), same(after));
+    scene.damage();
+    if !first.contains("filter=rot") {
+        scene.run(&["restore", "--all", &first_id]);
+        assert_eq!(same(scene.files()), same(before));
+    }
+}
