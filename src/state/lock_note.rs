@@ -1,9 +1,9 @@
 //! Notes of the locks that we take on git's files: they tell those of a process that was killed from all others.
 //!
-//! Git locks a file by making `<file>.lock`, which outlives its owner. Each such lock of ours is a hard link to a file in
-//! `locks` of our directory, the note, on which its process holds an OS lock that the kernel releases with it. So a lock is ours if it
-//! is the same file as a note, known before the lock is made and as long as the note is there, and its owner is gone if the
-//! note can be locked. What git or others have made is never the same file as a note.
+//! Git locks a file by making `<file>.lock`, which outlives its owner. Each such lock of ours is a hard link to a note, a
+//! file in `locks` of our directory on which its process holds an OS lock that the kernel releases with the process. So a
+//! lock is ours if it is the same file as a note, from the moment it is made, and its owner is gone if the note can be
+//! locked. What git or others make is never the same file as a note.
 
 use std::{
     fs::File,
