@@ -34,6 +34,7 @@ pub(crate) mod jj;
 mod keep;
 pub(crate) mod limits;
 pub mod line_edits;
+pub(crate) mod lock_files;
 mod loose;
 pub(crate) mod merge;
 pub(crate) mod message;

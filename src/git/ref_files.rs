@@ -7,34 +7,33 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    rc::Rc,
 };
 
 use bstr::ByteSlice as _;
 use gix::{
     ObjectId,
-    lock::{
-        File as LockFile, Marker,
-        acquire::{Fail, resolve_symlink},
-    },
     refs::{FullName, FullNameRef, Target, file::loose::Reference, packed},
 };
 
-use super::{Head, Repo, refs::RefUpdate};
-use crate::error::{Context as _, Error, Kind, Result};
+use super::{
+    Head, Repo,
+    lock_files::{LockFile, Wanted},
+    refs::RefUpdate,
+};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    state::{failpoint, lock_note::Note},
+};
 
-/// How long somebody else's lock is waited for: as long as git waits for that of the packed refs.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How soon a lock is tried again that had no directory.
-const PAUSE: Duration = Duration::from_millis(1);
 /// How many symbolic refs git follows, one to the next.
 const MOST_STEPS: usize = 5;
 
 /// A ref that nobody else can change, and what is to be done to it.
 enum Locked {
     /// The lock has the new content.
-    Update(Marker),
-    Delete(FullName, Marker),
+    Update(LockFile),
+    Delete(FullName, LockFile),
     Nothing(#[expect(dead_code, reason = "it is held")] LockFile),
 }
 
@@ -164,15 +163,21 @@ impl Repo {
     /// # Errors
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub(super) fn update_refs_in_files(&self, updates: &[RefUpdate]) -> Result<bool> {
+        let is_deleting = updates.iter().any(|update| update.new.is_none());
+        // All locks that are only held share one note.
+        let held = if is_deleting { self.note_locks(b"") } else { None };
         let mut locked = Vec::with_capacity(updates.len());
         for update in updates {
-            locked.push(self.lock_ref(update)?);
+            locked.push(self.lock_ref(update, held.as_ref())?);
+            failpoint::hit("refs:after-lock");
         }
         // Held to the end, or somebody packs what is deleted, and it is there again.
         let mut _packing = None;
-        if updates.iter().any(|update| update.new.is_none()) {
-            let path = resolve_symlink(&self.common_dir().join("packed-refs"));
-            _packing = Some(lock("packed-refs", |wait| Marker::acquire_to_hold_resource(&path, wait, None, 0))?);
+        if is_deleting {
+            let path = self.packed_refs_path();
+            let wanted = Wanted { name: "packed-refs", path: &path, boundary: None, content: b"" };
+            _packing = Some(self.take_lock(&wanted, held.as_ref())?);
+            failpoint::hit("refs:after-packed-lock");
             if let Some(packed) = self.packed_refs()? {
                 for lock in &locked {
                     if let Locked::Delete(name, _) = lock
@@ -187,32 +192,29 @@ impl Repo {
         locked.sort_by_key(|lock| matches!(lock, Locked::Delete(..)));
         for lock in locked {
             match lock {
-                Locked::Update(marker) => write(marker)?,
-                Locked::Delete(name, marker) => self.delete(name.as_ref(), marker)?,
+                Locked::Update(lock) => lock.commit()?,
+                Locked::Delete(name, lock) => self.delete(name.as_ref(), lock)?,
                 Locked::Nothing(_) => {}
             }
+            failpoint::hit("refs:after-change");
         }
         Ok(true)
     }
 
-    fn lock_ref(&self, update: &RefUpdate) -> Result<Locked> {
+    fn lock_ref(&self, update: &RefUpdate, held: Option<&Rc<Note>>) -> Result<Locked> {
         let name = full_name(&update.name)?;
-        let (path, boundary) = (self.ref_path(name.as_ref()), Some(self.common_dir().join("refs")));
-        let Some(new) = update.new else {
-            let take = |wait| Marker::acquire_to_hold_resource(&path, wait, boundary.clone(), 0);
-            let marker = lock(&update.name, take)?;
-            self.check_old(update, name.as_ref())?;
-            return Ok(Locked::Delete(name, marker));
-        };
-        let take = |wait| LockFile::acquire_to_update_resource(&path, wait, boundary.clone(), 0);
-        let mut lock = lock(&update.name, take)?;
-        if self.check_old(update, name.as_ref())? == Some(new) {
-            return Ok(Locked::Nothing(lock));
-        }
-        let what = || format!("cannot write '{}'", update.name);
-        lock.with_mut(|file| io::Write::write_all(file, format!("{new}\n").as_bytes()))
-            .context(Kind::Internal, what)?;
-        lock.close().map(Locked::Update).context(Kind::Internal, what)
+        let (path, refs) = (self.ref_path(name.as_ref()), self.common_dir().join("refs"));
+        let content = update.new.map(|new| format!("{new}\n")).unwrap_or_default();
+        let content = content.as_bytes();
+        let note = if update.new.is_some() { self.note_locks(content) } else { held.cloned() };
+        let wanted = Wanted { name: &update.name, path: &path, boundary: Some(&refs), content };
+        let lock = self.take_lock(&wanted, note.as_ref())?;
+        let old = self.check_old(update, name.as_ref())?;
+        Ok(match update.new {
+            None => Locked::Delete(name, lock),
+            Some(new) if old == Some(new) => Locked::Nothing(lock),
+            Some(_) => Locked::Update(lock),
+        })
     }
 
     /// Returns what the ref of `update` points to, which is locked, if that is as expected. That it is there already as it
@@ -234,7 +236,7 @@ impl Repo {
         Err(Error::race(format!("cannot update '{}'", update.name)).with_cause(cause))
     }
 
-    fn delete(&self, name: &FullNameRef, marker: Marker) -> Result<()> {
+    fn delete(&self, name: &FullNameRef, lock: LockFile) -> Result<()> {
         let log = self.common_dir().join("logs").join(name.as_bstr().to_path_lossy());
         for path in [log, self.ref_path(name)] {
             match fs::remove_file(&path) {
@@ -243,29 +245,12 @@ impl Repo {
                 }
                 _ => {}
             }
+            failpoint::hit("refs:after-removal");
         }
         // Directories that are empty now go with it.
-        drop(marker);
+        drop(lock);
         Ok(())
     }
-}
-
-/// Moves what was written to a lock to where the ref is.
-fn write(marker: Marker) -> Result<()> {
-    let what = |path: &Path| format!("cannot write '{}'", path.display());
-    let Err(failed) = marker.commit() else { return Ok(()) };
-    let path = failed.instance.resource_path();
-    if path.is_dir() {
-        // It has no refs any more, or the name would not be free.
-        gix::tempfile::remove_dir::empty_depth_first(path.clone()).context(Kind::Internal, || what(&path))?;
-        return failed
-            .instance
-            .commit()
-            .map(drop)
-            .map_err(|failed| failed.error)
-            .context(Kind::Internal, || what(&path));
-    }
-    Err(Error::internal(what(&path)).with_cause(failed.error))
 }
 
 fn full_name(name: &str) -> Result<FullName> {
@@ -279,25 +264,6 @@ fn packed_ref(packed: &packed::Buffer, name: &FullNameRef) -> Result<Option<Targ
     }
     let found = packed.try_find(name).context(Kind::Corrupt, || "cannot read the packed refs".into())?;
     Ok(found.map(|found| Target::Object(found.target())))
-}
-
-/// Takes the lock of `name` with `take`, as soon as nobody else has it.
-///
-/// # Errors
-/// [`Kind::Race`] if that is too long; a directory that cannot be written to is none.
-fn lock<T>(name: &str, take: impl Fn(Fail) -> std::result::Result<T, gix::Error>) -> Result<T> {
-    let start = Instant::now();
-    loop {
-        match take(PATIENCE.into()) {
-            // Git removes directories that it has emptied, and may do so between their making and that of the lock.
-            Err(cause) if cause.is_not_found() && start.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
-            Err(cause) => {
-                let kind = if cause.is_retryable() || cause.is_not_found() { Kind::Race } else { Kind::Internal };
-                return Err(Error::new(kind, format!("cannot lock '{name}'")).with_cause(cause));
-            }
-            Ok(taken) => return Ok(taken),
-        }
-    }
 }
 
 fn is_absent(cause: &io::Error) -> bool {

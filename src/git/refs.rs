@@ -108,6 +108,7 @@ impl Repo {
     /// # Errors
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<()> {
+        self.remove_dead_locks();
         // Whoever lists refs meanwhile may see neither where it was nor where it goes.
         for gone in updates.iter().filter(|update| update.new.is_none()) {
             if let Some(id) = gone.old.filter(|id| updates.iter().any(|update| update.new == Some(*id))) {

@@ -5,6 +5,7 @@
 //! the same files.
 
 mod checks;
+mod locks;
 mod objects;
 mod refspecs;
 mod relink;
@@ -139,7 +140,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(checks::unwritable(repo));
     diagnosis.problems.extend(checks::refs(repo)?);
     diagnosis.problems.extend(objects::objects(repo)?);
-    diagnosis.problems.extend(checks::locks(repo, options.fix));
+    diagnosis.problems.extend(locks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::condensations(repo));
     diagnosis.problems.extend(checks::journals(repo));

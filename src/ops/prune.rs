@@ -87,6 +87,9 @@ pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
 fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {
     const ATTEMPTS: u32 = 3;
     let mut attempt = 0;
+    if !options.dry_run {
+        context.repo.remove_dead_locks();
+    }
     loop {
         attempt += 1;
         let plan = Plan::make(context, options)?;

@@ -214,18 +214,22 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
         context.repo.sweep(lock.dead());
         lock.forget_dead();
     }
+    context.repo.remove_dead_locks();
     Ok(lock)
 }
 
 /// Returns the lock if nobody holds it.
 pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
-    Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))
+    let lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
+    context.repo.remove_dead_locks();
+    Ok(lock)
 }
 
 /// Takes the lock if it is free soon: a commit waits for whoever asks.
 pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
     const LONGEST: Duration = Duration::from_secs(2);
     let path = state::ensure_directory(context.repo.git_dir())?.join("lock");
+    context.repo.remove_dead_locks();
     match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
         Err(error) if error.kind() == Kind::Race => Ok(None),
         taken => taken.map(Some),

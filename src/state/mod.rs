@@ -10,6 +10,7 @@ pub(crate) mod hooks;
 pub(crate) mod installed;
 pub mod journal;
 pub mod lock;
+pub(crate) mod lock_note;
 pub(crate) mod process;
 #[cfg(test)]
 mod random;

@@ -2,7 +2,7 @@
 //!
 //! Where there is no `/proc`, nothing is known: `None`, and [`Life::Unknown`].
 
-use std::fs;
+use std::{fs, sync::OnceLock};
 
 use crate::model::process::{Life, Place, Process};
 
@@ -73,7 +73,13 @@ pub(crate) fn life(process: Option<&Process>) -> Life {
     process.life(&here(), start)
 }
 
-fn here() -> Place {
+/// Returns where our own pid means something.
+pub(crate) fn here() -> Place {
+    static HERE: OnceLock<Place> = OnceLock::new();
+    HERE.get_or_init(find_here).clone()
+}
+
+fn find_here() -> Place {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     Place {

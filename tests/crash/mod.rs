@@ -4,5 +4,6 @@
 mod halts;
 mod interrupts;
 mod kills;
+mod locks;
 mod sessions;
 mod steps;

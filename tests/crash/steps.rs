@@ -127,23 +127,3 @@ fn folding_that_dies_loses_no_object() {
         goes_on(&world, step);
     }
 }
-
-#[test]
-fn the_lock_of_a_ref_that_a_dead_process_left_is_broken() {
-    let world = site(Work::Full);
-    let dead = "1 on nowhere, since yesterday\n0123456789abcdef\n";
-    let lock_file = world.repo().join(".git/checkpoint/lock");
-    let reference = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
-    let lock_of_ref = world.repo().join(format!(".git/{}.lock", reference.trim()));
-    std::fs::write(&lock_of_ref, "").expect("written");
-    world.write("f", "only in the worktree\n");
-    let refused = world.checkpoint(&["save", "--json"]);
-    assert_eq!(refused.status.code(), Some(128), "somebody holds it: {}", described(&refused));
-    assert!(refused.stdout.is_empty());
-
-    std::fs::write(&lock_file, dead).expect("written");
-    for left in ["checkpoint/.tmp-0123456789abcdef_x", "objects/pack/tmp_pack_0123456789abcdef_x"] {
-        std::fs::write(world.repo().join(".git").join(left), "").expect("written");
-    }
-    goes_on(&world, "a dead process");
-}

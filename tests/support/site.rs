@@ -40,7 +40,7 @@ impl World {
         assert!(output.status.success() && is_quiet, "{when}: {said}");
     }
 
-    /// Returns all files that look like something left behind: temporary ones, and the locks of git.
+    /// Returns all files that look like something left behind: temporary ones, the locks of git, and the notes of ours.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         let names = ["lock", "fold.lock", "hooks.lock", "records.lock", "events.lock", "agents.lock"];
         let ours = |path: &Path| names.iter().any(|name| path.ends_with(format!("checkpoint/{name}")));
@@ -48,7 +48,8 @@ impl World {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let ends = [".lock", ".keep", ".tmp"].iter().any(|end| name.ends_with(end));
             let begins = ["tmp_", ".tmp", ".git-checkpoint-"].iter().any(|start| name.starts_with(start));
-            (ends || begins) && !ours(path)
+            let is_note = path.parent().is_some_and(|directory| directory.ends_with("checkpoint/locks"));
+            (ends || begins || is_note) && !ours(path)
         };
         files_below(&self.repo()).into_iter().filter(is_left).collect()
     }

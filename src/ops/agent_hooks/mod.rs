@@ -153,6 +153,7 @@ fn each(
 fn lock(context: &Context, targets: &[Target]) -> Result<Lock> {
     let directory = state::ensure_directory(context.repo.common_dir())?;
     let go_on = || context.check_interrupt();
+    context.repo.remove_dead_locks();
     let mut lock = Lock::acquire(&directory.join("agents.lock"), context.settings.lock_timeout, &go_on)?;
     if !lock.dead().is_empty() {
         state::temporary::sweep(&directory, lock.dead());

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// A lock or a journal that is younger may be in use.
-const STALE: Duration = Duration::from_secs(10 * 60);
+pub(super) const STALE: Duration = Duration::from_secs(10 * 60);
 
 /// Refs of ours that lead nowhere, or to what they should not.
 pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
@@ -77,46 +77,6 @@ pub(super) fn unwritable(repo: &Repo) -> Vec<Problem> {
         Some(Problem::new("directory-unwritable", directory.display().to_string(), message).hint(hint))
     };
     directories.into_iter().filter_map(problem).collect()
-}
-
-/// Locks of refs of ours whose owners are gone; git's own are only named.
-pub(super) fn locks(repo: &Repo, fix: bool) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let ours = repo.common_dir().join(refname::PREFIX.trim_end_matches('/'));
-    for path in locks_below(&ours).into_iter().filter(|path| is_stale(path)) {
-        let mut problem =
-            Problem::new("lock-stale", path.display().to_string(), "whoever took this lock is gone, or very slow")
-                .hint("'git checkpoint doctor --fix' removes it");
-        problem.fixed = fix && std::fs::remove_file(&path).is_ok();
-        problems.push(problem);
-    }
-    let shared = repo.common_dir().join("packed-refs.lock");
-    for path in [shared, repo.git_dir().join("index.lock")].into_iter().filter(|path| is_stale(path)) {
-        let problem = Problem::new(
-            "lock-stale",
-            path.display().to_string(),
-            "whoever took this lock of git's is gone, or very slow",
-        );
-        problems.push(problem.hint("remove it if no git command is running"));
-    }
-    problems
-}
-
-fn locks_below(directory: &Path) -> Vec<PathBuf> {
-    let (mut locks, mut directories) = (Vec::new(), vec![directory.to_owned()]);
-    while let Some(directory) = directories.pop() {
-        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => directories.push(entry.path()),
-                Ok(kind) if kind.is_file() && entry.path().extension().is_some_and(|end| end == "lock") => {
-                    locks.push(entry.path());
-                }
-                _ => {}
-            }
-        }
-    }
-    locks.sort();
-    locks
 }
 
 fn is_stale(path: &Path) -> bool {

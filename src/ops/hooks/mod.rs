@@ -202,6 +202,7 @@ fn lock(context: &Context, dry_run: bool) -> Result<Option<Lock>> {
     }
     let directory = state::ensure_directory(context.repo.common_dir())?;
     let go_on = || context.check_interrupt();
+    context.repo.remove_dead_locks();
     Lock::acquire(&directory.join("hooks.lock"), context.settings.lock_timeout, &go_on).map(Some)
 }
 

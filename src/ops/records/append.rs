@@ -60,7 +60,7 @@ fn lock(context: &Context) -> Result<Lock> {
     let path = state::ensure_directory(repo.common_dir())?.join("records.lock");
     let mut lock = Lock::acquire(&path, context.settings.lock_timeout, &|| context.check_interrupt())?;
     if !lock.dead().is_empty() {
-        repo.sweep_records(lock.dead());
+        repo.sweep(lock.dead());
         lock.forget_dead();
     }
     Ok(lock)

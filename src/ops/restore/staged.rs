@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use super::snapshot::Snapshot;
 use crate::{
     error::{Error, Kind, Result},
-    git::{Repo, checkout_names::is_git_path},
+    git::{Repo, checkout_names::is_git_path, lock_files},
     model::{
         manifest::Unmerged,
         path_text,
@@ -92,8 +92,9 @@ impl Staging {
     /// Makes sure that what will be staged is here, and that nobody else is at the index.
     pub(super) fn verify(&self, repo: &Repo) -> Result<()> {
         if let Some(lock) = repo.user_index_lock().filter(|_| !self.is_empty()) {
-            return Err(Error::race(format!("the index is locked: '{}' exists", lock.display()))
-                .with_hint("another git process is at work; if there is none, remove the file"));
+            return Err(
+                Error::race(format!("the index is locked: '{}' exists", lock.display())).with_hint(lock_files::HINT)
+            );
         }
         for (path, slot) in &self.slots {
             if !is_git_path(path.as_bstr()) {

@@ -1,0 +1,235 @@
+//! Git's locks on files, `<file>.lock`: taken as git does it, and removed if we left them when we were killed.
+
+use std::{
+    collections::HashSet,
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use gix::lock::acquire::resolve_symlink;
+
+use super::Repo;
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    state::lock_note::{self, Note, Owner},
+};
+
+/// How long somebody else's lock is waited for: as long as git waits for that of the packed refs.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How soon a lock is tried again at first, and at last.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
+
+/// What to do about a lock that nobody of ours holds, in git's manner.
+pub(crate) const HINT: &str = "another git process is at work; if there is none, remove the file";
+
+/// A lock to be taken.
+pub(super) struct Wanted<'a> {
+    /// What is locked, in words.
+    pub(super) name: &'a str,
+    /// The file that is locked.
+    pub(super) path: &'a Path,
+    /// Directories below this one are made as needed, and go when they are empty.
+    pub(super) boundary: Option<&'a Path>,
+    /// What the lock is to contain.
+    pub(super) content: &'a [u8],
+}
+
+/// A lock, held until dropped.
+#[must_use = "the lock is released when dropped"]
+pub(super) struct LockFile {
+    /// The file that is locked.
+    target: PathBuf,
+    /// The lock; none once it has become the file.
+    lock: Option<PathBuf>,
+    boundary: Option<PathBuf>,
+    /// Goes after the lock.
+    _note: Option<Rc<Note>>,
+}
+
+impl LockFile {
+    /// Makes the lock the file that is locked.
+    pub(super) fn commit(mut self) -> Result<()> {
+        let what = |path: &Path| format!("cannot write '{}'", path.display());
+        let lock = self.lock.as_ref().expect("it is held");
+        if let Err(cause) = fs::rename(lock, &self.target) {
+            if !self.target.is_dir() {
+                return Err(Error::internal(what(&self.target)).with_cause(cause));
+            }
+            // It has no refs any more, or the name would not be free.
+            gix::tempfile::remove_dir::empty_depth_first(self.target.clone())
+                .context(Kind::Internal, || what(&self.target))?;
+            fs::rename(lock, &self.target).context(Kind::Internal, || what(&self.target))?;
+        }
+        self.lock = None;
+        Ok(())
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        let Some(lock) = &self.lock else { return };
+        drop(fs::remove_file(lock));
+        let Some(boundary) = &self.boundary else { return };
+        for directory in lock.ancestors().skip(1).take_while(|directory| *directory != boundary) {
+            if fs::remove_dir(directory).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+/// A lock that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundLock {
+    /// The lock itself.
+    pub(crate) path: PathBuf,
+    /// Whose it is, if it is ours.
+    pub(crate) owner: Option<Owner>,
+    /// When it was made or written to.
+    pub(crate) time: SystemTime,
+    identity: (u64, u64),
+}
+
+impl Repo {
+    pub(super) fn packed_refs_path(&self) -> PathBuf {
+        resolve_symlink(&self.common_dir().join("packed-refs"))
+    }
+
+    /// Makes a note for locks that are to contain `content`; without one they work as well, but stay if we are killed.
+    pub(super) fn note_locks(&self, content: &[u8]) -> Option<Rc<Note>> {
+        match Note::new(self.common_dir(), content) {
+            Ok(note) => Some(Rc::new(note)),
+            Err(error) => {
+                tracing::warn!(%error, "locks of refs not noted");
+                None
+            }
+        }
+    }
+
+    /// Takes the lock `wanted` as soon as nobody else has it, as a link to `note` where that can be.
+    ///
+    /// # Errors
+    /// [`Kind::Race`] if that is too long; a directory that cannot be written to is none.
+    pub(super) fn take_lock(&self, wanted: &Wanted<'_>, note: Option<&Rc<Note>>) -> Result<LockFile> {
+        let mut lock = wanted.path.as_os_str().to_owned();
+        lock.push(".lock");
+        let lock = PathBuf::from(lock);
+        let what = || format!("cannot lock '{}'", wanted.name);
+        let [mut pause, longest] = PAUSES;
+        let start = Instant::now();
+        loop {
+            if wanted.boundary.is_some() {
+                fs::create_dir_all(lock.parent().expect("it is in a directory")).context(Kind::Internal, what)?;
+            }
+            match make(&lock, note.map(Rc::as_ref), wanted.content) {
+                Ok(()) => {
+                    let (target, boundary) = (wanted.path.to_owned(), wanted.boundary.map(Path::to_owned));
+                    return Ok(LockFile { target, lock: Some(lock), boundary, _note: note.cloned() });
+                }
+                Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
+                    self.remove_dead_locks();
+                    if start.elapsed() >= PATIENCE {
+                        let cause = format!("'{}' exists", lock.display());
+                        return Err(Error::race(what()).with_cause(cause).with_hint(HINT));
+                    }
+                }
+                // Git removes directories that it has emptied, and may do so between their making and that of the lock.
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound && start.elapsed() < PATIENCE => {}
+                Err(cause) => {
+                    let is_race = cause.kind() == io::ErrorKind::NotFound;
+                    let kind = if is_race { Kind::Race } else { Kind::Internal };
+                    return Err(Error::new(kind, what()).with_cause(cause));
+                }
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(longest);
+        }
+    }
+
+    /// Removes the locks that processes of ours have left who were killed, and no others.
+    pub(crate) fn remove_dead_locks(&self) {
+        let mut notes = lock_note::all(self.common_dir());
+        notes.retain(|note| note.owner == Owner::Dead);
+        let dead: HashSet<_> = notes.iter().filter(|note| note.is_linked).map(|note| note.identity).collect();
+        if !dead.is_empty() {
+            // As long as the notes are there, no other file can be what they are.
+            for lock in self.find_locks().into_iter().filter(|lock| dead.contains(&lock.identity)) {
+                tracing::warn!(path = %lock.path.display(), "removed the lock of a process that was killed");
+                drop(fs::remove_file(&lock.path));
+            }
+        }
+        notes.into_iter().for_each(lock_note::Found::remove);
+    }
+
+    /// Returns all locks on git's files of all worktrees, by path.
+    pub(crate) fn locks(&self) -> Vec<FoundLock> {
+        let notes = lock_note::all(self.common_dir());
+        let mut locks = self.find_locks();
+        for lock in &mut locks {
+            lock.owner = notes.iter().find(|note| note.identity == lock.identity).map(|note| note.owner.clone());
+        }
+        locks
+    }
+
+    fn find_locks(&self) -> Vec<FoundLock> {
+        let common = self.common_dir();
+        let mut locks = Vec::new();
+        let objects = self.inner.objects.store_ref().path();
+        for (directory, is_deep) in [
+            (common.to_owned(), false),
+            (common.join("refs"), true),
+            (common.join("reftable"), false),
+            (common.join("worktrees"), true),
+            (objects.to_owned(), false),
+            (objects.join("info"), true),
+            (objects.join("pack"), false),
+        ] {
+            add_locks(directory, is_deep, &mut locks);
+        }
+        let mut packed = self.packed_refs_path().into_os_string();
+        packed.push(".lock");
+        locks.extend(found(packed.into()));
+        locks.sort_by(|a, b| a.path.cmp(&b.path));
+        locks.dedup_by(|a, b| a.path == b.path);
+        locks
+    }
+}
+
+/// Makes the file `lock`, which must not be there, with `content`: as a link to `note`, which has it, where the file system
+/// has links and the note is on the same one.
+fn make(lock: &Path, note: Option<&Note>, content: &[u8]) -> io::Result<()> {
+    match note.map(|note| note.link_to(lock)) {
+        Some(Ok(())) => return Ok(()),
+        Some(Err(cause)) if cause.kind() == io::ErrorKind::AlreadyExists => return Err(cause),
+        _ => {}
+    }
+    let mut file = fs::File::options().write(true).create_new(true).open(lock)?;
+    file.write_all(content).inspect_err(|_| drop(fs::remove_file(lock)))
+}
+
+/// Adds the locks in `directory`, and below it if that `is_deep`.
+fn add_locks(directory: PathBuf, is_deep: bool, locks: &mut Vec<FoundLock>) {
+    let mut directories = vec![directory];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && is_deep => directories.push(path),
+                Ok(kind) if !kind.is_dir() && path.extension().is_some_and(|end| end == "lock") => {
+                    locks.extend(found(path));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn found(path: PathBuf) -> Option<FoundLock> {
+    let metadata = fs::symlink_metadata(&path).ok()?;
+    let (time, identity) = (metadata.modified().ok()?, (metadata.dev(), metadata.ino()));
+    Some(FoundLock { path, owner: None, time, identity })
+}
