@@ -9,7 +9,7 @@ use gix::{
     objs::{Data, Find, Kind as ObjectKind},
 };
 
-use super::{Repo, edit_tree::Edit, ignore::directories_to};
+use super::{Repo, edit_tree::Edit, ignore::directories_to, stat_cache::StatCache};
 use crate::{
     error::{Error, Result},
     model::change::Mode,
@@ -36,6 +36,22 @@ impl AttributeFiles {
         let ids = entries.filter(|(path, _)| is_attribute_file(path.as_ref().as_bstr()));
         let ids = ids.map(|(path, id)| (BString::from(path.as_ref()), id)).collect();
         Self { ids: Arc::new(ids), fresh: Arc::default() }
+    }
+
+    /// Returns the files that `cache` knows.
+    pub(super) fn of_cache(cache: &StatCache) -> Self {
+        let files = cache.entries().iter().filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
+        Self::among(files.filter(|entry| !entry.id.is_null()).map(|entry| (cache.path(entry), entry.id)))
+    }
+
+    /// Returns where the files are.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &BString> {
+        self.ids.keys()
+    }
+
+    /// Returns the blobs of the files.
+    pub(super) fn ids(&self) -> impl Iterator<Item = ObjectId> + '_ {
+        self.ids.values().copied()
     }
 
     /// Returns the files of the tree `tree_id` that concern `paths`.

@@ -1,11 +1,15 @@
 //! The settings that convert files, and whether there are any.
 
-use std::{collections::BTreeMap, os::unix::fs::MetadataExt as _};
+use std::{
+    collections::{BTreeSet, HashMap},
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
-use gix::{ObjectId, index::State};
+use gix::ObjectId;
 
-use super::{Repo, attribute_files::is_attribute_file, stat_cache::Stat};
+use super::{Repo, stat_cache::Stat};
 use crate::error::{Context as _, Kind, Result};
 
 /// The attributes that convert bytes, gitattributes(5).
@@ -28,7 +32,7 @@ impl Repo {
             sum.update(&pair.value);
             sum.update(b"\0");
         }
-        for file in self.outside_attributes()? {
+        for file in self.outside_attributes()?.into_iter().filter(|file| file.contains_str("filter")) {
             sum.update(&file);
             sum.update(b"\0");
         }
@@ -71,38 +75,53 @@ impl Repo {
 ///
 /// A file that is older may be there in a form that today's rules do not give: git calls it clean as long as nobody
 /// touches it.
-pub(super) struct RuleTimes {
+pub(super) struct RuleTimes<'r> {
+    repo: &'r Repo,
+    /// The attribute files that git knows.
+    known: BTreeSet<BString>,
     /// When any file with settings changed.
-    settings: (i64, u32),
-    /// When the `.gitattributes` of a directory (with final `/`, empty for the root) changed.
-    attributes: BTreeMap<BString, (i64, u32)>,
+    settings: Time,
+    /// When the attribute file of each directory (with final `/`, empty for the root) changed; none: there is none.
+    attributes: HashMap<BString, Option<Time>>,
 }
 
-impl RuleTimes {
-    /// Returns the times of the files with settings, and of the attribute files of `index` in the worktree.
-    pub(super) fn new(repo: &Repo, index: &State) -> Self {
-        let changed = |path: &std::path::Path| {
-            let metadata = std::fs::symlink_metadata(path).ok()?;
-            Some((metadata.ctime(), u32::try_from(metadata.ctime_nsec()).unwrap_or_default()))
-        };
+/// Seconds and nanoseconds.
+type Time = (i64, u32);
+
+impl<'r> RuleTimes<'r> {
+    /// Returns the times of the files with settings, and of attribute files, of which git knows `known`.
+    pub(super) fn new(repo: &'r Repo, known: BTreeSet<BString>) -> Self {
         let config = repo.inner.config_snapshot();
         let files = config.plumbing().sections().filter_map(|section| section.meta().path.as_deref());
-        let settings = files.filter_map(changed).chain(changed(&repo.common_dir().join("info/attributes"))).max();
-        let attributes = index.entries().iter().map(|entry| entry.path(index)).filter(|path| is_attribute_file(path));
-        let attributes = attributes.filter_map(|path| {
-            let directory = &path[..path.rfind_byte(b'/').map_or(0, |at| at + 1)];
-            Some((directory.into(), changed(&repo.worktree_root().join(path.to_path().ok()?))?))
-        });
-        Self { settings: settings.unwrap_or_default(), attributes: attributes.collect() }
+        let files: BTreeSet<&Path> = files.collect();
+        let info = repo.common_dir().join("info/attributes");
+        let settings = files.into_iter().chain([info.as_path()]).filter_map(changed).max().unwrap_or_default();
+        Self { repo, known, settings, attributes: HashMap::new() }
     }
 
-    /// Returns true if a rule for `path` changed after the file that `stat` tells of was written.
-    pub(super) fn are_newer(&self, path: &BStr, stat: &Stat) -> bool {
+    /// Returns true if a rule for `path` changed after the file that `stat` tells of was written, or git does not know it.
+    pub(super) fn are_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
         let written = stat.mtime.min(stat.ctime);
-        let mut directories = path.rfind_iter("/").map(|at| &path[..=at]).chain([&path[..0]]);
-        self.settings > written
-            || (!self.attributes.is_empty()
-                && directories
-                    .any(|directory| self.attributes.get(directory.as_bstr()).is_some_and(|time| *time > written)))
+        if self.settings > written {
+            return true;
+        }
+        let directories = path.rfind_iter("/").map(|at| &path[..=at]).chain([&path[..0]]);
+        for directory in directories {
+            if !self.attributes.contains_key(directory.as_bstr()) {
+                let file = BString::from([directory.as_bytes(), b".gitattributes"].concat());
+                let time = file.to_path().ok().and_then(|file| changed(&self.repo.worktree_root().join(file)));
+                let time = time.map(|time| if self.known.contains(&file) { time } else { (i64::MAX, 0) });
+                self.attributes.insert(directory.into(), time);
+            }
+            if self.attributes[directory.as_bstr()].is_some_and(|time| time > written) {
+                return true;
+            }
+        }
+        false
     }
+}
+
+fn changed(path: &Path) -> Option<Time> {
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some((metadata.ctime(), u32::try_from(metadata.ctime_nsec()).unwrap_or_default()))
 }

@@ -151,19 +151,13 @@ pub(super) struct Rechecker<'r> {
     repo: &'r Repo,
     before: Exact<'r>,
     now: Exact<'r>,
-    /// True if filters may do something else than before.
-    has_new_filters: bool,
 }
 
 impl<'r> Rechecker<'r> {
     /// Returns what asks about files that had the attributes in `before` and have those in `now`.
-    pub(super) fn new(
-        repo: &'r Repo,
-        (before, now): (&AttributeFiles, &AttributeFiles),
-        has_new_filters: bool,
-    ) -> Result<Self> {
+    pub(super) fn new(repo: &'r Repo, (before, now): (&AttributeFiles, &AttributeFiles)) -> Result<Self> {
         let (before, now) = (Exact::by_rules(repo, before)?, Exact::by_rules(repo, now)?);
-        Ok(Self { repo, before, now, has_new_filters })
+        Ok(Self { repo, before, now })
     }
 
     /// Returns the blob of exact bytes to be kept of the file `path`, which `objects` holds then.
@@ -177,9 +171,8 @@ impl<'r> Rechecker<'r> {
         read: impl FnOnce() -> Option<Vec<u8>>,
         objects: &mut NewObjects<'_>,
     ) -> Result<Option<ObjectId>> {
-        let now = self.now.filters.conversion(path)?;
-        let is_same = self.before.filters.conversion(path)? == now;
-        if !is_doubted && is_same && !(self.has_new_filters && self.now.filters.filter_name(path)?.is_some()) {
+        let is_same = self.before.filters.conversion(path)? == self.now.filters.conversion(path)?;
+        if is_same && (!is_doubted || self.now.filters.is_content_addressed(path)?) {
             return Ok(file.raw_id);
         }
         let leaf = Leaf { id: file.blob_id, mode: Mode::File };
@@ -222,7 +215,7 @@ pub(crate) fn raw_edits_of_unchanged(
     let raw = repo.diff_trees(empty, base_raw_id.unwrap_or(empty))?;
     let raw_ids: BTreeMap<_, _> =
         raw.iter().filter_map(|change| Some((change.path.as_bstr(), change.after?.id))).collect();
-    let mut rechecker = Rechecker::new(repo, (&before, &now), false)?;
+    let mut rechecker = Rechecker::new(repo, (&before, &now))?;
     let mut raw_edits = Vec::new();
     for change in &files {
         let path = change.path.as_bstr();

@@ -11,7 +11,7 @@ use gix::{
 
 use super::{
     Repo,
-    attribute_files::{AttributeFiles, is_attribute_file},
+    attribute_files::AttributeFiles,
     conversions::RuleTimes,
     filter::Filters,
     index_tree::tree_of_index,
@@ -59,7 +59,7 @@ pub(crate) fn seed(
         return Ok((cache, staged));
     };
     let tree_id = tree_of_index(index, objects)?;
-    let mut converts = Converts::new(repo, index)?;
+    let mut converts = Converts::new(repo, index, before)?;
     let mut old = before.map(|before| before.entries().iter().peekable());
     let mut last_path: Option<&[u8]> = None;
     for entry in index.entries() {
@@ -138,28 +138,25 @@ fn note_special(entry: &gix::index::Entry, path: &bstr::BStr, staged: &mut Stage
 /// Tells which files a conversion may change or may have changed; asks for attributes only where there can be any.
 struct Converts<'r> {
     repo: &'r Repo,
-    times: RuleTimes,
+    times: RuleTimes<'r>,
     /// By the attributes of the worktree, and by those of the index: what has put a file where it is may not apply any more.
     filters: Option<(Filters<'r>, Filters<'r>)>,
     all: bool,
 }
 
 impl<'r> Converts<'r> {
-    fn new(repo: &'r Repo, index: &State) -> Result<Self> {
-        let ids: Vec<_> = index
-            .entries()
-            .iter()
-            .filter(|entry| is_attribute_file(entry.path(index)) && repo.has_object(entry.id))
-            .map(|entry| entry.id)
-            .collect();
+    fn new(repo: &'r Repo, index: &State, before: Option<&StatCache>) -> Result<Self> {
+        let of_index = AttributeFiles::among(index.entries().iter().map(|entry| (entry.path(index), entry.id)));
+        let of_before = before.map(AttributeFiles::of_cache).unwrap_or_default();
+        let ids: Vec<_> = of_index.ids().chain(of_before.ids()).filter(|id| repo.has_object(*id)).collect();
+        let times = RuleTimes::new(repo, of_index.paths().chain(of_before.paths()).cloned().collect());
         let all = repo.converts_line_endings();
         let filters = if all || repo.may_convert(&ids)? {
-            let files = AttributeFiles::among(index.entries().iter().map(|entry| (entry.path(index), entry.id)));
-            Some((Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, files)?))
+            Some((Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, of_index)?))
         } else {
             None
         };
-        Ok(Self { repo, times: RuleTimes::new(repo, index), filters, all })
+        Ok(Self { repo, times, filters, all })
     }
 
     /// Returns true if only reading the file `path` tells whether it has the bytes of its blob; `known` is what the index says.

@@ -201,13 +201,13 @@ impl<'r> Pass<'r, '_> {
             return Ok(());
         }
         let removed = self.changes.iter().filter(|(_, known)| known.is_none()).map(|(path, _)| (path, None));
-        let files = attribute_files(self.cache).with_edits(self.repo, removed, objects)?;
+        let files = AttributeFiles::of_cache(self.cache).with_edits(self.repo, removed, objects)?;
         let is_rule = |candidate: &Candidate| is_attribute_file(candidate.path.as_bstr());
         let rules: Vec<Candidate> = candidates.iter().filter(|candidate| is_rule(candidate)).cloned().collect();
         let (captured, files) = capture_by_rules(self.repo, &rules, files, objects)?;
         self.note_all(rules, captured);
         // Only what this version of a file was, under the rules of now, is known.
-        let before = self.before.map_or_else(|| files.clone(), attribute_files);
+        let before = AttributeFiles::of_cache(self.before.unwrap_or(self.cache));
         let changed =
             if self.has_new_filters { vec![BString::default()] } else { before.differing_directories(&files) };
         let is_concerned = |path: &BStr| changed.iter().any(|directory| path.starts_with(directory));
@@ -230,7 +230,7 @@ impl<'r> Pass<'r, '_> {
         let mut concerned: Vec<_> = doubted.into_iter().map(|path| (path, true)).collect();
         for directory in &changed {
             let entries = &self.cache.entries()[self.cache.below(directory.as_bstr())];
-            concerned.extend(entries.iter().map(|entry| (self.cache.path(entry).to_owned(), false)));
+            concerned.extend(entries.iter().map(|entry| (self.cache.path(entry).to_owned(), self.has_new_filters)));
         }
         self.recheck((&before, &files), concerned, objects)
     }
@@ -266,7 +266,7 @@ impl<'r> Pass<'r, '_> {
         if paths.is_empty() {
             return Ok(());
         }
-        let mut rechecker = Rechecker::new(self.repo, rules, self.has_new_filters)?;
+        let mut rechecker = Rechecker::new(self.repo, rules)?;
         let reader = Reader::new(self.repo, rules.1, objects.target())?;
         for (path, is_doubted) in &paths {
             let path = path.as_bstr();
@@ -360,12 +360,6 @@ impl<'r> Pass<'r, '_> {
         let tree_id = edit_tree(base, &edits, &mut objects)?;
         Ok((tree_id, self.changes.into_iter().collect(), objects))
     }
-}
-
-/// Returns the attribute files that `cache` knows.
-fn attribute_files(cache: &StatCache) -> AttributeFiles {
-    let files = cache.entries().iter().filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
-    AttributeFiles::among(files.filter(|entry| !entry.id.is_null()).map(|entry| (cache.path(entry), entry.id)))
 }
 
 /// Returns the files of `cache` that no filter has converted, as one failed; `failures` say why, as far as known.
