@@ -15,6 +15,7 @@ use crate::{
         filter::Filters,
         new_objects::id_of,
         objects::ReadAhead,
+        temporary_file::Seen,
     },
     model::{
         change::Mode,
@@ -33,7 +34,7 @@ pub(super) enum Side {
 /// What a step finds at its path.
 pub(super) enum Found {
     /// What the plan saw.
-    AsBefore(Option<Stat>),
+    AsBefore(Option<Seen>),
     /// What the step would make of it.
     AsAfter,
 }
@@ -120,20 +121,20 @@ impl<'a> Site<'a> {
             };
         }
         if let Some(before) = step.before
-            && self.holds(path, &stat, before, Side::Before)?
+            && let Some(id) = self.holds(path, &stat, before, Side::Before)?
         {
-            return Ok(Found::AsBefore(Some(stat)));
+            return Ok(Found::AsBefore(Some(Seen { stat, id })));
         }
         if let Some(after) = step.after
-            && self.holds(path, &stat, after, Side::After)?
+            && self.holds(path, &stat, after, Side::After)?.is_some()
         {
             return Ok(Found::AsAfter);
         }
         Err(Stop::Left(if step.before.is_some() { Why::UnderWay } else { Why::InTheWay }))
     }
 
-    /// Returns true if the file `path`, of which `stat` tells, is exactly `content`.
-    fn holds(&mut self, path: &BStr, stat: &Stat, content: Content, side: Side) -> Outcome<bool> {
+    /// Returns the id of the bytes of the file `path`, of which `stat` tells, if it is exactly `content`.
+    fn holds(&mut self, path: &BStr, stat: &Stat, content: Content, side: Side) -> Outcome<Option<ObjectId>> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_kind = match content.leaf.mode {
             Mode::Link if self.has_links => kind == FileType::Symlink,
@@ -146,27 +147,39 @@ impl<'a> Site<'a> {
             Mode::Gitlink => false,
         };
         if !is_kind {
-            return Ok(false);
+            return Ok(None);
         }
         // Times do not tell: where they are coarse, a file edited at once after the save has the same.
         let bytes = self.checkout.read(path, stat)?;
-        Ok(self.captured(path, &bytes, content.leaf.mode, side)? == (content.leaf.id, content.raw))
+        let (id, raw, exact) = self.captured(path, &bytes, content.leaf.mode, side)?;
+        Ok(((id, raw) == (content.leaf.id, content.raw)).then_some(exact))
     }
 
-    /// Returns the ids that saving `bytes` as the file `path` would give: of what git stores, and of the exact bytes if
-    /// those would not come back.
-    fn captured(&mut self, path: &BStr, bytes: &[u8], mode: Mode, side: Side) -> Result<(ObjectId, Option<ObjectId>)> {
-        let id_of = |data: &[u8]| id_of(ObjectKind::Blob, data, self.repo.object_hash());
+    /// Returns the ids that saving `bytes` as the file `path` would give: of what git stores, of the exact bytes if
+    /// those would not come back, and of the bytes themselves.
+    fn captured(
+        &mut self,
+        path: &BStr,
+        bytes: &[u8],
+        mode: Mode,
+        side: Side,
+    ) -> Result<(ObjectId, Option<ObjectId>, ObjectId)> {
+        let exact = self.id_of(bytes)?;
         if mode == Mode::Link {
-            return Ok((id_of(bytes)?, None));
+            return Ok((exact, None, exact));
         }
         let filters = match side {
             Side::Before => &mut self.before,
             Side::After => &mut self.after,
         };
         let (stored, is_raw) = filters.store(path, bytes);
-        let id = id_of(stored.as_deref().unwrap_or(bytes))?;
-        Ok((id, if is_raw { Some(id_of(bytes)?) } else { None }))
+        let id = stored.as_deref().map_or(Ok(exact), |stored| self.id_of(stored))?;
+        Ok((id, is_raw.then_some(exact), exact))
+    }
+
+    /// Returns the id of `bytes` as a blob.
+    pub(super) fn id_of(&self, bytes: &[u8]) -> Result<ObjectId> {
+        id_of(ObjectKind::Blob, bytes, self.repo.object_hash())
     }
 
     /// Returns the bytes that `content` is in the worktree.
