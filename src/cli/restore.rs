@@ -46,7 +46,7 @@ pub(super) struct Format {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
-    /// Print a letter (W, D, I, K, C, S) and a path for each path, both ended by NUL
+    /// Print a letter (W, D, I, K, C, A, S) and a path for each path, both ended by NUL
     #[arg(short = 'z', conflicts_with = "json")]
     nul: bool,
 }
@@ -97,6 +97,8 @@ fn print_letters(restored: &Restored, call: &mut Call) -> Result<()> {
     let conflicts = restored.conflicts.iter().map(|left| (b'C', &left.path));
     let skipped = restored.skipped.iter().map(|left| (b'S', &left.path));
     let staged = restored.staged.iter().map(|path| (b'I', path));
+    let aside = restored.conflicts.iter().filter_map(|left| Some((b'A', left.why.kept_as()?)));
+    let conflicts = conflicts.chain(aside);
     for (letter, path) in written.chain(deleted).chain(staged).chain(kept).chain(conflicts).chain(skipped) {
         call.out.bytes(&[letter, 0])?;
         call.out.bytes(path.as_ref())?;

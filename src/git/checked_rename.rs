@@ -1,81 +1,133 @@
-//! Replaces and removes files so that what another program has written a moment ago is not lost.
+//! Replaces and removes files so that what another program writes at the same time is not lost.
 //!
-//! Which files, and what they must be, is the caller's to say.
+//! Which files, and what they must be, is the caller's to say; what is left at the temporary names is the caller's to discard.
 
 use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, ByteSlice as _};
-use rustix::{
-    fs::{AtFlags, RenameFlags, Stat},
-    io::Errno,
+use rustix::{fs::RenameFlags, io::Errno};
+
+use super::{
+    checkout::{Outcome, Stop, stop},
+    temporary_file::{Held, Seen, delete_known, is_unsupported, rename_new},
 };
+use crate::{model::verdict::Why, state::failpoint};
 
-use super::checkout::{Outcome, Stop, stat_at, stop};
-use crate::model::verdict::Why;
-
-/// Returns true if `a` and `b` are the same file with, as far as can be told, the same content.
-pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
-    a.st_dev == b.st_dev
-        && a.st_ino == b.st_ino
-        && a.st_mode == b.st_mode
-        && a.st_size == b.st_size
-        && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
-        && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
+/// A file and the temporary names beside it.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) parent: BorrowedFd<'a>,
+    pub(super) name: &'a BStr,
+    /// Where the new file is written; what gives way goes there, too.
+    pub(super) temporary: &'a BStr,
+    /// Where the old file goes if two files cannot change places in one step.
+    pub(super) aside: &'a BStr,
 }
 
-/// The same, for a file that was renamed meanwhile: many file systems change `ctime` then.
-fn is_same_renamed(a: &Stat, b: &Stat) -> bool {
-    let mut b = *b;
-    (b.st_ctime, b.st_ctime_nsec) = (a.st_ctime, a.st_ctime_nsec);
-    is_same(a, &b)
-}
+/// How often a file goes back to its name while another program saves without a pause.
+const PATIENCE: usize = 16;
 
-/// Puts `temporary` in the place of `name`, which must be what `expected` says.
-///
-/// Looking and renaming are two steps, between which another program may write; so the file that gives way is looked at once
-/// more after the two have changed places, and only then it goes.
-pub(super) fn replace(parent: BorrowedFd<'_>, temporary: &str, name: &BStr, expected: &Stat) -> Outcome<()> {
-    let what = || format!("cannot write '{name}'");
-    let exchange = || rustix::fs::renameat_with(parent, temporary, parent, name.as_bytes(), RenameFlags::EXCHANGE);
-    match exchange() {
-        Ok(()) => {}
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            return rustix::fs::renameat(parent, temporary, parent, name.as_bytes()).map_err(|e| stop(e, what));
+impl Place<'_> {
+    fn exchange(&self) -> rustix::io::Result<()> {
+        let (from, to) = (self.temporary.as_bytes(), self.name.as_bytes());
+        rustix::fs::renameat_with(self.parent, from, self.parent, to, RenameFlags::EXCHANGE)
+    }
+
+    /// Puts the temporary file, which holds `ours`, in the place of the file `seen`.
+    ///
+    /// Looking and renaming are two steps, between which another program may write; so the file that gives way is looked
+    /// at once more after the two have changed places, and only then it goes.
+    pub(super) fn replace(&self, seen: &Seen, ours: &[u8]) -> Outcome<()> {
+        failpoint::hit("rename:before");
+        match self.exchange() {
+            Ok(()) => {}
+            Err(errno) if is_unsupported(errno) => return self.replace_in_turns(seen),
+            Err(errno) => return Err(self.cannot("write", errno)),
         }
-        Err(errno) => return Err(stop(errno, what)),
-    }
-    if stat_at(parent, temporary.into())?.is_some_and(|found| is_same_renamed(expected, &found)) {
-        return rustix::fs::unlinkat(parent, temporary, AtFlags::empty()).map_err(|e| stop(e, what));
-    }
-    exchange().map_err(|e| stop(e, what))?;
-    Err(Stop::Left(Why::UnderWay))
-}
-
-/// Removes `name`, which must be what `expected` says, by way of `temporary`, for the same reason.
-pub(super) fn remove(parent: BorrowedFd<'_>, temporary: &str, name: &BStr, expected: &Stat) -> Outcome<()> {
-    let what = || format!("cannot delete '{name}'");
-    match rustix::fs::renameat_with(parent, name.as_bytes(), parent, temporary, RenameFlags::NOREPLACE) {
-        Ok(()) => {}
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            return rustix::fs::unlinkat(parent, name.as_bytes(), AtFlags::empty()).map_err(|e| stop(e, what));
+        failpoint::hit("rename:after");
+        if delete_known(self.parent, self.temporary, &|held| held.is_as(seen))? {
+            return Ok(());
         }
-        Err(errno) => return Err(stop(errno, what)),
+        self.give_back(ours)?;
+        Err(Stop::Left(Why::UnderWay))
     }
-    if stat_at(parent, temporary.into())?.is_some_and(|found| is_same_renamed(expected, &found)) {
-        return rustix::fs::unlinkat(parent, temporary, AtFlags::empty()).map_err(|e| stop(e, what));
-    }
-    rename_new(parent, temporary, name).map_err(|e| stop(e, what))?;
-    Err(Stop::Left(Why::UnderWay))
-}
 
-/// Renames so that nothing is replaced, where the file system can.
-pub(super) fn rename_new(parent: BorrowedFd<'_>, temporary: &str, name: &BStr) -> rustix::io::Result<()> {
-    match rustix::fs::renameat_with(parent, temporary, parent, name.as_bytes(), RenameFlags::NOREPLACE) {
-        // The caller has looked a moment ago; this is as close as such a file system allows.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
-            rustix::fs::renameat(parent, temporary, parent, name.as_bytes())
+    /// Lets the file that gave way go back to its name.
+    ///
+    /// What comes out then must be what was put there, else it is newer and goes back in turn: the last file that the other
+    /// program saved ends up at the name. One that it has replaced itself stays at the temporary name.
+    fn give_back(&self, ours: &[u8]) -> Outcome<()> {
+        let Some(mut newest) = Held::read(self.parent, self.temporary)? else { return Ok(()) };
+        let mut last = None;
+        for _ in 0..PATIENCE {
+            failpoint::hit("rename:back");
+            match self.exchange() {
+                Ok(()) => {}
+                // It is deleted: what it was stays where it is.
+                Err(Errno::NOENT) => return Ok(()),
+                Err(errno) => return Err(self.cannot("write", errno)),
+            }
+            failpoint::hit("rename:after-back");
+            let Some(out) = Held::read(self.parent, self.temporary)? else { return Ok(()) };
+            let is_what_was_put = last.as_ref().map_or_else(|| out.is_exactly(ours), |last| out.is_still(last));
+            if is_what_was_put {
+                return Ok(());
+            }
+            last = Some(std::mem::replace(&mut newest, out));
         }
-        other => other,
+        Ok(())
+    }
+
+    /// The same as [`replace`](Self::replace) where two files cannot change places in one step: for a moment, there is no file.
+    fn replace_in_turns(&self, seen: &Seen) -> Outcome<()> {
+        let away = Self { temporary: self.aside, ..*self };
+        away.take_away()?;
+        if !Held::read(self.parent, self.aside)?.is_some_and(|held| held.is_as(seen)) {
+            away.bring_back();
+            return Err(Stop::Left(Why::UnderWay));
+        }
+        failpoint::hit("rename:between");
+        rename_new(self.parent, self.temporary, self.name).map_err(|errno| {
+            away.bring_back();
+            match errno {
+                Errno::EXIST => Stop::Left(Why::UnderWay),
+                _ => self.cannot("write", errno),
+            }
+        })
+    }
+
+    /// Removes the file `seen` by way of the temporary name, for the same reason.
+    pub(super) fn remove(&self, seen: &Seen) -> Outcome<()> {
+        failpoint::hit("rename:before");
+        self.take_away()?;
+        failpoint::hit("rename:after");
+        if delete_known(self.parent, self.temporary, &|held| held.is_as(seen))? {
+            return Ok(());
+        }
+        failpoint::hit("rename:back");
+        self.bring_back();
+        Err(Stop::Left(Why::UnderWay))
+    }
+
+    /// Renames the file to the temporary name, which nothing else has.
+    fn take_away(&self) -> Outcome<()> {
+        let (from, to) = (self.name.as_bytes(), self.temporary.as_bytes());
+        match rustix::fs::renameat_with(self.parent, from, self.parent, to, RenameFlags::NOREPLACE) {
+            Err(errno) if is_unsupported(errno) => rustix::fs::renameat(self.parent, from, self.parent, to),
+            other => other,
+        }
+        .map_err(|errno| self.cannot("delete", errno))
+    }
+
+    /// Takes that back, unless there is a new file: then the old one stays at the temporary name.
+    fn bring_back(&self) {
+        if let Err(errno) = rename_new(self.parent, self.temporary, self.name) {
+            tracing::debug!(name = %self.name, %errno, "there is a new file already");
+        }
+    }
+
+    fn cannot(&self, act: &str, errno: Errno) -> Stop {
+        stop(errno, || format!("cannot {act} '{}'", self.name))
     }
 }
 
@@ -83,55 +135,119 @@ pub(super) fn rename_new(parent: BorrowedFd<'_>, temporary: &str, name: &BStr) -
 mod tests {
     use std::os::fd::AsFd as _;
 
+    use gix::objs::Kind as ObjectKind;
+    use rustix::fs::AtFlags;
+
     use super::*;
+    use crate::git::new_objects::id_of;
 
     /// A directory with the files `old` and `temporary`, and what `old` was before it was edited.
-    fn scene() -> (tempfile::TempDir, std::fs::File, Stat) {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).expect("written");
-        write("old", "seen");
-        let handle = std::fs::File::open(directory.path()).expect("opened");
-        let seen = rustix::fs::statat(&handle, "old", AtFlags::SYMLINK_NOFOLLOW).expect("there");
-        write("old", "edited since");
-        (directory, handle, seen)
+    struct Scene {
+        directory: tempfile::TempDir,
+        handle: std::fs::File,
+        seen: Seen,
     }
 
-    fn names(directory: &tempfile::TempDir) -> Vec<String> {
-        let entries = std::fs::read_dir(directory.path()).expect("readable");
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
+    impl Scene {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().expect("a temporary directory");
+            std::fs::write(directory.path().join("old"), "seen").expect("written");
+            let handle = std::fs::File::open(directory.path()).expect("opened");
+            let stat = rustix::fs::statat(&handle, "old", AtFlags::SYMLINK_NOFOLLOW).expect("there");
+            let id = id_of(ObjectKind::Blob, b"seen", gix::hash::Kind::Sha1).expect("hashed");
+            let scene = Self { directory, handle, seen: Seen { stat, id } };
+            scene.write("temporary", "new");
+            scene
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            std::fs::write(self.directory.path().join(name), text).expect("written");
+        }
+
+        fn place(&self) -> Place<'_> {
+            let parent = self.handle.as_fd();
+            Place { parent, name: "old".into(), temporary: "temporary".into(), aside: "aside".into() }
+        }
+
+        /// Returns `name=content` of each file.
+        fn files(&self) -> Vec<String> {
+            let entries = std::fs::read_dir(self.directory.path()).expect("readable").flatten();
+            let text = |entry: &std::fs::DirEntry| std::fs::read_to_string(entry.path()).expect("text");
+            let name = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
+            let mut files: Vec<_> = entries.map(|entry| format!("{}={}", name(&entry), text(&entry))).collect();
+            files.sort();
+            files
+        }
     }
 
-    #[test]
-    fn an_edit_just_before_the_rename_comes_back() {
-        let (directory, handle, seen) = scene();
-        std::fs::write(directory.path().join("temporary"), "new").expect("written");
-        let done = replace(handle.as_fd(), "temporary", "old".into(), &seen);
-        assert!(matches!(done, Err(Stop::Left(Why::UnderWay))), "{done:?}");
-        assert_eq!(std::fs::read(directory.path().join("old")).expect("there"), b"edited since");
-        assert_eq!(std::fs::read(directory.path().join("temporary")).expect("there"), b"new");
+    fn is_under_way(done: &Outcome<()>) -> bool {
+        matches!(done, Err(Stop::Left(Why::UnderWay)))
+    }
+
+    #[rstest::rstest]
+    #[case::longer("edited since")]
+    // Nothing but the bytes tells: within one tick of the clock, the times are the same, too.
+    #[case::same_size("SEEN")]
+    fn an_edit_just_before_the_rename_comes_back(#[case] edit: &str) {
+        let scene = Scene::new();
+        scene.write("old", edit);
+        let done = scene.place().replace(&scene.seen, b"new");
+        assert!(is_under_way(&done), "{done:?}");
+        assert_eq!(scene.files(), [format!("old={edit}"), "temporary=new".into()]);
+        let done = scene.place().replace_in_turns(&scene.seen);
+        assert!(is_under_way(&done), "{done:?}");
+        assert_eq!(scene.files(), [format!("old={edit}"), "temporary=new".into()]);
     }
 
     #[test]
     fn an_edit_just_before_the_removal_comes_back() {
-        let (directory, handle, seen) = scene();
-        let done = remove(handle.as_fd(), "temporary", "old".into(), &seen);
-        assert!(matches!(done, Err(Stop::Left(Why::UnderWay))), "{done:?}");
-        assert_eq!(names(&directory), ["old"]);
-        assert_eq!(std::fs::read(directory.path().join("old")).expect("there"), b"edited since");
+        let scene = Scene::new();
+        scene.write("old", "SEEN");
+        let place = Place { temporary: "aside".into(), ..scene.place() };
+        let done = place.remove(&scene.seen);
+        assert!(is_under_way(&done), "{done:?}");
+        assert_eq!(scene.files(), ["old=SEEN", "temporary=new"]);
+    }
+
+    #[test]
+    fn what_is_saved_while_a_file_goes_back_ends_up_at_the_name() {
+        let scene = Scene::new();
+        // As after the exchange: the first save gave way, and the second one has replaced what was put there.
+        scene.write("temporary", "saved first");
+        scene.write("old", "saved second");
+        scene.place().give_back(b"new").expect("done");
+        assert_eq!(scene.files(), ["old=saved second", "temporary=saved first"]);
+    }
+
+    #[test]
+    fn a_file_that_is_deleted_meanwhile_stays_at_the_temporary_name() {
+        let scene = Scene::new();
+        scene.write("temporary", "saved");
+        std::fs::remove_file(scene.directory.path().join("old")).expect("removed");
+        scene.place().give_back(b"new").expect("done");
+        assert_eq!(scene.files(), ["temporary=saved"]);
+    }
+
+    #[test]
+    fn a_new_file_is_not_replaced_by_the_one_that_was_taken_away() {
+        let scene = Scene::new();
+        let place = Place { temporary: "aside".into(), ..scene.place() };
+        place.take_away().expect("renamed");
+        scene.write("old", "created anew");
+        place.bring_back();
+        assert_eq!(scene.files(), ["aside=seen", "old=created anew", "temporary=new"]);
     }
 
     #[test]
     fn what_is_as_expected_goes() {
-        let (directory, handle, _) = scene();
-        let stat = || rustix::fs::statat(&handle, "old", AtFlags::SYMLINK_NOFOLLOW).expect("there");
-        std::fs::write(directory.path().join("temporary"), "new").expect("written");
-        replace(handle.as_fd(), "temporary", "old".into(), &stat()).expect("replaced");
-        assert_eq!(names(&directory), ["old"]);
-        assert_eq!(std::fs::read(directory.path().join("old")).expect("there"), b"new");
-        remove(handle.as_fd(), "temporary", "old".into(), &stat()).expect("removed");
-        assert_eq!(names(&directory), Vec::<String>::new());
+        let scene = Scene::new();
+        scene.place().replace(&scene.seen, b"new").expect("replaced");
+        assert_eq!(scene.files(), ["old=new"]);
+        let scene = Scene::new();
+        scene.place().replace_in_turns(&scene.seen).expect("replaced");
+        assert_eq!(scene.files(), ["aside=seen", "old=new"], "the old one is the caller's to discard");
+        let scene = Scene::new();
+        Place { temporary: "aside".into(), ..scene.place() }.remove(&scene.seen).expect("removed");
+        assert_eq!(scene.files(), ["temporary=new"]);
     }
 }

@@ -1,21 +1,17 @@
-//! Changes single files of the worktree, safely.
+//! Finds single files of the worktree, safely; `checkout_write` changes them.
 //!
 //! Every directory on the way is opened without following symbolic links, repositories inside the worktree are never
-//! entered, content appears by rename from a temporary file beside it, and directories go only when empty.
+//! entered, and directories go only when empty.
 //! What to change, and whether the content there may go, is the caller's decision; this room knows no trees.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use rustix::{
-    fs::{AtFlags, FileType, Mode, OFlags, RawMode, Stat},
+    fs::{AtFlags, FileType, Mode, OFlags, Stat},
     io::Errno,
 };
 
-use super::{
-    checked_rename::{is_same, remove, rename_new, replace},
-    checkout_names,
-};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::verdict::Why,
@@ -39,20 +35,12 @@ impl From<Error> for Stop {
 /// The result of an action on one path.
 pub(crate) type Outcome<T> = std::result::Result<T, Stop>;
 
-/// What to put at a path.
-pub(crate) enum Put<'a> {
-    /// A regular file with this content, executable or not.
-    File(&'a [u8], bool),
-    /// A symbolic link with this target.
-    Link(&'a [u8]),
-}
-
 /// The files of a worktree, to be changed one by one; best in the order of their paths.
 pub(crate) struct Checkout {
     root: OwnedFd,
     /// The directories on the way to the last path, from the root's child on.
     stack: Vec<(BString, OwnedFd)>,
-    nonce: String,
+    pub(super) nonce: String,
     /// Device and inode of the current directory, which stays as in git: whoever stands there goes on there.
     current: Option<(u64, u64)>,
 }
@@ -67,12 +55,8 @@ impl Checkout {
         Ok(Self { root, stack: Vec::new(), nonce: nonce.to_owned(), current })
     }
 
-    fn temporary_name(&self, number: usize) -> String {
-        checkout_names::temporary_name(&self.nonce, number)
-    }
-
     /// Returns the directory of `path` and its name in there; none if a directory is missing and `creates` is false.
-    fn parent<'a>(&mut self, path: &'a BStr, creates: bool) -> Outcome<Option<(BorrowedFd<'_>, &'a BStr)>> {
+    pub(super) fn parent<'a>(&mut self, path: &'a BStr, creates: bool) -> Outcome<Option<(BorrowedFd<'_>, &'a BStr)>> {
         let (directory, name) = match path.rfind_byte(b'/') {
             Some(at) => (&path[..at], path[at + 1..].as_bstr()),
             None => (&path[..0], path),
@@ -132,96 +116,6 @@ impl Checkout {
                 Ok(bytes)
             }
             _ => Err(Stop::Left(Why::InTheWay)),
-        }
-    }
-
-    /// Writes what `put` says to a temporary file beside `path`, creating directories on the way. `number` tells it from
-    /// others; a regular file takes over the permissions of `existing`.
-    pub(crate) fn prepare(
-        &mut self,
-        path: &BStr,
-        put: &Put<'_>,
-        existing: Option<&Stat>,
-        number: usize,
-    ) -> Outcome<()> {
-        let temporary = self.temporary_name(number);
-        let what = || format!("cannot write '{path}'");
-        let Some((parent, _)) = self.parent(path, true)? else { return Err(Stop::Left(Why::UnderWay)) };
-        match put {
-            Put::Link(target) => rustix::fs::symlinkat(*target, parent, temporary.as_str()).map_err(|e| stop(e, what)),
-            Put::File(bytes, is_executable) => {
-                let existing = existing
-                    .filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
-                    .map(|stat| with_executable(stat.st_mode, *is_executable));
-                // Without a file to take permissions from, the umask decides, as for any new file.
-                let mode = match (existing, is_executable) {
-                    (Some(_), _) => Mode::RUSR | Mode::WUSR,
-                    (None, true) => Mode::from_raw_mode(0o777),
-                    (None, false) => Mode::from_raw_mode(0o666),
-                };
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let fd = rustix::fs::openat(parent, temporary.as_str(), flags, mode).map_err(|e| stop(e, what))?;
-                let written = write_all(fd, bytes, existing).map_err(|e| stop(e, what));
-                if written.is_err() {
-                    rustix::fs::unlinkat(parent, temporary.as_str(), AtFlags::empty()).unwrap_or_default();
-                }
-                written
-            }
-        }
-    }
-
-    /// Moves the temporary file `number` to `path`, if that still is what `existing` says.
-    pub(crate) fn commit(&mut self, path: &BStr, existing: Option<&Stat>, number: usize) -> Outcome<()> {
-        let moved = self.try_commit(path, existing, number);
-        if moved.is_err() {
-            self.remove_temporary(path, number);
-        }
-        moved
-    }
-
-    fn try_commit(&mut self, path: &BStr, existing: Option<&Stat>, number: usize) -> Outcome<()> {
-        let temporary = self.temporary_name(number);
-        let what = || format!("cannot write '{path}'");
-        let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
-        match (existing, stat_at(parent, name)?) {
-            (None, None) => rename_new(parent, &temporary, name).map_err(|e| match e {
-                Errno::EXIST => Stop::Left(Why::UnderWay),
-                _ => stop(e, what),
-            }),
-            (Some(expected), Some(found)) if is_same(expected, &found) => replace(parent, &temporary, name, expected),
-            _ => Err(Stop::Left(Why::UnderWay)),
-        }
-    }
-
-    /// Removes the temporary file `number` beside `path`, if there is one.
-    pub(crate) fn remove_temporary(&mut self, path: &BStr, number: usize) {
-        let temporary = self.temporary_name(number);
-        if let Ok(Some((parent, _))) = self.parent(path, false) {
-            // What cannot be removed is no user file to anyone who scans: `is_temporary_name` tells.
-            rustix::fs::unlinkat(parent, temporary.as_str(), AtFlags::empty()).unwrap_or_default();
-        }
-    }
-
-    /// Sets or clears the executable bits of the regular file `path`, if that still is what `existing` says.
-    pub(crate) fn set_executable(&mut self, path: &BStr, is_executable: bool, existing: &Stat) -> Outcome<()> {
-        let what = || format!("cannot change the mode of '{path}'");
-        let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let fd = rustix::fs::openat(parent, name.as_bytes(), flags, Mode::empty()).map_err(|e| stop(e, what))?;
-        let opened = rustix::fs::fstat(&fd).map_err(|e| stop(e, what))?;
-        if !is_same(&opened, existing) {
-            return Err(Stop::Left(Why::UnderWay));
-        }
-        rustix::fs::fchmod(&fd, with_executable(opened.st_mode, is_executable)).map_err(|e| stop(e, what))
-    }
-
-    /// Deletes the file or symbolic link `path`, if that still is what `existing` says. `number` is that of its temporary file.
-    pub(crate) fn delete(&mut self, path: &BStr, existing: &Stat, number: usize) -> Outcome<()> {
-        let temporary = self.temporary_name(number);
-        let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
-        match stat_at(parent, name)? {
-            Some(found) if is_same(existing, &found) => remove(parent, &temporary, name, existing),
-            _ => Err(Stop::Left(Why::UnderWay)),
         }
     }
 
@@ -312,31 +206,31 @@ fn open_directory(above: BorrowedFd<'_>, name: &BStr, creates: bool) -> Outcome<
     }
 }
 
+/// Returns true if `a` and `b` are the same file with, as far as can be told, the same content.
+pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
+    is_same_renamed(a, b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
+}
+
+/// The same, for a file that may have been renamed meanwhile: many file systems change `ctime` then.
+pub(super) fn is_same_renamed(a: &Stat, b: &Stat) -> bool {
+    a.st_dev == b.st_dev
+        && a.st_ino == b.st_ino
+        && a.st_mode == b.st_mode
+        && a.st_size == b.st_size
+        && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
+}
+
+/// Returns true if both are one file.
+pub(super) fn is_same_file(a: &Stat, b: &Stat) -> bool {
+    (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
+}
+
 pub(super) fn stat_at(parent: BorrowedFd<'_>, name: &BStr) -> Outcome<Option<Stat>> {
     match rustix::fs::statat(parent, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(errno) => Err(stop(errno, || format!("cannot read '{name}'"))),
     }
-}
-
-fn write_all(fd: OwnedFd, bytes: &[u8], mode: Option<Mode>) -> rustix::io::Result<()> {
-    if let Some(mode) = mode {
-        rustix::fs::fchmod(&fd, mode)?;
-    }
-    let mut file = std::fs::File::from(fd);
-    std::io::Write::write_all(&mut file, bytes)
-        .map_err(|error| error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
-}
-
-/// Returns the permissions of `mode` with the executable bits as git sets them: for all who may read.
-fn with_executable(mode: RawMode, is_executable: bool) -> Mode {
-    let permissions = mode & 0o7777;
-    Mode::from_raw_mode(match (is_executable, permissions & 0o100 != 0) {
-        (true, false) => permissions | 0o100 | ((permissions & 0o444) >> 2),
-        (false, true) => permissions & !0o111,
-        _ => permissions,
-    })
 }
 
 /// Tells apart what concerns one path from what will hit the next one too.

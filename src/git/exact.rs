@@ -120,18 +120,17 @@ impl<'r> Exact<'r> {
         Some((self.id(path, content).unwrap_or(content.leaf.id), content.leaf.mode))
     }
 
-    /// Returns true if `bytes` of the file or link `path` are those of `content`.
+    /// Returns true if `bytes` of the file or link `path`, whose id as a blob is `id`, are those of `content`.
     ///
     /// # Errors
     /// If a filter fails.
-    pub(crate) fn is(&mut self, path: &BStr, content: Content, bytes: &[u8]) -> Result<bool> {
-        let id_of = |data: &[u8]| id_of(ObjectKind::Blob, data, self.repo.object_hash());
+    pub(crate) fn is(&mut self, path: &BStr, content: Content, (bytes, id): (&[u8], ObjectId)) -> Result<bool> {
         let is_file = matches!(content.leaf.mode, Mode::File | Mode::Executable);
         if is_file && content.raw.is_none() && self.filters.is_content_addressed(path)? {
             let stored = self.filters.to_git(path, bytes)?;
-            return Ok(id_of(stored.as_deref().unwrap_or(bytes))? == content.leaf.id);
+            let hash = self.repo.object_hash();
+            return Ok(stored.map_or(Ok(id), |stored| id_of(ObjectKind::Blob, &stored, hash))? == content.leaf.id);
         }
-        let id = id_of(bytes)?;
         if id == content.leaf.id && content.raw.is_none() && is_file {
             // The bytes are those of the blob: most often nothing converts them.
             return Ok(self.filters.to_worktree(path, bytes)?.is_none_or(|back| back == bytes));
@@ -189,7 +188,8 @@ impl<'r> Rechecker<'r> {
                 }
             }
         };
-        let is_exact = self.now.is(path, Content { leaf, raw: None }, &exact).unwrap_or(false);
+        let id = id_of(ObjectKind::Blob, &exact, self.repo.object_hash())?;
+        let is_exact = self.now.is(path, Content { leaf, raw: None }, (&exact, id)).unwrap_or(false);
         if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, &exact).map(Some) }
     }
 }
@@ -272,7 +272,8 @@ impl Exact<'_> {
         let blob = self.repo.read_blob(content.leaf.id)?;
         // The restore has written the file, so that its filter works.
         let bytes = from.bytes(path, content, blob)?;
-        let is_exact = self.is(path, content, &bytes).unwrap_or(false);
+        let id = id_of(ObjectKind::Blob, &bytes, self.repo.object_hash())?;
+        let is_exact = self.is(path, content, (&bytes, id)).unwrap_or(false);
         if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, &bytes).map(Some) }
     }
 }

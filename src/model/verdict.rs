@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 
-use super::{change::Mode, plan::Step};
+use super::{change::Mode, path_text, plan::Step};
 
 /// Why a path is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub enum Why {
     InTheWay,
     /// It is not as it was when the restore began.
     UnderWay,
+    /// The same, and another version that no checkpoint holds has this path now.
+    KeptAs(BString),
     /// It belongs to a repository inside the worktree.
     InNested,
     /// It is a submodule or another repository.
@@ -46,6 +48,11 @@ pub enum Why {
 }
 
 impl Why {
+    /// Returns the path that another version of the file was given, if there is one.
+    pub fn kept_as(&self) -> Option<&BString> {
+        if let Self::KeptAs(path) = self { Some(path) } else { None }
+    }
+
     /// Returns true if the path is only left because of who changed it, so that a restore of everything takes it.
     pub fn yields_to_all(&self) -> bool {
         matches!(self, Self::Human | Self::Session(_) | Self::Agent | Self::Unknown | Self::Committed | Self::Since)
@@ -56,6 +63,9 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Session(id) => return write!(f, "changed by session '{id}'"),
+            Self::KeptAs(path) => {
+                return write!(f, "changed under way; another version is in '{}'", path_text::escape(path.as_bstr()));
+            }
             Self::Human => "changed by a human since",
             Self::Agent => "changed by another agent since",
             Self::Unknown => "changed since, by whom is not known",

@@ -1,7 +1,7 @@
 //! Where crash tests stop the process; nothing at all without the feature `failpoints`.
 
 /// Aborts the process if `CHECKPOINT_FAILPOINT` is `name`, or `name:n` and this is the n-th time; with `stop@` before
-/// the name, halts it until it gets SIGCONT.
+/// the name, halts it until it gets SIGCONT. `stop@rename:*` halts it at each name that begins with `rename:`.
 #[cfg(feature = "failpoints")]
 #[expect(clippy::disallowed_methods, reason = "a crash test has no other way to reach its victim")]
 pub(crate) fn hit(name: &str) {
@@ -10,6 +10,16 @@ pub(crate) fn hit(name: &str) {
     let Some(wanted) = std::env::var_os("CHECKPOINT_FAILPOINT") else { return };
     let Some(wanted) = wanted.to_str() else { return };
     let (wanted, only_stops) = wanted.strip_prefix("stop@").map_or((wanted, false), |wanted| (wanted, true));
+    let halt = || {
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)
+            .expect("a process may stop itself");
+    };
+    if let (true, Some(start)) = (only_stops, wanted.strip_suffix('*')) {
+        if name.starts_with(start) {
+            halt();
+        }
+        return;
+    }
     let nth = |text: &str| text.parse::<usize>().ok();
     let (wanted, count) = match wanted.rsplit_once(':').map(|(name, count)| (name, nth(count))) {
         Some((name, Some(count))) => (name, count),
@@ -19,8 +29,7 @@ pub(crate) fn hit(name: &str) {
         return;
     }
     if only_stops {
-        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)
-            .expect("a process may stop itself");
+        halt();
     } else {
         std::process::abort();
     }

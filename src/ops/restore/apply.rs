@@ -8,7 +8,11 @@ use rustix::fs::Stat;
 use super::look::{Found, Side, Site, is_dir};
 use crate::{
     error::{Error, Result},
-    git::checkout::{Outcome, Put, Stop},
+    git::{
+        checkout::{Outcome, Stop},
+        checkout_write::Put,
+        temporary_file::Seen,
+    },
     model::{
         change::Mode,
         plan::{self, Content, Group, Plan, Step, is_below},
@@ -52,8 +56,8 @@ impl Applied {
 /// A group that may be taken; steps that have nothing left to do are not in it.
 #[derive(Default)]
 pub(super) struct Ready<'p> {
-    pub(super) clears: Vec<(&'p Step, Stat)>,
-    pub(super) writes: Vec<(&'p Step, Option<Stat>)>,
+    pub(super) clears: Vec<(&'p Step, Seen)>,
+    pub(super) writes: Vec<(&'p Step, Option<Seen>)>,
     /// Directories in the place of the first write, deepest first, to be removed once they are empty.
     pub(super) room: Vec<BString>,
     /// Steps that found nothing left to do.
@@ -79,15 +83,6 @@ impl<'a> Applier<'a> {
     pub(super) fn resumed(mut self, is_resumed: bool) -> Self {
         self.is_resumed = is_resumed;
         self
-    }
-
-    /// Removes the temporary files that a crash may have left.
-    pub(super) fn sweep(&mut self) {
-        let mut numbers: Vec<_> = self.numbers.iter().map(|(path, number)| (path.clone(), *number)).collect();
-        numbers.sort();
-        for (path, number) in numbers {
-            self.site.checkout.remove_temporary(path.as_bstr(), number);
-        }
     }
 
     /// Returns what [`run`](Self::run) would do, as far as can be told without doing it.
@@ -194,7 +189,7 @@ impl<'a> Applier<'a> {
                 continue;
             }
             match found.map_err(|stop| (step.path.clone(), stop))? {
-                Found::AsBefore(Some(stat)) => ready.clears.push((step, stat)),
+                Found::AsBefore(Some(seen)) => ready.clears.push((step, seen)),
                 Found::AsBefore(None) | Found::AsAfter => ready.done.push(step),
             }
         }
@@ -217,7 +212,7 @@ impl<'a> Applier<'a> {
                 continue;
             }
             match self.site.look(step, false).map_err(at)? {
-                Found::AsBefore(stat) => ready.writes.push((step, stat)),
+                Found::AsBefore(seen) => ready.writes.push((step, seen)),
                 Found::AsAfter => ready.done.push(step),
             }
         }
@@ -235,19 +230,18 @@ impl<'a> Applier<'a> {
             return self.replace_directory(ready, step, applied);
         }
         let mut taken = Vec::new();
-        for (step, stat) in &ready.clears {
-            match self.delete(step, stat) {
-                Ok(()) => taken.push((*step, *stat)),
+        for (step, seen) in &ready.clears {
+            match self.delete(step, seen) {
+                Ok(()) => taken.push((*step, *seen)),
                 Err(stop) => return self.give_up(ready, taken, (step, stop), applied),
             }
         }
-        for (step, stat) in &ready.writes {
-            match self.write(step, stat.as_ref()) {
-                Ok(()) if ready.clears.is_empty() => applied.take(step),
-                Ok(()) => match self.site.checkout.stat(step.path.as_bstr()) {
-                    Ok(Some(stat)) => taken.push((*step, stat)),
-                    _ => applied.take(step),
-                },
+        for (step, seen) in &ready.writes {
+            match self.write(step, seen.as_ref()) {
+                Ok(Some((stat, bytes))) if !ready.clears.is_empty() => {
+                    taken.push((*step, Seen { stat, id: self.site.id_of(&bytes)? }));
+                }
+                Ok(_) => applied.take(step),
                 Err(stop) => return self.give_up(ready, taken, (step, stop), applied),
             }
             failpoint::hit("restore:after-write");
@@ -258,9 +252,9 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    fn delete(&mut self, step: &Step, stat: &Stat) -> Outcome<()> {
+    fn delete(&mut self, step: &Step, seen: &Seen) -> Outcome<()> {
         let number = self.number(step.path.as_bstr());
-        self.site.checkout.delete(step.path.as_bstr(), stat, number)?;
+        self.site.checkout.delete(step.path.as_bstr(), seen, number)?;
         failpoint::hit("restore:after-delete");
         Ok(())
     }
@@ -269,29 +263,33 @@ impl<'a> Applier<'a> {
     fn replace_directory(&mut self, ready: &Ready<'_>, step: &Step, applied: &mut Applied) -> Result<()> {
         let path = step.path.as_bstr();
         let number = self.number(path);
-        if let Err(stop) = self.prepare(step, None) {
-            ready.clears.iter().for_each(|(clear, _)| applied.leave(clear.path.as_bstr(), Why::InTheWay));
-            note(Err(stop), step, applied)?;
-            return Ok(());
-        }
+        let bytes = match self.prepare(step, None) {
+            Ok(bytes) => bytes,
+            Err(stop) => {
+                ready.clears.iter().for_each(|(clear, _)| applied.leave(clear.path.as_bstr(), Why::InTheWay));
+                note(Err(stop), step, applied)?;
+                return Ok(());
+            }
+        };
         let mut taken = Vec::new();
-        for (clear, stat) in &ready.clears {
-            if let Err(stop) = self.delete(clear, stat) {
-                self.site.checkout.remove_temporary(path, number);
+        for (clear, seen) in &ready.clears {
+            if let Err(stop) = self.delete(clear, seen) {
+                self.discard(step, &bytes, applied)?;
                 return self.give_up(ready, taken, (clear, stop), applied);
             }
-            taken.push((*clear, *stat));
+            taken.push((*clear, *seen));
         }
         for directory in &ready.room {
             let removed = self.site.checkout.remove_directory(directory.as_bstr());
             if !matches!(removed, Ok(true)) {
-                self.site.checkout.remove_temporary(path, number);
+                self.discard(step, &bytes, applied)?;
                 let stop = removed.err().unwrap_or(Stop::Left(Why::InTheWay));
                 return self.give_up(ready, taken, (step, stop), applied);
             }
         }
         failpoint::hit("restore:after-room");
-        if let Err(stop) = self.site.checkout.commit(path, None, number) {
+        let put = self.put(step.after, &bytes);
+        if let Err(stop) = self.site.checkout.commit(path, None, &put, number) {
             return self.give_up(ready, taken, (step, stop), applied);
         }
         for (clear, _) in &taken {
@@ -302,38 +300,55 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
+    /// Discards the temporary file of `step`, which holds `bytes`.
+    fn discard(&mut self, step: &Step, bytes: &[u8], applied: &mut Applied) -> Result<()> {
+        let (path, number) = (step.path.as_bstr(), self.number(step.path.as_bstr()));
+        let discarded = self.site.checkout.settle(path, number, Ok(()), &|held| held.is_exactly(bytes));
+        match discarded {
+            Ok(()) => Ok(()),
+            Err(Stop::Left(why)) => {
+                applied.leave(path, why);
+                Ok(())
+            }
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
     pub(super) fn number(&self, path: &BStr) -> usize {
         self.numbers.get(&path.to_owned()).copied().expect("all steps of the plan are numbered")
     }
 
-    fn write(&mut self, step: &Step, existing: Option<&Stat>) -> Outcome<()> {
+    /// Takes `step`; returns the file that was written and its bytes, none if only a mode was set.
+    fn write(&mut self, step: &Step, existing: Option<&Seen>) -> Outcome<Option<(Stat, Vec<u8>)>> {
+        let path = step.path.as_bstr();
         if let (true, Some(existing), Some(after)) = (step.is_mode_only(), existing, step.after) {
             let is_executable = after.leaf.mode == Mode::Executable;
-            return self.site.checkout.set_executable(step.path.as_bstr(), is_executable, existing);
+            self.site.checkout.set_executable(path, is_executable, &existing.stat)?;
+            return Ok(None);
         }
-        self.prepare(step, existing)?;
-        let number = self.number(step.path.as_bstr());
-        self.site.checkout.commit(step.path.as_bstr(), existing, number)
+        let bytes = self.prepare(step, existing.map(|seen| &seen.stat))?;
+        let put = self.put(step.after, &bytes);
+        let stat = self.site.checkout.commit(path, existing, &put, self.number(path))?;
+        Ok(Some((stat, bytes)))
     }
 
-    /// Writes the temporary file of `step`.
-    fn prepare(&mut self, step: &Step, existing: Option<&Stat>) -> Outcome<()> {
+    /// Writes the temporary file of `step`; returns its bytes.
+    fn prepare(&mut self, step: &Step, existing: Option<&Stat>) -> Outcome<Vec<u8>> {
         let path = step.path.as_bstr();
         let content = step.after.ok_or_else(|| Error::internal(format!("a deletion of '{path}' is no write")))?;
         let bytes = self.site.bytes(path, content, Side::After)?;
-        self.put(path, content, &bytes, existing)?;
+        let put = self.put(step.after, &bytes);
+        self.site.checkout.prepare(path, &put, existing, self.number(path))?;
         failpoint::hit("restore:after-temporary");
-        Ok(())
+        Ok(bytes)
     }
 
-    /// Writes `bytes`, which are `content` in the worktree, to the temporary file of `path`.
-    pub(super) fn put(&mut self, path: &BStr, content: Content, bytes: &[u8], existing: Option<&Stat>) -> Outcome<()> {
-        let put = match content.leaf.mode {
-            Mode::Link if self.site.has_links => Put::Link(bytes),
-            mode => Put::File(bytes, mode == Mode::Executable),
-        };
-        let number = self.number(path);
-        self.site.checkout.prepare(path, &put, existing, number)
+    /// Returns how `bytes`, which are `content` in the worktree, are put there.
+    pub(super) fn put<'b>(&self, content: Option<Content>, bytes: &'b [u8]) -> Put<'b> {
+        match content.map(|content| content.leaf.mode) {
+            Some(Mode::Link) if self.site.has_links => Put::Link(bytes),
+            mode => Put::File(bytes, mode == Some(Mode::Executable)),
+        }
     }
 }
 

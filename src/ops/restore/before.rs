@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bstr::BString;
 use gix::ObjectId;
 
-use super::{scope::RESTORE_TOOL, snapshot::Snapshot};
+use super::{leftover, scope::RESTORE_TOOL, snapshot::Snapshot};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -15,7 +15,7 @@ use crate::{
         stat_cache::StatCache,
         user_index::IndexIdentity,
     },
-    model::{checkpoint::Origin, refname::Base},
+    model::{checkpoint::Origin, refname::Base, verdict::Left},
     ops::{Context, save, shadows},
     state::{
         self,
@@ -50,6 +50,8 @@ pub(super) struct Before {
     pub(super) unsaved: BTreeSet<BString>,
     /// What the last restore has left.
     pub(super) journal: Option<Journal>,
+    /// Paths of which an interrupted restore had another program's version, which has a name of its own now.
+    pub(super) swept: Vec<Left>,
     index: IndexIdentity,
     /// Holds what a dry run has found, and must not write.
     memory: Option<Repo>,
@@ -69,6 +71,7 @@ impl Before {
         if request.is_dry {
             return Self::look(context, lock, journal);
         }
+        let swept = sweep(context, journal.as_ref())?;
         let index = context.repo.user_index_identity();
         let options = save::Options {
             message: Some(request.subject.clone()),
@@ -90,23 +93,26 @@ impl Before {
             cache,
             unsaved: BTreeSet::new(),
             journal,
+            swept,
             index,
             memory: None,
         })
     }
 
     /// Takes the lock and what the interrupted restore has saved.
-    pub(super) fn interrupted(context: &Context) -> Result<Self> {
+    pub(super) fn interrupted(context: &Context, is_dry: bool) -> Result<Self> {
         let lock = save::lock(context)?;
         let journal = Journal::read(context.repo.git_dir())?.filter(|it| it.progress == Progress::Applying);
         let journal = journal.ok_or_else(|| {
             Error::user("no restore was interrupted").with_hint("'git checkpoint undo' takes the last one back")
         })?;
+        let swept = if is_dry { Vec::new() } else { sweep(context, Some(&journal))? };
         let snapshot = Snapshot::read(&context.repo, journal.pre_restore)?;
         let index = context.repo.user_index_identity();
         let checkpoint_id = Some(journal.pre_restore);
         let unsaved = BTreeSet::new();
-        Ok(Self { lock, snapshot, checkpoint_id, cache: None, unsaved, journal: Some(journal), index, memory: None })
+        let (cache, journal) = (None, Some(journal));
+        Ok(Self { lock, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: None })
     }
 
     /// Saves what is staged now, and returns that state: since a crash, somebody may have staged what is in no checkpoint.
@@ -148,7 +154,8 @@ impl Before {
         let raw_changes = memory.diff_trees(saved_raw, snapshot.raw_tree(&memory))?;
         let unsaved = changes.into_iter().chain(raw_changes).map(|change| change.path).collect();
         let (checkpoint_id, cache) = (None, Some(now.cache));
-        Ok(Self { lock, snapshot, checkpoint_id, cache, unsaved, journal, index, memory: Some(memory) })
+        let swept = Vec::new();
+        Ok(Self { lock, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: Some(memory) })
     }
 
     /// Returns the repository in which all objects of this state can be read.
@@ -192,4 +199,10 @@ impl Before {
             tracing::warn!(%error, "no checkpoint after the restore");
         }
     }
+}
+
+/// Sweeps what the restore in `journal` has left, if it was interrupted.
+fn sweep(context: &Context, journal: Option<&Journal>) -> Result<Vec<Left>> {
+    let interrupted = journal.filter(|journal| journal.progress == Progress::Applying);
+    interrupted.map_or_else(|| Ok(Vec::new()), |journal| leftover::sweep(&context.repo, journal))
 }

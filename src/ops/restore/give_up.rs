@@ -1,7 +1,6 @@
 //! Takes back what was done of a group that cannot be taken as a whole.
 
 use bstr::{BStr, ByteSlice as _};
-use rustix::fs::Stat;
 
 use super::{
     apply::{Applied, Applier, Ready},
@@ -9,7 +8,10 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::checkout::{Outcome, Stop},
+    git::{
+        checkout::{Outcome, Stop},
+        temporary_file::Seen,
+    },
     model::{plan::Step, verdict::Why},
 };
 
@@ -18,7 +20,7 @@ impl Applier<'_> {
     pub(super) fn give_up(
         &mut self,
         ready: &Ready<'_>,
-        mut taken: Vec<(&Step, Stat)>,
+        mut taken: Vec<(&Step, Seen)>,
         (failed, stop): (&Step, Stop),
         applied: &mut Applied,
     ) -> Result<()> {
@@ -26,11 +28,16 @@ impl Applier<'_> {
             Stop::Left(why) => why,
             Stop::Failed(error) => return Err(error),
         };
-        while let Some((step, stat)) = taken.pop() {
-            match self.take_back(step, &stat) {
+        while let Some((step, seen)) = taken.pop() {
+            match self.take_back(step, &seen) {
                 Ok(()) => {}
                 // It counts as taken, so that an undo brings it back.
-                Err(Stop::Left(_)) => applied.take(step),
+                Err(Stop::Left(why)) => {
+                    applied.take(step);
+                    if why.kept_as().is_some() {
+                        applied.leave(step.path.as_bstr(), why);
+                    }
+                }
                 Err(Stop::Failed(error)) => return Err(error),
             }
         }
@@ -49,12 +56,12 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Reverses `step` of a group; `stat` is of the file that was deleted, or that was written.
-    fn take_back(&mut self, step: &Step, stat: &Stat) -> Outcome<()> {
+    /// Reverses `step` of a group; `seen` is the file that was deleted, or that was written.
+    fn take_back(&mut self, step: &Step, seen: &Seen) -> Outcome<()> {
         let path = step.path.as_bstr();
         let number = self.number(path);
         let Some(before) = step.before else {
-            self.site.checkout.delete(path, stat, number)?;
+            self.site.checkout.delete(path, seen, number)?;
             // Only what the group itself has made can be empty here: a file was in its place.
             let mut directories: Vec<&BStr> = path.find_iter("/").map(|at| path[..at].as_bstr()).collect();
             while let Some(directory) = directories.pop() {
@@ -69,7 +76,8 @@ impl Applier<'_> {
             return Err(Stop::Left(Why::InTheWay));
         }
         let bytes = self.site.bytes(path, before, Side::Before)?;
-        self.put(path, before, &bytes, Some(stat))?;
-        self.site.checkout.commit(path, None, number)
+        let put = self.put(step.before, &bytes);
+        self.site.checkout.prepare(path, &put, Some(&seen.stat), number)?;
+        self.site.checkout.commit(path, None, &put, number).map(drop)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice as _};
-use gix::ObjectId;
+use gix::{ObjectId, objs::Kind as ObjectKind};
 use rustix::fs::{FileType, Stat};
 
 use crate::{
@@ -13,7 +13,9 @@ use crate::{
         checkout::{Checkout, Outcome, Stop},
         checkout_names::is_valid_path,
         exact::Exact,
+        new_objects::id_of,
         objects::ReadAhead,
+        temporary_file::Seen,
     },
     model::{
         change::Mode,
@@ -32,7 +34,7 @@ pub(super) enum Side {
 /// What a step finds at its path.
 pub(super) enum Found {
     /// What the plan saw.
-    AsBefore(Option<Stat>),
+    AsBefore(Option<Seen>),
     /// What the step would make of it.
     AsAfter,
 }
@@ -119,20 +121,20 @@ impl<'a> Site<'a> {
             };
         }
         if let Some(before) = step.before
-            && self.holds(path, &stat, before, Side::Before)?
+            && let Some(id) = self.holds(path, &stat, before, Side::Before)?
         {
-            return Ok(Found::AsBefore(Some(stat)));
+            return Ok(Found::AsBefore(Some(Seen { stat, id })));
         }
         if let Some(after) = step.after
-            && self.holds(path, &stat, after, Side::After)?
+            && self.holds(path, &stat, after, Side::After)?.is_some()
         {
             return Ok(Found::AsAfter);
         }
         Err(Stop::Left(if step.before.is_some() { Why::UnderWay } else { Why::InTheWay }))
     }
 
-    /// Returns true if the file `path`, of which `stat` tells, is exactly `content`.
-    fn holds(&mut self, path: &BStr, stat: &Stat, content: Content, side: Side) -> Outcome<bool> {
+    /// Returns the id of the bytes of the file `path`, of which `stat` tells, if it is exactly `content`.
+    fn holds(&mut self, path: &BStr, stat: &Stat, content: Content, side: Side) -> Outcome<Option<ObjectId>> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_kind = match content.leaf.mode {
             Mode::Link if self.has_links => kind == FileType::Symlink,
@@ -145,11 +147,13 @@ impl<'a> Site<'a> {
             Mode::Gitlink => false,
         };
         if !is_kind {
-            return Ok(false);
+            return Ok(None);
         }
         // Times do not tell: where they are coarse, a file edited at once after the save has the same.
         let bytes = self.checkout.read(path, stat)?;
-        self.exact(side).is(path, content, &bytes).map_err(unconvertible)
+        let exact = self.id_of(&bytes)?;
+        let is_it = self.exact(side).is(path, content, (&bytes, exact)).map_err(unconvertible)?;
+        Ok(is_it.then_some(exact))
     }
 
     fn exact(&mut self, side: Side) -> &mut Exact<'a> {
@@ -157,6 +161,11 @@ impl<'a> Site<'a> {
             Side::Before => &mut self.before,
             Side::After => &mut self.after,
         }
+    }
+
+    /// Returns the id of `bytes` as a blob.
+    pub(super) fn id_of(&self, bytes: &[u8]) -> Result<ObjectId> {
+        id_of(ObjectKind::Blob, bytes, self.repo.object_hash())
     }
 
     /// Returns the bytes that `content` is in the worktree.

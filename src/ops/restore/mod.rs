@@ -6,6 +6,7 @@
 mod apply;
 mod before;
 mod give_up;
+mod leftover;
 mod look;
 mod moved;
 mod resume;
@@ -160,6 +161,7 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
         pre_restore: before.checkpoint_id,
         other_base: target.base().filter(|base| takes_all && Some(*base) != before.snapshot.base()),
         is_resumed: false,
+        swept: &before.swept,
         start,
     };
     if options.dry_run { work.preview() } else { work.execute(&before) }
@@ -181,6 +183,8 @@ struct Work<'a> {
     other_base: Option<Base>,
     /// True if some steps may have been taken before a crash.
     is_resumed: bool,
+    /// Paths of which an interrupted restore had another program's version.
+    swept: &'a [Left],
     start: Instant,
 }
 
@@ -194,14 +198,6 @@ impl<'a> Work<'a> {
         let empty = &self.from.manifest.empty_directories;
         let site = Site::new(self.repo, nonce, trees, steps, empty)?;
         Ok(Applier::new(site, steps).resumed(self.is_resumed))
-    }
-
-    /// Removes the temporary files that the restore of `journal` may have left.
-    fn sweep(&self, journal: &Journal) -> Result<()> {
-        if journal.progress == Progress::Applying {
-            self.applier(&journal.nonce, &journal.steps)?.sweep();
-        }
-        Ok(())
     }
 
     /// Removes the directories without files that the restore of `journal` has created, if they still are.
@@ -259,7 +255,6 @@ impl<'a> Work<'a> {
 
     /// Does what `journal`, which is already written, says.
     fn carry_out(&self, mut journal: Journal, before: &Before, ahead: ReadAhead) -> Result<Restored> {
-        self.sweep(&journal)?;
         let mut applier = self.applier(&journal.nonce, &journal.steps)?;
         let phase = Instant::now();
         applier.site.ahead = ahead;
@@ -316,7 +311,7 @@ impl<'a> Work<'a> {
             deleted: sorted(applied.deleted.clone()),
             staged: self.staging.map(Staging::paths).unwrap_or_default(),
             kept: all(&self.plan.kept, &applied.kept, false),
-            conflicts: all(&self.plan.conflicts, &applied.conflicts, true),
+            conflicts: all(&self.plan.conflicts, &[self.swept, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
             other_base: self.other_base,
             dry_run,
@@ -349,12 +344,18 @@ impl<T> Described<T> {
 
 fn serialize_left<S: Serializer>(left: &[Left], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Why {
+    struct Rest {
         why: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kept_as: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        kept_as_raw: Option<String>,
     }
     let mut list = serializer.serialize_seq(Some(left.len()))?;
     for left in left {
-        list.serialize_element(&Described::new(&left.path, Why { why: left.why.to_string() }))?;
+        let kept = left.why.kept_as().map(|path| path.as_bstr());
+        let (kept_as, kept_as_raw) = (kept.map(path_text::escape), kept.and_then(path_text::raw));
+        list.serialize_element(&Described::new(&left.path, Rest { why: left.why.to_string(), kept_as, kept_as_raw }))?;
     }
     list.end()
 }

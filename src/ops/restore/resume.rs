@@ -13,7 +13,7 @@ use crate::{
 /// Takes the steps that are left. What was edited since the crash is a conflict, and stays.
 pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     let start = Instant::now();
-    let before = Before::interrupted(context)?;
+    let before = Before::interrupted(context, dry_run)?;
     let journal = before.journal.clone().expect("an interrupted restore has one");
     let repo = &context.repo;
     let target = Snapshot::read(repo, journal.target)?;
@@ -35,6 +35,7 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: true,
+        swept: &before.swept,
         start,
     };
     if dry_run {

@@ -86,12 +86,12 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
         pre_restore: before.checkpoint_id,
         other_base: None,
         is_resumed: false,
+        swept: &before.swept,
         start,
     };
     if options.dry_run {
         return work.preview();
     }
-    work.sweep(journal)?;
     let restored = work.execute(&before)?;
     work.remove_directories(journal)?;
     Ok(restored)

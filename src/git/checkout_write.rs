@@ -1,0 +1,211 @@
+//! Writes and deletes single files of the worktree, each only if it still is what the caller has seen.
+//!
+//! Content appears by rename from a temporary file beside it. What another program writes meanwhile stays: `checked_rename`
+//! sees it, and `temporary_file` says what may be deleted.
+
+use std::os::fd::OwnedFd;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use rustix::{
+    fs::{FileType, Mode, OFlags, RawMode, Stat},
+    io::Errno,
+};
+
+use super::{
+    checked_rename::Place,
+    checkout::{Checkout, Outcome, Stop, is_same, is_same_file, is_same_renamed, stat_at, stop},
+    checkout_names,
+    temporary_file::{Held, Seen, discard, rename_new},
+};
+use crate::model::verdict::Why;
+
+/// What to put at a path.
+pub(crate) enum Put<'a> {
+    /// A regular file with this content, executable or not.
+    File(&'a [u8], bool),
+    /// A symbolic link with this target.
+    Link(&'a [u8]),
+}
+
+impl Put<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::File(bytes, _) | Self::Link(bytes) => bytes,
+        }
+    }
+}
+
+impl Checkout {
+    /// Returns the two temporary names for the path `number`: of the new file, and of the old one if that has to go first.
+    fn temporary_names(&self, number: usize) -> [BString; 2] {
+        [2 * number, 2 * number + 1].map(|number| checkout_names::temporary_name(&self.nonce, number).into())
+    }
+
+    /// Writes what `put` says to a temporary file beside `path`, creating directories on the way. `number` tells it from
+    /// others; a regular file takes over the permissions of `existing`.
+    pub(crate) fn prepare(
+        &mut self,
+        path: &BStr,
+        put: &Put<'_>,
+        existing: Option<&Stat>,
+        number: usize,
+    ) -> Outcome<()> {
+        let [temporary, _] = self.temporary_names(number);
+        let what = || format!("cannot write '{path}'");
+        let Some((parent, _)) = self.parent(path, true)? else { return Err(Stop::Left(Why::UnderWay)) };
+        match put {
+            Put::Link(target) => {
+                rustix::fs::symlinkat(*target, parent, temporary.as_bytes()).map_err(|e| stop(e, what))
+            }
+            Put::File(bytes, is_executable) => {
+                let existing = existing
+                    .filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
+                    .map(|stat| with_executable(stat.st_mode, *is_executable));
+                // Without a file to take permissions from, the umask decides, as for any new file.
+                let mode = match (existing, is_executable) {
+                    (Some(_), _) => Mode::RUSR | Mode::WUSR,
+                    (None, true) => Mode::from_raw_mode(0o777),
+                    (None, false) => Mode::from_raw_mode(0o666),
+                };
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let fd = rustix::fs::openat(parent, temporary.as_bytes(), flags, mode).map_err(|e| stop(e, what))?;
+                let written = write_all(fd, bytes, existing).map_err(|e| stop(e, what));
+                if written.is_err() {
+                    let is_begun = |held: &Held| held.bytes.as_ref().is_some_and(|held| bytes.starts_with(held));
+                    return self.settle(path, number, written, &is_begun);
+                }
+                written
+            }
+        }
+    }
+
+    /// Moves the temporary file `number`, which holds what `put` says, to `path`, if that still is what `existing` says.
+    /// Returns its metadata.
+    pub(crate) fn commit(
+        &mut self,
+        path: &BStr,
+        existing: Option<&Seen>,
+        put: &Put<'_>,
+        number: usize,
+    ) -> Outcome<Stat> {
+        let moved = self.try_commit(path, existing, put.bytes(), number);
+        let is_known = |held: &Held| held.is_exactly(put.bytes()) || existing.is_some_and(|seen| held.is_as(seen));
+        self.settle(path, number, moved, &is_known)
+    }
+
+    fn try_commit(&mut self, path: &BStr, existing: Option<&Seen>, bytes: &[u8], number: usize) -> Outcome<Stat> {
+        let [temporary, aside] = self.temporary_names(number);
+        let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
+        let temporary = temporary.as_bstr();
+        let written = stat_at(parent, temporary)?.ok_or(Stop::Left(Why::UnderWay))?;
+        match (existing, stat_at(parent, name)?) {
+            (None, None) => rename_new(parent, temporary, name).map_err(|e| match e {
+                Errno::EXIST => Stop::Left(Why::UnderWay),
+                _ => stop(e, || format!("cannot write '{path}'")),
+            })?,
+            (Some(expected), Some(found)) if is_same_renamed(&expected.stat, &found) => {
+                Place { parent, name, temporary, aside: aside.as_bstr() }.replace(expected, bytes)?;
+            }
+            _ => return Err(Stop::Left(Why::UnderWay)),
+        }
+        Ok(written)
+    }
+
+    /// Returns what came of `done`, once nothing is left at the temporary names `number` beside `path`: what `is_known`
+    /// is deleted, and what another program has written is a conflict, with a name that stays.
+    pub(crate) fn settle<T>(
+        &mut self,
+        path: &BStr,
+        number: usize,
+        done: Outcome<T>,
+        is_known: &dyn Fn(&Held) -> bool,
+    ) -> Outcome<T> {
+        let names = self.temporary_names(number);
+        let Some((parent, name)) = self.parent(path, false)? else { return done };
+        for temporary in &names {
+            let Some(kept) = discard(parent, temporary.as_bstr(), name, is_known)? else { continue };
+            let kept = BString::from([&path[..path.len() - name.len()], kept.as_bytes()].concat());
+            tracing::warn!(%path, %kept, "kept what another program has written");
+            if !matches!(done, Err(Stop::Failed(_))) {
+                return Err(Stop::Left(Why::KeptAs(kept)));
+            }
+        }
+        done
+    }
+
+    /// Returns what an interrupted restore has left at the temporary names `number` beside `path`.
+    pub(crate) fn leftovers(&mut self, path: &BStr, number: usize) -> Outcome<Vec<Held>> {
+        let names = self.temporary_names(number);
+        let Some((parent, _)) = self.parent(path, false)? else { return Ok(Vec::new()) };
+        names.iter().filter_map(|name| Held::read(parent, name.as_bstr()).transpose()).collect()
+    }
+
+    /// Lets a file that was taken away by an interrupted restore go back to `path`, if it is `bytes` and there is none.
+    pub(crate) fn bring_back(&mut self, path: &BStr, number: usize, bytes: &[u8]) -> Outcome<()> {
+        let names = self.temporary_names(number);
+        let Some((parent, name)) = self.parent(path, false)? else { return Ok(()) };
+        for temporary in &names {
+            if Held::read(parent, temporary.as_bstr())?.is_some_and(|held| held.is_exactly(bytes)) {
+                return match rename_new(parent, temporary.as_bstr(), name) {
+                    Ok(()) | Err(Errno::EXIST) => Ok(()),
+                    Err(errno) => Err(stop(errno, || format!("cannot write '{path}'"))),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets or clears the executable bits of the regular file `path`, if that still is what `existing` says.
+    pub(crate) fn set_executable(&mut self, path: &BStr, is_executable: bool, existing: &Stat) -> Outcome<()> {
+        let what = || format!("cannot change the mode of '{path}'");
+        let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(parent, name.as_bytes(), flags, Mode::empty()).map_err(|e| stop(e, what))?;
+        let opened = rustix::fs::fstat(&fd).map_err(|e| stop(e, what))?;
+        if !is_same(&opened, existing) {
+            return Err(Stop::Left(Why::UnderWay));
+        }
+        rustix::fs::fchmod(&fd, with_executable(opened.st_mode, is_executable)).map_err(|e| stop(e, what))?;
+        // A program that has saved a new file meanwhile has the mode of its own.
+        match stat_at(parent, name)? {
+            Some(found) if is_same_file(&found, &opened) => Ok(()),
+            _ => Err(Stop::Left(Why::UnderWay)),
+        }
+    }
+
+    /// Deletes the file or symbolic link `path`, if that still is what `existing` says. `number` is that of its temporary file.
+    pub(crate) fn delete(&mut self, path: &BStr, existing: &Seen, number: usize) -> Outcome<()> {
+        let removed = self.try_delete(path, existing, number);
+        self.settle(path, number, removed, &|held| held.is_as(existing))
+    }
+
+    fn try_delete(&mut self, path: &BStr, existing: &Seen, number: usize) -> Outcome<()> {
+        let [temporary, aside] = self.temporary_names(number);
+        let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
+        match stat_at(parent, name)? {
+            Some(found) if is_same_renamed(&existing.stat, &found) => {
+                Place { parent, name, temporary: temporary.as_bstr(), aside: aside.as_bstr() }.remove(existing)
+            }
+            _ => Err(Stop::Left(Why::UnderWay)),
+        }
+    }
+}
+
+fn write_all(fd: OwnedFd, bytes: &[u8], mode: Option<Mode>) -> rustix::io::Result<()> {
+    if let Some(mode) = mode {
+        rustix::fs::fchmod(&fd, mode)?;
+    }
+    let mut file = std::fs::File::from(fd);
+    std::io::Write::write_all(&mut file, bytes)
+        .map_err(|error| error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
+}
+
+/// Returns the permissions of `mode` with the executable bits as git sets them: for all who may read.
+fn with_executable(mode: RawMode, is_executable: bool) -> Mode {
+    let permissions = mode & 0o7777;
+    Mode::from_raw_mode(match (is_executable, permissions & 0o100 != 0) {
+        (true, false) => permissions | 0o100 | ((permissions & 0o444) >> 2),
+        (false, true) => permissions & !0o111,
+        _ => permissions,
+    })
+}
