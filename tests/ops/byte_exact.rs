@@ -256,3 +256,83 @@ fn rules_from_outside_may_go(#[case] first: &str, #[case] then: &str) {
         assert_eq!(same(scene.files()), same(before));
     }
 }
+
+/// Commands of a filter that cannot be run, or fail.
+#[rstest::rstest]
+#[case::missing("git config filter.rot.clean /no/such/clean; git config filter.rot.smudge /no/such/smudge")]
+#[case::failing("git config filter.rot.clean false; git config filter.rot.smudge false")]
+#[case::only_smudge_fails("git config filter.rot.smudge false")]
+#[case::server("git config filter.rot.process /no/such/server")]
+#[case::dying("git config filter.rot.clean 'kill -9 $$'; git config filter.rot.smudge 'kill -9 $$'")]
+fn a_filter_that_fails_stops_nothing(
+    #[case] breaks: &str,
+    #[values("", "; git config filter.rot.required true")] required: &str,
+    #[values(true, false)] is_saved_first: bool,
+) {
+    let scene = Scene::new(FILTER, true);
+    Scene::settle();
+    if is_saved_first {
+        scene.save(&[]);
+    }
+    let script = format!("{breaks}{required}");
+    let output = scene.world.command("bash").args(["-ec", &script]).output().expect("bash runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    scene.write("lf.txt", b"edited, and again\n");
+    scene.write("new.txt", b"new\r\n");
+    let before = scene.files();
+    let id = scene.save(&[]);
+    scene.run(&["status"]);
+    scene.run(&["show", &id]);
+    scene.run(&["session", "start", "s1", "--agent", "claude-code"]);
+    scene.run(&["session", "prompt", "s1"]);
+    scene.write("mixed.txt", b"an agent's work\r\n");
+    scene.run(&["session", "stop", "s1"]);
+    scene.write("mixed.txt", b"a\r\nb\nc\r\n");
+    scene.write("new.txt", b"other\n");
+    scene.damage();
+    let damaged = scene.files();
+    // What was stored while the filter worked cannot be brought back without it; what was saved since can.
+    let output = scene.world.checkpoint(&["restore", "--all", &id]);
+    let restored = scene.files();
+    assert_eq!(restored.get("lf.txt"), before.get("lf.txt"), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(fs::read(scene.world.repo().join("new.txt")).expect("there"), b"new\r\n");
+    for (path, bytes) in &restored {
+        assert!(before.get(path) == Some(bytes) || damaged.get(path) == Some(bytes), "'{path}' is another");
+    }
+    let undone = scene.world.checkpoint(&["undo"]);
+    assert_eq!(scene.files(), damaged, "{}", String::from_utf8_lossy(&undone.stderr));
+    // Once the filter works again, everything does.
+    let mend = "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'; git config filter.rot.required false; git config --unset filter.rot.process || true";
+    assert!(scene.world.command("bash").args(["-c", mend]).output().expect("bash runs").status.success());
+    scene.restore(&id, &before, "the filter works again");
+}
+
+#[test]
+fn a_filter_that_fails_is_said_once_and_listed() {
+    let scene = Scene::new(FILTER, true);
+    scene.world.git(&["config", "filter.rot.clean", "/no/such/clean"]);
+    scene.world.git(&["config", "filter.rot.required", "true"]);
+    scene.write("lf.txt", b"edited\n");
+    Scene::settle();
+    let said = |arguments: &[&str]| String::from_utf8(scene.run(arguments).stderr).expect("UTF-8");
+    let first = said(&["save"]);
+    assert!(first.contains("warning: filter 'rot' failed") && first.contains("unfiltered: 'lf.txt'"), "{first}");
+    scene.write("plain", b"other\n");
+    assert!(!said(&["save"]).contains("filter"), "only once");
+    scene.write("crlf.txt", b"edited\r\n");
+    let third = said(&["save", "--paths", "crlf.txt"]);
+    assert!(third.contains("unfiltered: 'crlf.txt'"), "{third}");
+    scene.write("plain", b"another\n");
+    let saved: serde_json::Value = serde_json::from_slice(&scene.run(&["save", "--json"]).stdout).expect("JSON");
+    let listed: Vec<_> = saved["unfiltered"].as_array().expect("a list").iter().collect();
+    let paths: Vec<_> = listed.iter().filter_map(|file| file["path"].as_str()).collect();
+    assert_eq!(paths, ["crlf.txt", "lf.txt"]);
+    assert!(listed.iter().all(|file| file["filter"] == "rot" && file["reason"] != "" && file["new"] == false));
+    let id = saved["id"].as_str().expect("an id");
+    let shown = String::from_utf8(scene.run(&["show", id]).stdout).expect("UTF-8");
+    assert!(shown.contains("lf.txt (filter 'rot'"), "{shown}");
+    let status = String::from_utf8(scene.run(&["status"]).stdout).expect("UTF-8");
+    assert!(status.contains("Saved unfiltered") && status.contains("lf.txt"), "{status}");
+    let blob = scene.world.git(&["cat-file", "blob", &format!("{id}:lf.txt")]);
+    assert_eq!(blob, "edited\n");
+}
