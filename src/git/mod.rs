@@ -44,6 +44,7 @@ pub mod process;
 #[cfg(test)]
 mod random;
 mod read_directory;
+pub(crate) mod readable;
 mod reconvert;
 mod ref_files;
 pub mod refs;
@@ -61,6 +62,7 @@ mod sweep;
 pub(crate) mod untracked;
 pub(crate) mod user_index;
 mod weight;
+pub(crate) mod written;
 
 use std::{
     path::{Path, PathBuf},
@@ -89,6 +91,8 @@ pub struct Repo {
     honours_environment: bool,
     /// The packs that git may collect object by object, as they were when first asked for.
     packs: std::cell::OnceCell<Vec<new_objects::SettledPack>>,
+    /// True once stored objects were found to be damaged.
+    is_wary: std::cell::Cell<bool>,
     /// Raised when somebody wants the work under way to end.
     interrupt: Arc<AtomicBool>,
 }
@@ -177,6 +181,7 @@ impl Repo {
             ref_store,
             honours_environment,
             packs: std::cell::OnceCell::new(),
+            is_wary: std::cell::Cell::new(false),
             interrupt: Arc::default(),
         })
     }
@@ -192,6 +197,7 @@ impl Repo {
             ref_store,
             honours_environment: false,
             packs: std::cell::OnceCell::new(),
+            is_wary: std::cell::Cell::new(false),
             interrupt: Arc::default(),
         })
     }

@@ -5,6 +5,7 @@ mod attribution;
 mod attribution_formats;
 mod attribution_places;
 mod attribution_walks;
+mod broken;
 mod compare;
 mod doctor;
 mod doctor_objects;
