@@ -103,7 +103,7 @@ pub(crate) fn why_unreadable(repo: &Repo, id: ObjectId) -> Option<Error> {
 /// Sets the chain of `live` aside if it is broken as far as `look` goes.
 pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock) -> Result<Option<SetAside>> {
     let repo = &context.repo;
-    let mut wreck = Wreck::new(repo, live)?;
+    let mut wreck = Wreck::new(repo, live);
     let Some(found) = wreck.walk(context, live, look)? else { return Ok(None) };
     // Nothing is given up that is only out of reach now.
     repo.refuse_hidden_objects(&wreck.reader.lost)?;
@@ -178,6 +178,9 @@ impl<'r> Survey<'r> {
     }
 }
 
+/// Copies, each after the checkpoint that it is one of.
+type Copies = Vec<(ObjectId, ObjectId)>;
+
 /// A chain that may be broken.
 struct Wreck<'r> {
     repo: &'r Repo,
@@ -187,11 +190,11 @@ struct Wreck<'r> {
 }
 
 impl<'r> Wreck<'r> {
-    fn new(repo: &'r Repo, live: &'r Live) -> Result<Self> {
+    fn new(repo: &'r Repo, live: &'r Live) -> Self {
         let base_tree_id =
             live.name.base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id));
         let base_tree_id = base_tree_id.unwrap_or_else(|_| repo.empty_tree_id());
-        Ok(Self { repo, name: &live.name, reader: Reader::new(repo), base_tree_id })
+        Self { repo, name: &live.name, reader: Reader::new(repo), base_tree_id }
     }
 
     /// Returns the checkpoints of the chain whose commits can be read, newest first; none if it is not broken.
@@ -243,11 +246,7 @@ impl<'r> Wreck<'r> {
 
     /// Returns the newest of `found`, or of the copies that were made for those that are damaged or follow a damaged one;
     /// and the copies, each after what it is one of.
-    fn copy(
-        &mut self,
-        found: &[Checkpoint],
-        objects: &mut NewObjects<'_>,
-    ) -> Result<(Option<ObjectId>, Vec<(ObjectId, ObjectId)>)> {
+    fn copy(&mut self, found: &[Checkpoint], objects: &mut NewObjects<'_>) -> Result<(Option<ObjectId>, Copies)> {
         let (mut tip, mut tree_id, mut copies) = (None, self.base_tree_id, Vec::new());
         for checkpoint in found.iter().rev() {
             let parent_id = match tip {
