@@ -3,15 +3,17 @@
 use std::{
     ffi::{OsStr, OsString},
     path::Path,
+    sync::{Arc, Mutex},
 };
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Globals, environment, interrupt::Interrupt, output::Output, progress::Progress, settings};
+use super::{Globals, environment, interrupt::Interrupt, output::Output, phrase, progress::Progress, settings};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::Repo,
-    ops::Context,
+    model::event::Event,
+    ops::{Context, Subscriber},
 };
 
 /// What every command gets.
@@ -19,12 +21,37 @@ pub(super) struct Call {
     pub(super) out: Output,
     pub(super) interrupt: Interrupt,
     globals: Globals,
+    /// What people must hear of that a command did beside what it was asked for.
+    notices: Arc<Mutex<Vec<String>>>,
+}
+
+/// Collects what people must hear of.
+struct Notices(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Notices {
+    fn event(&self, event: &Event) {
+        let Event::Broken { shadow, archive, checkpoints, unreadable, .. } = event else { return };
+        let held = match archive {
+            Some(archive) => format!("{} of it can be read, in '{archive}'", phrase::count(*checkpoints, "checkpoint")),
+            None => "nothing of it can be read".to_owned(),
+        };
+        let missing = if unreadable.is_empty() { "its objects".to_owned() } else { unreadable.join(", ") };
+        let text = format!("'{shadow}' is broken ({missing} cannot be read) and was set aside: {held}");
+        if let Ok(mut notices) = self.0.lock() {
+            notices.push(text);
+        }
+    }
 }
 
 impl Call {
     pub(super) fn new(globals: Globals) -> Self {
         start_log(globals.verbose);
-        Self { out: Output::new(globals.color, globals.quiet), interrupt: Interrupt::default(), globals }
+        Self {
+            out: Output::new(globals.color, globals.quiet),
+            interrupt: Interrupt::default(),
+            globals,
+            notices: Arc::default(),
+        }
     }
 
     /// Goes where the `-C` options say, one after the other, as git does.
@@ -47,9 +74,19 @@ impl Call {
     /// The same for a command that changes something: a signal then lets it end in order.
     pub(super) fn writing_context(&mut self) -> Result<Context> {
         let mut context = self.context()?;
+        context.subscribe(Box::new(Notices(Arc::clone(&self.notices))));
         self.interrupt.listen()?;
         context.interrupt_by(self.interrupt.flag());
         Ok(context)
+    }
+
+    /// Warns of what a command did beside what it was asked for.
+    pub(super) fn tell_notices(&mut self) {
+        let notices = self.notices.lock().map(|mut notices| std::mem::take(&mut *notices)).unwrap_or_default();
+        for notice in notices {
+            self.out.warning(&notice);
+            self.out.hint("'git checkpoint list --archived' shows what can be read");
+        }
     }
 
     /// Shows on the terminal that `what` is being done, if it takes long, until the result is dropped.

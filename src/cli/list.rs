@@ -69,7 +69,7 @@ impl List {
         call.start_pager(&context)?;
         let now = date::now();
         let mut found = 0;
-        history::list(&context, &options, &mut |entry| {
+        let broken = history::list(&context, &options, &mut |entry| {
             found += 1;
             if is_json {
                 call.out.json(&entry)?;
@@ -79,6 +79,12 @@ impl List {
             }
             Ok(!call.interrupt.is_raised() && !call.out.is_closed())
         })?;
+        for error in &broken {
+            call.out.warning(&format!("not all can be shown: {error}"));
+        }
+        if !broken.is_empty() {
+            call.out.hint("'git checkpoint doctor' says what to do");
+        }
         Ok(if found == 0 && is_filtered { Exit::No } else { Exit::Done })
     }
 

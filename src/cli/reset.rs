@@ -71,7 +71,7 @@ impl Reset {
         let done = reset::reset(&context, &options)?;
         let verb = if done.dry_run { "would set aside" } else { "set aside" };
         self.report(verb, &done, call)?;
-        if !self.json && !done.dry_run {
+        if !self.json && !done.dry_run && done.checkpoints > 0 {
             call.out.hint(&format!(
                 "'git checkpoint reset --restore-archived {}' brings them back",
                 phrase::short(&done.tip)

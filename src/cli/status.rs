@@ -90,6 +90,14 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
         let lines = Listed::lines(agents, call);
         call.out.line(&format!("\nAgents: {}", lines.join(", ")))?;
     }
+    if let Some(broken) = &status.broken {
+        print_heading("The chain of checkpoints is broken:", call)?;
+        let broken = call.out.paint(phrase::OLD, &printable(broken));
+        call.out.line(&format!("\t{broken}"))?;
+        call.out.note(
+            "  (\"git checkpoint save\" sets it aside if it cannot go on, \"git checkpoint doctor --fix\" always does)",
+        )?;
+    }
     if let Some(error) = &status.last_error {
         print_heading("Last error:", call)?;
         let error = call.out.paint(phrase::OLD, &printable(error));
@@ -112,6 +120,7 @@ fn print_shadow(status: &Status, call: &mut Call) -> Result<()> {
             let count = phrase::count(shadow.checkpoints, "checkpoint");
             parts.push(format!("{count}, the latest {tip} {}", moment_of(shadow.tip_time, call)));
         }
+        None if status.broken.is_some() => parts.push("The checkpoints on this base cannot be read".to_owned()),
         None => parts.push("No checkpoint on this base yet".to_owned()),
     }
     if let Some(id) = status.verified {

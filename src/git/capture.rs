@@ -281,11 +281,12 @@ pub(crate) struct ForThread {
     ref_store: super::refs::RefStore,
     honours_environment: bool,
     interrupt: Arc<AtomicBool>,
+    is_wary: bool,
 }
 
 impl ForThread {
     fn open(self, shared: &gix::ThreadSafeRepository) -> Repo {
-        let Self { root, worktree_id, ref_store, honours_environment, interrupt } = self;
+        let Self { root, worktree_id, ref_store, honours_environment, interrupt, is_wary } = self;
         Repo {
             inner: shared.to_thread_local(),
             root,
@@ -294,6 +295,7 @@ impl ForThread {
             honours_environment,
             interrupt,
             packs: std::cell::OnceCell::new(),
+            is_wary: std::cell::Cell::new(is_wary),
         }
     }
 }
@@ -306,6 +308,7 @@ impl Repo {
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
             interrupt: self.interrupt.clone(),
+            is_wary: self.is_wary.get(),
         }
     }
 }

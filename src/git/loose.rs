@@ -14,38 +14,43 @@ use crate::{
     state::temporary,
 };
 
+/// How often an object is written whose directory, or temporary file, a `git prune` removes meanwhile.
+const ATTEMPTS: u32 = 8;
+
 /// Writes `data`, whose id as an object of `kind` is `id`, into the object directory `objects`: visible only when whole,
 /// durable when the system likes, as git's default has it.
 pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8]) -> Result<()> {
     let what = || format!("cannot write the {kind} '{id}'");
     let header = gix::objs::encode::loose_header(kind, data.len() as u64);
     let stream = deflate(&[&header, data]);
+    let mut vanished = None;
+    for _ in 0..ATTEMPTS {
+        match place(objects, &id.to_string(), &stream) {
+            Err(error) if error.kind() == ErrorKind::NotFound => vanished = Some(error),
+            other => return other.context(Kind::Internal, what),
+        }
+    }
+    Err(vanished.map_or_else(|| Error::race(what()), |error| Error::race(what()).with_cause(error)))
+}
+
+fn place(objects: &Path, hex: &str, stream: &[u8]) -> std::io::Result<()> {
     // git's own prefix: `git gc` sweeps what a crash leaves.
     let mut file = tempfile::Builder::new()
         .prefix(&temporary::prefix("tmp_obj_"))
         .permissions(std::fs::Permissions::from_mode(0o444))
-        .tempfile_in(objects)
-        .context(Kind::Internal, what)?;
-    file.write_all(&stream).context(Kind::Internal, what)?;
-    let hex = id.to_string();
+        .tempfile_in(objects)?;
+    file.write_all(stream)?;
     let directory = objects.join(&hex[..2]);
     let path = directory.join(&hex[2..]);
-    let mut temporary = file.into_temp_path();
-    // Another process may remove the directory while it is empty.
-    for _ in 0..3 {
-        match temporary.persist(&path) {
-            Ok(()) => return Ok(()),
-            Err(error) if error.error.kind() == ErrorKind::NotFound => temporary = error.path,
-            Err(error) => return Err(Error::internal(what()).with_cause(error.error)),
-        }
-        match std::fs::create_dir(&directory) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                return Err(Error::internal(what()).with_cause(error));
-            }
-            _ => {}
-        }
+    let temporary = match file.into_temp_path().persist(&path) {
+        Err(error) if error.error.kind() == ErrorKind::NotFound => error.path,
+        other => return other.map_err(|error| error.error),
+    };
+    match std::fs::create_dir(&directory) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
     }
-    Err(Error::internal(what()))
+    temporary.persist(&path).map_err(|error| error.error)
 }
 
 #[cfg(test)]

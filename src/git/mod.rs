@@ -50,6 +50,7 @@ pub mod process;
 #[cfg(test)]
 mod random;
 mod read_directory;
+pub(crate) mod readable;
 mod ref_files;
 pub mod refs;
 mod renames;
@@ -67,6 +68,7 @@ pub(crate) mod temporary_file;
 pub(crate) mod untracked;
 pub(crate) mod user_index;
 mod weight;
+pub(crate) mod written;
 
 use std::{
     path::{Path, PathBuf},
@@ -95,6 +97,8 @@ pub struct Repo {
     honours_environment: bool,
     /// The packs that git may collect object by object, as they were when first asked for.
     packs: std::cell::OnceCell<Vec<new_objects::SettledPack>>,
+    /// True once stored objects were found to be damaged.
+    is_wary: std::cell::Cell<bool>,
     /// Raised when somebody wants the work under way to end.
     interrupt: Arc<AtomicBool>,
 }
@@ -183,6 +187,7 @@ impl Repo {
             ref_store,
             honours_environment,
             packs: std::cell::OnceCell::new(),
+            is_wary: std::cell::Cell::new(false),
             interrupt: Arc::default(),
         })
     }
@@ -198,6 +203,7 @@ impl Repo {
             ref_store,
             honours_environment: false,
             packs: std::cell::OnceCell::new(),
+            is_wary: std::cell::Cell::new(false),
             interrupt: Arc::default(),
         })
     }

@@ -2,8 +2,7 @@
 
 use std::{
     cell::Cell,
-    collections::HashMap,
-    path::PathBuf,
+    collections::{HashMap, HashSet},
     time::{Duration, Instant},
 };
 
@@ -12,7 +11,13 @@ use gix::{
     objs::{Data, Find, Kind as ObjectKind, Write as _},
 };
 
-use super::{Repo, deflate::deflate, keep::Keep, loose, pack::PackWriter};
+use super::{
+    Repo,
+    deflate::deflate,
+    loose,
+    pack::PackWriter,
+    written::{Written, has_content},
+};
 use crate::error::{Context as _, Kind, Result};
 
 /// From this many objects on, one pack is written instead of a file for each.
@@ -41,9 +46,9 @@ impl Target {
 /// An object ready to be stored.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    id: ObjectId,
-    kind: ObjectKind,
-    size: usize,
+    pub(super) id: ObjectId,
+    pub(super) kind: ObjectKind,
+    pub(super) size: usize,
     /// As it is for [`Target::Loose`] and [`Target::Memory`], deflated for [`Target::Pack`].
     data: Vec<u8>,
 }
@@ -53,6 +58,11 @@ impl Prepared {
     pub(crate) fn new(kind: ObjectKind, data: &[u8], id: ObjectId, target: Target) -> Self {
         let stored = if target == Target::Pack { deflate(&[data]) } else { data.to_vec() };
         Self { id, kind, size: data.len(), data: stored }
+    }
+
+    /// Returns the zlib stream of an object that was prepared for [`Target::Loose`].
+    pub(super) fn deflated(&self) -> Vec<u8> {
+        deflate(&[&self.data])
     }
 }
 
@@ -72,6 +82,8 @@ pub(crate) struct NewObjects<'r> {
     spilled: HashMap<ObjectId, ObjectKind>,
     waiting_bytes: usize,
     pack: Option<PackWriter>,
+    /// Those that need not be written.
+    relied_on: Vec<ObjectId>,
 }
 
 impl<'r> NewObjects<'r> {
@@ -85,6 +97,7 @@ impl<'r> NewObjects<'r> {
             spilled: HashMap::new(),
             waiting_bytes: 0,
             pack: None,
+            relied_on: Vec::new(),
         }
     }
 
@@ -111,7 +124,11 @@ impl<'r> NewObjects<'r> {
 
     /// Adds `data`, whose id as an object of `kind` is `id`, unless the repository has it.
     pub(crate) fn add_with_id(&mut self, kind: ObjectKind, data: &[u8], id: ObjectId) -> Result<()> {
-        if self.contains(id) || self.repo.is_stored(id, self.target) {
+        if self.contains(id) {
+            return Ok(());
+        }
+        if self.repo.is_stored(id, self.target) {
+            self.relied_on.push(id);
             return Ok(());
         }
         self.add_prepared(Prepared::new(kind, data, id, self.target))
@@ -169,8 +186,13 @@ impl<'r> NewObjects<'r> {
 
     /// Writes all objects, durable where git's are: packs are synced, loose objects as git's default has them.
     pub(crate) fn write(mut self) -> Result<Written<'r>> {
-        let repo = self.repo;
-        let mut written = Written { repo, loose: Vec::new(), pack: None, keep: None };
+        let (repo, relied_on) = (self.repo, std::mem::take(&mut self.relied_on));
+        // At its end, git drops loose objects that no ref led to when it began to look.
+        if self.target == Target::Loose && !self.order.is_empty() && repo.is_git_collecting() {
+            self.switch_to_pack();
+        }
+        let mut written =
+            Written { repo, loose: Vec::new(), pack: None, packed: HashSet::new(), keep: None, relied_on };
         match self.target {
             Target::Memory => {}
             Target::Pack => {
@@ -183,6 +205,7 @@ impl<'r> NewObjects<'r> {
                     let object = &self.waiting[id];
                     pack.add(*id, object.kind, object.size, &object.data)?;
                 }
+                written.packed = self.order.iter().chain(self.spilled.keys()).copied().collect();
                 let (path, keep) = pack.finish_kept()?;
                 (written.pack, written.keep) = (Some(path), keep);
             }
@@ -191,29 +214,12 @@ impl<'r> NewObjects<'r> {
         Ok(written)
     }
 
-    fn write_loose(self) -> Result<Vec<ObjectId>> {
-        for id in &self.order {
-            let object = &self.waiting[id];
-            loose::write(self.repo.inner.objects.store_ref().path(), *id, object.kind, &object.data)?;
+    fn write_loose(mut self) -> Result<Vec<Prepared>> {
+        let objects: Vec<Prepared> = self.order.iter().filter_map(|id| self.waiting.remove(id)).collect();
+        for object in &objects {
+            loose::write(self.repo.inner.objects.store_ref().path(), object.id, object.kind, &object.data)?;
         }
-        Ok(self.order)
-    }
-}
-
-/// Objects on disk that maybe no ref leads to yet. While this exists, git does not repack without them, nor do we.
-#[must_use = "the objects are protected until this is dropped"]
-pub(crate) struct Written<'r> {
-    repo: &'r Repo,
-    loose: Vec<ObjectId>,
-    pack: Option<PathBuf>,
-    keep: Option<Keep>,
-}
-
-impl Written<'_> {
-    /// Ends the protection: refs lead to all of the objects now, so that they may be folded.
-    pub(crate) fn settle(self) {
-        self.repo.note_loose(&self.loose);
-        self.pack.iter().for_each(|pack| self.repo.note_pack(pack));
+        Ok(objects)
     }
 }
 
@@ -242,14 +248,15 @@ impl Repo {
             honours_environment: self.honours_environment,
             interrupt: self.interrupt.clone(),
             packs: std::cell::OnceCell::new(),
+            is_wary: self.is_wary.clone(),
         }
     }
 
     /// Returns true if an object that is to go to `target` need not be written.
     pub(super) fn is_stored(&self, id: ObjectId, target: Target) -> bool {
         match target {
-            Target::Memory => self.inner.objects.exists_without_refresh(&id),
-            Target::Loose | Target::Pack => self.freshen(id),
+            Target::Memory => self.inner.objects.exists_without_refresh(&id) && (!self.is_wary() || self.can_read(id)),
+            Target::Loose | Target::Pack => self.freshen(id) && (!self.is_wary.get() || self.can_read(id)),
         }
     }
 
@@ -262,8 +269,19 @@ impl Repo {
         if id.is_empty_blob() || id.is_empty_tree() || !self.inner.objects.exists_without_refresh(&id) {
             return false;
         }
+        let path = self.loose_path(id);
         // A `git gc` that has looked at packs and refs already may be about to drop it whatever its pack's age.
-        touch(&self.loose_path(id)) || (!self.is_git_collecting() && self.freshen_pack_of(id))
+        (has_content(&path) && touch(&path)) || (!self.is_git_collecting() && self.freshen_pack_of(id))
+    }
+
+    /// Lets every object be read before it counts as stored from now on, and no cache be relied on: some are damaged.
+    pub(crate) fn grow_wary(&self) {
+        self.is_wary.set(true);
+    }
+
+    /// Returns true if objects were found to be damaged.
+    pub(crate) fn is_wary(&self) -> bool {
+        self.is_wary.get()
     }
 
     /// Makes the object `id` and what is in the pack with it new for `git gc`, which lets what it finds unreferenced live
@@ -284,7 +302,7 @@ impl Repo {
             let indices = indices.filter_map(|path| gix::odb::pack::index::File::at(&path, self.object_hash()).ok());
             indices.map(|index| SettledPack { index, touched: Cell::new(None) }).collect()
         });
-        packs.iter().filter(|pack| pack.index.lookup(id).is_some()).any(SettledPack::touch)
+        packs.iter().filter(|pack| pack.index.lookup(id).is_some()).any(|pack| pack.touch(self.is_wary()))
     }
 }
 
@@ -295,10 +313,10 @@ pub(super) struct SettledPack {
 }
 
 impl SettledPack {
-    /// Makes the pack a new one, if it was not a moment ago; false if it cannot be.
-    fn touch(&self) -> bool {
+    /// Makes the pack a new one, if it was not a moment ago, or `is_wary` of its being gone since; false if it cannot be.
+    fn touch(&self, is_wary: bool) -> bool {
         const MOMENT: Duration = Duration::from_secs(1);
-        if self.touched.get().is_some_and(|time| time.elapsed() < MOMENT) {
+        if !is_wary && self.touched.get().is_some_and(|time| time.elapsed() < MOMENT) {
             return true;
         }
         let is_touched = touch(&self.index.path().with_extension("pack"));

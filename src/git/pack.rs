@@ -188,9 +188,14 @@ impl PackWriter {
         let keep = if is_kept { Keep::new(&path)? } else { None };
         failpoint::hit("pack:before-pack");
         // The index last: a pack is looked for only where there is an index.
-        file.persist(&path).context(Kind::Internal, what)?;
+        // A `git prune --expire=now` removes temporary files, too.
+        let failed = |error: tempfile::PersistError| {
+            let is_gone = error.error.kind() == std::io::ErrorKind::NotFound;
+            Error::new(if is_gone { Kind::Race } else { Kind::Internal }, what()).with_cause(error.error)
+        };
+        file.persist(&path).map_err(failed)?;
         failpoint::hit("pack:before-index");
-        index.persist(path.with_extension("idx")).context(Kind::Internal, what)?;
+        index.persist(path.with_extension("idx")).map_err(failed)?;
         File::open(&self.directory).and_then(|directory| directory.sync_all()).context(Kind::Internal, what)?;
         Ok((path, keep))
     }

@@ -148,7 +148,9 @@ impl Repo {
 /// Returns true if git-update-ref(1), which only has one exit code for all failures, `said` that a ref is locked or not as
 /// expected (refs.c, refs/files-backend.c, reftable/error.c).
 fn is_race(said: &str) -> bool {
-    const SAYINGS: [&str; 7] = [
+    const SAYINGS: [&str; 8] = [
+        // A `git prune` beside us has removed it; it is written again.
+        "nonexistent object",
         "but expected",
         "reference already exists",
         "unable to resolve reference",

@@ -81,7 +81,8 @@ pub(crate) fn seed(
             mode,
             is_tracked: true,
             skips_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
-            is_racy: smudged || stat.is_racy(identity.mtime),
+            // Where objects are damaged, only reading the file tells that its content is stored.
+            is_racy: smudged || repo.is_wary() || stat.is_racy(identity.mtime),
             is_unfiltered: false,
         };
         let earlier = before.zip(old.as_mut()).and_then(|(before, old)| {

@@ -58,6 +58,19 @@ pub enum Event {
         /// How many checkpoints it holds.
         checkpoints: usize,
     },
+    /// A shadow was broken: what can be read of it was set aside.
+    Broken {
+        /// Where it was.
+        shadow: String,
+        /// Where what can be read is now; none if that is nothing.
+        archive: Option<String>,
+        /// What it pointed to.
+        tip: String,
+        /// How many checkpoints can be read.
+        checkpoints: usize,
+        /// Objects that cannot be read; not all, if there are many.
+        unreadable: Vec<String>,
+    },
     /// A shadow was brought back from the archive.
     RestoreArchived {
         /// Where it was.

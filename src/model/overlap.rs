@@ -28,7 +28,7 @@ pub enum Reason {
     NoOverlap,
     /// It is dirty in paths of the shadow.
     Overlap,
-    /// The shadow is broken.
+    /// The shadow was broken, and was set aside.
     Unreadable,
 }
 
@@ -51,7 +51,7 @@ pub fn decide(touched: Touched<'_>, dirty: &BTreeSet<BString>) -> Decision {
     };
     let (should_reset, reason) = match touched {
         Touched::NoShadow => (false, Reason::NoShadow),
-        Touched::Unreadable => (true, Reason::Unreadable),
+        Touched::Unreadable => (false, Reason::Unreadable),
         Touched::Paths(_) if dirty.is_empty() => (true, Reason::Clean),
         Touched::Paths(_) if overlap.is_empty() => (true, Reason::NoOverlap),
         Touched::Paths(_) => (false, Reason::Overlap),
@@ -81,7 +81,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case::none(Touched::NoShadow, false)]
-    #[case::broken(Touched::Unreadable, true)]
+    #[case::broken(Touched::Unreadable, false)]
     fn without_a_shadow_to_read(#[case] touched: Touched<'_>, #[case] should_reset: bool) {
         for dirty in [&[] as &[&str], &["a"]] {
             assert_eq!(decide(touched, &set(dirty)).should_reset, should_reset);

@@ -23,8 +23,9 @@ use crate::{
     git::{
         Repo,
         edit_tree::{Edit, edit_tree},
-        new_objects::{NewObjects, Target, Written},
+        new_objects::{NewObjects, Target},
         refs::RefUpdate,
+        written::Written,
     },
     model::{
         checkpoint::{Checkpoint, Origin},
@@ -157,8 +158,8 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         failpoint::hit("follow:before-refs");
         repo.update_refs(&updates)?;
         failpoint::hit("follow:after-refs");
-        seen_objects.settle();
-        written.into_iter().for_each(Written::settle);
+        seen_objects.settle()?;
+        written.into_iter().try_for_each(Written::settle)?;
     }
     for mut session in turns {
         // What was before the turn is told by the shadow now.
@@ -220,8 +221,8 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         repo.update_refs(&[RefUpdate { name: shadow.name.to_ref(), old: expected, new }])?;
         failpoint::hit("follow:after-refs");
     }
-    seen_objects.settle();
-    written.into_iter().for_each(Written::settle);
+    seen_objects.settle()?;
+    written.into_iter().try_for_each(Written::settle)?;
     Ok(())
 }
 

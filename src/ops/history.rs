@@ -63,11 +63,16 @@ pub struct Entry {
     pub folded: usize,
 }
 
-/// Calls `each` with the checkpoints that `options` ask for, newest first, until it returns false.
+/// Calls `each` with the checkpoints that `options` ask for, newest first, until it returns false. Returns what could not be
+/// read: what came before that is not shown.
 ///
 /// # Errors
 /// If the regular expression or a pathspec is malformed, the tag is unknown, or a checkpoint cannot be read.
-pub fn list(context: &Context, options: &ListOptions, each: &mut dyn FnMut(Entry) -> Result<bool>) -> Result<()> {
+pub fn list(
+    context: &Context,
+    options: &ListOptions,
+    each: &mut dyn FnMut(Entry) -> Result<bool>,
+) -> Result<Vec<Error>> {
     let repo = &context.repo;
     let mut filter = Filter::new(repo, options)?;
     let marks = Marks::read(repo)?;
@@ -77,10 +82,10 @@ pub fn list(context: &Context, options: &ListOptions, each: &mut dyn FnMut(Entry
         if let Some(entry) = filter.entry(checkpoint, archived, &marks)? {
             each(entry)?;
         }
-        return Ok(());
+        return Ok(filter.broken);
     }
     if options.limit == Some(0) {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let mut left = options.limit.unwrap_or(usize::MAX);
     let mut emit = |entry| -> Result<bool> {
@@ -88,8 +93,8 @@ pub fn list(context: &Context, options: &ListOptions, each: &mut dyn FnMut(Entry
         Ok(each(entry)? && left > 0)
     };
     let mut open: Option<Entry> = None;
-    for item in Timeline::new(repo, &tips(repo, options)?)? {
-        let (checkpoint, archived) = item?;
+    let mut timeline = Timeline::new(repo, &tips(repo, options)?)?;
+    for (checkpoint, archived) in timeline.by_ref() {
         let Some(entry) = filter.entry(checkpoint, archived, &marks)? else { continue };
         if let Some(turn) = open.as_mut().filter(|turn| is_same_turn(&turn.checkpoint, &entry.checkpoint)) {
             turn.fold(entry);
@@ -98,19 +103,20 @@ pub fn list(context: &Context, options: &ListOptions, each: &mut dyn FnMut(Entry
         if let Some(turn) = open.take()
             && !emit(turn)?
         {
-            return Ok(());
+            return Ok(filter.broken);
         }
         // What nothing can be folded into goes out at once, so that no more is read than is wanted.
         if !options.all && entry.checkpoint.origin.turn.is_some() {
             open = Some(entry);
         } else if !emit(entry)? {
-            return Ok(());
+            return Ok(filter.broken);
         }
     }
     if let Some(turn) = open {
         emit(turn)?;
     }
-    Ok(())
+    timeline.broken.append(&mut filter.broken);
+    Ok(timeline.broken)
 }
 
 fn tips(repo: &Repo, options: &ListOptions) -> Result<Vec<Tip>> {
@@ -210,6 +216,8 @@ struct Filter<'r> {
     options: &'r ListOptions,
     grep: Option<regex::Regex>,
     pathspec: Pathspec<'r>,
+    /// Why the paths of some checkpoints are not known.
+    broken: Vec<Error>,
 }
 
 impl<'r> Filter<'r> {
@@ -218,7 +226,7 @@ impl<'r> Filter<'r> {
             regex::Regex::new(text).context(Kind::User, || format!("'{text}' is not a regular expression"))
         };
         let grep = options.grep.as_ref().map(compile).transpose()?;
-        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)? })
+        Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
     }
 
     /// Returns the entry of `checkpoint`, if it passes; what is costly to know is asked last.
@@ -228,7 +236,13 @@ impl<'r> Filter<'r> {
         }
         let mut paths = None;
         if self.options.with_paths || !self.pathspec.is_empty() {
-            let changed = changes(self.repo, &checkpoint)?;
+            let changed = match changes(self.repo, &checkpoint) {
+                Err(error) if error.kind() == Kind::Corrupt => {
+                    self.broken.push(error);
+                    Vec::new()
+                }
+                changed => changed?,
+            };
             if !self.pathspec.is_empty() && !changed.iter().any(|change| self.pathspec.matches(change.path.as_bstr())) {
                 return Ok(None);
             }

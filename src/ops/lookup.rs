@@ -65,8 +65,11 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
     if let (0, [tip]) = (n, tips.as_slice()) {
         return Ok(tip.id);
     }
-    match Timeline::new(repo, &tips)?.nth(n).transpose()? {
+    let mut timeline = Timeline::new(repo, &tips)?;
+    let found = timeline.nth(n);
+    match found {
         Some((checkpoint, _)) => Ok(checkpoint.id),
+        None if !timeline.broken.is_empty() => Err(timeline.broken.remove(0)),
         None if tips.is_empty() => Err(Error::user("this worktree has no checkpoint yet").with_hint(
             "'base' names the commit that a clean worktree stands on; 'git checkpoint save' takes a checkpoint",
         )),
@@ -104,7 +107,7 @@ fn full_id(repo: &Repo, hex: &str) -> Result<ObjectId> {
 fn prefix(repo: &Repo, hex: &str) -> Result<ObjectId> {
     let mut candidates = Vec::new();
     for id in repo.ids_with_prefix(hex)? {
-        candidates.extend(repo.find_checkpoint(id)?);
+        candidates.extend(repo.find_checkpoint(id).ok().flatten());
     }
     if candidates.len() > 1 {
         // Some may be left over from dropped shadows, and count only if no other matches.
@@ -134,11 +137,9 @@ fn ambiguous(hex: &str, candidates: &[Checkpoint]) -> Error {
 fn reachable(repo: &Repo) -> Result<HashSet<ObjectId>> {
     let mut ids = HashSet::new();
     for (_, tip) in repo.refs_below(refname::PREFIX)? {
-        if repo.find_checkpoint(tip)?.is_none() {
-            continue;
-        }
-        for checkpoint in repo.chain(tip) {
-            if !ids.insert(checkpoint?.id) {
+        // A chain that is broken holds what comes before the gap.
+        for checkpoint in repo.chain(tip).take_while(Result::is_ok).flatten() {
+            if !ids.insert(checkpoint.id) {
                 break;
             }
         }

@@ -19,6 +19,7 @@ pub mod records;
 pub mod reset;
 pub mod restore;
 pub mod rewrite;
+pub mod salvage;
 pub mod save;
 pub mod sessions;
 pub mod status;
@@ -41,9 +42,12 @@ mod undone;
 mod work;
 
 use std::{
+    cell::RefCell,
     path::Path,
     sync::{Arc, atomic::AtomicBool},
 };
+
+use salvage::SetAside;
 
 use crate::{config::Settings, error::Result, git::Repo, model::event::Event, state};
 
@@ -54,6 +58,8 @@ pub struct Context {
     /// The settings.
     pub settings: Settings,
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
+    /// Broken chains that this run has set aside.
+    broken: RefCell<Vec<SetAside>>,
 }
 
 /// Is told of every operation; for editors and orchestrators that embed this crate.
@@ -70,12 +76,21 @@ impl Context {
 
     /// Returns the context of `repo` with `settings`.
     pub fn new(repo: Repo, settings: Settings) -> Self {
-        Self { repo, settings, subscribers: Vec::new() }
+        Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default() }
     }
 
     /// Lets `subscriber` know of every operation from now on.
     pub fn subscribe(&mut self, subscriber: Box<dyn Subscriber + Send + Sync>) {
         self.subscribers.push(subscriber);
+    }
+
+    /// Returns the broken chains that were set aside since this was made: something has gone on without them.
+    pub fn broken(&self) -> Vec<SetAside> {
+        self.broken.borrow().clone()
+    }
+
+    pub(crate) fn note_broken(&self, set_aside: SetAside) {
+        self.broken.borrow_mut().push(set_aside);
     }
 
     /// Lets long work end, with an error, once `flag` is raised; what it had begun stays resumable.

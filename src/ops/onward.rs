@@ -21,8 +21,9 @@ use crate::{
     error::Result,
     git::{
         Repo,
-        new_objects::{NewObjects, Target, Written},
+        new_objects::{NewObjects, Target},
         refs::RefUpdate,
+        written::Written,
     },
     model::{
         change::Change,

@@ -215,7 +215,7 @@ pub(crate) fn take_up(
         failpoint::hit("recall:before-refs");
         repo.update_refs(&updates)?;
         failpoint::hit("recall:after-refs");
-        written.settle();
+        written.settle()?;
         if let Some(id) = id {
             shadow.was_moved(id);
         }

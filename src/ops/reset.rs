@@ -5,7 +5,9 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context, lookup, save,
+    Context, lookup,
+    salvage::{self, Look, SetAside},
+    save,
     sessions::{State, check_id, known},
     shadows::{self, Live},
     timeline::{self, Tip},
@@ -106,12 +108,19 @@ pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
 
 fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
-    let _lock = save::lock(context)?;
+    let lock = save::lock(context)?;
     let base = Base::of_head(repo.head()?.id);
+    if !options.dry_run {
+        // What stays in the archive shall be whole.
+        salvage::set_broken_aside(context, Look::BehindTip, &lock)?;
+    }
     let mut live = shadows::live(repo, base, repo.worktree_id())?;
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
     live.sort_by_key(|live| Some(live.id) == latest);
     let Some(Live { name, id: tip }) = live.last().cloned() else {
+        if let Some(done) = context.broken().pop() {
+            return Ok(ResetDone::of_broken(done, base));
+        }
         return Err(Error::refused("this worktree has no checkpoint on HEAD to set aside")
             .with_hint("'git checkpoint list' shows those on other commits"));
     };
@@ -131,6 +140,16 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     }
     let (shadow, dry_run) = (name.to_ref(), options.dry_run);
     Ok(ResetDone { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run })
+}
+
+impl ResetDone {
+    /// Returns what was done where the shadow was broken.
+    fn of_broken(done: SetAside, base: Base) -> Self {
+        let SetAside { shadow, tip, archive, last, checkpoints, .. } = done;
+        let tip = last.unwrap_or(tip);
+        let (archive, also) = (archive.unwrap_or_default(), Vec::new());
+        Self { version: 1, shadow, archive, also, tip, base, checkpoints, dry_run: false }
+    }
 }
 
 /// Returns how refs are moved to set `live` aside under the name `archive`.

@@ -14,7 +14,14 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{Context, agents::whose, follow::follow_head, sessions::check_id, turn::OpenTurn};
+use super::{
+    Context,
+    agents::whose,
+    follow::follow_head,
+    salvage::{Look, SetAside, set_broken_aside},
+    sessions::check_id,
+    turn::OpenTurn,
+};
 use crate::{
     error::{Kind, Result},
     git::{Repo, side::Side, stat_cache::StatCache},
@@ -37,7 +44,7 @@ use take::take;
 pub(crate) use look::{Seen, is_changed, limits, look_at_all};
 pub(crate) use protected::refuse_protected;
 pub(crate) use shadow::Shadow;
-pub(crate) use take::side_commit;
+pub(crate) use take::{side_commit, write_again};
 
 /// How a checkpoint is to be taken.
 #[derive(Clone, Debug, Default)]
@@ -177,6 +184,9 @@ pub struct Saved {
     pub verified: bool,
     /// True if a shadow was set aside before.
     pub reset: bool,
+    /// Broken shadows of which what can be read was set aside before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<SetAside>,
     /// How long it took.
     pub duration_ms: u64,
 }
@@ -215,6 +225,8 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
         lock.forget_dead();
     }
     context.repo.remove_dead_locks();
+    // Whatever comes next, it must not depend on what is gone.
+    set_broken_aside(context, Look::AtTip, &lock)?;
     Ok(lock)
 }
 
@@ -230,14 +242,31 @@ pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
     const LONGEST: Duration = Duration::from_secs(2);
     let path = state::ensure_directory(context.repo.git_dir())?.join("lock");
     context.repo.remove_dead_locks();
-    match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
-        Err(error) if error.kind() == Kind::Race => Ok(None),
-        taken => taken.map(Some),
+    let lock = match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
+        Err(error) if error.kind() == Kind::Race => return Ok(None),
+        taken => taken?,
+    };
+    set_broken_aside(context, Look::AtTip, &lock)?;
+    Ok(Some(lock))
+}
+
+/// Takes a checkpoint while `lock` is held. Where objects are missing that were not looked for at first, it sets the chain
+/// aside that leads to them; where some were removed meanwhile, it begins anew: both once.
+pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
+    match try_save(context, options, demands, lock) {
+        Err(error) if error.kind() == Kind::Corrupt => {
+            if set_broken_aside(context, Look::BehindTip, lock)?.is_empty() {
+                // What is missing may be in no chain, but in what a cache or the index relies on.
+                context.repo.grow_wary();
+            }
+            try_save(context, options, demands, lock).map_err(|again| again.with_cause(error))
+        }
+        Err(error) if error.kind() == Kind::Race => try_save(context, options, demands, lock),
+        taken => taken,
     }
 }
 
-/// Takes a checkpoint while `lock` is held.
-pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
+fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
     let start = Instant::now();
     let repo = &context.repo;
     follow_head(context, lock)?;
@@ -251,6 +280,10 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
         Some(turn) => turn.enter(context, options)?,
         None => Shadow::read_for(context, options.origin.session.as_deref())?,
     };
+    if shadow.tip.is_none() && !context.broken().is_empty() {
+        // No live checkpoint has the other paths any more.
+        options.paths = None;
+    }
     if let Some(paths) = options.paths.as_mut().filter(|_| demands.forgives_unknown_paths) {
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
@@ -276,13 +309,17 @@ pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &De
     // The base itself cannot be marked.
     let must_exist = (demands.must_exist || options.verify) && shadow.tip.is_none();
     let saved = if is_changed || options.allow_empty || must_exist {
-        let saved = take(context, options, demands, &shadow, &seen, objects, start)?;
+        let saved = take(context, options, demands, &shadow, &seen, objects, (start, lock))?;
         tell(context, &saved, &shadow);
         if let Some(turn) = turn {
             turn.took_checkpoint(context);
         }
         saved
     } else {
+        if repo.is_wary() {
+            // The last checkpoint has the same tree, and some of it may have been missing.
+            objects.write()?.settle()?;
+        }
         unchanged(context, options, &shadow, &seen, start)?
     };
     let folding = Instant::now();
@@ -331,6 +368,7 @@ fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen,
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
         verified: id.is_some() && verified_id == id,
         reset: false,
+        broken: context.broken(),
         duration_ms: milliseconds(start.elapsed()),
     })
 }

@@ -8,12 +8,13 @@ use serde::Serialize;
 
 use super::{
     Context, guard, hooks,
+    salvage::why_unreadable,
     save::{self, SkippedPath, UnfilteredPath},
     shadows,
     tally::{Part, Tally},
 };
 use crate::{
-    error::{Kind, Result},
+    error::{Error, Kind, Result},
     git::{
         Repo,
         hooks::Health,
@@ -120,6 +121,8 @@ pub struct Status {
     /// The checkpoint that a restore was putting back when it was interrupted.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub interrupted_restore: Option<ObjectId>,
+    /// What of the live shadow cannot be read, if something cannot be.
+    pub broken: Option<String>,
     /// The last failed operation, if none has succeeded since.
     pub last_error: Option<String>,
     /// What else the user should know.
@@ -142,7 +145,7 @@ pub(crate) struct Worktree {
 pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
     let repo = context.repo.with_object_memory();
     let path = state::directory(repo.git_dir()).join("index");
-    let cache = StatCache::load(&path, repo.object_hash());
+    let cache = StatCache::load(&path, repo.object_hash()).filter(|_| !repo.is_wary());
     let had_cache = cache.is_some();
     let limits = save::limits(context);
     let (snapshot, _) = match full_pass(&repo, &limits, cache, Keep::InMemory) {
@@ -159,13 +162,28 @@ pub fn status(context: &Context) -> Result<Status> {
     let head = repo.head()?;
     let base = Base::of_head(head.id);
     let head_tree_id = head.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    let worktree = worktree_tree(context)?;
-    let (shadow, parts) = shadow_status(repo, base, head_tree_id)?;
-    let tip_tree_id = shadow.as_ref().map(|shadow| repo.tree_of_commit(shadow.tip)).transpose()?;
-    let dirty = paths(worktree.repo.diff_trees(head_tree_id, worktree.tree_id)?);
-    let unsaved = match tip_tree_id {
-        Some(id) => paths(worktree.repo.diff_trees(id, worktree.tree_id)?),
-        None => dirty.clone(),
+    let look = || {
+        let worktree = worktree_tree(context)?;
+        let dirty = paths(worktree.repo.diff_trees(head_tree_id, worktree.tree_id)?);
+        Ok::<_, Error>((worktree, dirty))
+    };
+    let (worktree, dirty) = match look() {
+        // The tree of the last checkpoint is not what it was.
+        Err(error) if error.kind() == Kind::Corrupt => {
+            repo.grow_wary();
+            look()?
+        }
+        seen => seen?,
+    };
+    let read = shadow_status(repo, base, head_tree_id).and_then(|(shadow, parts, broken)| {
+        let tip_tree_id = shadow.as_ref().map(|shadow| repo.tree_of_commit(shadow.tip)).transpose()?;
+        let unsaved = tip_tree_id.map(|id| worktree.repo.diff_trees(id, worktree.tree_id)).transpose()?;
+        Ok((shadow, parts, unsaved.map_or_else(|| dirty.clone(), paths), broken))
+    });
+    let (shadow, parts, unsaved, broken) = match read {
+        // What can be read of it is the next save's to find out.
+        Err(error) if error.kind() == Kind::Corrupt => (None, Vec::new(), dirty.clone(), Some(error.to_string())),
+        read => read?,
     };
     let touched = shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
     let overlap = dirty.iter().filter(|path| touched.binary_search(path).is_ok()).cloned().collect();
@@ -188,6 +206,7 @@ pub fn status(context: &Context) -> Result<Status> {
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
         hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),
+        broken,
         last_error: state::events::last_error(repo.common_dir(), &repo.worktree_id().to_string()),
         notes: guard::notes(context),
         bytes: repo.bytes_held(),
@@ -206,14 +225,22 @@ fn paths(changes: Vec<Change>) -> Vec<BString> {
 }
 
 /// Where sessions have shadows of their own, the one with the latest checkpoint stands for all.
-fn shadow_status(repo: &Repo, base: Base, base_tree_id: ObjectId) -> Result<(Option<ShadowStatus>, Vec<Part>)> {
+fn shadow_status(
+    repo: &Repo,
+    base: Base,
+    base_tree_id: ObjectId,
+) -> Result<(Option<ShadowStatus>, Vec<Part>, Option<String>)> {
     let live = shadows::live(repo, base, repo.worktree_id())?;
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
     let last = live.iter().find(|it| Some(it.id) == latest).or(live.last());
-    let Some((r#ref, tip)) = last.map(|live| (live.name.to_ref(), live.id)) else { return Ok((None, Vec::new())) };
-    let Tally { checkpoints, tip_time, sessions, .. } = Tally::of_chains(repo, live.iter().map(|live| live.id))?;
+    let Some((r#ref, tip)) = last.map(|live| (live.name.to_ref(), live.id)) else {
+        return Ok((None, Vec::new(), None));
+    };
+    let broken = live.iter().find_map(|live| why_unreadable(repo, live.id)).map(|error| error.to_string());
+    let Tally { checkpoints, tip_time, sessions, broken: uncounted, .. } =
+        Tally::of_chains(repo, live.iter().map(|live| live.id))?;
     let touched = paths(repo.diff_trees(base_tree_id, repo.tree_of_commit(tip)?)?);
-    Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions))
+    Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions, broken.or(uncounted)))
 }
 
 /// Joins what the shadow knows of sessions, the `parts`, with their files.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::work;
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::Repo,
     model::{
         checkpoint::{Checkpoint, Origin},
@@ -36,6 +36,9 @@ pub(super) struct Tally {
     pub(super) tip_time: i64,
     /// The sessions that took them, the one that came last first.
     pub(super) sessions: Vec<Part>,
+    /// Why something of the chain is not counted, if something cannot be read.
+    #[serde(skip)]
+    pub(super) broken: Option<String>,
 }
 
 /// The part of a session in a chain.
@@ -89,16 +92,25 @@ impl Tally {
         let mut tally = Self { tip: tip.to_string(), ..Self::default() };
         let mut walked = 0;
         for checkpoint in repo.chain(tip) {
-            let checkpoint = checkpoint?;
+            let checkpoint = match checkpoint {
+                Err(error) if error.kind() == Kind::Corrupt => {
+                    tally.broken = Some(error.to_string());
+                    break;
+                }
+                checkpoint => checkpoint?,
+            };
             let id = checkpoint.id.to_string();
             if let Some(at) = kept.iter().position(|kept| kept.checkpoints > 0 && kept.tip == id) {
                 tally.append(&kept.remove(at));
                 break;
             }
-            tally.add(repo, checkpoint)?;
+            match tally.add(repo, checkpoint) {
+                Err(error) if error.kind() == Kind::Corrupt => tally.broken = Some(error.to_string()),
+                added => added?,
+            }
             walked += 1;
         }
-        if walked >= WORTH_KEEPING {
+        if walked >= WORTH_KEEPING && tally.broken.is_none() {
             kept.insert(0, tally.clone());
             kept.truncate(MOST_KEPT);
             let text = serde_json::to_vec(&kept).unwrap_or_default();
@@ -146,6 +158,7 @@ impl Tally {
             self.tip_time = earlier.tip_time;
         }
         self.checkpoints += earlier.checkpoints;
+        self.broken = self.broken.take().or_else(|| earlier.broken.clone());
         for session in &earlier.sessions {
             match self.sessions.iter_mut().find(|later| later.id == session.id) {
                 Some(later) => {

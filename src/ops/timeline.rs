@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::shadows::came_after;
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     git::{Repo, chain::Chain},
     model::{
         checkpoint::Checkpoint,
@@ -45,7 +45,11 @@ pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<
     for (name, id) in repo.refs_below(refname::ARCHIVE)? {
         // The name does not tell the worktree, the checkpoint does.
         let is_asked_for = match worktree {
-            Some(worktree) => repo.find_checkpoint(id)?.is_some_and(|checkpoint| checkpoint.worktree == worktree),
+            // What cannot be read is shown everywhere.
+            Some(worktree) => match repo.find_checkpoint(id) {
+                Ok(checkpoint) => checkpoint.is_some_and(|checkpoint| checkpoint.worktree == worktree),
+                Err(_) => true,
+            },
             None => true,
         };
         if is_asked_for {
@@ -62,8 +66,8 @@ pub(crate) struct Timeline<'r> {
     heads: BinaryHeap<Head<'r>>,
     /// The commit at HEAD, if it can be read.
     head: Option<Base>,
-    /// Why a chain ended early; told after the checkpoint before the gap.
-    failure: Option<Error>,
+    /// Why chains ended early.
+    pub(crate) broken: Vec<Error>,
 }
 
 struct Head<'r> {
@@ -78,14 +82,18 @@ impl<'r> Timeline<'r> {
     /// Returns the checkpoints of the chains that end with `tips`.
     pub(crate) fn new(repo: &'r Repo, tips: &[Tip]) -> Result<Self> {
         let mut heads = BinaryHeap::with_capacity(tips.len());
+        let mut broken = Vec::new();
         for (order, tip) in tips.iter().enumerate() {
             let mut chain = repo.chain(tip.id);
-            if let Some(checkpoint) = chain.next().transpose()? {
-                heads.push(Head { checkpoint, archived: tip.archived, order, chain });
+            match chain.next() {
+                Some(Ok(checkpoint)) => heads.push(Head { checkpoint, archived: tip.archived, order, chain }),
+                Some(Err(error)) if error.kind() == Kind::Corrupt => broken.push(error),
+                Some(Err(error)) => return Err(error),
+                None => {}
             }
         }
         let head = repo.head().ok().map(|head| Base::of_head(head.id));
-        Ok(Self { repo, heads, head, failure: None })
+        Ok(Self { repo, heads, head, broken })
     }
 
     /// Takes the latest; of those within one second, the first that no other came after.
@@ -119,24 +127,21 @@ impl<'r> Timeline<'r> {
 
 impl Iterator for Timeline<'_> {
     /// A checkpoint, and whether it is in the archive.
-    type Item = Result<(Checkpoint, bool)>;
+    type Item = (Checkpoint, bool);
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Some(error) = self.failure.take() {
-            return Some(Err(error));
-        }
         let mut head = self.pop()?;
         let archived = head.archived;
         match head.chain.next() {
             Some(Ok(next)) => {
                 let checkpoint = std::mem::replace(&mut head.checkpoint, next);
                 self.heads.push(head);
-                return Some(Ok((checkpoint, archived)));
+                return Some((checkpoint, archived));
             }
-            Some(Err(error)) => self.failure = Some(error),
+            Some(Err(error)) => self.broken.push(error),
             None => {}
         }
-        Some(Ok((head.checkpoint, archived)))
+        Some((head.checkpoint, archived))
     }
 }
 

@@ -8,9 +8,10 @@ use crate::{
     git::{
         Repo,
         commit::Moment,
-        new_objects::{NewObjects, Target, Written},
+        new_objects::{NewObjects, Target},
         refs::RefUpdate,
         side::Side,
+        written::Written,
     },
     model::{
         change::Change,
@@ -58,12 +59,7 @@ impl<'c> OpenTurn<'c> {
             self.complete(context, options)?;
         }
         let id = Some(session.id.as_str());
-        let mut shadow = match Shadow::read_for(context, id) {
-            Err(error) if error.kind() == Kind::Corrupt && turn.should_reset_shadow => {
-                Shadow::without_tip(context, id)?
-            }
-            read => read?,
-        };
+        let mut shadow = Shadow::read_for(context, id)?;
         // What another session has saved meanwhile is newer than what this turn began with. A shadow that was reset
         // meanwhile tells nothing of that, and a commit only carries it forward.
         let is_known = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
@@ -77,13 +73,19 @@ impl<'c> OpenTurn<'c> {
         }
         if is_known
             && let Some((_, id)) = pending_of(repo, &session.id)?
-            && let Some(pending) = repo.find_checkpoint(id)?
+            && let Some(pending) = readable(repo, id)
             && pending.worktree == shadow.name.worktree
         {
-            if pending.base == shadow.name.base {
-                self.tell_what_was_before(context, &pending, &mut shadow)?;
+            let told = if pending.base == shadow.name.base {
+                self.tell_what_was_before(context, &pending, &mut shadow)
             } else {
-                self.carry_what_was_before(context, &pending, &mut shadow)?;
+                self.carry_what_was_before(context, &pending, &mut shadow)
+            };
+            match told {
+                Err(error) if error.kind() == Kind::Corrupt => {
+                    tracing::warn!(%error, "what was before the turn cannot be read");
+                }
+                told => told?,
             }
         }
         Ok(shadow)
@@ -149,7 +151,10 @@ impl<'c> OpenTurn<'c> {
 
     /// Notes that the turn has its first checkpoint.
     pub(crate) fn took_checkpoint(mut self, context: &Context) {
-        self.written.drain(..).for_each(Written::settle);
+        // Until it is released below, the pending ref leads to all that this relied on.
+        if let Err(error) = self.written.drain(..).try_for_each(Written::settle) {
+            tracing::warn!(%error, "what was before the turn is not settled");
+        }
         let (repo, turn) = (&context.repo, &mut self.session.turn);
         (turn.has_checkpoint, turn.should_reset_shadow) = (true, false);
         self.session.last_seen = repo.now().seconds;
@@ -211,8 +216,13 @@ pub(crate) fn pending_of(repo: &Repo, session: &str) -> Result<Option<(String, O
     }
     let old = refname::old_pending_ref(session);
     let Some(id) = repo.find_ref(&old)? else { return Ok(None) };
-    let is_here = repo.find_checkpoint(id)?.is_none_or(|pending| pending.worktree == repo.worktree_id());
+    let is_here = readable(repo, id).is_none_or(|pending| pending.worktree == repo.worktree_id());
     Ok(is_here.then_some((old, id)))
+}
+
+/// Returns the checkpoint `id`, if it can be read: what was before a turn must not stop what comes after.
+fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
+    repo.find_checkpoint(id).ok().flatten()
 }
 
 /// Lets go of what the worktree was when the turn of `session` began. It goes to the archive, unless the worktree is still
@@ -235,7 +245,7 @@ pub(crate) fn release_all_pending(context: &Context, session: &str) -> Result<()
 
 fn release(repo: &Repo, name: String, id: ObjectId, now_tree_id: Option<ObjectId>) -> Result<()> {
     let mut updates = vec![RefUpdate { name, old: Some(id), new: None }];
-    if let Some(pending) = repo.find_checkpoint(id)?
+    if let Some(pending) = readable(repo, id)
         && now_tree_id != Some(pending.tree_id)
         && !is_held(repo, &pending)?
     {

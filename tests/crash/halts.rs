@@ -65,6 +65,47 @@ fn git_collects_meanwhile(#[case] count: usize, #[case] step: &str) {
     go_on(&world, child);
 }
 
+#[rstest::rstest]
+#[case::before(3, "save:before-objects")]
+#[case::objects(3, "save:after-objects")]
+#[case::commits(3, "save:after-commit")]
+#[case::pack_being_written(200, "pack:before-pack")]
+#[case::pack_written(200, "save:after-objects")]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn git_prunes_all_meanwhile(
+    #[case] count: usize,
+    #[case] step: &str,
+    #[values(&["prune", "--expire=now"], &["gc", "-q", "--prune=now"])] prune: &[&str],
+) {
+    let world = repository();
+    let child = halt(&world, count, step);
+    world.git(prune);
+    go_on(&world, child);
+}
+
+#[rstest::rstest]
+#[case::loose(false)]
+#[case::packed(true)]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn git_prunes_what_was_found_stored(
+    #[case] is_packed: bool,
+    #[values("save:after-objects", "save:after-commit")] step: &str,
+) {
+    let world = repository();
+    for n in 0..3 {
+        world.write(&format!("many/{n}"), format!("only in the worktree {n}\n"));
+    }
+    // Stored, and nothing leads there any more.
+    world.git(&["update-ref", "refs/x", &world.tree().to_string()]);
+    if is_packed {
+        world.git(&["repack", "-adq"]);
+    }
+    world.git(&["update-ref", "-d", "refs/x"]);
+    let child = halt(&world, 3, step);
+    world.git(&["gc", "-q", "--prune=now"]);
+    go_on(&world, child);
+}
+
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
 fn another_worktree_folds_meanwhile() {

@@ -5,6 +5,7 @@ mod attribution;
 mod attribution_formats;
 mod attribution_places;
 mod attribution_walks;
+mod broken;
 mod byte_exact;
 mod compare;
 mod doctor;

@@ -185,7 +185,7 @@ fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {
         }
         Reason::Clean => "the worktree is clean: the first checkpoint sets the shadow aside".to_owned(),
         Reason::NoOverlap => "other paths than before: the first checkpoint sets the shadow aside".to_owned(),
-        Reason::Unreadable => "the shadow is broken: the first checkpoint sets it aside".to_owned(),
+        Reason::Unreadable => "the shadow was broken, and was set aside: the next checkpoint begins afresh".to_owned(),
     };
     for note in &prompted.interrupted {
         call.out.note(&printable(note))?;

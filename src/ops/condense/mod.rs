@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::{Repo, counting::Counting, new_objects::Written, refs::RefUpdate},
+    git::{Repo, counting::Counting, refs::RefUpdate, written::Written},
     model::{
         change::Change,
         event::Event,
@@ -344,7 +344,7 @@ fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> 
     failpoint::hit("condense:before-refs");
     repo.update_refs(&moved.updates)?;
     failpoint::hit("condense:after-refs");
-    moved.written.into_iter().for_each(Written::settle);
+    moved.written.into_iter().try_for_each(Written::settle)?;
     Ok(())
 }
 

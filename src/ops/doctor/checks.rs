@@ -5,12 +5,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use bstr::ByteSlice as _;
+
 use super::Problem;
 use crate::{
     error::Result,
     git::{Repo, hooks::Health},
     model::{
-        refname,
+        path_text, refname,
         session::{Phase, Session},
     },
     ops::{
@@ -36,6 +38,8 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
         };
         let wrong = if !repo.has_object(id) {
             format!("the commit {id} it leads to is missing")
+        } else if !repo.can_read(id) {
+            format!("the commit {id} it leads to cannot be read")
         } else if !repo.is_commit(id)? {
             format!("{id} is not a commit")
         } else if name.starts_with(refname::SHADOWS) && refname::ShadowName::from_ref(&name).is_none() {
@@ -45,10 +49,30 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
         } else {
             continue;
         };
-        let hint = format!("'git update-ref -d {name}' removes it, once nothing of it is wanted any more");
+        let hint = way_out(repo, &name);
         problems.push(Problem::new("ref-broken", name, wrong).hint(hint));
     }
     Ok(problems)
+}
+
+/// Returns what to do about the ref `name`, with something missing that it leads to.
+pub(super) fn way_out(repo: &Repo, name: &str) -> String {
+    let give_up = format!("'git update-ref -d {name}' gives it up, once nothing of it is wanted any more");
+    match refname::ShadowName::from_ref(name) {
+        Some(shadow) if shadow.worktree == repo.worktree_id() => {
+            "'git checkpoint doctor --fix' sets aside what can be read of it, as the next 'git checkpoint save' does that \
+             cannot go on from it; nothing that can be read is lost"
+                .to_owned()
+        }
+        Some(shadow) => format!(
+            "'git checkpoint doctor --fix' in the worktree '{}' sets aside what can be read of it",
+            path_text::printable(shadow.worktree.as_bstr())
+        ),
+        None => format!(
+            "fetch or copy the objects from where they still are; 'git checkpoint show' tells what of a checkpoint can be \
+             read, and {give_up}"
+        ),
+    }
 }
 
 /// Directories that cannot be written to. A hook that fails there cannot even note that.

@@ -6,8 +6,8 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::Problem;
-use crate::{error::Result, git::Repo, model::refname};
+use super::{Problem, checks::way_out};
+use crate::{error::Result, git::Repo, model::refname, ops::salvage::Survey};
 
 /// How many refs are named, and how many objects of each.
 const MOST_NAMED: usize = 20;
@@ -20,7 +20,7 @@ pub(super) fn objects(repo: &Repo) -> Result<Vec<Problem>> {
             continue;
         }
         // Where a ref itself leads nowhere, that has been said.
-        tips.extend(id.filter(|id| repo.is_commit(*id).unwrap_or(false)).map(|id| (name, id)));
+        tips.extend(id.filter(|id| repo.can_read(*id) && repo.is_commit(*id).unwrap_or(false)).map(|id| (name, id)));
     }
     if let Some(said) = missing(repo, &[])?.failed {
         let message = format!("what our refs lead to was not looked at: {said}");
@@ -30,6 +30,7 @@ pub(super) fn objects(repo: &Repo) -> Result<Vec<Problem>> {
     }
     let mut damaged = Vec::new();
     find(repo, &tips, &mut damaged)?;
+    find_unreadable(repo, &tips, &mut damaged);
     let left = damaged.len().saturating_sub(MOST_NAMED);
     let mut problems: Vec<Problem> = damaged.into_iter().take(MOST_NAMED).collect();
     if left > 0 {
@@ -49,7 +50,7 @@ fn find(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) ->
         return Ok(());
     }
     if let [(name, _)] = tips {
-        damaged.push(problem(name, &missing));
+        damaged.push(problem(repo, name, &missing));
         return Ok(());
     }
     let (first, second) = tips.split_at(tips.len() / 2);
@@ -57,18 +58,28 @@ fn find(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) ->
     find(repo, second, damaged)
 }
 
-fn problem(name: &str, missing: &Missing) -> Problem {
+/// Adds the refs that lead to objects that are here and damaged, which git does not look into.
+fn find_unreadable(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) {
+    let mut survey = Survey::new(repo);
+    for (name, id) in tips {
+        let lost = survey.unreadable_behind(*id);
+        if damaged.len() > MOST_NAMED || lost.is_empty() || damaged.iter().any(|problem| problem.subject == *name) {
+            continue;
+        }
+        let named: Vec<String> = lost.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+        let message = format!("objects behind it cannot be read: {}", named.join(", "));
+        damaged.push(Problem::new("objects-missing", name, message).hint(way_out(repo, name)));
+    }
+}
+
+fn problem(repo: &Repo, name: &str, missing: &Missing) -> Problem {
     let named: Vec<&str> = missing.ids.iter().take(MOST_NAMED).map(String::as_str).collect();
     let message = match (named.as_slice(), &missing.failed) {
         ([], said) => format!("what it leads to cannot be read: {}", said.as_deref().unwrap_or_default()),
         ([one], _) => format!("the object {one} behind it is missing"),
         (some, _) => format!("{} objects behind it are missing: {}", missing.ids.len(), some.join(", ")),
     };
-    let hint = format!(
-        "fetch or copy the objects from where they still are; 'git checkpoint show' tells what of a checkpoint can be \
-         read, and 'git update-ref -d {name}' gives it up"
-    );
-    Problem::new("objects-missing", name, message).hint(hint)
+    Problem::new("objects-missing", name, message).hint(way_out(repo, name))
 }
 
 fn is_partial(repo: &Repo) -> bool {

@@ -48,7 +48,7 @@ pub(super) fn keep(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Obje
     let id = new.write(repo, &mut commits)?;
     let commits = commits.write()?;
     repo.update_refs(&[RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) }])?;
-    written.settle();
-    commits.settle();
+    written.settle()?;
+    commits.settle()?;
     Ok(id)
 }

@@ -99,6 +99,11 @@ impl Before {
         })
     }
 
+    /// Writes objects of the files again that are not stored any more, though a checkpoint refers to them.
+    pub(super) fn write_again(&self, context: &Context) -> Result<()> {
+        save::write_again(context, &self.lock).map(drop)
+    }
+
     /// Takes the lock and what the interrupted restore has saved.
     pub(super) fn interrupted(context: &Context, is_dry: bool) -> Result<Self> {
         let lock = save::lock(context)?;

@@ -229,6 +229,10 @@ impl<'a> Work<'a> {
             staging.verify(self.repo)?;
         }
         let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint from before"))?;
+        if snapshot::verify_before(self.repo, pre_restore, self.plan).is_err() {
+            before.write_again(self.context)?;
+            snapshot::verify_before(self.repo, pre_restore, self.plan)?;
+        }
         let journal = Journal {
             progress: Progress::Applying,
             target: self.to.id,

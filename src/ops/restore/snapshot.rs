@@ -12,7 +12,7 @@ use crate::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
         manifest::Manifest,
-        plan::{Content, Plan, Step},
+        plan::{self, Content, Plan, Step},
         refname::Base,
     },
 };
@@ -145,12 +145,31 @@ fn converted(repo: &Repo, pre: &Snapshot, target: &Snapshot, steps: &BTreeMap<BS
     Ok(found)
 }
 
+/// Makes sure that everything `plan` writes over or deletes is in the checkpoint `pre_restore`, before anything is.
+///
+/// # Errors
+/// [`Kind::Race`](crate::error::Kind::Race) if something is not: the files still have it, and another checkpoint will.
+pub(super) fn verify_before(repo: &Repo, pre_restore: ObjectId, plan: &Plan) -> Result<()> {
+    for step in plan.groups.iter().flat_map(plan::Group::steps) {
+        let Some(content) = step.before.filter(|content| content.leaf.mode != Mode::Gitlink) else { continue };
+        for id in [Some(content.leaf.id), content.raw].into_iter().flatten() {
+            if repo.object_size(id).ok().flatten().is_none() {
+                let message = format!("the content '{id}' of '{}' in '{pre_restore}' is missing", step.path);
+                return Err(
+                    Error::race(message).with_hint("'git checkpoint doctor' looks for more; nothing was changed")
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Makes sure that everything `plan` writes is here, before anything is written.
 pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan) -> Result<()> {
     for step in plan.groups.iter().flat_map(|group| &group.writes) {
         let Some(content) = step.after else { continue };
         let id = content.raw.unwrap_or(content.leaf.id);
-        if !repo.has_object(id) {
+        if repo.object_size(id).ok().flatten().is_none() {
             return Err(Error::corrupt(format!("the content '{id}' of '{}' in '{target}' is missing", step.path))
                 .with_hint("in a partial clone, 'git fetch --refetch' brings what is not here; nothing was changed"));
         }

@@ -54,7 +54,7 @@ pub(crate) fn limits(context: &Context) -> Limits {
 pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &context.repo;
     let limits = limits(context);
-    let cache = StatCache::load(&cache_path(repo)?, repo.object_hash());
+    let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.is_wary());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
     // The staged tree of then may be held by nothing: what was only staged is no reason for a checkpoint.

@@ -4,7 +4,11 @@ use std::time::{Duration, Instant};
 
 use gix::ObjectId;
 
-use super::{Demands, Options, Saved, SavedPath, Shadow, SkippedPath, UnfilteredPath, look::Seen, milliseconds};
+use super::{
+    Demands, Options, Saved, SavedPath, Shadow, SkippedPath, UnfilteredPath,
+    look::{Seen, look_at_all},
+    milliseconds,
+};
 use crate::{
     error::{Kind, Result},
     git::{
@@ -14,14 +18,18 @@ use crate::{
         refs::RefUpdate,
         side::write_side_tree,
     },
-    model::{checkpoint::Origin, refname},
+    model::{
+        change::{Leaf, Mode},
+        checkpoint::Origin,
+        refname,
+    },
     ops::{
         Context,
         draft::{self, Draft},
         reset::archive_name,
         verify,
     },
-    state,
+    state::{self, lock::Lock},
 };
 
 /// Writes objects, then the commit, then moves the refs: a crash leaves the state before, or after.
@@ -32,7 +40,7 @@ pub(super) fn take(
     shadow: &Shadow,
     seen: &Seen,
     mut objects: NewObjects<'_>,
-    start: Instant,
+    (start, lock): (Instant, &Lock),
 ) -> Result<Saved> {
     let (repo, phase) = (&context.repo, Instant::now());
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
@@ -42,9 +50,10 @@ pub(super) fn take(
     }
     state::failpoint::hit("save:before-objects");
     context.check_interrupt()?;
-    let written = objects.write()?;
+    let mut written = objects.write()?;
     state::failpoint::hit("save:after-objects");
     let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
+    written.rely_on(changes.iter().filter_map(|change| change.after).filter(is_stored).map(|leaf| leaf.id));
     tracing::debug!(took = ?phase.elapsed(), paths = changes.len(), "objects: have written them");
     let phase = Instant::now();
     let mut commits = NewObjects::new(repo, Target::Loose);
@@ -59,14 +68,23 @@ pub(super) fn take(
     state::failpoint::hit("save:after-commit");
     repo.check_interrupt()?;
     // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
-    let is_first = shadow.is_beginning() && !demands.must_exist && !verify::is_marked_by_hand(context)?;
+    // Nor is the first one after a broken chain, which is no start.
+    let is_start = shadow.is_beginning() && context.broken().is_empty();
+    let is_first = is_start && !demands.must_exist && !verify::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verify::wants_verification(context)?;
     context.check_interrupt()?;
     move_refs(repo, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");
-    written.settle();
-    commits.settle();
+    let phase = Instant::now();
+    commits.settle()?;
+    if let Err(error) = written.settle() {
+        // Somebody has removed what was relied on; if the files have changed meanwhile, they cannot bring it back.
+        if write_again(context, lock)? != seen.tree_id {
+            return Err(error);
+        }
+    }
+    tracing::debug!(took = ?phase.elapsed(), "objects: are all here");
     if verified && let Err(error) = verify::satisfied(context, options.verify.then_some(id)) {
         // The checkpoint is taken and marked; the next one may be marked, too.
         tracing::warn!(%error, "mark not noted");
@@ -87,8 +105,22 @@ pub(super) fn take(
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
         verified,
         reset: shadow.sets_aside,
+        broken: context.broken(),
         duration_ms: milliseconds(start.elapsed()),
     })
+}
+
+/// The commits of submodules are elsewhere.
+fn is_stored(leaf: &Leaf) -> bool {
+    leaf.mode != Mode::Gitlink
+}
+
+/// Reads all files, writes what of them is not stored whole, and returns their tree.
+pub(crate) fn write_again(context: &Context, lock: &Lock) -> Result<ObjectId> {
+    context.repo.grow_wary();
+    let (seen, objects) = look_at_all(context, &Shadow::without_tip(context, None)?, lock)?;
+    objects.write()?.settle()?;
+    Ok(seen.tree_id)
 }
 
 /// Returns the side commit with the tree `side_tree_id`, which is added to `objects` if the last checkpoint has another.

@@ -15,6 +15,7 @@ use super::{
         draft::{self, Draft},
         follow::follow_head,
         guard, history, recall,
+        salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow},
         turn::release_pending,
     },
@@ -131,17 +132,19 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
     }
     follow_head(context, lock)?;
     told_of(&mut session, told);
-    let (mut shadow, is_broken) = match Shadow::read_for(context, Some(id)) {
-        Err(error) if error.kind() == Kind::Corrupt => (Shadow::without_tip(context, Some(id))?, true),
-        read => (read?, false),
-    };
+    let mut shadow = Shadow::read_for(context, Some(id))?;
+    let is_broken = matches!(touched_by(context, &shadow), Err(error) if error.kind() == Kind::Corrupt);
+    if is_broken {
+        set_broken_aside(context, Look::AtAll, lock)?;
+        shadow = Shadow::read_for(context, Some(id))?;
+    }
     let (mut seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
     let dirty: BTreeSet<BString> =
         objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     let written = objects.write()?;
     let taken_up = take_up(context, &mut shadow, &seen, &dirty)?;
-    let decision = decide_for(context, &shadow, is_broken, &dirty)?;
+    let decision = decide_for(context, &shadow, is_broken || !context.broken().is_empty(), &dirty)?;
     let (number, prompt_digest) = match opening {
         Opening::Prompt(_) => (session.turn.number + 1, None),
         Opening::Notice => (session.turn.number.max(1), session.turn.prompt_digest.take()),
@@ -158,7 +161,7 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
     if let Opening::Prompt(_) = opening
         && keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?
     {
-        written.settle();
+        written.settle()?;
     }
     failpoint::hit("prompt:before-session");
     session.phase = step.phase.unwrap_or(session.phase);
@@ -217,11 +220,7 @@ pub(crate) fn told_of(session: &mut Session, told: &Told) {
 /// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.
 fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
     let Some(session) = shadow.name.session.clone() else { return recall::take_up(context, shadow, seen, dirty) };
-    let mut common = match Shadow::read(&context.repo) {
-        // It is `reset`'s and `doctor`'s matter.
-        Err(error) if error.kind() == Kind::Corrupt => return Ok(Vec::new()),
-        read => read?,
-    };
+    let mut common = Shadow::read(&context.repo)?;
     let taken_up = recall::take_up(context, &mut common, seen, dirty)?;
     if !taken_up.is_empty() {
         *shadow = Shadow::read_for(context, Some(&session))?;
@@ -249,13 +248,11 @@ fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BStr
 
 fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTreeSet<BString>) -> Result<Decision> {
     match touched_by(context, shadow) {
-        Ok(_) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
+        Ok(None) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
         Ok(None) => Ok(decide(Touched::NoShadow, dirty)),
         Ok(Some(touched)) => Ok(decide(Touched::Paths(&touched), dirty)),
-        Err(error) if error.kind() == Kind::Corrupt => {
-            tracing::warn!(%error, "the shadow cannot be read; it will be set aside");
-            Ok(decide(Touched::Unreadable, dirty))
-        }
+        // It is the base that is broken, and git's to mend.
+        Err(error) if error.kind() == Kind::Corrupt => Ok(decide(Touched::Unreadable, dirty)),
         Err(error) => Err(error),
     }
 }
@@ -299,7 +296,7 @@ fn keep_baseline(
     if old != Some(id) {
         repo.update_refs(&[RefUpdate { name, old, new: Some(id) }])?;
     }
-    commits.settle();
+    commits.settle()?;
     save::store_cache(repo, seen, Some(id))?;
     Ok(true)
 }

@@ -79,18 +79,18 @@ pub(crate) fn question(context: &Context, id: &str) -> Result<Option<Question>> 
         return Ok(None);
     }
     // A session that has work here itself has been asked before.
-    let others = others(context, id)?.filter(|others| !others.is_empty());
+    let others = match others(context, id) {
+        // What cannot be read will be set aside, and nothing is merged with it.
+        Err(error) if error.kind() == Kind::Corrupt => None,
+        others => others?.filter(|others| !others.is_empty()),
+    };
     Ok(others.map(|others| Question { others }))
 }
 
 /// Returns the other sessions with checkpoints on the live shadow; none if `id` is among those that have.
 fn others(context: &Context, id: &str) -> Result<Option<Vec<Other>>> {
     let repo = &context.repo;
-    let shadow = match Shadow::read(repo) {
-        // What cannot be read will be set aside, and nothing is merged with it.
-        Err(error) if error.kind() == Kind::Corrupt => return Ok(Some(Vec::new())),
-        read => read?,
-    };
+    let shadow = Shadow::read(repo)?;
     let Some(tip) = shadow.tip else { return Ok(Some(Vec::new())) };
     let touched: Vec<BString> =
         repo.diff_trees(base_tree(repo, &tip)?, tip.tree_id)?.into_iter().map(|change| change.path).collect();

@@ -1,0 +1,87 @@
+//! Objects that were written and that refs are about to lead to.
+//!
+//! A `git prune` beside us that has listed the refs before they moved removes what it finds unreferenced, whatever its age if
+//! it is run with `--expire=now`. So the objects are looked at once more when the refs have moved, and written again, into
+//! a pack, which no `git prune` takes apart.
+
+use std::{collections::HashSet, path::PathBuf};
+
+use gix::{ObjectId, objs::Exists as _};
+
+use super::{Repo, keep::Keep, new_objects::Prepared, pack::PackWriter};
+use crate::error::{Error, Result};
+
+/// Objects on disk that maybe no ref leads to yet. While this exists, git does not repack without them, nor do we.
+#[must_use = "the objects are protected until this is dropped"]
+pub(crate) struct Written<'r> {
+    pub(super) repo: &'r Repo,
+    /// Each a file of its own.
+    pub(super) loose: Vec<Prepared>,
+    pub(super) pack: Option<PathBuf>,
+    pub(super) packed: HashSet<ObjectId>,
+    pub(super) keep: Option<Keep>,
+    /// Those that were here already, and had no need to be written.
+    pub(super) relied_on: Vec<ObjectId>,
+}
+
+impl Written<'_> {
+    /// Notes that what was written refers to `ids`, too, which were here already.
+    pub(crate) fn rely_on(&mut self, ids: impl IntoIterator<Item = ObjectId>) {
+        let own: HashSet<ObjectId> = self.loose.iter().map(|object| object.id).collect();
+        self.relied_on.extend(ids.into_iter().filter(|id| !self.packed.contains(id) && !own.contains(id)));
+    }
+
+    /// Ends the protection: refs lead to all of the objects now, so that they may be folded.
+    ///
+    /// # Errors
+    /// [`Kind::Race`] if something that was here before has gone meanwhile, so that only its source can bring it back.
+    pub(crate) fn settle(mut self) -> Result<()> {
+        let gone = self.repo.gone(self.loose.iter().map(|object| object.id).collect());
+        if !gone.is_empty() {
+            self.write_again(&gone)?;
+        }
+        let kept: Vec<ObjectId> =
+            self.loose.iter().map(|object| object.id).filter(|id| !self.packed.contains(id)).collect();
+        self.repo.note_loose(&kept);
+        self.pack.iter().for_each(|pack| self.repo.note_pack(pack));
+        match self.repo.gone(std::mem::take(&mut self.relied_on)).first() {
+            None => Ok(()),
+            Some(id) => Err(Error::race(format!("the object '{id}' was removed while it was being saved"))
+                .with_hint("run 'git gc --prune=now' and 'git prune' while nobody works in the repository")),
+        }
+    }
+
+    fn write_again(&mut self, gone: &[ObjectId]) -> Result<()> {
+        tracing::debug!(objects = gone.len(), "objects: were removed meanwhile, are written again");
+        let objects = self.repo.inner.objects.store_ref().path();
+        let mut pack = PackWriter::begin(objects, self.repo.object_hash())?;
+        for object in self.loose.iter().filter(|object| gone.contains(&object.id)) {
+            pack.add(object.id, object.kind, object.size, &object.deflated())?;
+            self.packed.insert(object.id);
+        }
+        let (path, keep) = pack.finish_kept()?;
+        (self.pack, self.keep) = (Some(path), keep);
+        Ok(())
+    }
+}
+
+impl Repo {
+    /// Returns those of `ids` that are not here any more.
+    fn gone(&self, mut ids: Vec<ObjectId>) -> Vec<ObjectId> {
+        ids.retain(|id| !(id.is_empty_blob() || id.is_empty_tree() || has_content(&self.loose_path(*id))));
+        if ids.is_empty() {
+            return ids;
+        }
+        // A pack that git has removed can still be open here.
+        let Ok(fresh) = gix::odb::at(self.inner.objects.store_ref().path(), self.object_hash()) else {
+            return ids;
+        };
+        ids.retain(|id| !fresh.exists(id));
+        ids
+    }
+}
+
+/// Returns true if there is a file at `path` with anything in it: a disk that lost its power leaves empty ones.
+pub(super) fn has_content(path: &std::path::Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.len() > 0)
+}

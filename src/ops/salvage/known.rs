@@ -1,0 +1,85 @@
+//! Which checkpoints there were, where the commit that would tell is gone.
+
+use std::collections::{HashMap, HashSet};
+
+use gix::ObjectId;
+
+use crate::{
+    git::{Repo, stat_cache::StatCache},
+    model::{
+        checkpoint::Checkpoint,
+        refname::{self, ShadowName},
+    },
+    ops::{Context, save},
+    state::{events, journal::Journal, sessions},
+};
+
+/// What our files and refs say of checkpoints.
+pub(super) struct Known<'c> {
+    repo: &'c Repo,
+    /// What each came after, as the log of events has it.
+    before: HashMap<ObjectId, ObjectId>,
+    /// Those that were seen in this worktree, in no order.
+    all: HashSet<ObjectId>,
+}
+
+impl<'c> Known<'c> {
+    /// Reads what there is. None of it must be there: what cannot be read tells nothing.
+    pub(super) fn read(context: &'c Context) -> Self {
+        let repo = &context.repo;
+        let mut known = Self { repo, before: HashMap::new(), all: HashSet::new() };
+        known.read_events();
+        let verified = repo.find_ref(&refname::verified_ref(repo.worktree_id())).ok().flatten();
+        let tags = repo.refs_below(refname::TAGS).unwrap_or_default().into_iter().map(|(_, id)| id);
+        known.all.extend(verified.into_iter().chain(tags));
+        let cache = save::cache_path(repo).ok().and_then(|path| StatCache::load(&path, repo.object_hash()));
+        known.all.extend(cache.and_then(|cache| cache.anchor));
+        let sessions = sessions::all(repo.common_dir()).unwrap_or_default();
+        known.all.extend(sessions.into_iter().filter_map(|session| session.turn.shadow_tip));
+        let journal = Journal::read(repo.git_dir()).ok().flatten();
+        known.all.extend(journal.into_iter().flat_map(|journal| [journal.target, journal.pre_restore]));
+        known
+    }
+
+    fn read_events(&mut self) {
+        let worktree = self.repo.worktree_id().to_string();
+        let id = |value: &serde_json::Value| ObjectId::from_hex(value.as_str()?.as_bytes()).ok();
+        let mut note = |line: &[u8]| {
+            if let Ok(event) = serde_json::from_slice::<serde_json::Value>(line)
+                && event["event"] == "checkpoint"
+                && event["worktree"] == worktree.as_str()
+                && let Some(to) = id(&event["to"])
+            {
+                self.all.insert(to);
+                self.before.extend(id(&event["from"]).map(|from| (to, from)));
+            }
+            Ok(true)
+        };
+        if let Ok(mut reader) = events::Reader::open(self.repo.common_dir()) {
+            drop(reader.read(&mut note));
+        }
+    }
+
+    /// Returns the checkpoint that came before `id` in the shadow `name`, or if that is not known, the newest of that shadow
+    /// that is known and was not `visited`.
+    pub(super) fn before(&self, id: ObjectId, name: &ShadowName, visited: &HashSet<ObjectId>) -> Option<ObjectId> {
+        if let Some(before) = self.before.get(&id) {
+            return (name.base.commit_id() != Some(*before)).then_some(*before);
+        }
+        let is_of_shadow = |checkpoint: &Checkpoint| {
+            let is_own = name.session.is_none() || checkpoint.origin.session == name.session;
+            checkpoint.base == name.base && checkpoint.worktree == name.worktree && is_own
+        };
+        let unvisited = self.all.iter().filter(|id| !visited.contains(*id));
+        let readable = unvisited.filter_map(|id| self.repo.find_checkpoint(*id).ok().flatten()).filter(is_of_shadow);
+        readable.max_by_key(|checkpoint| (checkpoint.seconds, self.distance(checkpoint.id))).map(|it| it.id)
+    }
+
+    /// How many checkpoints came before `id`, as far as the log goes: within a second, the last one has most.
+    fn distance(&self, id: ObjectId) -> usize {
+        let mut seen = HashSet::from([id]);
+        std::iter::successors(self.before.get(&id), |id| self.before.get(*id))
+            .take_while(|id| seen.insert(**id))
+            .count()
+    }
+}

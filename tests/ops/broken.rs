@@ -1,0 +1,255 @@
+//! Objects that are gone or damaged behind a live shadow: no command stops for it, and what can be read stays reachable.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Output};
+
+use git_checkpoint::ops::doctor::{self, Options};
+
+use crate::support::{World, site::described};
+
+/// Three checkpoints; the last one adds a directory, stages what is in no file, and skips something.
+fn world() -> World {
+    let world = World::new();
+    world.repository();
+    world.write("d/e/c", "c\n");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "more"]);
+    for (number, path) in ["one", "two"].iter().enumerate() {
+        world.write("f", format!("{number}\n"));
+        world.write(&format!("d/e/{path}"), format!("{path}\n"));
+        world.done(&["save"]);
+    }
+    world.write("q/r/three", "three\n");
+    world.write("staged", "staged\n");
+    world.git(&["add", "staged"]);
+    world.write("staged", "in the file\n");
+    fs::write(world.repo().join("big"), vec![b'x'; 40]).expect("files can be written");
+    world.git(&["config", "checkpoint.save.maxFileSize", "30"]);
+    world.done(&["save"]);
+    world
+}
+
+fn refs(world: &World, prefix: &str) -> Vec<String> {
+    let names = world.git(&["for-each-ref", "--format=%(refname)", &format!("refs/checkpoints/{prefix}/")]);
+    names.lines().map(Into::into).collect()
+}
+
+fn shadow(world: &World) -> String {
+    refs(world, "shadow").pop().expect("there is one")
+}
+
+/// How an object is lost.
+#[derive(Clone, Copy, Debug)]
+enum Loss {
+    Gone,
+    Empty,
+    Torn,
+}
+
+/// Loses the object that git knows as `name`, where `live` is the shadow.
+fn lose(world: &World, name: &str, loss: Loss) {
+    let id = world.git(&["rev-parse", &name.replace("live", &shadow(world))]).trim().to_owned();
+    let path: PathBuf = world.repo().join(".git/objects").join(&id[..2]).join(&id[2..]);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("it is loose");
+    match loss {
+        Loss::Gone => fs::remove_file(&path).expect("it is loose"),
+        Loss::Empty => fs::write(&path, "").expect("it is loose"),
+        Loss::Torn => {
+            let bytes = fs::read(&path).expect("it is loose");
+            fs::write(&path, &bytes[..bytes.len() - 6]).expect("it is loose");
+        }
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Checks that `save` takes everything, that git finds nothing missing, and that nothing is said twice.
+fn assert_goes_on(world: &World) {
+    world.write("f", "after\n");
+    world.done(&["save"]);
+    let live = shadow(world);
+    for (path, content) in [("f", "after\n"), ("d/e/one", "one\n"), ("q/r/three", "three\n")] {
+        assert_eq!(world.git(&["cat-file", "blob", &format!("{live}:{path}")]), content);
+    }
+    world.assert_sound("after a save");
+    assert_eq!(world.git(&["rev-list", "--objects", "--missing=print", "--quiet", "--all"]), "");
+    world.write("f", "later\n");
+    let again = world.checkpoint(&["save"]);
+    assert!(again.status.success() && !text(&again).contains("broken"), "{}", described(&again));
+}
+
+#[rstest::rstest]
+#[case::the_commit("live", "two")]
+#[case::the_tree("live^{tree}", "three")]
+#[case::the_side_commit("live^2", "three")]
+#[case::the_side_tree("live^2^{tree}", "three")]
+#[case::the_manifest("live^2:manifest.toml", "three")]
+fn the_next_save_sets_a_broken_chain_aside(
+    #[case] object: &str,
+    #[case] newest: &str,
+    #[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss,
+) {
+    let world = world();
+    let (facts, before) = (world.facts(), shadow(&world));
+    lose(&world, object, loss);
+    world.write("new", "new\n");
+    let saved = world.checkpoint(&["save", "--json"]);
+    assert!(saved.status.success(), "{}", described(&saved));
+    let [archive] = refs(&world, "archive").try_into().expect("one is set aside");
+    assert!(text(&saved).contains("warning: ") && text(&saved).contains(&archive), "{}", described(&saved));
+    let json: serde_json::Value = serde_json::from_slice(&saved.stdout).expect("JSON");
+    assert_eq!(
+        (json["broken"][0]["shadow"].as_str(), json["broken"][0]["archive"].as_str()),
+        (Some(&*before), Some(&*archive))
+    );
+    assert_eq!(world.facts(), facts);
+    // All that can be read is there: whole checkpoints as they were.
+    let log = world.git(&["log", "--first-parent", "--format=%s", &archive]);
+    assert!(log.contains("d/e/one") && log.contains("d/e/two"), "{log}");
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{archive}:d/e/two")]), "two\n");
+    if newest == "three" && !object.ends_with("{tree}") {
+        assert_eq!(world.git(&["cat-file", "blob", &format!("{archive}:q/r/three")]), "three\n");
+    }
+    let events = world.done(&["events", "--json"]);
+    assert_eq!(events.matches(r#""event":"broken""#).count(), 1, "{events}");
+    assert_goes_on(&world);
+}
+
+#[rstest::rstest]
+#[case::paths(&["save", "--paths", "new"])]
+#[case::prompt(&["session", "prompt", "s", "-m", "p"])]
+#[case::start(&["session", "start", "s"])]
+#[case::verify(&["save", "--verify"])]
+#[case::restore(&["restore", "--all", "verified"])]
+#[case::reset(&["reset"])]
+#[case::forced_reset(&["reset", "--force"])]
+#[case::doctor(&["doctor", "--fix"])]
+fn every_command_that_writes_goes_on(
+    #[case] command: &[&str],
+    #[values("live", "live^{tree}", "live^2")] object: &str,
+) {
+    let world = world();
+    world.write("new", "new\n");
+    lose(&world, object, Loss::Empty);
+    let output = world.checkpoint(command);
+    assert!(output.status.success(), "{}", described(&output));
+    assert!(text(&output).contains("is broken"), "{}", described(&output));
+    let held = world.held();
+    for content in ["one\n", "two\n"] {
+        assert!(held.contains(content.as_bytes()), "{content}");
+    }
+    let is_save = command[0] == "save";
+    assert!(!is_save || held.contains(b"in the file\n".as_slice()), "the whole worktree is taken");
+    world.write("f", "later\n");
+    world.done(&["save"]);
+    world.assert_sound("at the end");
+}
+
+#[rstest::rstest]
+#[case::the_commit("live")]
+#[case::its_tree("live^{tree}")]
+#[case::a_directory("live:q")]
+#[case::a_commit_before("live^")]
+#[case::a_tree_before("live^^{tree}")]
+fn commands_that_read_show_what_they_can(#[case] object: &str, #[values(Loss::Gone, Loss::Empty)] loss: Loss) {
+    let world = world();
+    lose(&world, object, loss);
+    for command in [&["status"][..], &["status", "--json"], &["list"], &["list", "--json"]] {
+        let output = world.checkpoint(command);
+        assert!(output.status.success(), "{command:?}: {}", described(&output));
+    }
+    assert!(world.json(&["status", "--json"])["broken"].is_string());
+    let doctor = world.checkpoint(&["doctor"]);
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned() + &text(&doctor);
+    assert_eq!(doctor.status.code(), Some(1), "{said}");
+    assert!(said.contains("doctor --fix") && !said.contains("update-ref"), "{said}");
+}
+
+#[rstest::rstest]
+#[case::a_directory("live:q")]
+#[case::a_file("live:q/r/three")]
+#[case::what_was_staged("live^2:index/staged")]
+#[case::a_commit_before("live^")]
+#[case::a_tree_before("live^^{tree}")]
+#[case::a_file_before("live^:d/e/two")]
+fn the_doctor_sets_aside_what_no_save_looks_at(
+    #[case] object: &str,
+    #[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss,
+) {
+    let world = world();
+    lose(&world, object, loss);
+    let fixed = world.done(&["doctor", "--fix"]);
+    assert!(fixed.contains("fixed: "), "{fixed}");
+    let found = doctor::doctor(&world.context(), Options::default()).expect("it can look");
+    assert_eq!(found.problems, []);
+    let [archive] = refs(&world, "archive").try_into().expect("one is set aside");
+    let log = world.git(&["log", "--first-parent", "--format=%s", &archive]);
+    assert!(log.contains("d/e/one") && log.contains("q/r/three"), "{log}");
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{archive}:staged")]), "in the file\n");
+    // Git's own index may have lost it as well.
+    world.git(&["reset", "-q"]);
+    assert_goes_on(&world);
+    world.git(&["gc", "-q", "--prune=now"]);
+    world.assert_sound("after gc");
+}
+
+#[test]
+fn where_commits_are_gone_the_log_of_events_says_what_came_before() {
+    let world = world();
+    let before = world.git(&["rev-parse", &format!("{}~2", shadow(&world))]);
+    world.git(&["update-ref", "-d", "refs/checkpoints/verified/main"]);
+    let (tip, second) = ("live", "live~1");
+    let ids: Vec<String> = [tip, second]
+        .iter()
+        .map(|name| world.git(&["rev-parse", &name.replace("live", &shadow(&world))]).trim().to_owned())
+        .collect();
+    for id in ids {
+        lose(&world, &id, Loss::Gone);
+    }
+    world.done(&["save"]);
+    let [archive] = refs(&world, "archive").try_into().expect("one is set aside");
+    assert_eq!(world.git(&["rev-parse", &archive]), before);
+    assert_goes_on(&world);
+}
+
+#[test]
+fn what_is_only_out_of_reach_is_not_given_up() {
+    let world = world();
+    let before = shadow(&world);
+    let id = world.git(&["rev-parse", &before]);
+    lose(&world, "live", Loss::Gone);
+    let alternates = world.repo().join(".git/objects/info/alternates");
+    fs::write(&alternates, "/a/disk/that/is/not/mounted\n").expect("files can be written");
+    let refused = world.checkpoint(&["save"]);
+    assert_eq!(refused.status.code(), Some(128), "{}", described(&refused));
+    assert!(text(&refused).contains("not/mounted"), "{}", described(&refused));
+    assert_eq!(fs::read_to_string(world.repo().join(".git").join(&before)).expect("it is loose"), id);
+    fs::remove_file(alternates).expect("it is there");
+    assert_goes_on(&world);
+}
+
+#[rstest::rstest]
+#[case::gone(Loss::Gone)]
+#[case::empty(Loss::Empty)]
+fn a_restore_deletes_nothing_that_is_stored_nowhere(#[case] loss: Loss) {
+    let world = world();
+    // The file is as it was saved, so that no save reads it; its content has gone from the store.
+    lose(&world, "live:q/r/three", loss);
+    world.done(&["restore", "--all", "verified"]);
+    assert!(!world.repo().join("q/r/three").exists());
+    world.done(&["undo"]);
+    assert_eq!(fs::read_to_string(world.repo().join("q/r/three")).expect("it is back"), "three\n");
+}
+
+#[test]
+fn what_was_before_a_turn_and_is_lost_stops_nothing() {
+    let world = world();
+    world.write("f", "mine\n");
+    world.done(&["session", "prompt", "s", "-m", "p"]);
+    let [pending] = refs(&world, "pending").try_into().expect("what was before is kept");
+    lose(&world, &pending, Loss::Empty);
+    world.write("f", "its\n");
+    world.done(&["session", "stop", "s"]);
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", shadow(&world))]), "its\n");
+}
