@@ -12,7 +12,7 @@ use gix::{
     objs::{Data, Find, Kind as ObjectKind, Write as _},
 };
 
-use super::{Repo, deflate::deflate, keep::Keep, loose, pack::PackWriter};
+use super::{Repo, deflate::deflate, keep::Keep, loose, may_exist, pack::PackWriter};
 use crate::error::{Context as _, Kind, Result};
 
 /// From this many objects on, one pack is written instead of a file for each.
@@ -280,7 +280,7 @@ impl Repo {
             let directory = self.inner.objects.store_ref().path().join("pack");
             let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path());
             let indices = files.filter(|path| path.extension().is_some_and(|end| end == "idx"));
-            let indices = indices.filter(|path| !path.with_extension("mtimes").exists());
+            let indices = indices.filter(|path| !may_exist(&path.with_extension("mtimes")));
             let indices = indices.filter_map(|path| gix::odb::pack::index::File::at(&path, self.object_hash()).ok());
             indices.map(|index| SettledPack { index, touched: Cell::new(None) }).collect()
         });
