@@ -166,6 +166,8 @@ fn start_log(verbose: u8) {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
+        // It would be said on standard error, which is what has failed, and panic.
+        .log_internal_errors(false)
         .without_time();
     // A second log in one process (a test's) would be refused; the first one stays.
     drop(log.try_init());

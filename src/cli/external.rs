@@ -10,7 +10,10 @@ use std::{
 };
 
 use super::environment;
-use crate::error::{Context as _, Kind, Result};
+use crate::{
+    error::{Context as _, Kind, Result},
+    git::threads,
+};
 
 /// A pager that is running; dropping it closes its input and waits until the user leaves it.
 pub(super) struct Pager(Child);
@@ -139,8 +142,10 @@ impl Conversation {
         let stdout = io::BufReader::new(child.stdout.take().expect("piped"));
         let (sender, heard) = mpsc::channel();
         // It ends with the program's output, or when nobody listens any more.
-        std::thread::spawn(move || stdout.lines().map_while(io::Result::ok).try_for_each(|line| sender.send(line)));
-        Ok(Self { child, stdin, heard })
+        let hear = move || drop(stdout.lines().map_while(io::Result::ok).try_for_each(|line| sender.send(line)));
+        let conversation = Self { child, stdin, heard };
+        threads::detach(hear).context(Kind::Internal, || format!("cannot listen to '{}'", program.display()))?;
+        Ok(conversation)
     }
 
     /// Sends a line.

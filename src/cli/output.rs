@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::{When, environment, external::Pager};
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::Repo,
+    git::{Repo, threads},
     model::path_text,
 };
 
@@ -101,7 +101,7 @@ impl Output {
     pub(super) fn raise_when_closed(&self, flag: Arc<AtomicBool>) {
         use rustix::event::{PollFd, PollFlags, poll};
         let is_closed = self.is_closed.clone();
-        std::thread::spawn(move || {
+        let watch = move || {
             let stdout = io::stdout();
             // An error or hang-up is told whether it is asked for or not, and nothing else is asked for.
             let mut ends = [PollFd::new(&stdout, PollFlags::empty())];
@@ -109,7 +109,9 @@ impl Output {
                 is_closed.store(true, Ordering::Relaxed);
                 flag.store(true, Ordering::Relaxed);
             }
-        });
+        };
+        // Without a thread, it is noticed when something is printed.
+        drop(threads::detach(watch));
     }
 
     /// Prints `bytes` as they are.

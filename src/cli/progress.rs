@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::output;
+use crate::git::threads;
 
 /// Work that is done by then is not worth a word.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -25,7 +26,7 @@ impl Progress {
         }
         let (done, is_done) = mpsc::channel();
         let start = Instant::now();
-        let thread = std::thread::spawn(move || {
+        let thread = threads::detach(move || {
             let mut wait = PATIENCE;
             let mut is_shown = false;
             while is_done.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
@@ -37,7 +38,7 @@ impl Progress {
                 output::stderr("\r\x1b[K");
             }
         });
-        Self(Some((done, thread)))
+        Self(thread.ok().map(|thread| (done, thread)))
     }
 }
 

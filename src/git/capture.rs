@@ -25,6 +25,7 @@ use super::{
     new_objects::{NewObjects, Prepared, Target, id_of},
     scan::Candidate,
     stat_cache::Stat,
+    threads,
 };
 use crate::{
     error::{Error, Result},
@@ -33,6 +34,8 @@ use crate::{
 
 /// From this many files on, reading is shared between threads.
 const PARALLEL_FROM: usize = 16;
+/// By how many at most.
+const MOST_THREADS: usize = 8;
 /// How often a file that changes while it is read is read again before it counts as racy.
 const ATTEMPTS: usize = 3;
 
@@ -75,36 +78,17 @@ fn capture(
 ) -> Result<Vec<Captured>> {
     let mut results: Vec<Option<Captured>> = vec![None; candidates.len()];
     let target = objects.target();
-    if candidates.len() < PARALLEL_FROM {
+    let mut take = |message: Message| {
+        let (at, captured, prepared) = message?;
+        results[at] = Some(captured);
+        prepared.into_iter().try_for_each(|object| objects.add_prepared(object))
+    };
+    let how = (files, target);
+    if candidates.len() < PARALLEL_FROM || !read_by_others(repo, candidates, how, &mut take)? {
         let mut reader = Reader::new(repo, files, target)?;
         for (at, candidate) in candidates.iter().enumerate() {
-            let (captured, prepared) = reader.read(candidate)?;
-            prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
-            results[at] = Some(captured);
+            take(reader.read(candidate).map(|(captured, prepared)| (at, captured, prepared)))?;
         }
-    } else {
-        let next = AtomicUsize::new(0);
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
-        let shared = repo.inner.clone().into_sync();
-        // A short queue keeps what is read but not yet stored within bounds.
-        let (sender, receiver) = mpsc::sync_channel(32);
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                let (sender, next, shared) = (sender.clone(), &next, &shared);
-                let facts = repo.for_thread();
-                scope.spawn(move || {
-                    let repo = facts.open(shared);
-                    read_all(&repo, candidates, (files, target), next, &sender);
-                });
-            }
-            drop(sender);
-            for message in receiver {
-                let (at, captured, prepared) = message?;
-                prepared.into_iter().try_for_each(|object| objects.add_prepared(object))?;
-                results[at] = Some(captured);
-            }
-            Ok::<_, Error>(())
-        })?;
     }
     results.into_iter().map(|result| result.ok_or_else(|| Error::internal("a file was not read"))).collect()
 }
@@ -154,6 +138,31 @@ fn with_captured(
 }
 
 type Message = Result<(usize, Captured, Vec<Prepared>)>;
+
+/// Lets other threads read, and hands on to `take` what they have read; returns false if none can be started.
+fn read_by_others(
+    repo: &Repo,
+    candidates: &[Candidate],
+    how: (&AttributeFiles, Target),
+    take: &mut impl FnMut(Message) -> Result<()>,
+) -> Result<bool> {
+    let next = AtomicUsize::new(0);
+    let shared = repo.inner.clone().into_sync();
+    // A short queue keeps what is read but not yet stored within bounds.
+    let (sender, receiver) = mpsc::sync_channel(32);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..threads::useful(MOST_THREADS))
+            .map_while(|_| {
+                let (sender, next, shared, facts) = (sender.clone(), &next, &shared, repo.for_thread());
+                threads::start(scope, move || read_all(&facts.open(shared), candidates, how, next, &sender))
+            })
+            .collect();
+        drop(sender);
+        let is_read = !readers.is_empty();
+        let taken = receiver.into_iter().try_for_each(take);
+        readers.into_iter().try_for_each(threads::end).and(taken).map(|()| is_read)
+    })
+}
 
 fn read_all(
     repo: &Repo,

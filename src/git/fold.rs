@@ -19,6 +19,7 @@ use super::{
     bases::{Base, Bases},
     deflate::deflate,
     delta::delta,
+    may_exist,
     new_objects::id_of,
     pack::{PackWriter, read_index},
 };
@@ -111,11 +112,11 @@ impl Repo {
     /// Returns our packs that are worth merging. Packs that git lists in a multi-pack index are git's to merge.
     fn small_packs(&self, directory: &Path) -> Vec<PathBuf> {
         let packs = self.inner.objects.store_ref().path().join("pack");
-        if ["multi-pack-index", "multi-pack-index.d"].iter().any(|name| packs.join(name).exists()) {
+        if ["multi-pack-index", "multi-pack-index.d"].iter().any(|name| may_exist(&packs.join(name))) {
             return Vec::new();
         }
         let is_small = |path: &PathBuf| {
-            let is_pinned = ["keep", "promisor"].iter().any(|end| path.with_extension(end).exists());
+            let is_pinned = ["keep", "promisor"].iter().any(|end| may_exist(&path.with_extension(end)));
             // Without index it is what a process that died left, or another is about to publish.
             let is_usable = path.with_extension("idx").exists();
             is_usable && !is_pinned && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < LARGE_PACK)
@@ -190,7 +191,8 @@ impl Repo {
         let note = directory.join("packs");
         let taken = directory.join("packs.folding");
         std::fs::rename(&note, &taken).context(Kind::Internal, || "cannot rename the note of packs".into())?;
-        let there = |name: &String| self.pack_path(name).is_some_and(|path| path.exists() && !remove_abandoned(&path));
+        let there =
+            |name: &String| self.pack_path(name).is_some_and(|path| may_exist(&path) && !remove_abandoned(&path));
         let mut names: Vec<String> = noted(&taken).into_iter().filter(there).collect();
         names.sort();
         names.dedup();
@@ -266,7 +268,7 @@ fn is_alive_or_elsewhere(mark: &str) -> bool {
 fn remove_abandoned(path: &Path) -> bool {
     let age =
         std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
-    let is_abandoned = !path.with_extension("idx").exists() && age.is_some_and(|age| age > ABANDONED);
+    let is_abandoned = !may_exist(&path.with_extension("idx")) && age.is_some_and(|age| age > ABANDONED);
     is_abandoned && std::fs::remove_file(path).is_ok()
 }
 

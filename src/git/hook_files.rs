@@ -55,7 +55,10 @@ pub(crate) fn look(path: &Path) -> Result<Found> {
     }
     // A file that only its owner may run, or a link to nowhere, is a hook all the same. A pipe would never end.
     let is_readable = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let text = if is_readable { fs::read(path).unwrap_or_default() } else { Vec::new() };
+    let text = match if is_readable { fs::read(path) } else { Ok(Vec::new()) } {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Vec::new(),
+        text => text.context(Kind::User, || format!("cannot read '{}'", path.display()))?,
+    };
     let is_ours = metadata.is_file() && text.lines().any(|line| line == MARK);
     Ok(if is_ours {
         Found::Ours { text, is_executable: metadata.permissions().mode() & 0o111 != 0 }
@@ -71,7 +74,7 @@ pub(crate) fn before(path: &Path) -> PathBuf {
 
 /// Returns true if something is at `path`, be it a link to nowhere.
 pub(crate) fn is_there(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
+    !matches!(fs::symlink_metadata(path), Err(error) if error.kind() == ErrorKind::NotFound)
 }
 
 /// Returns a script of ours in another file of the directory of `path`, from where whatever is at `path` may call it:

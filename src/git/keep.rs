@@ -1,8 +1,7 @@
 //! Keeps new packs from being repacked away before a ref leads to their objects.
 
 use std::{
-    fs::File,
-    io::Write as _,
+    io::{ErrorKind, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -24,15 +23,16 @@ impl Keep {
     /// Keeps the pack that is or will be at `pack`; none if somebody else keeps it already.
     pub(super) fn new(pack: &Path) -> Result<Option<Self>> {
         let path = pack.with_extension("keep");
-        match File::options().write(true).create_new(true).open(&path) {
-            Ok(mut file) => {
-                let keep = Self { path };
-                file.write_all(format!("{KEEPER}{}\n", temporary::nonce()).as_bytes())
-                    .context(Kind::Internal, || format!("cannot write '{}'", keep.path.display()))?;
-                Ok(Some(keep))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(None),
-            Err(error) => Err(error).context(Kind::Internal, || format!("cannot create '{}'", path.display())),
+        let what = || format!("cannot write '{}'", path.display());
+        // It appears with its content: an empty one, which a process left that was killed, would be nobody's.
+        let directory = path.parent().unwrap_or(Path::new("."));
+        let prefix = temporary::prefix("tmp_keep_");
+        let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory).context(Kind::Internal, what)?;
+        file.write_all(format!("{KEEPER}{}\n", temporary::nonce()).as_bytes()).context(Kind::Internal, what)?;
+        match file.persist_noclobber(&path) {
+            Ok(_) => Ok(Some(Self { path })),
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(None),
+            Err(error) => Err(error.error).context(Kind::Internal, what),
         }
     }
 }

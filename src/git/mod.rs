@@ -65,6 +65,7 @@ mod staged;
 pub(crate) mod stat_cache;
 mod sweep;
 pub(crate) mod temporary_file;
+pub(crate) mod threads;
 pub(crate) mod untracked;
 pub(crate) mod user_index;
 mod weight;
@@ -83,6 +84,11 @@ use gix::ObjectId;
 
 use crate::error::{Context as _, Error, Kind, Result};
 use refs::RefStore;
+
+/// Returns false only if nothing is at `path`: where that cannot be found out, something may be.
+fn may_exist(path: &Path) -> bool {
+    !matches!(path.try_exists(), Ok(false))
+}
 
 /// How many bytes of objects are kept that were read.
 const OBJECT_CACHE: usize = 8 << 20;

@@ -14,7 +14,7 @@ use gix::{
 use super::{
     Repo,
     deflate::deflate,
-    loose,
+    loose, may_exist,
     pack::PackWriter,
     written::{Written, has_content},
 };
@@ -298,7 +298,7 @@ impl Repo {
             let directory = self.inner.objects.store_ref().path().join("pack");
             let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path());
             let indices = files.filter(|path| path.extension().is_some_and(|end| end == "idx"));
-            let indices = indices.filter(|path| !path.with_extension("mtimes").exists());
+            let indices = indices.filter(|path| !may_exist(&path.with_extension("mtimes")));
             let indices = indices.filter_map(|path| gix::odb::pack::index::File::at(&path, self.object_hash()).ok());
             indices.map(|index| SettledPack { index, touched: Cell::new(None) }).collect()
         });

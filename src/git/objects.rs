@@ -16,7 +16,7 @@ use gix::{
     objs::{CommitRef, Find as _, Kind as ObjectKind, TreeRefIter},
 };
 
-use super::Repo;
+use super::{Repo, threads};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{
@@ -77,30 +77,30 @@ impl Repo {
         }
     }
 
-    /// Returns the content of the blobs `ids`, in order; they are read on other threads, a few ahead.
+    /// Returns the content of the blobs `ids`, in order; they are read on other threads, a few ahead, if there are any.
     pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> + use<> {
         /// More would take the cores from the one who works on what is read.
         const READERS: usize = 2;
         const AHEAD: usize = 4;
-        let ids = Arc::new(ids);
+        let (count, ids) = (ids.len(), Arc::new(ids));
         // Each reads its part of them in turn, and ends when nobody receives any more.
         let receivers =
             [(); READERS].map(|()| sync_channel(AHEAD)).into_iter().enumerate().map(|(first, (sender, receiver))| {
                 let (shared, ids) = (self.inner.clone().into_sync(), Arc::clone(&ids));
-                if first < ids.len() {
-                    std::thread::spawn(move || {
-                        let repo = shared.to_thread_local();
-                        for id in ids.iter().skip(first).step_by(READERS) {
-                            if sender.send(read_blob(&repo, *id)).is_err() {
-                                return;
-                            }
+                let read = move || {
+                    let repo = shared.to_thread_local();
+                    for id in ids.iter().skip(first).step_by(READERS) {
+                        if sender.send(read_blob(&repo, *id)).is_err() {
+                            return;
                         }
-                    });
-                }
+                    }
+                };
+                // Without a thread the channel is closed, and each blob is read when it is needed.
+                drop((first < count).then(|| threads::detach(read)));
                 receiver
             });
-        let receivers: Vec<_> = receivers.collect();
-        (0..ids.len()).map_while(move |at| receivers[at % READERS].recv().ok())
+        let (receivers, repo): (Vec<_>, _) = (receivers.collect(), self.inner.clone());
+        (0..count).map(move |at| receivers[at % READERS].recv().unwrap_or_else(|_| read_blob(&repo, ids[at])))
     }
 
     /// Returns the size of the object `id` in bytes; none if it is not present.

@@ -5,14 +5,14 @@ use std::{
     io::{Read, Write as _},
     os::unix::ffi::OsStringExt as _,
     path::Path,
-    process::{Child, Command, Output, Stdio},
+    process::{Child, ChildStdin, Command, Output, Stdio},
     sync::mpsc::{self, Receiver},
     time::{Duration, Instant},
 };
 
 use bstr::{BString, ByteSlice as _};
 
-use super::Repo;
+use super::{Repo, threads};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Variables that redirect git to another repository or index.
@@ -116,8 +116,8 @@ pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
         started => started.context(Kind::Internal, what)?,
     };
     // Not waited for if it takes too long: what jj has started may hold the pipes open for as long as it likes.
-    let stdout = reading(child.stdout.take().expect("piped"));
-    let stderr = reading(child.stderr.take().expect("piped"));
+    let stdout = reading(child.stdout.take().expect("piped")).context(Kind::Internal, what)?;
+    let stderr = reading(child.stderr.take().expect("piped")).context(Kind::Internal, what)?;
     let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().context(Kind::Internal, what)? {
@@ -136,15 +136,15 @@ pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
 }
 
 /// Reads all there is in a thread of its own.
-fn reading(mut pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+fn reading(mut pipe: impl Read + Send + 'static) -> std::io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    threads::detach(move || {
         let mut bytes = Vec::new();
         // What could be read is judged by the exit code; who asked may have gone.
         drop(pipe.read_to_end(&mut bytes));
         drop(sender.send(bytes));
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 impl Repo {
@@ -196,15 +196,17 @@ impl Repo {
         let mut command = self.git(arguments);
         let what = || format!("cannot run 'git {}'", joined(arguments));
         let Some(input) = input else { return command.output().context(Kind::Internal, what) };
-        let mut child = command.stdin(Stdio::piped()).spawn().context(Kind::Internal, what)?;
-        let mut stdin = child.stdin.take().expect("stdin is piped");
+        let (open, opened) = mpsc::sync_channel(1);
         std::thread::scope(|scope| {
-            // Written beside the read, or both ends wait for each other once the pipes are full. A git that stops
-            // reading early says why by its status.
-            scope.spawn(move || drop(stdin.write_all(input)));
-            child.wait_with_output()
+            // Written beside the read, or both ends wait for each other once the pipes are full; started before git,
+            // which must not begin what it is not given in full. A git that stops reading early says why by its status.
+            let write = move || drop(opened.recv().map(|mut stdin: ChildStdin| stdin.write_all(input)));
+            threads::start(scope, write).ok_or_else(no_thread).context(Kind::Internal, what)?;
+            let mut child = command.stdin(Stdio::piped()).spawn().context(Kind::Internal, what)?;
+            drop(child.stdin.take().map(|stdin| open.send(stdin)));
+            drop(open);
+            child.wait_with_output().context(Kind::Internal, what)
         })
-        .context(Kind::Internal, what)
     }
 
     /// Starts git with `first` on `input`, and with `second` on what that prints.
@@ -219,11 +221,13 @@ impl Repo {
             let child = self.git(arguments).env("GIT_INDEX_FILE", no_index).stdin(stdin).spawn();
             child.map(|child| (child, what.clone())).context(Kind::Internal, || format!("cannot run '{what}'"))
         };
+        let (open, opened) = mpsc::sync_channel(1);
+        // Written beside the read, or both ends wait for each other once the pipes are full.
+        threads::detach(move || drop(opened.recv().map(|mut stdin: ChildStdin| stdin.write_all(&input))))
+            .context(Kind::Internal, || format!("cannot run 'git {}'", joined(first)))?;
         let (mut producer, producing) = start(first, Stdio::piped())?;
         let between = producer.stdout.take().expect("stdout is piped");
-        let mut stdin = producer.stdin.take().expect("stdin is piped");
-        // Written beside the read, or both ends wait for each other once the pipes are full.
-        std::thread::spawn(move || drop(stdin.write_all(&input)));
+        drop(producer.stdin.take().map(|stdin| open.send(stdin)));
         let (consumer, consuming) = start(second, between.into())?;
         Ok(Pipe { producer, producing, consumer, consuming })
     }
@@ -252,14 +256,18 @@ impl Pipe {
             Err(Error::internal(format!("'{what}' failed")).with_cause(said))
         };
         // Read beside each other: what one says on its standard error may fill that pipe, and stop it and so the other.
-        let (printed, produced) = std::thread::scope(|scope| {
-            let produced = scope.spawn(|| end(self.producer, &self.producing));
-            (end(self.consumer, &self.consuming), produced.join())
-        });
-        let printed = printed?;
-        produced.expect("it does not panic")?;
-        Ok(printed.into())
+        let (producer, producing) = (self.producer, &self.producing);
+        std::thread::scope(|scope| {
+            let produced = threads::start(scope, || end(producer, producing)).ok_or_else(no_thread);
+            let printed = end(self.consumer, &self.consuming)?;
+            threads::end(produced.context(Kind::Internal, || format!("cannot run '{producing}'"))?)??;
+            Ok(printed.into())
+        })
     }
+}
+
+fn no_thread() -> std::io::Error {
+    rustix::io::Errno::AGAIN.into()
 }
 
 fn joined(arguments: &[impl AsRef<OsStr>]) -> String {

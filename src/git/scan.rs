@@ -6,7 +6,7 @@
 use std::{
     os::fd::{AsFd as _, BorrowedFd, OwnedFd},
     sync::{
-        Arc, Condvar, Mutex,
+        Arc, Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
@@ -24,6 +24,7 @@ use super::{
     modes::{Modes, mode_of},
     read_directory::{self, Buffer},
     stat_cache::{Stat, StatCache},
+    threads,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -140,20 +141,11 @@ pub(crate) fn scan(repo: &Repo, cache: &StatCache, modes: Modes) -> Result<Scan>
     let whole = Task { parent: Arc::new(root_fd), path: BString::default(), range: 0..cache.entries().len() };
     // Small worktrees are read before a second thread has started.
     let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(wanted);
-    let shared = Shared { tasks: vec![whole], busy: threads };
+    let shared = Shared { tasks: vec![whole], busy: 0 };
     let (changed, idle, interrupt) = (Condvar::new(), AtomicUsize::new(0), repo.interrupt.as_ref());
     let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt, modes };
     let mut total = Scan::default();
-    std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(|| queue.work(cache))).collect();
-        total.absorb(queue.work(cache));
-        for helper in helpers {
-            let part = helper.join().map_err(|_| Error::internal("a thread that reads the worktree has panicked"))?;
-            total.absorb(part);
-        }
-        Ok(())
-    })?;
+    threads::share(threads::useful(wanted) - 1, || queue.work(cache))?.into_iter().for_each(|part| total.absorb(part));
     repo.check_interrupt()?;
     if let Some((path, cause)) = total.failure {
         return Err(Error::internal(format!("cannot read '{path}'")).with_cause(cause));
@@ -167,6 +159,8 @@ impl Queue<'_> {
         let mut found = Scan::default();
         let mut own = Vec::new();
         let mut buffer = Buffer::default();
+        // Until it waits, for the first time at once.
+        self.lock().busy += 1;
         while let Some(task) = own.pop().or_else(|| self.wait()) {
             if self.interrupt.load(Ordering::Relaxed) {
                 own.clear();
@@ -176,16 +170,20 @@ impl Queue<'_> {
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
                 // The first ones are nearest to the root, so that most is below them.
                 let given: Vec<_> = own.drain(..own.len() / 2).collect();
-                self.state.lock().expect("no thread panics while holding it").tasks.extend(given);
+                self.lock().tasks.extend(given);
                 self.changed.notify_all();
             }
         }
         found
     }
 
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.state.lock().expect("no thread panics while holding it")
+    }
+
     /// Returns a directory that another thread gave away; none once all threads wait for one.
     fn wait(&self) -> Option<Task> {
-        let mut state = self.state.lock().expect("no thread panics while holding it");
+        let mut state = self.lock();
         state.busy -= 1;
         self.idle.fetch_add(1, Ordering::Relaxed);
         loop {

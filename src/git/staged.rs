@@ -16,7 +16,7 @@ use gix::{
     },
 };
 
-use super::{Repo, environment};
+use super::{Repo, environment, may_exist, user_index::decoding};
 use crate::{
     error::{Context as _, Kind, Result},
     model::change::{Change, Leaf, Mode},
@@ -29,7 +29,7 @@ impl Repo {
     pub(crate) fn staged_leaves(&self, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
         let path = self.index_to_commit();
         let mut leaves: BTreeMap<BString, Option<Leaf>> = paths.iter().map(|path| (path.clone(), None)).collect();
-        if !path.exists() {
+        if !may_exist(&path) {
             return Ok(leaves);
         }
         if let Some(tree_id) = self.cached_tree(&path)? {
@@ -48,7 +48,7 @@ impl Repo {
     /// Returns the files that the commit to come will have and the tree `head_tree_id` has not, by path.
     pub(crate) fn staged_anew(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
         let path = self.index_to_commit();
-        if !path.exists() {
+        if !may_exist(&path) {
             return Ok(Vec::new());
         }
         if let Some(tree_id) = self.cached_tree(&path)? {
@@ -83,8 +83,7 @@ impl Repo {
     }
 
     fn read_index(&self, path: &Path) -> Result<File> {
-        let options = gix::index::decode::Options::default();
-        File::at(path, self.object_hash(), true, options).context(Kind::Corrupt, || unreadable(path))
+        File::at(path, self.object_hash(), true, decoding()).context(Kind::Corrupt, || unreadable(path))
     }
 }
 

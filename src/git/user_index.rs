@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use gix::index::File;
 
-use super::Repo;
+use super::{Repo, may_exist};
 use crate::error::{Context as _, Kind, Result};
 
 /// What tells one version of an index file from another without reading it.
@@ -20,15 +20,19 @@ pub(crate) struct IndexIdentity {
     pub(crate) inode: u64,
 }
 
+/// Returns how an index is read: by this thread alone, as gix panics where it cannot start another one.
+pub(super) fn decoding() -> gix::index::decode::Options {
+    gix::index::decode::Options { thread_limit: Some(1), ..Default::default() }
+}
+
 impl Repo {
     /// Returns the user's index as it is now; none if there is no file yet.
     pub(crate) fn user_index(&self) -> Result<Option<File>> {
         let path = self.inner.index_path();
-        if !path.exists() {
+        if !may_exist(&path) {
             return Ok(None);
         }
-        let options = gix::index::decode::Options::default();
-        File::at(&path, self.object_hash(), true, options)
+        File::at(&path, self.object_hash(), true, decoding())
             .map(Some)
             .context(Kind::Corrupt, || format!("cannot read the index '{}'", path.display()))
     }

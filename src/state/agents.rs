@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{directory, replace_file};
+use super::directory;
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// What an agent told of last.
@@ -42,7 +42,10 @@ pub fn note(common_dir: &Path, agent: &str, moment: &str, seconds: i64) -> Resul
     }
     let folder = folder(common_dir);
     fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
-    replace_file(&folder.join(agent), format!("{moment} {seconds}\n").as_bytes())
+    let path = folder.join(agent);
+    // In place: no lock is held here, so that a temporary file would stay if we were killed.
+    fs::write(&path, format!("{moment} {seconds}\n"))
+        .context(Kind::Internal, || format!("cannot write '{}'", path.display()))
 }
 
 /// Returns what each agent told of last, by name; files that make no sense are left out.

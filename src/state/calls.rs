@@ -3,11 +3,11 @@
 //! Whoever reads or writes it holds the worktree's lock. It is a hint: what is lost makes a change look like somebody
 //! else's, never disappear, so that a damaged file is an empty one.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{directory, ensure_directory, replace_file};
+use super::{directory, ensure_directory, read_text, replace_file};
 use crate::error::Result;
 
 /// The use of a tool, from before until after it.
@@ -81,15 +81,19 @@ const MOST: usize = 64;
 impl Calls {
     /// Returns what is known in the worktree of `git_dir`.
     pub fn read(git_dir: &Path) -> Self {
+        Self::try_read(git_dir).unwrap_or_default()
+    }
+
+    /// The same, for who writes it again: what is damaged is nothing, what cannot be read is an error.
+    fn try_read(git_dir: &Path) -> Result<Self> {
         let path = directory(git_dir).join("calls.toml");
-        let is_bearable = fs::metadata(&path).is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LONGEST);
-        let text = is_bearable.then(|| fs::read_to_string(&path).ok()).flatten();
-        text.and_then(|text| toml::from_str(&text).ok()).unwrap_or_default()
+        let text = read_text(&path, LONGEST)?;
+        Ok(text.and_then(|text| toml::from_str(&text).ok()).unwrap_or_default())
     }
 
     /// Changes what is known in the worktree of `git_dir`.
     pub fn edit<T>(git_dir: &Path, change: impl FnOnce(&mut Self) -> T) -> Result<T> {
-        let before = Self::read(git_dir);
+        let before = Self::try_read(git_dir)?;
         let mut calls = before.clone();
         let result = change(&mut calls);
         calls.forget_oldest();
@@ -130,6 +134,8 @@ impl Calls {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn handled(seconds: i64) -> Handled {

@@ -18,7 +18,8 @@ use crate::{
 /// More than this is in a claim's file only if it is damaged.
 const LONGEST: u64 = 1 << 16;
 
-fn folder(git_dir: &Path) -> PathBuf {
+/// Returns where the claims on the worktree of `git_dir` are.
+pub(crate) fn folder(git_dir: &Path) -> PathBuf {
     directory(git_dir).join("claims")
 }
 

@@ -23,7 +23,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::error::{Context as _, Kind, Result};
+use crate::error::{Context as _, Error, Kind, Result};
 
 /// Returns our directory inside the git directory `git_dir` (a worktree's or the common one).
 pub fn directory(git_dir: &Path) -> PathBuf {
@@ -46,6 +46,21 @@ pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
 /// The same, and when it returns, the new content outlives a power loss.
 pub fn replace_file_durably(path: &Path, content: &[u8]) -> Result<()> {
     replace(path, content, true)
+}
+
+/// Returns the text of the file `path`; none if there is none, or what is there is damaged or longer than `most` bytes.
+///
+/// # Errors
+/// If it cannot be read: who took that for an empty file would write one.
+fn read_text(path: &Path, most: u64) -> Result<Option<String>> {
+    let what = || format!("cannot read '{}'", path.display());
+    match std::fs::metadata(path) {
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) => return Err(Error::internal(what()).with_cause(cause)),
+        Ok(metadata) if !metadata.is_file() || metadata.len() > most => return Ok(None),
+        Ok(_) => {}
+    }
+    std::fs::read(path).context(Kind::Internal, what).map(|bytes| String::from_utf8(bytes).ok())
 }
 
 /// Appends `content` to the file `path` if it is the one with this inode and length, and returns whether it was.

@@ -2,8 +2,12 @@
 
 use std::{
     io::{self, Read as _},
-    sync::mpsc::{RecvTimeoutError, channel},
-    time::Duration,
+    time::{Duration, Instant},
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    io::Errno,
 };
 
 use crate::agent::LONGEST;
@@ -13,39 +17,34 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Returns the JSON document on standard input, or what has come of it when nothing more does.
 pub(super) fn read() -> Vec<u8> {
-    let (sender, receiver) = channel();
-    // A thread that waits for ever ends with the process.
-    std::thread::spawn(move || {
-        let mut stdin = io::stdin().lock();
-        loop {
-            let mut chunk = vec![0; 64 << 10];
-            match stdin.read(&mut chunk) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) => return,
-                Ok(length) => {
-                    chunk.truncate(length);
-                    if sender.send(chunk).is_err() {
-                        return;
-                    }
-                }
-            }
-        }
-    });
-    let (mut bytes, mut scanner) = (Vec::new(), Scanner::default());
+    let mut stdin = io::stdin().lock();
+    let (mut bytes, mut scanner, mut chunk) = (Vec::new(), Scanner::default(), vec![0; 64 << 10]);
     // What is longer than can be taken is read no further than it takes to see that.
-    while bytes.len() <= LONGEST {
-        match receiver.recv_timeout(PATIENCE) {
-            Ok(chunk) => {
-                let is_complete = scanner.scan(&chunk);
-                bytes.extend(chunk);
-                if is_complete {
+    while bytes.len() <= LONGEST && is_readable(&stdin) {
+        match stdin.read(&mut chunk) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => break,
+            Ok(length) => {
+                bytes.extend_from_slice(&chunk[..length]);
+                if scanner.scan(&chunk[..length]) {
                     break;
                 }
             }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
         }
     }
     bytes
+}
+
+/// Waits until `stdin` has something to read, or its end; returns false if neither comes in time.
+fn is_readable(stdin: &io::StdinLock<'_>) -> bool {
+    let start = Instant::now();
+    loop {
+        let Ok(left) = Timespec::try_from(PATIENCE.saturating_sub(start.elapsed())) else { return false };
+        match poll(&mut [PollFd::new(stdin, PollFlags::IN)], Some(&left)) {
+            Err(Errno::INTR) => {}
+            count => return count.is_ok_and(|count| count > 0),
+        }
+    }
 }
 
 /// Knows when an object is complete.

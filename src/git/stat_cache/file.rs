@@ -7,7 +7,6 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::ErrorKind,
     ops::Range,
     os::unix::fs::{FileExt as _, MetadataExt as _},
     path::Path,
@@ -18,7 +17,7 @@ use bstr::BString;
 use gix::ObjectId;
 
 use super::{CacheChange, Entry, IndexIdentity, Known, Stat, StatCache};
-use crate::{error::Result, model::change::Mode, state};
+use crate::{error::Result, git::threads, model::change::Mode, state};
 
 const MAGIC: [u8; 8] = *b"GCPSTAT\x04";
 const TRACKED: u8 = 1;
@@ -33,6 +32,7 @@ const MODES: [Mode; 4] = [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlin
 const PREAMBLE: usize = 16;
 /// How many bytes have a checksum of their own.
 const BLOCK: usize = 1 << 18;
+const MOST_THREADS: usize = 8;
 /// The sections may always take so many bytes,
 const SECTIONS: usize = 64 << 10;
 /// and this part of the rest.
@@ -100,15 +100,14 @@ fn base_length(bytes: &[u8]) -> Option<usize> {
 
 /// Splits `length` bytes for threads, on the border of blocks.
 fn share(length: usize) -> usize {
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(8);
-    length.div_ceil(BLOCK).div_ceil(threads).max(1) * BLOCK
+    length.div_ceil(BLOCK).div_ceil(threads::useful(MOST_THREADS)).max(1) * BLOCK
 }
 
 /// Reads `length` bytes of `file`, and returns them with the checksum of each block of the first `base` ones.
 fn read(file: &File, length: usize, base: usize) -> std::io::Result<(Vec<u8>, Vec<u32>)> {
     let mut bytes = vec![0; length];
     let share = share(length);
-    let read = |at: usize, part: &mut [u8]| {
+    let read = |(at, part): (usize, &mut [u8])| {
         let mut sums = Vec::new();
         for (number, block) in part.chunks_mut(BLOCK).enumerate() {
             let start = at * share + number * BLOCK;
@@ -119,16 +118,10 @@ fn read(file: &File, length: usize, base: usize) -> std::io::Result<(Vec<u8>, Ve
         }
         Ok::<_, std::io::Error>(sums)
     };
-    let sums = std::thread::scope(|scope| {
-        let mut parts = bytes.chunks_mut(share).enumerate();
-        let own = parts.next();
-        let others: Vec<_> = parts.map(|(at, part)| scope.spawn(move || read(at, part))).collect();
-        let mut sums = own.map_or_else(|| Ok(Vec::new()), |(at, part)| read(at, part))?;
-        for other in others {
-            sums.extend(other.join().map_err(|_| std::io::Error::from(ErrorKind::Other))??);
-        }
-        Ok::<_, std::io::Error>(sums)
-    })?;
+    let parts: Vec<_> = bytes.chunks_mut(share).enumerate().collect();
+    let sums: std::io::Result<Vec<_>> =
+        threads::each(parts, read).map_err(std::io::Error::other)?.into_iter().collect();
+    let sums = sums?.concat();
     Ok((bytes, sums))
 }
 
@@ -316,8 +309,8 @@ fn decode_records(records: &[u8], rest: &[u8], count: usize, id_length: usize) -
     let end_of = |at: usize| Some(Reader(records.get(at * (RECORD + id_length) + 32..)?).u32()? as usize);
     let length = if count == 0 { 0 } else { end_of(count - 1)? };
     let paths = &rest[rest.len().checked_sub(length)?..];
-    let decode = &|range: Range<usize>, capacity: usize| {
-        let mut entries = Vec::with_capacity(capacity);
+    let decode = |range: Range<usize>| {
+        let mut entries = Vec::with_capacity(if range.start == 0 { count } else { range.len() });
         let mut reader = Reader(&records[range.start * (RECORD + id_length)..]);
         let end_before = |at: usize| at.checked_sub(1).map_or(Some(0), end_of);
         let mut start = end_before(range.start)?;
@@ -336,16 +329,13 @@ fn decode_records(records: &[u8], rest: &[u8], count: usize, id_length: usize) -
         Some(entries)
     };
     let share = share(records.len()) / (RECORD + id_length);
-    std::thread::scope(|scope| {
-        let mut starts = (0..count).step_by(share).map(|start| start..count.min(start + share));
-        let own = starts.next().unwrap_or_default();
-        let others: Vec<_> = starts.map(|range| scope.spawn(move || decode(range.clone(), range.len()))).collect();
-        let mut entries = decode(own, count)?;
-        for other in others {
-            entries.append(&mut other.join().ok()??);
-        }
-        Some(entries)
-    })
+    let parts = (0..count).step_by(share).map(|start| start..count.min(start + share)).collect();
+    let mut parts = threads::each(parts, decode).ok()?.into_iter();
+    let mut entries = parts.next().unwrap_or_else(|| Some(Vec::new()))?;
+    for part in parts {
+        entries.append(&mut part?);
+    }
+    Some(entries)
 }
 
 /// Applies the sound ones of `sections` to `cache`, and returns how many bytes they take.

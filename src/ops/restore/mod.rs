@@ -23,7 +23,7 @@ use serde::{Serialize, Serializer, ser::SerializeSeq as _};
 
 use crate::{
     error::{Error, Result},
-    git::{Repo, objects::ReadAhead},
+    git::{Repo, objects::ReadAhead, threads},
     model::{
         event::Event,
         id_text,
@@ -247,12 +247,12 @@ impl<'a> Work<'a> {
         let read_ahead = self.repo.read_ahead(ids, READ_AHEAD);
         let ahead = std::thread::scope(|scope| {
             // While the disk is waited for.
-            let reader = scope.spawn(read_ahead);
+            let reader = threads::start(scope, read_ahead);
             self.repo.make_durable()?;
             failpoint::hit("restore:after-sync");
             journal.write(self.repo.git_dir())?;
             failpoint::hit("restore:after-journal");
-            Ok::<_, Error>(reader.join().unwrap_or_default())
+            Ok::<_, Error>(reader.and_then(|reader| reader.join().ok()).unwrap_or_default())
         })?;
         self.carry_out(journal, before, ahead)
     }

@@ -1,0 +1,266 @@
+//! System calls that fail, and deaths between two of them, by way of strace; `tests/crash/every-call` goes through them all.
+
+use std::{
+    os::unix::process::ExitStatusExt as _,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use crate::support::{World, site::described};
+
+const SIGKILL: i32 = 9;
+const HOOK: [&str; 3] = ["hook", "--agent", "claude-code"];
+
+/// Returns false, and says so, if there is no `strace` to test with, or it may trace nothing.
+fn can_inject(world: &World) -> bool {
+    let tried = world.command("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
+    let can = tried.is_ok_and(|output| output.status.success());
+    if !can {
+        // Not by the macro, whose words are only seen when the test fails.
+        let word = b"SKIPPED: there is no 'strace' that works; it lets system calls fail\n";
+        drop(std::io::Write::write_all(&mut std::io::stderr(), word));
+    }
+    can
+}
+
+/// Returns the program with `arguments`, under strace with `options`.
+fn traced(world: &World, options: &[&str], arguments: &[&str]) -> Command {
+    let mut command = world.command("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null"]).args(options).arg("--");
+    command.arg(env!("CARGO_BIN_EXE_git-checkpoint")).args(arguments);
+    command
+}
+
+/// Runs the program with `arguments` where no thread can be started after the first `count`.
+fn without_threads(world: &World, count: usize, arguments: &[&str]) -> Output {
+    let refused = format!("inject=clone3:error=EAGAIN:when={}+", count + 1);
+    traced(world, &["-e", &refused], arguments).output().expect("strace runs")
+}
+
+fn assert_done(output: &Output) {
+    assert!(output.status.success(), "{}", described(output));
+    assert_eq!(output.stderr, b"", "not a word of it: {}", described(output));
+}
+
+fn saved_tree(output: &Output) -> String {
+    assert_done(output);
+    let saved: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    saved["tree"].as_str().expect("an id").to_owned()
+}
+
+/// Makes a repository with more files than one thread looks at.
+fn large() -> World {
+    let world = World::new();
+    world.repository();
+    for n in 0..1100 {
+        world.write(&format!("d{}/{n}", n % 40), format!("{n}\n"));
+    }
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "many"]);
+    world.done(&["save", "-q", "--allow-empty"]);
+    world
+}
+
+#[rstest::rstest]
+fn a_save_needs_no_thread(#[values(0, 1)] count: usize) {
+    let world = large();
+    if !can_inject(&world) {
+        return;
+    }
+    for n in 0..100 {
+        world.write(&format!("d{}/{n}", n % 40), format!("now {n}\n"));
+    }
+    let output = without_threads(&world, count, &["save", "--json"]);
+    assert_eq!(saved_tree(&output), world.tree().to_string());
+}
+
+#[test]
+fn the_users_index_needs_no_thread() {
+    let world = large();
+    if !can_inject(&world) {
+        return;
+    }
+    // Git then writes where each thread may begin to read.
+    world.git(&["config", "index.threads", "4"]);
+    world.write("f", "staged\n");
+    world.git(&["add", "f"]);
+    let output = without_threads(&world, 0, &["save", "--json"]);
+    assert_eq!(saved_tree(&output), world.tree().to_string());
+}
+
+#[test]
+fn restore_and_undo_need_no_thread() {
+    let world = large();
+    if !can_inject(&world) {
+        return;
+    }
+    let before = world.tree().to_string();
+    world.write("d1/1", "changed\n");
+    world.write("new", "new\n");
+    let changed = world.tree().to_string();
+    let output = without_threads(&world, 0, &["restore", "@{0}", "--json"]);
+    assert_done(&output);
+    assert_eq!(world.tree().to_string(), before);
+    assert_done(&without_threads(&world, 0, &["undo", "--json"]));
+    assert_eq!(world.tree().to_string(), changed);
+}
+
+#[test]
+fn a_turn_needs_no_thread() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    for arguments in [&["session", "start", "s1"][..], &["session", "prompt", "s1", "-m", "do it"]] {
+        assert_done(&without_threads(&world, 0, arguments));
+    }
+    for n in 0..40 {
+        world.write(&format!("many/{n}"), format!("an agent's {n}\n"));
+    }
+    assert_done(&without_threads(&world, 0, &["session", "stop", "s1"]));
+    assert_eq!(world.git(&["rev-parse", &format!("{}^{{tree}}", world.shadows()[0])]).trim(), world.tree().to_string());
+}
+
+/// Runs an agent's event under strace with `options`; the agent's end of standard input stays open.
+fn told(world: &World, options: &[&str], name: &str, more: &str) -> Output {
+    let repo = world.repo();
+    let event = format!(
+        r#"{{"session_id":"s1","cwd":"{}","hook_event_name":"{name}","transcript_path":"",{more}}}"#,
+        repo.display()
+    );
+    let mut command = traced(world, options, &HOOK);
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().expect("strace runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    std::io::Write::write_all(&mut stdin, event.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    drop(stdin);
+    output
+}
+
+#[test]
+fn an_agents_event_needs_no_thread() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    let options = ["-e", "inject=clone3:error=EAGAIN"];
+    assert_done(&told(&world, &options, "UserPromptSubmit", r#""prompt":"do it""#));
+    assert!(world.done(&["session", "list", "--json"]).contains("s1"), "the event has been heard");
+}
+
+#[test]
+fn what_an_agents_event_leaves_is_swept() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    assert_done(&told(&world, &[], "UserPromptSubmit", r#""prompt":"do it""#));
+    let mut deaths = 0;
+    for nth in 1..14 {
+        world.write("f", format!("{nth}\n"));
+        let kill = format!("inject=write:signal=SIGKILL:when={nth}");
+        let call = format!(
+            r#""tool_name":"Write","tool_use_id":"t{nth}","tool_input":{{"file_path":"{}/new","content":""}}"#,
+            world.repo().display()
+        );
+        let output = told(&world, &["-e", &kill], "PreToolUse", &call);
+        deaths += usize::from(output.status.signal() == Some(SIGKILL));
+        world.done(&["save", "-q", "--allow-empty"]);
+        assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "{nth}");
+    }
+    assert!(deaths > 3, "{deaths} deaths");
+}
+
+/// A process that dies while it keeps its new pack leaves nothing that keeps it for ever.
+#[test]
+fn what_keeps_a_pack_goes_with_who_has_died() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    let mut deaths = 0;
+    for call in ["write", "renameat2", "linkat", "unlink"] {
+        for nth in 1..12 {
+            for n in 0..100 {
+                world.write(&format!("many/{n}"), format!("{call} {nth} {n}\n"));
+            }
+            let kill = format!("inject={call}:signal=SIGKILL:when={nth}");
+            let output = traced(&world, &["-e", &kill], &["save", "--json"]).output().expect("strace runs");
+            deaths += usize::from(output.status.signal() == Some(SIGKILL));
+            world.done(&["save", "-q", "--allow-empty"]);
+            assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "{call} {nth}");
+        }
+    }
+    assert!(deaths > 10, "{deaths} deaths");
+}
+
+/// All of them take more than an hour: `tests/crash/every-call`.
+#[test]
+fn a_few_of_all_calls() {
+    let world = World::new();
+    if !can_inject(&world) || !world.command("python3").arg("--version").output().is_ok_and(|it| it.status.success()) {
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/crash/every-call");
+    let program = env!("CARGO_BIN_EXE_git-checkpoint");
+    let output = world.command(script).arg("--quick").env("GIT_CHECKPOINT", program).output().expect("it runs");
+    assert!(output.status.success(), "{}", described(&output));
+}
+
+/// What cannot be looked at is not taken for absent.
+#[test]
+fn an_index_that_cannot_be_read_is_not_an_empty_one() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    world.write("staged", "staged\n");
+    world.git(&["add", "staged"]);
+    world.write("f", "only in the worktree\n");
+    let index = world.repo().join(".git/index");
+    let expected = world.git(&["write-tree"]);
+    let before = world.facts();
+    for error in ["EACCES", "EIO"] {
+        for nth in 1..4 {
+            let refused = format!("inject=statx:error={error}:when={nth}");
+            let options = ["-P", text_of(&index), "-e", &refused];
+            let output = traced(&world, &options, &["save", "--json"]).output().expect("strace runs");
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            if output.status.success() {
+                // It needed not look so often: then all is held.
+                let saved: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+                let id = saved["id"].as_str().expect("an id");
+                let staged = world.git(&["rev-parse", &format!("{id}^2:index")]);
+                assert_eq!(staged, expected, "{error} {nth}");
+                world.done(&["reset"]);
+            } else {
+                assert_eq!(output.status.code(), Some(128), "{error} {nth}: {}", described(&output));
+                assert!(said.starts_with("fatal: cannot read the index"), "{error} {nth}: {said}");
+            }
+            assert_eq!(world.facts(), before, "{error} {nth}");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_is_no_reason_to_stop() {
+    let world = World::new();
+    world.repository();
+    world.write("f", "changed\n");
+    let line = "exec git checkpoint save -q -vv 2>/dev/full";
+    let output = world.command("sh").args(["-c", line]).output().expect("sh runs");
+    if Path::new("/dev/full").exists() {
+        assert!(output.status.success(), "{}", described(&output));
+        assert_eq!(world.shadows().len(), 1);
+    }
+}
+
+fn text_of(path: &Path) -> &str {
+    path.to_str().expect("temporary paths are plain")
+}
