@@ -208,6 +208,11 @@ fn the_manual_shows_every_field_of_json() {
     world.git(&["mv", "f", "g"]);
     world.write("a", "1\n");
     world.write("big", "more than ten bytes\n");
+    world.git(&["config", "filter.broken.clean", "false"]);
+    world.git(&["config", "filter.broken.required", "true"]);
+    fs::create_dir_all(world.repo().join(".git/info")).expect("made");
+    world.write(".git/info/attributes", "unclean filter=broken\n");
+    world.write("unclean", "1\n");
     world.git(&["init", "-q", "nested"]);
     world.git(&["-C", "nested", "commit", "-q", "--allow-empty", "-m", "nested"]);
     check_json(&world, "save", "save --session s1 --agent tester --json");

@@ -11,7 +11,7 @@ use super::{
     checkout::{Outcome, Stop, stop},
     temporary_file::{Held, Seen, delete_known, is_unsupported, rename_new},
 };
-use crate::{model::verdict::Why, state::failpoint};
+use crate::{error::Error, model::verdict::Why, state::failpoint};
 
 /// A file and the temporary names beside it.
 #[derive(Clone, Copy)]
@@ -45,11 +45,20 @@ impl Place<'_> {
             Err(errno) => return Err(self.cannot("write", errno)),
         }
         failpoint::hit("rename:after");
-        if delete_known(self.parent, self.temporary, &|held| held.is_as(seen))? {
-            return Ok(());
+        match delete_known(self.parent, self.temporary, &|held| held.is_as(seen)) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            // What gave way cannot be looked at or deleted, so it goes back, whatever it is.
+            Err(stop) => return Err(self.exchange().map_or_else(|errno| self.half_way(errno), |()| stop)),
         }
         self.give_back(ours)?;
         Err(Stop::Left(Why::UnderWay))
+    }
+
+    /// Says that the new file is at the name although the old one could not be dealt with: the restore must not go on as if
+    /// nothing had happened here.
+    fn half_way(&self, errno: Errno) -> Stop {
+        Stop::Failed(Error::internal(format!("cannot put '{}' back", self.name)).with_cause(errno))
     }
 
     /// Lets the file that gave way go back to its name.
@@ -57,7 +66,12 @@ impl Place<'_> {
     /// What comes out then must be what was put there, else it is newer and goes back in turn: the last file that the other
     /// program saved ends up at the name. One that it has replaced itself stays at the temporary name.
     fn give_back(&self, ours: &[u8]) -> Outcome<()> {
-        let Some(mut newest) = Held::read(self.parent, self.temporary)? else { return Ok(()) };
+        let mut newest = match Held::read(self.parent, self.temporary) {
+            Ok(Some(held)) => held,
+            Ok(None) => return Ok(()),
+            // It is another program's, so it goes back unseen.
+            Err(stop) => return Err(self.exchange().map_or_else(|errno| self.half_way(errno), |()| stop)),
+        };
         let mut last = None;
         for _ in 0..PATIENCE {
             failpoint::hit("rename:back");
@@ -82,9 +96,10 @@ impl Place<'_> {
     fn replace_in_turns(&self, seen: &Seen) -> Outcome<()> {
         let away = Self { temporary: self.aside, ..*self };
         away.take_away()?;
-        if !Held::read(self.parent, self.aside)?.is_some_and(|held| held.is_as(seen)) {
+        let held = Held::read(self.parent, self.aside);
+        if !held.as_ref().is_ok_and(|held| held.as_ref().is_some_and(|held| held.is_as(seen))) {
             away.bring_back();
-            return Err(Stop::Left(Why::UnderWay));
+            return Err(held.err().unwrap_or(Stop::Left(Why::UnderWay)));
         }
         failpoint::hit("rename:between");
         rename_new(self.parent, self.temporary, self.name).map_err(|errno| {
@@ -101,12 +116,13 @@ impl Place<'_> {
         failpoint::hit("rename:before");
         self.take_away()?;
         failpoint::hit("rename:after");
-        if delete_known(self.parent, self.temporary, &|held| held.is_as(seen))? {
+        let deleted = delete_known(self.parent, self.temporary, &|held| held.is_as(seen));
+        if matches!(deleted, Ok(true)) {
             return Ok(());
         }
         failpoint::hit("rename:back");
         self.bring_back();
-        Err(Stop::Left(Why::UnderWay))
+        Err(deleted.err().unwrap_or(Stop::Left(Why::UnderWay)))
     }
 
     /// Renames the file to the temporary name, which nothing else has.

@@ -123,7 +123,15 @@ impl Checkout {
         let names = self.temporary_names(number);
         let Some((parent, name)) = self.parent(path, false)? else { return done };
         for temporary in &names {
-            let Some(kept) = discard(parent, temporary.as_bstr(), name, is_known)? else { continue };
+            let kept = match discard(parent, temporary.as_bstr(), name, is_known) {
+                Ok(Some(kept)) => kept,
+                Ok(None) => continue,
+                // What was done at the path stays true, and must be known as done.
+                Err(stop) => {
+                    tracing::warn!(%path, %temporary, ?stop, "a temporary file stays");
+                    continue;
+                }
+            };
             let kept = BString::from([&path[..path.len() - name.len()], kept.as_bytes()].concat());
             tracing::warn!(%path, %kept, "kept what another program has written");
             if !matches!(done, Err(Stop::Failed(_))) {

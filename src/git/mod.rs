@@ -13,6 +13,7 @@ mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod checkout_write;
+mod child_output;
 pub(crate) mod commit;
 mod conversions;
 pub(crate) mod counting;

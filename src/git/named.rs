@@ -90,7 +90,6 @@ pub(crate) fn named_paths(
     let files = AttributeFiles::of_tree(repo, base, candidates.iter().map(|candidate| &candidate.path))?;
     let files = files.with_tree_edits(repo, &named.edits, objects)?;
     let (captured, _) = capture_by_rules(repo, &candidates, files, objects)?;
-    let mut filters = Filters::for_worktree(repo)?;
     for (candidate, captured) in candidates.iter().zip(captured) {
         let path = candidate.path.clone();
         match captured {
@@ -99,7 +98,7 @@ pub(crate) fn named_paths(
                 let mode = modes.stored(content.mode, before.map(|leaf| leaf.mode));
                 named.raw_edits.push((path.clone(), content.raw_id.map(|id| (id, Mode::File))));
                 if let Some(reason) = content.failure {
-                    let filter = filters.filter_name(path.as_bstr())?.unwrap_or_default();
+                    let filter = Filters::for_worktree(repo)?.filter_name(path.as_bstr())?.unwrap_or_default();
                     named.unfiltered.push(Unfiltered { path: path.clone(), filter, reason });
                 }
                 named.edits.push((path, Some((content.id, mode))));

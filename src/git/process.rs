@@ -12,7 +12,7 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Repo, threads};
+use super::{Repo, child_output::output_of, threads};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Variables that redirect git to another repository or index.
@@ -33,7 +33,7 @@ const REDIRECTIONS: [&str; 8] = [
 /// If git cannot be run, or knows of no editor that this terminal can show.
 pub(crate) fn editor() -> Result<OsString> {
     #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
-    let output = Command::new("git").args(["var", "GIT_EDITOR"]).stdin(Stdio::null()).output();
+    let output = run(Command::new("git").args(["var", "GIT_EDITOR"]).stdin(Stdio::null()));
     let output = output.context(Kind::Internal, || "cannot run 'git var GIT_EDITOR'".into())?;
     if output.status.success() {
         return Ok(OsString::from_vec(output.stdout.trim_end().to_vec()));
@@ -78,7 +78,7 @@ pub(super) fn interpret_trailers(
         .env("LC_ALL", "C")
         .stdin(Stdio::null());
     let what = || format!("cannot add a trailer to '{}'", file.display());
-    let output = command.output().context(Kind::Internal, what)?;
+    let output = run(&mut command).context(Kind::Internal, what)?;
     if output.status.success() {
         return Ok(());
     }
@@ -195,7 +195,7 @@ impl Repo {
     pub(crate) fn try_git(&self, arguments: &[impl AsRef<OsStr>], input: Option<&[u8]>) -> Result<Output> {
         let mut command = self.git(arguments);
         let what = || format!("cannot run 'git {}'", joined(arguments));
-        let Some(input) = input else { return command.output().context(Kind::Internal, what) };
+        let Some(input) = input else { return run(&mut command).context(Kind::Internal, what) };
         let (open, opened) = mpsc::sync_channel(1);
         std::thread::scope(|scope| {
             // Written beside the read, or both ends wait for each other once the pipes are full; started before git,
@@ -205,7 +205,7 @@ impl Repo {
             let mut child = command.stdin(Stdio::piped()).spawn().context(Kind::Internal, what)?;
             drop(child.stdin.take().map(|stdin| open.send(stdin)));
             drop(open);
-            child.wait_with_output().context(Kind::Internal, what)
+            output_of(child).context(Kind::Internal, what)
         })
     }
 
@@ -248,7 +248,7 @@ impl Pipe {
     /// If one exits with another code than 0.
     pub(crate) fn finish(self) -> Result<BString> {
         let end = |child: Child, what: &str| {
-            let output = child.wait_with_output().context(Kind::Internal, || format!("cannot run '{what}'"))?;
+            let output = output_of(child).context(Kind::Internal, || format!("cannot run '{what}'"))?;
             if output.status.success() {
                 return Ok(output.stdout);
             }
@@ -264,6 +264,11 @@ impl Pipe {
             Ok(printed.into())
         })
     }
+}
+
+/// Runs `command`, and returns what it prints.
+fn run(command: &mut Command) -> std::io::Result<Output> {
+    output_of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }
 
 fn no_thread() -> std::io::Error {

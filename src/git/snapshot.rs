@@ -102,7 +102,6 @@ pub(crate) fn full_pass<'r>(
     let mut pass = Pass {
         repo,
         cache,
-        before,
         earlier: follows_index.is_none().then_some(before).flatten(),
         changes: BTreeMap::new(),
         manifest: Manifest { unmerged: staged.unmerged, intent_to_add: staged.intent_to_add, ..Manifest::default() },
@@ -166,8 +165,6 @@ fn is_whole(repo: &Repo, cache: &StatCache, in_memory: bool) -> bool {
 struct Pass<'r, 'c> {
     repo: &'r Repo,
     cache: &'c StatCache,
-    /// What the last pass knew.
-    before: Option<&'c StatCache>,
     /// What else is known of versions of files.
     earlier: Option<&'c StatCache>,
     changes: BTreeMap<BString, Option<Known>>,
@@ -197,17 +194,18 @@ impl<'r> Pass<'r, '_> {
 
     fn capture(&mut self, candidates: Vec<Candidate>, objects: &mut NewObjects<'r>) -> Result<()> {
         let is_idle = candidates.is_empty() && self.changes.is_empty() && self.doubted.is_empty();
-        if is_idle && self.before.is_some() && self.earlier.is_none() && !self.has_new_filters {
+        if is_idle && self.earlier.is_none() && !self.has_new_filters {
             return Ok(());
         }
         let removed = self.changes.iter().filter(|(_, known)| known.is_none()).map(|(path, _)| (path, None));
-        let files = AttributeFiles::of_cache(self.cache).with_edits(self.repo, removed, objects)?;
+        let known = AttributeFiles::of_cache(self.cache);
+        let files = known.with_edits(self.repo, removed, objects)?;
         let is_rule = |candidate: &Candidate| is_attribute_file(candidate.path.as_bstr());
         let rules: Vec<Candidate> = candidates.iter().filter(|candidate| is_rule(candidate)).cloned().collect();
         let (captured, files) = capture_by_rules(self.repo, &rules, files, objects)?;
         self.note_all(rules, captured);
         // Only what this version of a file was, under the rules of now, is known.
-        let before = AttributeFiles::of_cache(self.before.unwrap_or(self.cache));
+        let before = self.earlier.map_or(known, AttributeFiles::of_cache);
         let changed =
             if self.has_new_filters { vec![BString::default()] } else { before.differing_directories(&files) };
         let is_concerned = |path: &BStr| changed.iter().any(|directory| path.starts_with(directory));
@@ -232,7 +230,7 @@ impl<'r> Pass<'r, '_> {
             let entries = &self.cache.entries()[self.cache.below(directory.as_bstr())];
             concerned.extend(entries.iter().map(|entry| (self.cache.path(entry).to_owned(), self.has_new_filters)));
         }
-        self.recheck((&before, &files), concerned, objects)
+        self.recheck((&before, &files), &concerned, objects)
     }
 
     fn note_all(&mut self, candidates: Vec<Candidate>, captured: Vec<Captured>) {
@@ -260,7 +258,7 @@ impl<'r> Pass<'r, '_> {
     fn recheck(
         &mut self,
         rules: (&AttributeFiles, &AttributeFiles),
-        paths: Vec<(BString, bool)>,
+        paths: &[(BString, bool)],
         objects: &mut NewObjects<'r>,
     ) -> Result<()> {
         if paths.is_empty() {
@@ -268,7 +266,7 @@ impl<'r> Pass<'r, '_> {
         }
         let mut rechecker = Rechecker::new(self.repo, rules)?;
         let reader = Reader::new(self.repo, rules.1, objects.target())?;
-        for (path, is_doubted) in &paths {
+        for (path, is_doubted) in paths {
             let path = path.as_bstr();
             let Some(entry) = self.cache.find(path) else { continue };
             let is_file = matches!(entry.mode, Mode::File | Mode::Executable) && !entry.id.is_null();

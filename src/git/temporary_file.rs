@@ -101,7 +101,8 @@ pub(super) fn discard(
     name: &BStr,
     is_known: &dyn Fn(&Held) -> bool,
 ) -> Outcome<Option<BString>> {
-    if delete_known(parent, temporary, is_known)? {
+    // What cannot be looked at is kept, too.
+    if matches!(delete_known(parent, temporary, is_known), Ok(true)) {
         return Ok(None);
     }
     let mut number = 0;

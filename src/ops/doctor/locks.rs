@@ -54,7 +54,7 @@ fn problem(lock: &FoundLock) -> Option<Problem> {
         }
         Some(Owner::Elsewhere(host)) => stale(
             format!("a git-checkpoint on the host '{host}' holds this lock {since}, or has left it"),
-            format!("if no git-checkpoint is at work there in this repository, remove the file"),
+            "if no git-checkpoint is at work there in this repository, remove the file".to_owned(),
         ),
         None => stale(
             format!("a git process holds this lock {since}, or has crashed and left it"),
