@@ -32,16 +32,16 @@ impl PartialEq for AttributeFiles {
 
 impl AttributeFiles {
     /// Returns the files among `entries` of a tree.
-    pub(crate) fn among<P: AsRef<[u8]>>(entries: impl Iterator<Item = (P, ObjectId)>) -> Self {
-        let ids = entries.filter(|(path, _)| is_attribute_file(path.as_ref().as_bstr()));
-        let ids = ids.map(|(path, id)| (BString::from(path.as_ref()), id)).collect();
+    pub(crate) fn among<P: AsRef<[u8]>>(entries: impl Iterator<Item = (P, Option<Mode>, ObjectId)>) -> Self {
+        let ids = entries.filter(|(path, mode, _)| is_attribute_file(path.as_ref().as_bstr()) && is_file(*mode));
+        let ids = ids.map(|(path, _, id)| (BString::from(path.as_ref()), id)).collect();
         Self { ids: Arc::new(ids), fresh: Arc::default() }
     }
 
     /// Returns the files that `cache` knows.
     pub(super) fn of_cache(cache: &StatCache) -> Self {
-        let files = cache.entries().iter().filter(|entry| matches!(entry.mode, Mode::File | Mode::Executable));
-        Self::among(files.filter(|entry| !entry.id.is_null()).map(|entry| (cache.path(entry), entry.id)))
+        let files = cache.entries().iter().filter(|entry| !entry.id.is_null());
+        Self::among(files.map(|entry| (cache.path(entry), Some(entry.mode), entry.id)))
     }
 
     /// Returns where the files are.
@@ -63,7 +63,7 @@ impl AttributeFiles {
         let mut ids = BTreeMap::new();
         for directory in directories_to(paths) {
             let path = BString::from([directory, NAME.as_bytes()].concat());
-            if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())?.filter(|leaf| leaf.mode != Mode::Link) {
+            if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())?.filter(|leaf| is_file(Some(leaf.mode))) {
                 ids.insert(path, leaf.id);
             }
         }
@@ -97,7 +97,7 @@ impl AttributeFiles {
 
     /// Returns these files after `edits` of the tree; `objects` holds all blobs.
     pub(crate) fn with_tree_edits(&self, repo: &Repo, edits: &[(BString, Edit)], objects: &impl Find) -> Result<Self> {
-        let id = |edit: &Edit| edit.filter(|(_, mode)| *mode != Mode::Link).map(|(id, _)| id);
+        let id = |edit: &Edit| edit.filter(|(_, mode)| is_file(Some(*mode))).map(|(id, _)| id);
         self.with_edits(repo, edits.iter().map(|(path, edit)| (path, id(edit))), objects)
     }
 
@@ -119,18 +119,25 @@ impl AttributeFiles {
         state
     }
 
-    /// Reads the object `id`, from among these files or from `repo`.
+    /// Reads the object `id`, from among these files or from `repo`; a file that cannot be read has no rules, so that exact
+    /// bytes are kept where they matter.
     pub(super) fn find<'a>(
         &self,
         repo: &Repo,
         id: &gix::oid,
         buffer: &'a mut Vec<u8>,
     ) -> gix::Result<Option<Data<'a>>> {
-        let Some(data) = self.fresh.get(id) else { return repo.inner.objects.try_find(id, buffer) };
-        buffer.clear();
-        buffer.extend_from_slice(data);
+        let data = match self.fresh.get(id) {
+            Some(data) => data.clone(),
+            None => repo.read_blob(id.to_owned()).unwrap_or_default(),
+        };
+        *buffer = data;
         Ok(Some(Data { kind: ObjectKind::Blob, object_hash: repo.object_hash(), data: buffer }))
     }
+}
+
+fn is_file(mode: Option<Mode>) -> bool {
+    matches!(mode, Some(Mode::File | Mode::Executable))
 }
 
 /// Returns true if git reads attributes from a file at `path`.
@@ -143,7 +150,8 @@ mod tests {
     use super::*;
 
     fn files(entries: &[(&str, u8)]) -> AttributeFiles {
-        AttributeFiles::among(entries.iter().map(|(path, id)| (*path, ObjectId::from_bytes_or_panic(&[*id; 20]))))
+        let id = |byte: u8| ObjectId::from_bytes_or_panic(&[byte; 20]);
+        AttributeFiles::among(entries.iter().map(|(path, byte)| (*path, Some(Mode::File), id(*byte))))
     }
 
     #[rstest::rstest]

@@ -103,23 +103,20 @@ pub(crate) fn capture_by_rules(
     mut files: AttributeFiles,
     objects: &mut NewObjects<'_>,
 ) -> Result<(Vec<Captured>, AttributeFiles)> {
-    let rules: Vec<Candidate> =
-        candidates.iter().filter(|candidate| is_attribute_file(candidate.path.as_bstr())).cloned().collect();
-    if !rules.is_empty() {
-        let captured = capture(repo, &rules, &files, objects)?;
-        files = with_captured(repo, &files, &rules, &captured, objects)?;
+    if candidates.is_empty() {
+        return Ok((Vec::new(), files));
     }
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
+    let is_rule = |candidate: &&Candidate| is_attribute_file(candidate.path.as_bstr());
+    let rules: Vec<Candidate> = candidates.iter().filter(is_rule).cloned().collect();
+    for _ in 0..ATTEMPTS {
+        let read_first = if rules.is_empty() { Vec::new() } else { capture(repo, &rules, &files, objects)? };
+        files = with_captured(repo, &files, &rules, &read_first, objects)?;
         let captured = capture(repo, candidates, &files, objects)?;
-        let now = with_captured(repo, &files, candidates, &captured, objects)?;
-        // An attribute file that changes all the time is read again by the next save.
-        if now == files || attempt == ATTEMPTS {
-            return Ok((captured, now));
+        if with_captured(repo, &files, candidates, &captured, objects)? == files {
+            return Ok((captured, files));
         }
-        files = now;
     }
+    Err(Error::race("an attribute file changes all the time"))
 }
 
 fn with_captured(
@@ -271,6 +268,12 @@ impl<'r> Reader<'r> {
     pub(crate) fn bytes_of(&self, path: &BStr, stat: Stat) -> Option<Vec<u8>> {
         let (bytes, now, _, is_whole) = self.read_file(path).ok()?;
         (is_whole && now == stat).then_some(bytes)
+    }
+
+    /// Returns the bytes of a file as it is now.
+    pub(super) fn bytes_now(&self, path: &BStr) -> Option<Vec<u8>> {
+        let (bytes, _, _, is_whole) = self.read_file(path).ok()?;
+        is_whole.then_some(bytes)
     }
 
     /// Returns the id of `data` as a blob, which is added to `new` if the repository lacks it.

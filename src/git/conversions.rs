@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     os::unix::fs::MetadataExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
@@ -23,20 +23,21 @@ impl Repo {
         self.config_value("core.autocrlf").is_some_and(|value| !is_off(&value))
     }
 
-    /// Returns a number that changes with the commands of filters, and with the attribute files outside the worktree
-    /// that may name filters: all that decides from outside which bytes a checkpoint stands for.
-    pub(crate) fn filter_settings(&self) -> Result<u32> {
-        let mut sum = flate2::Crc::new();
+    /// Returns a number for the commands of filters, and one for the attribute files outside the worktree that may name
+    /// filters: all that decides from outside which bytes a checkpoint stands for. Other numbers mean other settings.
+    pub(crate) fn filter_settings(&self) -> Result<(u32, u32)> {
+        let mut commands = flate2::Crc::new();
         for pair in self.config_pairs("filter") {
-            sum.update(pair.key.as_bytes());
-            sum.update(&pair.value);
-            sum.update(b"\0");
+            commands.update(pair.key.as_bytes());
+            commands.update(&pair.value);
+            commands.update(b"\0");
         }
+        let mut sum = flate2::Crc::new();
         for file in self.outside_attributes()?.into_iter().filter(|file| file.contains_str("filter")) {
             sum.update(&file);
             sum.update(b"\0");
         }
-        Ok(sum.sum())
+        Ok((commands.sum(), sum.sum()))
     }
 
     /// Returns true if an attribute file outside the worktree may name a filter.
@@ -73,8 +74,7 @@ impl Repo {
 
 /// When the rules that convert files last changed, as far as the file system tells.
 ///
-/// A file that is older may be there in a form that today's rules do not give: git calls it clean as long as nobody
-/// touches it.
+/// A file that is older may have bytes that today's rules do not give: git takes it for unchanged until its times change.
 pub(super) struct RuleTimes<'r> {
     repo: &'r Repo,
     /// The attribute files that git knows.
@@ -93,13 +93,15 @@ impl<'r> RuleTimes<'r> {
     pub(super) fn new(repo: &'r Repo, known: BTreeSet<BString>) -> Self {
         let config = repo.inner.config_snapshot();
         let files = config.plumbing().sections().filter_map(|section| section.meta().path.as_deref());
-        let files: BTreeSet<&Path> = files.collect();
-        let info = repo.common_dir().join("info/attributes");
-        let settings = files.into_iter().chain([info.as_path()]).filter_map(changed).max().unwrap_or_default();
+        let mut files: BTreeSet<PathBuf> = files.map(Path::to_owned).collect();
+        files.extend(repo.inner.attribute_global_paths().unwrap_or_default());
+        // The directory, too: it changes when the file in it is deleted.
+        files.extend([repo.common_dir().join("info/attributes"), repo.common_dir().join("info")]);
+        let settings = files.iter().filter_map(|file| changed(file)).max().unwrap_or_default();
         Self { repo, known, settings, attributes: HashMap::new() }
     }
 
-    /// Returns true if a rule for `path` changed after the file that `stat` tells of was written, or git does not know it.
+    /// Returns true if a rule for `path` changed after the file with `stat` was written, or if git does not know the rule.
     pub(super) fn are_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
         let written = stat.mtime.min(stat.ctime);
         if self.settings > written {

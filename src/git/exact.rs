@@ -12,6 +12,7 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 use super::{
     Repo,
     attribute_files::{AttributeFiles, is_attribute_file},
+    capture::Reader,
     edit_tree::Edit,
     filter::Filters,
     new_objects::{NewObjects, id_of},
@@ -24,7 +25,7 @@ use crate::{
     },
 };
 
-/// As many characters of an error are kept.
+/// How many characters of an error are kept.
 const LONGEST_REASON: usize = 200;
 
 /// Turns files of the worktree into what a save stores of them.
@@ -150,47 +151,59 @@ pub(super) struct Rechecker<'r> {
     repo: &'r Repo,
     before: Exact<'r>,
     now: Exact<'r>,
+    /// True if filters may do something else than before.
+    has_new_filters: bool,
+    /// Reads files whose filters fail.
+    disk: Option<Reader<'r>>,
 }
 
 impl<'r> Rechecker<'r> {
     /// Returns what asks about files that had the attributes in `before` and have those in `now`.
-    pub(super) fn new(repo: &'r Repo, (before, now): (&AttributeFiles, &AttributeFiles)) -> Result<Self> {
+    pub(super) fn new(
+        repo: &'r Repo,
+        (before, now): (&AttributeFiles, &AttributeFiles),
+        has_new_filters: bool,
+    ) -> Result<Self> {
         let (before, now) = (Exact::by_rules(repo, before)?, Exact::by_rules(repo, now)?);
-        Ok(Self { repo, before, now })
+        Ok(Self { repo, before, now, has_new_filters, disk: None })
     }
 
     /// Returns the blob of exact bytes to be kept of the file `path`, which `objects` holds then.
     ///
-    /// `read` returns what the file in the worktree holds; none if that changes just now. If `is_doubted`, only that tells.
+    /// `read` returns what the file in the worktree holds; none if that changes just now. If `must_read`, nothing else says
+    /// which bytes the file has.
     pub(super) fn raw_id(
         &mut self,
         path: &BStr,
         file: &Unchanged,
-        is_doubted: bool,
+        must_read: bool,
         read: impl FnOnce() -> Option<Vec<u8>>,
         objects: &mut NewObjects<'_>,
     ) -> Result<Option<ObjectId>> {
         let is_same = self.before.filters.conversion(path)? == self.now.filters.conversion(path)?;
-        if is_same && (!is_doubted || self.now.filters.is_content_addressed(path)?) {
+        let filter = self.now.filters.filter_name(path)?;
+        let is_filtered_anew = self.has_new_filters && filter.is_some();
+        if is_same && (!must_read && !is_filtered_anew || self.now.filters.is_content_addressed(path)?) {
             return Ok(file.raw_id);
         }
         let leaf = Leaf { id: file.blob_id, mode: Mode::File };
         let content = Content { leaf, raw: file.raw_id };
         let exact = match read() {
             Some(bytes) => bytes,
-            None if is_doubted => return Ok(file.raw_id),
+            None if must_read => return Ok(file.raw_id),
             None => {
                 let blob = self.repo.read_blob(file.raw_id.unwrap_or(file.blob_id))?;
                 match self.before.bytes(path, content, blob) {
                     Ok(bytes) => bytes,
-                    // What a filter does not give back now, it may give back when it works again.
-                    Err(_) => return Ok(file.raw_id),
+                    // The file in the worktree should be what the filter does not give back now.
+                    Err(_) => match self.disk.as_ref().and_then(|disk| disk.bytes_now(path)) {
+                        Some(bytes) => bytes,
+                        None => return Ok(file.raw_id),
+                    },
                 }
             }
         };
-        let id = id_of(ObjectKind::Blob, &exact, self.repo.object_hash())?;
-        let is_exact = self.now.is(path, Content { leaf, raw: None }, (&exact, id)).unwrap_or(false);
-        if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, &exact).map(Some) }
+        self.now.raw_for(path, Content { leaf, raw: None }, &exact, objects)
     }
 }
 
@@ -215,7 +228,8 @@ pub(crate) fn raw_edits_of_unchanged(
     let raw = repo.diff_trees(empty, base_raw_id.unwrap_or(empty))?;
     let raw_ids: BTreeMap<_, _> =
         raw.iter().filter_map(|change| Some((change.path.as_bstr(), change.after?.id))).collect();
-    let mut rechecker = Rechecker::new(repo, (&before, &now))?;
+    let mut rechecker = Rechecker::new(repo, (&before, &now), false)?;
+    rechecker.disk = Some(Reader::new(repo, &now, objects.target())?);
     let mut raw_edits = Vec::new();
     for change in &files {
         let path = change.path.as_bstr();
@@ -272,8 +286,19 @@ impl Exact<'_> {
         let blob = self.repo.read_blob(content.leaf.id)?;
         // The restore has written the file, so that its filter works.
         let bytes = from.bytes(path, content, blob)?;
-        let id = id_of(ObjectKind::Blob, &bytes, self.repo.object_hash())?;
-        let is_exact = self.is(path, content, (&bytes, id)).unwrap_or(false);
-        if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, &bytes).map(Some) }
+        self.raw_for(path, content, &bytes, objects)
+    }
+
+    /// Returns the blob with `bytes` of the file `path`, added to `objects`, if `content` does not give them back.
+    fn raw_for(
+        &mut self,
+        path: &BStr,
+        content: Content,
+        bytes: &[u8],
+        objects: &mut NewObjects<'_>,
+    ) -> Result<Option<ObjectId>> {
+        let id = id_of(ObjectKind::Blob, bytes, self.repo.object_hash())?;
+        let is_exact = self.is(path, content, (bytes, id)).unwrap_or(false);
+        if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, bytes).map(Some) }
     }
 }

@@ -97,8 +97,8 @@ impl<'r> Filters<'r> {
         let builtin = Search::new_globals(std::iter::empty::<std::path::PathBuf>(), &mut buffer, &mut collection)
             .context(Kind::Internal, what)?;
         let state = State::AttributesStack(Attributes::new(builtin, None, Source::IdMapping, collection));
-        let folds_case = repo.config_bool("core.ignoreCase") == Some(true);
-        let case = if folds_case { gix::glob::pattern::Case::Fold } else { gix::glob::pattern::Case::Sensitive };
+        // Whatever `core.ignoreCase` says on this machine.
+        let case = gix::glob::pattern::Case::Sensitive;
         let mappings = state.id_mappings_from_index(&index, index.path_backing(), case);
         let attributes = Stack::new(repo.worktree_root(), state, case, buffer, mappings);
         let rules = Rules::new(repo, attributes, defaults)?;
@@ -145,6 +145,9 @@ impl<'r> Filters<'r> {
     }
 
     fn to_worktree_by_git(&self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.files.is_some() && self.tree_id.is_none() {
+            return Err(Error::internal("the attributes are not stored yet"));
+        }
         let id = self.repo.run_git(&["hash-object", "-w", "--stdin"], Some(blob))?;
         let converted = self.run_git(&["cat-file", "--filters"], path, id.trim(), b"")?;
         Ok((converted != blob).then(|| converted.into()))

@@ -147,7 +147,9 @@ struct Converts<'r> {
 
 impl<'r> Converts<'r> {
     fn new(repo: &'r Repo, index: &State, before: Option<&StatCache>) -> Result<Self> {
-        let of_index = AttributeFiles::among(index.entries().iter().map(|entry| (entry.path(index), entry.id)));
+        let of_index = AttributeFiles::among(
+            index.entries().iter().map(|entry| (entry.path(index), Mode::from_bits(entry.mode.bits()), entry.id)),
+        );
         let of_before = before.map(AttributeFiles::of_cache).unwrap_or_default();
         let ids: Vec<_> = of_index.ids().chain(of_before.ids()).filter(|id| repo.has_object(*id)).collect();
         let times = RuleTimes::new(repo, of_index.paths().chain(of_before.paths()).cloned().collect());

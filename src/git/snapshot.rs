@@ -1,7 +1,7 @@
 //! The worktree as a tree: one pass over everything, or just the paths that are named.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, SystemTime},
 };
 
@@ -106,7 +106,8 @@ pub(crate) fn full_pass<'r>(
         changes: BTreeMap::new(),
         manifest: Manifest { unmerged: staged.unmerged, intent_to_add: staged.intent_to_add, ..Manifest::default() },
         started,
-        has_new_filters: before.is_some_and(|cache| cache.filters != filters),
+        has_new_filters: before.is_some_and(|cache| cache.filters.0 != filters.0),
+        has_new_outside: before.is_some_and(|cache| cache.filters.1 != filters.1),
         modes,
         doubted: staged.doubted,
         failures: BTreeMap::new(),
@@ -128,9 +129,10 @@ pub(crate) fn full_pass<'r>(
     pass.manifest.skipped = untracked.skipped;
     pass.hide(hidden);
     pass.manifest.empty_directories = untracked.empty_directories;
+    let candidates = pass.with_unfiltered(candidates);
     pass.capture(candidates, &mut objects)?;
     pass.gitlinks(&found.gitlinks, untracked.nested, limits)?;
-    let is_news = seeded.is_some() || pass.has_new_filters;
+    let is_news = seeded.is_some() || pass.has_new_filters || pass.has_new_outside;
     let (mut manifest, mut failures) = (std::mem::take(&mut pass.manifest), std::mem::take(&mut pass.failures));
     let (tree_id, changes, objects) = pass.finish(objects)?;
     let is_cache_new = is_news || !changes.is_empty();
@@ -170,10 +172,12 @@ struct Pass<'r, 'c> {
     changes: BTreeMap<BString, Option<Known>>,
     manifest: Manifest,
     started: (i64, u32),
-    /// True if filters may do something else than in the last pass.
+    /// True if the commands of filters are not those of the last pass.
     has_new_filters: bool,
+    /// True if attribute files outside the worktree that name filters are not those of the last pass.
+    has_new_outside: bool,
     modes: Modes,
-    /// Files that only reading tells whether their blobs give their bytes back.
+    /// Files that must be read to know whether their blobs give their bytes back.
     doubted: Vec<BString>,
     /// Why filters failed, by path.
     failures: BTreeMap<BString, String>,
@@ -192,9 +196,25 @@ impl<'r> Pass<'r, '_> {
         }
     }
 
+    /// Adds the files to `candidates` for which a filter failed that may work now.
+    fn with_unfiltered(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+        if !self.cache.may_have_raw() || !(self.has_new_filters || self.has_new_outside) {
+            return candidates;
+        }
+        let known: BTreeSet<usize> = candidates.iter().filter_map(|candidate| candidate.position).collect();
+        for (at, entry) in self.cache.entries().iter().enumerate().filter(|(_, entry)| entry.is_unfiltered) {
+            let path = self.cache.path(entry).to_owned();
+            if !known.contains(&at) && !self.changes.contains_key(&path) {
+                candidates.push(Candidate { path, position: Some(at), stat: entry.stat, mode: entry.mode });
+            }
+        }
+        candidates
+    }
+
     fn capture(&mut self, candidates: Vec<Candidate>, objects: &mut NewObjects<'r>) -> Result<()> {
         let is_idle = candidates.is_empty() && self.changes.is_empty() && self.doubted.is_empty();
-        if is_idle && self.earlier.is_none() && !self.has_new_filters {
+        let has_new_settings = self.has_new_filters || self.has_new_outside;
+        if is_idle && self.earlier.is_none() && !has_new_settings {
             return Ok(());
         }
         let removed = self.changes.iter().filter(|(_, known)| known.is_none()).map(|(path, _)| (path, None));
@@ -206,8 +226,7 @@ impl<'r> Pass<'r, '_> {
         self.note_all(rules, captured);
         // Only what this version of a file was, under the rules of now, is known.
         let before = self.earlier.map_or(known, AttributeFiles::of_cache);
-        let changed =
-            if self.has_new_filters { vec![BString::default()] } else { before.differing_directories(&files) };
+        let changed = if has_new_settings { vec![BString::default()] } else { before.differing_directories(&files) };
         let is_concerned = |path: &BStr| changed.iter().any(|directory| path.starts_with(directory));
         let (mut unread, mut found) = (Vec::new(), Vec::new());
         for candidate in candidates.into_iter().filter(|candidate| !is_rule(candidate)) {
@@ -228,7 +247,7 @@ impl<'r> Pass<'r, '_> {
         let mut concerned: Vec<_> = doubted.into_iter().map(|path| (path, true)).collect();
         for directory in &changed {
             let entries = &self.cache.entries()[self.cache.below(directory.as_bstr())];
-            concerned.extend(entries.iter().map(|entry| (self.cache.path(entry).to_owned(), self.has_new_filters)));
+            concerned.extend(entries.iter().map(|entry| (self.cache.path(entry).to_owned(), self.has_new_outside)));
         }
         self.recheck((&before, &files), &concerned, objects)
     }
@@ -264,7 +283,7 @@ impl<'r> Pass<'r, '_> {
         if paths.is_empty() {
             return Ok(());
         }
-        let mut rechecker = Rechecker::new(self.repo, rules)?;
+        let mut rechecker = Rechecker::new(self.repo, rules, self.has_new_filters)?;
         let reader = Reader::new(self.repo, rules.1, objects.target())?;
         for (path, is_doubted) in paths {
             let path = path.as_bstr();

@@ -112,8 +112,8 @@ pub(crate) struct StatCache {
     pub(crate) index_tree_id: Option<ObjectId>,
     /// The checkpoint that holds what was stored; none: HEAD does.
     pub(crate) anchor: Option<ObjectId>,
-    /// What tells the settings of filters from others.
-    pub(crate) filters: u32,
+    /// Numbers for the settings of filters; see [`filter_settings`](crate::git::Repo::filter_settings).
+    pub(crate) filters: (u32, u32),
     /// The file that it was read from.
     stored: Option<file::Stored>,
     /// What has changed since.

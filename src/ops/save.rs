@@ -6,7 +6,7 @@ mod shadow;
 mod take;
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     time::{Duration, Instant},
 };
 
@@ -137,12 +137,12 @@ pub struct UnfilteredPath {
 impl UnfilteredPath {
     /// Returns those of `files`, of which those in `before` are known.
     pub(crate) fn list(files: &[Unfiltered], before: &[Unfiltered]) -> Vec<Self> {
-        let known: BTreeSet<&BString> = before.iter().map(|file| &file.path).collect();
-        let listed = |file: &Unfiltered| Self {
-            path: file.path.clone(),
-            filter: file.filter.to_string(),
-            reason: file.reason.clone(),
-            is_new: !known.contains(&file.path),
+        let known: BTreeMap<&BString, &String> = before.iter().map(|file| (&file.path, &file.reason)).collect();
+        let listed = |file: &Unfiltered| {
+            let earlier = known.get(&file.path);
+            let reason = earlier.filter(|_| file.reason.is_empty()).map_or(&file.reason, |reason| *reason).clone();
+            let (path, filter) = (file.path.clone(), file.filter.to_string());
+            Self { path, filter, reason, is_new: earlier.is_none() }
         };
         files.iter().map(listed).collect()
     }

@@ -188,6 +188,9 @@ pub fn status(context: &Context) -> Result<Status> {
     let touched = shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
     let overlap = dirty.iter().filter(|path| touched.binary_search(path).is_ok()).cloned().collect();
     let sessions = session_status(repo, parts, touched)?;
+    let tip = shadow.as_ref().and_then(|shadow| repo.checkpoint(shadow.tip).ok().flatten());
+    let side = tip.and_then(|tip| tip.side_id).and_then(|id| repo.read_side(id).ok());
+    let unfiltered_before = side.map(|side| side.manifest.unfiltered).unwrap_or_default();
     Ok(Status {
         version: 1,
         worktree: repo.worktree_id().to_string(),
@@ -202,7 +205,7 @@ pub fn status(context: &Context) -> Result<Status> {
         verified: repo.find_ref(&refname::verified_ref(repo.worktree_id()))?,
         archived: repo.refs_below(refname::ARCHIVE)?.len(),
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
-        unfiltered: UnfilteredPath::list(&worktree.manifest.unfiltered, &[]),
+        unfiltered: UnfilteredPath::list(&worktree.manifest.unfiltered, &unfiltered_before),
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
         hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),

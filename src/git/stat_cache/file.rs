@@ -148,7 +148,8 @@ fn put_header(out: &mut Vec<u8>, cache: &StatCache, hash: gix::hash::Kind) {
     put_time(out, cache.index.ctime);
     out.extend_from_slice(&cache.index.size.to_le_bytes());
     out.extend_from_slice(&cache.index.inode.to_le_bytes());
-    out.extend_from_slice(&cache.filters.to_le_bytes());
+    out.extend_from_slice(&cache.filters.0.to_le_bytes());
+    out.extend_from_slice(&cache.filters.1.to_le_bytes());
 }
 
 /// The fixed-size record of an entry; `place` is where its path ends, or how long it is.
@@ -256,7 +257,7 @@ impl<'a> Reader<'a> {
         let mut id = || Some(Some(self.id(id_length)?).filter(|id| !id.is_null()));
         let (tree_id, index_tree_id, anchor) = (id()?, id()?, id()?);
         let index = IndexIdentity { mtime: self.time()?, ctime: self.time()?, size: self.u64()?, inode: self.u64()? };
-        let filters = self.u32()?;
+        let filters = (self.u32()?, self.u32()?);
         (cache.tree_id, cache.index_tree_id, cache.anchor) = (tree_id, index_tree_id, anchor);
         (cache.index, cache.filters) = (index, filters);
         Some(())
