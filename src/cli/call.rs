@@ -21,11 +21,11 @@ pub(super) struct Call {
     pub(super) out: Output,
     pub(super) interrupt: Interrupt,
     globals: Globals,
-    /// What people must hear of that a command did beside what it was asked for.
+    /// Messages for the user about what a command did beside its task.
     notices: Arc<Mutex<Vec<String>>>,
 }
 
-/// Collects what people must hear of.
+/// Collects those messages from the events of a command.
 struct Notices(Arc<Mutex<Vec<String>>>);
 
 impl Subscriber for Notices {

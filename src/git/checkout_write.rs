@@ -122,6 +122,7 @@ impl Checkout {
     ) -> Outcome<T> {
         let names = self.temporary_names(number);
         let Some((parent, name)) = self.parent(path, false)? else { return done };
+        let mut last_kept = None;
         for temporary in &names {
             let kept = match discard(parent, temporary.as_bstr(), name, is_known) {
                 Ok(Some(kept)) => kept,
@@ -134,11 +135,12 @@ impl Checkout {
             };
             let kept = BString::from([&path[..path.len() - name.len()], kept.as_bytes()].concat());
             tracing::warn!(%path, %kept, "kept what another program has written");
-            if !matches!(done, Err(Stop::Failed(_))) {
-                return Err(Stop::Left(Why::KeptAs(kept)));
-            }
+            last_kept = Some(kept);
         }
-        done
+        match (last_kept, done) {
+            (Some(kept), Ok(_) | Err(Stop::Left(_))) => Err(Stop::Left(Why::KeptAs(kept))),
+            (_, done) => done,
+        }
     }
 
     /// Returns what an interrupted restore has left at the temporary names `number` beside `path`.
@@ -216,4 +218,26 @@ fn with_executable(mode: RawMode, is_executable: bool) -> Mode {
         (false, true) => permissions & !0o111,
         _ => permissions,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_temporary_files_that_hold_what_is_not_known_are_kept() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut checkout = Checkout::open(directory.path(), "0123456789abcdef").expect("opened");
+        for (name, text) in checkout.temporary_names(3).iter().zip(["first", "second"]) {
+            std::fs::write(directory.path().join(name.to_string()), text).expect("written");
+        }
+        let settled = checkout.settle("f".into(), 3, Ok(()), &|_| false);
+        let Err(Stop::Left(Why::KeptAs(kept))) = settled else { panic!("{settled:?}") };
+        assert_eq!(kept, "f.git-checkpoint-conflict-2");
+        let read = |number: usize| {
+            std::fs::read_to_string(directory.path().join(format!("f.git-checkpoint-conflict-{number}")))
+        };
+        assert_eq!([1, 2].map(|number| read(number).expect("kept")), ["first", "second"]);
+        assert_eq!(std::fs::read_dir(directory.path()).expect("there").count(), 2);
+    }
 }

@@ -20,11 +20,11 @@ pub(super) struct Keep {
 const KEEPER: &str = "git-checkpoint ";
 
 impl Keep {
-    /// Keeps the pack that is or will be at `pack`; none if somebody else keeps it already.
+    /// Keeps the pack that is or will be at `pack`; none if another process keeps it already.
     pub(super) fn new(pack: &Path) -> Result<Option<Self>> {
         let path = pack.with_extension("keep");
         let what = || format!("cannot write '{}'", path.display());
-        // It appears with its content: an empty one, which a process left that was killed, would be nobody's.
+        // It appears with its content: from an empty one of a killed process, no later one could see whose it is.
         let directory = path.parent().unwrap_or(Path::new("."));
         let prefix = temporary::prefix("tmp_keep_");
         let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory).context(Kind::Internal, what)?;

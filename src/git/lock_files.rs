@@ -1,7 +1,6 @@
-//! Git's locks on files, `<file>.lock`: taken as git does it, and removed if we left them when we were killed.
+//! Git's locks on files, `<file>.lock`: takes them as git does, and removes those that a killed process of ours has left.
 
 use std::{
-    collections::HashSet,
     fs,
     io::{self, Write as _},
     os::unix::fs::MetadataExt as _,
@@ -15,26 +14,26 @@ use gix::lock::acquire::resolve_symlink;
 use super::Repo;
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    state::lock_note::{self, Note, Owner},
+    state::lock_note::{self, FoundNote, Note, Owner},
 };
 
-/// How long somebody else's lock is waited for: as long as git waits for that of the packed refs.
+/// How long to wait for a lock that another process holds: as long as git waits for that of the packed refs.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How soon a lock is tried again at first, and at last.
+/// How long to wait between two attempts, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
-/// What to do about a lock that nobody of ours holds, in git's manner.
+/// What to do about a lock that no process of ours holds, in git's words.
 pub(crate) const HINT: &str = "another git process is at work; if there is none, remove the file";
 
-/// A lock to be taken.
-pub(super) struct Wanted<'a> {
-    /// What is locked, in words.
+/// A lock to take.
+pub(super) struct LockRequest<'a> {
+    /// What to lock, in words.
     pub(super) name: &'a str,
-    /// The file that is locked.
+    /// The file to lock.
     pub(super) path: &'a Path,
-    /// Directories below this one are made as needed, and go when they are empty.
+    /// Directories below this one are made as needed, and removed when they are empty.
     pub(super) boundary: Option<&'a Path>,
-    /// What the lock is to contain.
+    /// The content of the lock.
     pub(super) content: &'a [u8],
 }
 
@@ -43,15 +42,15 @@ pub(super) struct Wanted<'a> {
 pub(super) struct LockFile {
     /// The file that is locked.
     target: PathBuf,
-    /// The lock; none once it has become the file.
+    /// The lock; none once it has been renamed to the file.
     lock: Option<PathBuf>,
     boundary: Option<PathBuf>,
-    /// Goes after the lock.
+    /// Removed after the lock.
     _note: Option<Rc<Note>>,
 }
 
 impl LockFile {
-    /// Makes the lock the file that is locked.
+    /// Renames the lock to the file that it locks.
     pub(super) fn commit(mut self) -> Result<()> {
         let what = |path: &Path| format!("cannot write '{}'", path.display());
         let lock = self.lock.as_ref().expect("it is held");
@@ -82,15 +81,16 @@ impl Drop for LockFile {
     }
 }
 
-/// A lock that is there.
+/// A lock on one of git's files, as found on disk.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundLock {
     /// The lock itself.
     pub(crate) path: PathBuf,
-    /// Whose it is, if it is ours.
+    /// Whether the process that holds it lives, if that is a git-checkpoint.
     pub(crate) owner: Option<Owner>,
-    /// When it was made or written to.
+    /// When it was written last.
     pub(crate) time: SystemTime,
+    /// Device and inode.
     identity: (u64, u64),
 }
 
@@ -99,7 +99,7 @@ impl Repo {
         resolve_symlink(&self.common_dir().join("packed-refs"))
     }
 
-    /// Makes a note for locks that are to contain `content`; without one they work as well, but stay if we are killed.
+    /// Makes a note for locks with `content`; without one they work as well, but stay if we are killed.
     pub(super) fn note_locks(&self, content: &[u8]) -> Option<Rc<Note>> {
         match Note::new(self.common_dir(), content) {
             Ok(note) => Some(Rc::new(note)),
@@ -110,24 +110,24 @@ impl Repo {
         }
     }
 
-    /// Takes the lock `wanted` as soon as nobody else has it, as a link to `note` where that can be.
+    /// Takes the lock as soon as no other process holds it, as a link to `note` where the file system allows.
     ///
     /// # Errors
-    /// [`Kind::Race`] if that is too long; a directory that cannot be written to is none.
-    pub(super) fn take_lock(&self, wanted: &Wanted<'_>, note: Option<&Rc<Note>>) -> Result<LockFile> {
-        let mut lock = wanted.path.as_os_str().to_owned();
+    /// [`Kind::Race`] if another process holds it for too long.
+    pub(super) fn take_lock(&self, request: &LockRequest<'_>, note: Option<&Rc<Note>>) -> Result<LockFile> {
+        let mut lock = request.path.as_os_str().to_owned();
         lock.push(".lock");
         let lock = PathBuf::from(lock);
-        let what = || format!("cannot lock '{}'", wanted.name);
+        let what = || format!("cannot lock '{}'", request.name);
         let [mut pause, longest] = PAUSES;
         let start = Instant::now();
         loop {
-            if wanted.boundary.is_some() {
+            if request.boundary.is_some() {
                 fs::create_dir_all(lock.parent().expect("it is in a directory")).context(Kind::Internal, what)?;
             }
-            match make(&lock, note.map(Rc::as_ref), wanted.content) {
+            match make(&lock, note.map(Rc::as_ref), request.content) {
                 Ok(()) => {
-                    let (target, boundary) = (wanted.path.to_owned(), wanted.boundary.map(Path::to_owned));
+                    let (target, boundary) = (request.path.to_owned(), request.boundary.map(Path::to_owned));
                     return Ok(LockFile { target, lock: Some(lock), boundary, _note: note.cloned() });
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
@@ -150,22 +150,25 @@ impl Repo {
         }
     }
 
-    /// Removes the locks that processes of ours have left who were killed, and no others.
+    /// Removes the locks that killed processes of ours have left, and no others.
     pub(crate) fn remove_dead_locks(&self) {
         let mut notes = lock_note::all(self.common_dir());
         notes.retain(|note| note.owner == Owner::Dead);
-        let dead: HashSet<_> = notes.iter().filter(|note| note.is_linked).map(|note| note.identity).collect();
-        if !dead.is_empty() {
-            // As long as the notes are there, no other file can be what they are.
-            for lock in self.find_locks().into_iter().filter(|lock| dead.contains(&lock.identity)) {
-                tracing::warn!(path = %lock.path.display(), "removed the lock of a process that was killed");
-                drop(fs::remove_file(&lock.path));
+        let locks = if notes.iter().any(|note| note.is_linked) { self.find_locks() } else { Vec::new() };
+        for lock in &locks {
+            // As long as a note exists, its inode is that of no other file.
+            let Some(note) = notes.iter().find(|note| note.identity == lock.identity) else { continue };
+            let path = lock.path.display();
+            match note.remove_lock(&lock.path) {
+                Ok(true) => tracing::warn!(%path, "removed the lock of a process that was killed"),
+                Ok(false) => tracing::debug!(%path, "another process has taken the lock"),
+                Err(error) => tracing::warn!(%path, %error, "cannot remove the lock of a process that was killed"),
             }
         }
-        notes.into_iter().for_each(lock_note::Found::remove);
+        notes.into_iter().for_each(FoundNote::remove);
     }
 
-    /// Returns all locks on git's files of all worktrees, by path.
+    /// Returns all locks on git's files of all worktrees, sorted by path.
     pub(crate) fn locks(&self) -> Vec<FoundLock> {
         let notes = lock_note::all(self.common_dir());
         let mut locks = self.find_locks();
@@ -192,15 +195,15 @@ impl Repo {
         }
         let mut packed = self.packed_refs_path().into_os_string();
         packed.push(".lock");
-        locks.extend(found(packed.into()));
+        locks.extend(find_lock(packed.into()));
         locks.sort_by(|a, b| a.path.cmp(&b.path));
         locks.dedup_by(|a, b| a.path == b.path);
         locks
     }
 }
 
-/// Makes the file `lock`, which must not be there, with `content`: as a link to `note`, which has it, where the file system
-/// has links and the note is on the same one.
+/// Makes the new file `lock` with `content`: as a link to `note`, which has that content, where the file system has links
+/// and the note is on the same one; else as a file of its own.
 fn make(lock: &Path, note: Option<&Note>, content: &[u8]) -> io::Result<()> {
     match note.map(|note| note.link_to(lock)) {
         Some(Ok(())) => return Ok(()),
@@ -211,7 +214,7 @@ fn make(lock: &Path, note: Option<&Note>, content: &[u8]) -> io::Result<()> {
     file.write_all(content).inspect_err(|_| drop(fs::remove_file(lock)))
 }
 
-/// Adds the locks in `directory`, and below it if that `is_deep`.
+/// Adds the locks in `directory`, and in all below it if `is_deep`.
 fn add_locks(directory: PathBuf, is_deep: bool, locks: &mut Vec<FoundLock>) {
     let mut directories = vec![directory];
     while let Some(directory) = directories.pop() {
@@ -220,7 +223,7 @@ fn add_locks(directory: PathBuf, is_deep: bool, locks: &mut Vec<FoundLock>) {
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && is_deep => directories.push(path),
                 Ok(kind) if !kind.is_dir() && path.extension().is_some_and(|end| end == "lock") => {
-                    locks.extend(found(path));
+                    locks.extend(find_lock(path));
                 }
                 _ => {}
             }
@@ -228,7 +231,7 @@ fn add_locks(directory: PathBuf, is_deep: bool, locks: &mut Vec<FoundLock>) {
     }
 }
 
-fn found(path: PathBuf) -> Option<FoundLock> {
+fn find_lock(path: PathBuf) -> Option<FoundLock> {
     let metadata = fs::symlink_metadata(&path).ok()?;
     let (time, identity) = (metadata.modified().ok()?, (metadata.dev(), metadata.ino()));
     Some(FoundLock { path, owner: None, time, identity })

@@ -18,7 +18,7 @@ use gix::{
 
 use super::{
     Head, Repo,
-    lock_files::{LockFile, Wanted},
+    lock_files::{LockFile, LockRequest},
     refs::RefUpdate,
 };
 use crate::{
@@ -175,8 +175,8 @@ impl Repo {
         let mut _packing = None;
         if is_deleting {
             let path = self.packed_refs_path();
-            let wanted = Wanted { name: "packed-refs", path: &path, boundary: None, content: b"" };
-            _packing = Some(self.take_lock(&wanted, held.as_ref())?);
+            let request = LockRequest { name: "packed-refs", path: &path, boundary: None, content: b"" };
+            _packing = Some(self.take_lock(&request, held.as_ref())?);
             failpoint::hit("refs:after-packed-lock");
             if let Some(packed) = self.packed_refs()? {
                 for lock in &locked {
@@ -207,8 +207,8 @@ impl Repo {
         let content = update.new.map(|new| format!("{new}\n")).unwrap_or_default();
         let content = content.as_bytes();
         let note = if update.new.is_some() { self.note_locks(content) } else { held.cloned() };
-        let wanted = Wanted { name: &update.name, path: &path, boundary: Some(&refs), content };
-        let lock = self.take_lock(&wanted, note.as_ref())?;
+        let request = LockRequest { name: &update.name, path: &path, boundary: Some(&refs), content };
+        let lock = self.take_lock(&request, note.as_ref())?;
         let old = self.check_old(update, name.as_ref())?;
         Ok(match update.new {
             None => Locked::Delete(name, lock),

@@ -105,27 +105,37 @@ pub(super) fn discard(
     if matches!(delete_known(parent, temporary, is_known), Ok(true)) {
         return Ok(None);
     }
-    let mut number = 0;
+    match keep(name, |kept| rename_new(parent, temporary, kept)) {
+        (kept, Ok(())) => Ok(Some(kept)),
+        // Another program has deleted it.
+        (_, Err(Errno::NOENT)) => Ok(None),
+        (kept, Err(errno)) => Err(stop(errno, || format!("cannot rename '{temporary}' to '{kept}'"))),
+    }
+}
+
+/// Lets `rename` take the first conflict name of `name` that is free and short enough; returns the last one that was tried.
+fn keep(name: &BStr, rename: impl Fn(&BStr) -> rustix::io::Result<()>) -> (BString, rustix::io::Result<()>) {
+    let (mut number, mut longest) = (1, LONGEST_NAME);
     loop {
-        number += 1;
-        let kept = conflict_name(name, number);
-        match rename_new(parent, temporary, kept.as_bstr()) {
-            Ok(()) => return Ok(Some(kept)),
-            Err(Errno::EXIST) => {}
-            // Another program has deleted it.
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(stop(errno, || format!("cannot rename '{temporary}' to '{kept}'"))),
+        let kept = conflict_name(name, number, longest);
+        match rename(kept.as_bstr()) {
+            Err(Errno::EXIST) => number += 1,
+            // On eCryptfs, 143 bytes are the limit.
+            Err(Errno::NAMETOOLONG) if longest > SHORTEST_NAME => longest /= 2,
+            done => return (kept, done),
         }
     }
 }
 
-/// How long a name may be on the file systems that there are.
+/// How long a name may be on most file systems.
 const LONGEST_NAME: usize = 255;
+/// Names are not cut any shorter than half of this.
+const SHORTEST_NAME: usize = 100;
 
-/// Returns the name beside `name` where the version `number` that another program wrote is kept.
-pub(super) fn conflict_name(name: &BStr, number: usize) -> BString {
+/// Returns the name beside `name`, of `longest` bytes at most, where the version `number` that another program wrote is kept.
+fn conflict_name(name: &BStr, number: usize, longest: usize) -> BString {
     let suffix = format!(".git-checkpoint-conflict-{number}");
-    let mut end = name.len().min(LONGEST_NAME - suffix.len());
+    let mut end = name.len().min(longest - suffix.len());
     // In the middle of a character of UTF-8, some file systems take no name that ends here.
     while end > 1 && end < name.len() && name[end] & 0b1100_0000 == 0b1000_0000 {
         end -= 1;
@@ -172,10 +182,26 @@ mod tests {
     #[case::longest(&"n".repeat(255), &format!("{}.git-checkpoint-conflict-12", "n".repeat(228)))]
     #[case::characters(&"é".repeat(127), &format!("{}.git-checkpoint-conflict-12", "é".repeat(114)))]
     fn conflict_names_fit(#[case] name: &str, #[case] expected: &str) {
-        let kept = conflict_name(name.into(), 12);
+        let kept = conflict_name(name.into(), 12, LONGEST_NAME);
         assert_eq!(kept, expected);
         assert!(kept.len() <= LONGEST_NAME);
         assert!(!super::super::checkout_names::is_temporary_name(&kept), "a save sees it");
+    }
+
+    #[test]
+    fn conflict_names_become_shorter_where_they_must() {
+        let taken = format!("{}.git-checkpoint-conflict-1", "n".repeat(101));
+        let rename = |kept: &BStr| match kept.len() {
+            144.. => Err(Errno::NAMETOOLONG),
+            _ if *kept == taken => Err(Errno::EXIST),
+            _ => Ok(()),
+        };
+        let kept = |name: &str| keep(name.into(), rename);
+        let expected = format!("{}.git-checkpoint-conflict-2", "n".repeat(101));
+        assert_eq!(kept(&"n".repeat(143)), (expected.into(), Ok(())));
+        assert_eq!(kept("n"), ("n.git-checkpoint-conflict-1".into(), Ok(())));
+        let never = keep("n".into(), |_| Err(Errno::NAMETOOLONG));
+        assert_eq!(never.1, Err(Errno::NAMETOOLONG), "it ends");
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Written<'_> {
         match self.repo.gone(std::mem::take(&mut self.relied_on)).first() {
             None => Ok(()),
             Some(id) => Err(Error::race(format!("the object '{id}' was removed while it was being saved"))
-                .with_hint("run 'git gc --prune=now' and 'git prune' while nobody works in the repository")),
+                .with_hint("run 'git gc --prune=now' and 'git prune' when no other command uses the repository")),
         }
     }
 

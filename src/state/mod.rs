@@ -48,10 +48,10 @@ pub fn replace_file_durably(path: &Path, content: &[u8]) -> Result<()> {
     replace(path, content, true)
 }
 
-/// Returns the text of the file `path`; none if there is none, or what is there is damaged or longer than `most` bytes.
+/// Returns the text of the file `path`; none if it does not exist, is not text or is longer than `most` bytes.
 ///
 /// # Errors
-/// If it cannot be read: who took that for an empty file would write one.
+/// If it cannot be read: a caller that took it for absent would overwrite it.
 fn read_text(path: &Path, most: u64) -> Result<Option<String>> {
     let what = || format!("cannot read '{}'", path.display());
     match std::fs::metadata(path) {

@@ -31,10 +31,24 @@ fn traced(world: &World, options: &[&str], arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs the program with `arguments` where no thread can be started after the first `count`.
+/// Both calls start a thread; which one does is the C library's choice.
+const THREAD: &str = "inject=clone,clone3:error=EAGAIN";
+
+/// Runs the program with `arguments` where no thread can be started after the first `count`; it must have tried.
 fn without_threads(world: &World, count: usize, arguments: &[&str]) -> Output {
-    let refused = format!("inject=clone3:error=EAGAIN:when={}+", count + 1);
-    traced(world, &["-e", &refused], arguments).output().expect("strace runs")
+    let (refused, log) = (format!("{THREAD}:when={}+", count + 1), world.root().join("strace"));
+    let options = ["-o", text_of(&log), "-e", "trace=clone,clone3", "-e", &refused];
+    let output = traced(world, &options, arguments).output().expect("strace runs");
+    assert_injected(&log);
+    output
+}
+
+fn assert_injected(log: &Path) {
+    let calls = std::fs::read_to_string(log).expect("strace writes it");
+    // With one processor, there is no reason to start any.
+    if std::thread::available_parallelism().is_ok_and(|count| count.get() > 1) {
+        assert!(calls.contains("EAGAIN") && calls.contains("(INJECTED)"), "a thread was refused: {calls}");
+    }
 }
 
 fn assert_done(output: &Output) {
@@ -113,7 +127,7 @@ fn a_turn_needs_no_thread() {
         return;
     }
     for arguments in [&["session", "start", "s1"][..], &["session", "prompt", "s1", "-m", "do it"]] {
-        assert_done(&without_threads(&world, 0, arguments));
+        world.done(arguments);
     }
     for n in 0..40 {
         world.write(&format!("many/{n}"), format!("an agent's {n}\n"));
@@ -141,13 +155,17 @@ fn told(world: &World, options: &[&str], name: &str, more: &str) -> Output {
 
 #[test]
 fn an_agents_event_needs_no_thread() {
-    let world = World::new();
-    world.repository();
+    let world = large();
     if !can_inject(&world) {
         return;
     }
-    let options = ["-e", "inject=clone3:error=EAGAIN"];
+    for n in 0..100 {
+        world.write(&format!("d{}/{n}", n % 40), format!("now {n}\n"));
+    }
+    let log = world.root().join("strace");
+    let options = ["-o", text_of(&log), "-e", "trace=clone,clone3", "-e", THREAD];
     assert_done(&told(&world, &options, "UserPromptSubmit", r#""prompt":"do it""#));
+    assert_injected(&log);
     assert!(world.done(&["session", "list", "--json"]).contains("s1"), "the event has been heard");
 }
 
@@ -226,26 +244,30 @@ fn an_index_that_cannot_be_read_is_not_an_empty_one() {
     let index = world.repo().join(".git/index");
     let expected = world.git(&["write-tree"]);
     let before = world.facts();
+    let mut refusals = 0;
     for error in ["EACCES", "EIO"] {
-        for nth in 1..4 {
+        // Once, and from then on.
+        for nth in ["1", "2", "3", "1+", "2+", "3+"] {
             let refused = format!("inject=statx:error={error}:when={nth}");
             let options = ["-P", text_of(&index), "-e", &refused];
             let output = traced(&world, &options, &["save", "--json"]).output().expect("strace runs");
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             if output.status.success() {
-                // It needed not look so often: then all is held.
+                // It has looked again, or not so often: then all is held.
                 let saved: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
                 let id = saved["id"].as_str().expect("an id");
                 let staged = world.git(&["rev-parse", &format!("{id}^2:index")]);
                 assert_eq!(staged, expected, "{error} {nth}");
                 world.done(&["reset"]);
             } else {
+                refusals += 1;
                 assert_eq!(output.status.code(), Some(128), "{error} {nth}: {}", described(&output));
                 assert!(said.starts_with("fatal: cannot read the index"), "{error} {nth}: {said}");
             }
             assert_eq!(world.facts(), before, "{error} {nth}");
         }
     }
+    assert_eq!(refusals, 6, "all that go on are refused");
 }
 
 #[test]

@@ -1,6 +1,12 @@
 //! Git's locks: those that we leave when we are killed go with the next command, those of others stay.
 
-use std::{fs, os::unix::process::ExitStatusExt as _, path::PathBuf, process::Output, time::Duration};
+use std::{
+    fs,
+    os::unix::{fs::MetadataExt as _, process::ExitStatusExt as _},
+    path::PathBuf,
+    process::Output,
+    time::Duration,
+};
 
 use crate::support::{World, site::described};
 
@@ -215,6 +221,47 @@ fn a_lock_that_another_has_made_in_place_of_ours_stays() {
     world.done(&["save", "-q"]);
     world.done(&["doctor", "--fix"]);
     assert_eq!(world.leftovers(), ours);
+}
+
+/// A user deletes the dead locks, and git takes them anew, while we are about to remove them.
+#[test]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn a_lock_that_git_takes_while_we_remove_ours_stays() {
+    let world = killed_prune();
+    let all = locks(&world);
+    let child = world.start_with(&["doctor", "--fix"], "stop@refs:before-unlock");
+    crate::support::site::halted(&child);
+    let inodes: Vec<u64> = all
+        .iter()
+        .map(|path| {
+            fs::remove_file(path).expect("it is there");
+            fs::write(path, "git's").expect("written");
+            fs::metadata(path).expect("there").ino()
+        })
+        .collect();
+    crate::support::site::signal(&child, "CONT");
+    let output = child.wait_with_output().expect("it ends");
+    let now: Vec<u64> = all.iter().filter_map(|path| Some(fs::metadata(path).ok()?.ino())).collect();
+    assert_eq!(now, inodes, "{}", described(&output));
+    assert_eq!(world.leftovers(), all, "{}", described(&output));
+}
+
+#[rstest::rstest]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn a_removal_that_is_killed_goes_on_with_the_next_command(
+    #[values("before", "amid")] step: &str,
+    #[values(1, 2, 3)] nth: usize,
+) {
+    let world = killed_prune();
+    let line = [env!("CARGO_BIN_EXE_git-checkpoint"), "doctor", "--fix"];
+    let died = run(&world, &line, &format!("refs:{step}-unlock:{nth}"));
+    assert_eq!(died.status.signal(), Some(SIGABRT), "{}", described(&died));
+    let left = if step == "before" { 4 - nth } else { 3 - nth };
+    assert_eq!(locks(&world).len(), left, "before the next command");
+    change(&world, 2);
+    world.done(&["save", "-q"]);
+    assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
+    assert_free(&world, step);
 }
 
 #[test]

@@ -23,8 +23,11 @@ const SEED: &str = "GIT_CHECKPOINT_TEST_SEED";
 /// How many files each round is about.
 const PAIRS: usize = 16;
 
+/// How many rounds by default.
+const ROUNDS: u64 = 30;
+
 fn rounds() -> u64 {
-    std::env::var("GIT_CHECKPOINT_TEST_RACES").ok().and_then(|text| text.parse().ok()).unwrap_or(30)
+    std::env::var("GIT_CHECKPOINT_TEST_RACES").ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
 }
 
 /// Returns a file that the writer watches and the one that the restore changes after it, which the writer changes too.
@@ -202,5 +205,9 @@ fn what_a_program_saves_during_a_restore_is_never_lost() {
     assert_eq!(hidden, Vec::new(), "{figures}, {} lost: temporary files are left", lost.len());
     println!("{} rounds: {figures}, {} lost", rounds(), lost.len());
     assert!(lost.is_empty(), "{figures}, {} lost: {lost:#?}", lost.len());
+    assert!(expected > 0, "{figures}: the writer has saved nothing");
+    if rounds() >= ROUNDS {
+        assert!(conflicts > 0, "{figures}: the restores have met no save");
+    }
     world.assert_sound("at the end");
 }
