@@ -191,8 +191,14 @@ impl<'r> NewObjects<'r> {
         if self.target == Target::Loose && !self.order.is_empty() && repo.is_git_collecting() {
             self.switch_to_pack();
         }
-        let mut written =
-            Written { repo, loose: Vec::new(), pack: None, packed: HashSet::new(), keep: None, relied_on };
+        let mut written = Written {
+            repo,
+            loose: Vec::new(),
+            packs: Vec::new(),
+            packed: HashSet::new(),
+            keeps: Vec::new(),
+            relied_on,
+        };
         match self.target {
             Target::Memory => {}
             Target::Pack => {
@@ -207,7 +213,8 @@ impl<'r> NewObjects<'r> {
                 }
                 written.packed = self.order.iter().chain(self.spilled.keys()).copied().collect();
                 let (path, keep) = pack.finish_kept()?;
-                (written.pack, written.keep) = (Some(path), keep);
+                written.packs.push(path);
+                written.keeps.extend(keep);
             }
             Target::Loose => written.loose = self.write_loose()?,
         }

@@ -17,14 +17,22 @@ pub(crate) struct Written<'r> {
     pub(super) repo: &'r Repo,
     /// Each a file of its own.
     pub(super) loose: Vec<Prepared>,
-    pub(super) pack: Option<PathBuf>,
+    pub(super) packs: Vec<PathBuf>,
     pub(super) packed: HashSet<ObjectId>,
-    pub(super) keep: Option<Keep>,
+    pub(super) keeps: Vec<Keep>,
     /// Those that were here already, and had no need to be written.
     pub(super) relied_on: Vec<ObjectId>,
 }
 
-impl Written<'_> {
+impl<'r> Written<'r> {
+    /// Ends the protection of all of `all`.
+    ///
+    /// # Errors
+    /// The first of [`settle`](Self::settle); the others are settled all the same.
+    pub(crate) fn settle_all(all: impl IntoIterator<Item = Written<'r>>) -> Result<()> {
+        all.into_iter().map(Self::settle).fold(Ok(()), Result::and)
+    }
+
     /// Notes that what was written refers to `ids`, too, which were here already.
     pub(crate) fn rely_on(&mut self, ids: impl IntoIterator<Item = ObjectId>) {
         let own: HashSet<ObjectId> = self.loose.iter().map(|object| object.id).collect();
@@ -43,7 +51,7 @@ impl Written<'_> {
         let kept: Vec<ObjectId> =
             self.loose.iter().map(|object| object.id).filter(|id| !self.packed.contains(id)).collect();
         self.repo.note_loose(&kept);
-        self.pack.iter().for_each(|pack| self.repo.note_pack(pack));
+        self.packs.iter().for_each(|pack| self.repo.note_pack(pack));
         match self.repo.gone(std::mem::take(&mut self.relied_on)).first() {
             None => Ok(()),
             Some(id) => Err(Error::race(format!("the object '{id}' was removed while it was being saved"))
@@ -60,7 +68,8 @@ impl Written<'_> {
             self.packed.insert(object.id);
         }
         let (path, keep) = pack.finish_kept()?;
-        (self.pack, self.keep) = (Some(path), keep);
+        self.packs.push(path);
+        self.keeps.extend(keep);
         Ok(())
     }
 }

@@ -237,7 +237,7 @@ fn read_message(message_file: &Path) -> Result<Vec<u8>> {
 
 /// Follows the commit that was just made: git's post-commit.
 pub fn committed(context: &Context) -> Result<()> {
-    let lock = save::lock(context)?;
+    let lock = save::lock_to_write(context)?;
     condense::commit_made(context, &lock)
 }
 

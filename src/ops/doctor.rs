@@ -182,7 +182,7 @@ fn is_of_chain(problem: &Problem) -> bool {
 
 /// Sets the broken chains of this worktree aside.
 fn set_chains_aside(context: &Context, problems: &mut [Problem]) -> Result<()> {
-    let lock = save::lock(context)?;
+    let lock = save::lock_to_write(context)?;
     let mut live = Vec::new();
     for (name, id) in context.repo.refs_below(refname::SHADOWS)? {
         let shadow = refname::ShadowName::from_ref(&name).filter(|it| it.worktree == context.repo.worktree_id());

@@ -41,7 +41,7 @@ const MOST_SINCE: usize = 8;
 
 /// Lets the shadow of where HEAD was go on where HEAD is, if the worktree still shows its work; for git's hooks.
 pub fn head_moved(context: &Context) -> Result<()> {
-    let followed = save::lock(context).and_then(|lock| follow_head(context, &lock));
+    let followed = save::lock_to_write(context).and_then(|lock| follow_head(context, &lock));
     context.tell_failure("follow", followed)
 }
 
@@ -158,8 +158,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         failpoint::hit("follow:before-refs");
         repo.update_refs(&updates)?;
         failpoint::hit("follow:after-refs");
-        seen_objects.settle()?;
-        written.into_iter().try_for_each(Written::settle)?;
+        Written::settle_all(written.into_iter().chain([seen_objects]))?;
     }
     for mut session in turns {
         // What was before the turn is told by the shadow now.
@@ -221,9 +220,7 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         repo.update_refs(&[RefUpdate { name: shadow.name.to_ref(), old: expected, new }])?;
         failpoint::hit("follow:after-refs");
     }
-    seen_objects.settle()?;
-    written.into_iter().try_for_each(Written::settle)?;
-    Ok(())
+    Written::settle_all(written.into_iter().chain([seen_objects]))
 }
 
 /// Puts a checkpoint with `edits` on top of `shadow`: what the commit `old` had.

@@ -58,7 +58,7 @@ pub struct Context {
     /// The settings.
     pub settings: Settings,
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
-    /// Broken chains that this run has set aside.
+    /// Broken chains that were set aside since the lock was last taken.
     broken: RefCell<Vec<SetAside>>,
 }
 
@@ -84,9 +84,14 @@ impl Context {
         self.subscribers.push(subscriber);
     }
 
-    /// Returns the broken chains that were set aside since this was made: something has gone on without them.
+    /// Returns the broken chains that the last operation has set aside: it has gone on without them.
     pub fn broken(&self) -> Vec<SetAside> {
         self.broken.borrow().clone()
+    }
+
+    /// Begins an operation.
+    pub(crate) fn forget_broken(&self) {
+        self.broken.borrow_mut().clear();
     }
 
     pub(crate) fn note_broken(&self, set_aside: SetAside) {

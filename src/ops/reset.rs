@@ -187,7 +187,7 @@ pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
 fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     check_id(id)?;
     let repo = &context.repo;
-    let _lock = save::lock(context)?;
+    let _lock = if dry_run { save::lock(context)? } else { save::lock_to_write(context)? };
     let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
     let has_pending = pending_of(repo, id)?.is_some();
     let live = shadows::live(repo, Base::of_head(repo.head()?.id), repo.worktree_id())?;
@@ -272,7 +272,7 @@ pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
 
 fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
     let repo = &context.repo;
-    let _lock = save::lock(context)?;
+    let _lock = save::lock_to_write(context)?;
     let tip = find_archived(context, text)?;
     let checkpoint = lookup::checkpoint(context, tip.id)?;
     if checkpoint.worktree != repo.worktree_id() {

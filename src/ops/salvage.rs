@@ -2,7 +2,8 @@
 //!
 //! What can be read of it goes to the archive: sound checkpoints as they are; what can be read of the others, and those that
 //! came after, as copies. Where a commit itself is gone, the log of events says what came before. Then the next checkpoint
-//! begins afresh at the base, and reads every file. `save`, `reset` and `doctor --fix` do this and nothing else.
+//! begins afresh at the base, and reads every file. What is about to write does this first; what only looks, and a dry run,
+//! does not.
 
 mod known;
 
@@ -34,7 +35,7 @@ use crate::{
         id_text,
         refname::{self, Base, ShadowName},
     },
-    state::{self, lock::Lock},
+    state::{self, journal::Journal, lock::Lock},
 };
 use known::Known;
 
@@ -103,13 +104,15 @@ pub(crate) fn why_unreadable(repo: &Repo, id: ObjectId) -> Option<Error> {
 /// Sets the chain of `live` aside if it is broken as far as `look` goes.
 pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock) -> Result<Option<SetAside>> {
     let repo = &context.repo;
-    let mut wreck = Wreck::new(repo, live);
+    let mut wreck = Wreck::new(repo, live)?;
     let Some(found) = wreck.walk(context, live, look)? else { return Ok(None) };
     // Nothing is given up that is only out of reach now.
     repo.refuse_hidden_objects(&wreck.reader.lost)?;
     repo.grow_wary();
     let mut objects = NewObjects::new(repo, Target::Loose);
     let (tip, copies) = wreck.copy(&found, &mut objects)?;
+    // It has looked at more.
+    repo.refuse_hidden_objects(&wreck.reader.lost)?;
     let written = objects.write()?;
     let archive = tip.map(|tip| archive_name(repo, tip)).transpose()?;
     let mut updates = Vec::new();
@@ -122,7 +125,6 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
         }
     }
     repo.update_refs(&updates)?;
-    written.settle()?;
     let damaged = state::ensure_directory(repo.common_dir())?.join("damaged");
     if let Err(error) = repo.put_damaged_away(&wreck.reader.lost, &damaged) {
         tracing::warn!(%error, "damaged objects stay where they are");
@@ -140,7 +142,25 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
         unreadable: done.unreadable.clone(),
     });
     context.note_broken(done.clone());
+    if let Err(error) = follow_copies(repo, &copies) {
+        tracing::warn!(%error, "the journal of the last restore names checkpoints that git may remove");
+    }
+    written.settle()?;
     Ok(Some(done))
+}
+
+/// Lets the journal of the last restore name copies that hold all of what they are copies of: no ref leads to that now.
+fn follow_copies(repo: &Repo, copies: &Copies) -> Result<()> {
+    let Some(mut journal) = Journal::read(repo.git_dir())? else { return Ok(()) };
+    let named = [journal.target, journal.pre_restore];
+    let content = |id| Ok(repo.checkpoint(id)?.map(|checkpoint| (checkpoint.tree_id, checkpoint.side_id)));
+    for (of, copy) in copies {
+        if named.contains(of) && content(*of)? == content(*copy)? {
+            let names = [&mut journal.target, &mut journal.pre_restore];
+            names.into_iter().filter(|id| **id == *of).for_each(|id| *id = *copy);
+        }
+    }
+    if named == [journal.target, journal.pre_restore] { Ok(()) } else { journal.write(repo.git_dir()) }
 }
 
 /// A look at many chains, in which each object is read once.
@@ -166,8 +186,9 @@ impl<'r> Survey<'r> {
             let base = checkpoint.base.commit_id().and_then(|id| repo.tree_of_commit(id).ok());
             let side = checkpoint.side_id.and_then(|id| repo.tree_of_commit(id).ok());
             let empty = repo.empty_tree_id();
-            let is_whole = self.reader.is_whole(checkpoint.tree_id, base.unwrap_or(empty))
-                && side.is_none_or(|id| self.reader.is_whole(id, empty));
+            let mut is_whole = |id, base| self.reader.is_whole(id, base).unwrap_or(false);
+            let is_whole =
+                is_whole(checkpoint.tree_id, base.unwrap_or(empty)) && side.is_none_or(|id| is_whole(id, empty));
             if !is_whole {
                 return self.reader.lost.difference(&before).copied().chain([checkpoint.tree_id]).take(1).collect();
             }
@@ -190,11 +211,14 @@ struct Wreck<'r> {
 }
 
 impl<'r> Wreck<'r> {
-    fn new(repo: &'r Repo, live: &'r Live) -> Self {
-        let base_tree_id =
-            live.name.base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id));
-        let base_tree_id = base_tree_id.unwrap_or_else(|_| repo.empty_tree_id());
-        Self { repo, name: &live.name, reader: Reader::new(repo), base_tree_id }
+    fn new(repo: &'r Repo, live: &'r Live) -> Result<Self> {
+        let base_tree_id = match live.name.base.commit_id() {
+            // It is git's, and no loss of the chain.
+            Some(id) => Reader::new(repo).tree_of_commit(id)?,
+            None => None,
+        };
+        let base_tree_id = base_tree_id.unwrap_or_else(|| repo.empty_tree_id());
+        Ok(Self { repo, name: &live.name, reader: Reader::new(repo), base_tree_id })
     }
 
     /// Returns the checkpoints of the chain whose commits can be read, newest first; none if it is not broken.
@@ -207,7 +231,7 @@ impl<'r> Wreck<'r> {
             match self.repo.checkpoint(id) {
                 Ok(Some(checkpoint)) => {
                     if !is_broken && (found.is_empty() || look == Look::AtAll) {
-                        is_broken = !self.is_whole(&checkpoint);
+                        is_broken = !self.is_whole(&checkpoint)?;
                     }
                     if !is_broken && look != Look::AtAll {
                         return Ok(None);
@@ -219,9 +243,9 @@ impl<'r> Wreck<'r> {
                 // Somebody has moved the ref there; that is `reset`'s matter.
                 Ok(None) if id == live.id => return Ok(None),
                 Ok(None) => next = None,
-                Err(_) => {
+                Err(error) => {
                     is_broken = true;
-                    self.reader.lost.insert(id);
+                    self.reader.lose_commit(id, error)?;
                     let known = known.get_or_insert_with(|| Known::read(context));
                     next = known.before(id, self.name, &visited);
                 }
@@ -230,18 +254,14 @@ impl<'r> Wreck<'r> {
         Ok(is_broken.then_some(found))
     }
 
-    fn is_whole(&mut self, checkpoint: &Checkpoint) -> bool {
-        let is_tree_whole = self.reader.is_whole(checkpoint.tree_id, self.base_tree_id);
-        let side = checkpoint.side_id.map(|id| (id, self.repo.tree_of_commit(id)));
-        let is_side_whole = match side {
-            None => true,
-            Some((_, Ok(tree_id))) => self.reader.is_whole(tree_id, self.repo.empty_tree_id()),
-            Some((id, Err(_))) => {
-                self.reader.lost.insert(id);
-                false
-            }
+    fn is_whole(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
+        let is_tree_whole = self.reader.is_whole(checkpoint.tree_id, self.base_tree_id)?;
+        let Some(id) = checkpoint.side_id else { return Ok(is_tree_whole) };
+        let is_side_whole = match self.reader.tree_of_commit(id)? {
+            Some(tree_id) => self.reader.is_whole(tree_id, self.repo.empty_tree_id())?,
+            None => false,
         };
-        is_tree_whole && is_side_whole
+        Ok(is_tree_whole && is_side_whole)
     }
 
     /// Returns the newest of `found`, or of the copies that were made for those that are damaged or follow a damaged one;
@@ -253,7 +273,7 @@ impl<'r> Wreck<'r> {
                 Some(tip) => tip,
                 None => draft::base_commit(self.name.base, objects)?,
             };
-            if checkpoint.parent_id == parent_id && self.is_whole(checkpoint) {
+            if checkpoint.parent_id == parent_id && self.is_whole(checkpoint)? {
                 (tip, tree_id) = (Some(checkpoint.id), checkpoint.tree_id);
                 continue;
             }
@@ -274,7 +294,7 @@ impl<'r> Wreck<'r> {
         let part = self.reader.readable_part(checkpoint.tree_id, self.base_tree_id, objects)?;
         // Where nothing is known of the files, nothing is known to have changed, either.
         let tree_id = part.unwrap_or(parent_tree_id);
-        let side_tree_id = checkpoint.side_id.and_then(|id| repo.tree_of_commit(id).ok());
+        let side_tree_id = checkpoint.side_id.map_or(Ok(None), |id| self.reader.tree_of_commit(id))?;
         let side_part = match side_tree_id {
             Some(id) => self.reader.readable_part(id, repo.empty_tree_id(), objects)?,
             None => None,
@@ -289,10 +309,14 @@ impl<'r> Wreck<'r> {
             }
             part => part.and(checkpoint.side_id),
         };
-        let is_here = |id: &ObjectId| repo.checkpoint(*id).is_ok_and(|found| found.is_some());
-        let origin = Origin { carried: checkpoint.origin.carried.filter(is_here), ..checkpoint.origin.clone() };
+        let if_here = |id: Option<ObjectId>| match id.map_or(Ok(None), |id| repo.checkpoint(id)) {
+            Ok(found) => Ok(found.map(|found| found.id)),
+            Err(_) if id.map_or(Ok(false), |id| repo.is_commit_lost(id))? => Ok(None),
+            Err(error) => Err(error),
+        };
+        let origin = Origin { carried: if_here(checkpoint.origin.carried)?, ..checkpoint.origin.clone() };
         let body = format!("{}\nA copy of what can be read of {}.\n", checkpoint.body, checkpoint.id);
-        let (name, after) = (self.name, checkpoint.after.filter(is_here));
+        let (name, after) = (self.name, if_here(checkpoint.after)?);
         let subject = checkpoint.subject.as_str();
         let draft =
             Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: body.trim_start(), time };

@@ -1,5 +1,6 @@
 //! `save`: takes a checkpoint of the whole worktree, or of named paths on top of the last one.
 
+mod locking;
 mod look;
 mod protected;
 mod shadow;
@@ -41,6 +42,7 @@ use crate::{
 use look::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
+pub(crate) use locking::{lock, lock_soon, lock_to_write, try_lock};
 pub(crate) use look::{Seen, is_changed, limits, look_at_all};
 pub(crate) use protected::refuse_protected;
 pub(crate) use shadow::Shadow;
@@ -208,46 +210,10 @@ pub(crate) struct Taken {
 pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let checked = options.origin.session.as_deref().map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
-        let lock = lock(context)?;
+        let lock = lock_to_write(context)?;
         save_under_lock(context, options, &Demands::default(), &lock)
     });
     context.tell_failure("save", taken).map(|taken| taken.saved)
-}
-
-/// Takes the lock of this worktree's checkpoints.
-pub(crate) fn lock(context: &Context) -> Result<Lock> {
-    let (directory, start) = (state::ensure_directory(context.repo.git_dir())?, Instant::now());
-    let mut lock =
-        Lock::acquire(&directory.join("lock"), context.settings.lock_timeout, &|| context.check_interrupt())?;
-    tracing::debug!(took = ?start.elapsed(), "lock: have it");
-    if !lock.dead().is_empty() {
-        context.repo.sweep(lock.dead());
-        lock.forget_dead();
-    }
-    context.repo.remove_dead_locks();
-    // Whatever comes next, it must not depend on what is gone.
-    set_broken_aside(context, Look::AtTip, &lock)?;
-    Ok(lock)
-}
-
-/// Returns the lock if nobody holds it.
-pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
-    let lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
-    context.repo.remove_dead_locks();
-    Ok(lock)
-}
-
-/// Takes the lock if it is free soon: a commit waits for whoever asks.
-pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
-    const LONGEST: Duration = Duration::from_secs(2);
-    let path = state::ensure_directory(context.repo.git_dir())?.join("lock");
-    context.repo.remove_dead_locks();
-    let lock = match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
-        Err(error) if error.kind() == Kind::Race => return Ok(None),
-        taken => taken?,
-    };
-    set_broken_aside(context, Look::AtTip, &lock)?;
-    Ok(Some(lock))
 }
 
 /// Takes a checkpoint while `lock` is held. Where objects are missing that were not looked for at first, it sets the chain

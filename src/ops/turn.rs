@@ -152,7 +152,7 @@ impl<'c> OpenTurn<'c> {
     /// Notes that the turn has its first checkpoint.
     pub(crate) fn took_checkpoint(mut self, context: &Context) {
         // Until it is released below, the pending ref leads to all that this relied on.
-        if let Err(error) = self.written.drain(..).try_for_each(Written::settle) {
+        if let Err(error) = Written::settle_all(self.written.drain(..)) {
             tracing::warn!(%error, "what was before the turn is not settled");
         }
         let (repo, turn) = (&context.repo, &mut self.session.turn);

@@ -2,7 +2,10 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Output};
 
-use git_checkpoint::ops::doctor::{self, Options};
+use git_checkpoint::ops::{
+    doctor::{self, Options},
+    save,
+};
 
 use crate::support::{World, site::described};
 
@@ -252,4 +255,104 @@ fn what_was_before_a_turn_and_is_lost_stops_nothing() {
     world.write("f", "its\n");
     world.done(&["session", "stop", "s"]);
     assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", shadow(&world))]), "its\n");
+}
+
+/// Lets nothing in the directory of the object that git knows as `name` be looked at, not even by root; returns what undoes that.
+fn hide(world: &World, name: &str) -> impl FnOnce() + use<> {
+    let id = world.git(&["rev-parse", &name.replace("live", &shadow(world))]).trim().to_owned();
+    let directory = world.repo().join(".git/objects").join(&id[..2]);
+    let aside = directory.with_extension("aside");
+    fs::rename(&directory, &aside).expect("it is loose");
+    std::os::unix::fs::symlink(&directory, &directory).expect("its place is free");
+    move || {
+        fs::remove_file(&directory).expect("it is a link");
+        fs::rename(&aside, &directory).expect("its place is free");
+    }
+}
+
+#[rstest::rstest]
+#[case::the_commit("live", &["save"])]
+#[case::the_tree("live^{tree}", &["save"])]
+#[case::the_side("live^2", &["save"])]
+#[case::a_directory("live:q", &["reset"])]
+#[case::a_file("live:q/r/three", &["reset"])]
+fn what_cannot_be_looked_at_is_not_given_up(#[case] object: &str, #[case] command: &[&str]) {
+    let world = world();
+    let before = world.git(&["for-each-ref", "refs/checkpoints/"]);
+    let show = hide(&world, object);
+    let refused = world.checkpoint(command);
+    show();
+    assert_eq!(refused.status.code(), Some(128), "{}", described(&refused));
+    assert_eq!(world.git(&["for-each-ref", "refs/checkpoints/"]), before);
+    assert_goes_on(&world);
+}
+
+#[test]
+fn what_a_copy_finds_that_cannot_be_looked_at_is_not_given_up() {
+    let world = world();
+    let before = world.git(&["for-each-ref", "refs/checkpoints/"]);
+    lose(&world, "live^{tree}", Loss::Gone);
+    let show = hide(&world, "live^:d/e/two");
+    let refused = world.checkpoint(&["save"]);
+    show();
+    assert_eq!(refused.status.code(), Some(128), "{}", described(&refused));
+    assert_eq!(world.git(&["for-each-ref", "refs/checkpoints/"]), before);
+    world.done(&["save"]);
+    let [archive] = refs(&world, "archive").try_into().expect("one is set aside");
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{archive}:d/e/two")]), "two\n");
+}
+
+#[test]
+fn where_the_list_of_alternates_cannot_be_read_nothing_is_given_up() {
+    let world = world();
+    let before = world.git(&["for-each-ref", "refs/checkpoints/"]);
+    lose(&world, "live", Loss::Gone);
+    let alternates = world.repo().join(".git/objects/info/alternates");
+    fs::create_dir_all(&alternates).expect("its place is free");
+    let refused = world.checkpoint(&["save"]);
+    fs::remove_dir(alternates).expect("it is empty");
+    assert_eq!(refused.status.code(), Some(128), "{}", described(&refused));
+    assert_eq!(world.git(&["for-each-ref", "refs/checkpoints/"]), before);
+}
+
+#[rstest::rstest]
+#[case::reset(&["reset", "--dry-run"])]
+#[case::restore(&["restore", "--all", "--dry-run", "verified"])]
+#[case::undo(&["undo", "--dry-run"])]
+fn a_dry_run_sets_nothing_aside(#[case] command: &[&str], #[values("live", "live^{tree}")] object: &str) {
+    let world = world();
+    world.done(&["restore", "verified", "f"]);
+    let name = shadow(&world);
+    lose(&world, object, Loss::Gone);
+    let tip = fs::read_to_string(world.repo().join(".git").join(&name)).expect("it is loose");
+    let output = world.checkpoint(command);
+    assert!(!text(&output).contains("was set aside"), "{}", described(&output));
+    assert_eq!(fs::read_to_string(world.repo().join(".git").join(&name)).expect("it is loose"), tip);
+    assert_eq!(refs(&world, "archive"), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_set_aside_is_said_once() {
+    let world = world();
+    lose(&world, "live", Loss::Gone);
+    let context = world.context();
+    world.write("f", "after\n");
+    assert_eq!(save::save(&context, &save::Options::default()).expect("it is taken").broken.len(), 1);
+    world.write("f", "later\n");
+    assert_eq!(save::save(&context, &save::Options::default()).expect("it is taken").broken, []);
+}
+
+#[test]
+fn undo_finds_what_was_copied_even_when_the_first_is_gone() {
+    let world = world();
+    world.write("new", "new\n");
+    world.done(&["restore", "--all", "verified"]);
+    assert!(!world.repo().join("new").exists());
+    lose(&world, "live~2", Loss::Gone);
+    world.done(&["doctor", "--fix"]);
+    world.git(&["reset", "-q"]);
+    world.git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.git(&["gc", "-q", "--prune=now"]);
+    world.done(&["undo"]);
+    assert_eq!(fs::read_to_string(world.repo().join("new")).expect("it is back"), "new\n");
 }

@@ -129,7 +129,7 @@ pub enum Message {
 pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
-    let lock = save::lock(context)?;
+    let lock = save::lock_to_write(context)?;
     let event = event::Event::of(&context.repo, report);
     if event.is_repeated(&whose::calls(context), report) {
         return Ok(Answer::Allow);

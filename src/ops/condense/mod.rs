@@ -344,8 +344,7 @@ fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> 
     failpoint::hit("condense:before-refs");
     repo.update_refs(&moved.updates)?;
     failpoint::hit("condense:after-refs");
-    moved.written.into_iter().try_for_each(Written::settle)?;
-    Ok(())
+    Written::settle_all(moved.written)
 }
 
 /// Says in the name of an archived shadow that nothing in it waits any more.

@@ -132,7 +132,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     sessions.retain(is_abandoned);
     if fix && !sessions.is_empty() {
         // Those with a claim on the worktree say more of what is theirs.
-        let lock = save::lock(context)?;
+        let lock = save::lock_to_write(context)?;
         guard::recover(context, "", &lock)?;
     }
     let problem = |session: &Session| {

@@ -9,6 +9,7 @@ use crate::{
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
         side::write_side_tree,
+        written::Written,
     },
     model::{checkpoint::Origin, contributor::Contributor},
     ops::{
@@ -48,7 +49,6 @@ pub(super) fn keep(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Obje
     let id = new.write(repo, &mut commits)?;
     let commits = commits.write()?;
     repo.update_refs(&[RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) }])?;
-    written.settle()?;
-    commits.settle()?;
+    Written::settle_all([written, commits])?;
     Ok(id)
 }

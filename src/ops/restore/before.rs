@@ -61,7 +61,7 @@ impl Before {
     /// Takes the lock and saves everything, unless `request` says otherwise.
     pub(super) fn take(context: &Context, request: &Request) -> Result<Self> {
         save::refuse_protected(context, request.force)?;
-        let lock = save::lock(context)?;
+        let lock = if request.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
         let journal = Journal::read(context.repo.git_dir())?;
         if !request.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
             return Err(Error::refused("an earlier restore was interrupted").with_hint(
@@ -106,7 +106,7 @@ impl Before {
 
     /// Takes the lock and what the interrupted restore has saved.
     pub(super) fn interrupted(context: &Context, is_dry: bool) -> Result<Self> {
-        let lock = save::lock(context)?;
+        let lock = if is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
         let journal = Journal::read(context.repo.git_dir())?.filter(|it| it.progress == Progress::Applying);
         let journal = journal.ok_or_else(|| {
             Error::user("no restore was interrupted").with_hint("'git checkpoint undo' takes the last one back")

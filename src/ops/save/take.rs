@@ -17,6 +17,7 @@ use crate::{
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
         side::write_side_tree,
+        written::Written,
     },
     model::{
         change::{Leaf, Mode},
@@ -54,6 +55,7 @@ pub(super) fn take(
     state::failpoint::hit("save:after-objects");
     let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
     written.rely_on(changes.iter().filter_map(|change| change.after).filter(is_stored).map(|leaf| leaf.id));
+    rely_on_side(repo, shadow, seen, &mut written)?;
     tracing::debug!(took = ?phase.elapsed(), paths = changes.len(), "objects: have written them");
     let phase = Instant::now();
     let mut commits = NewObjects::new(repo, Target::Loose);
@@ -77,13 +79,14 @@ pub(super) fn take(
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");
     let phase = Instant::now();
-    commits.settle()?;
+    let are_commits_here = commits.settle();
     if let Err(error) = written.settle() {
         // Somebody has removed what was relied on; if the files have changed meanwhile, they cannot bring it back.
         if write_again(context, lock)? != seen.tree_id {
             return Err(error);
         }
     }
+    are_commits_here?;
     tracing::debug!(took = ?phase.elapsed(), "objects: are all here");
     if verified && let Err(error) = verify::satisfied(context, options.verify.then_some(id)) {
         // The checkpoint is taken and marked; the next one may be marked, too.
@@ -108,6 +111,20 @@ pub(super) fn take(
         broken: context.broken(),
         duration_ms: milliseconds(start.elapsed()),
     })
+}
+
+/// Notes that `written` refers to what the side tells of files and of the index beyond the last checkpoint's side.
+fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written<'_>) -> Result<()> {
+    let (empty, last) = (repo.empty_tree_id(), shadow.tip_side.clone().unwrap_or_default());
+    for (old, new) in [
+        (last.index_tree_id.unwrap_or(shadow.head_tree_id), seen.side.index_tree_id),
+        (last.raw_tree_id.unwrap_or(empty), seen.side.raw_tree_id),
+        (last.unmerged_tree_id.unwrap_or(empty), seen.side.unmerged_tree_id),
+    ] {
+        let changes = new.map_or_else(|| Ok(Vec::new()), |new| repo.diff_trees(old, new))?;
+        written.rely_on(changes.iter().filter_map(|change| change.after).filter(is_stored).map(|leaf| leaf.id));
+    }
+    Ok(())
 }
 
 /// The commits of submodules are elsewhere.

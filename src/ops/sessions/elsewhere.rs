@@ -58,7 +58,7 @@ pub(crate) fn leave_elsewhere(
         return Ok(None);
     }
     let there = Context::new(repo, context.settings.clone());
-    let lock = save::lock(&there)?;
+    let lock = save::lock_to_write(&there)?;
     follow_head(&there, &lock)?;
     leave(&there, id, told, happening, &lock).map(Some)
 }

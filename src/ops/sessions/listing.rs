@@ -159,7 +159,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             }
         }
     }
-    let _lock = super::super::save::lock(context)?;
+    let _lock = super::super::save::lock_to_write(context)?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     let is_here = session.is_in(repo.worktree_id());
     if is_elsewhere(context, &session) && !force {
@@ -188,7 +188,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
 pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     check_id(id)?;
-    let _lock = super::super::save::lock(context)?;
+    let _lock = super::super::save::lock_to_write(context)?;
     let Some(session) = known(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way"))

@@ -93,7 +93,8 @@ pub fn prompt(
         .and_then(|()| again(|| end_elsewhere(context, id)))
         .and_then(|elsewhere| {
             let opening = Opening::Prompt(message);
-            let begun = again(|| save::lock(context).and_then(|lock| begin(context, id, opening, told, &lock)))?;
+            let begun =
+                again(|| save::lock_to_write(context).and_then(|lock| begin(context, id, opening, told, &lock)))?;
             Ok(Prompted { elsewhere, ..begun })
         });
     context.tell_failure("prompt", prompted)
@@ -323,7 +324,7 @@ fn keep_prompt(context: &Context, session: &mut Session, message: &str) -> Resul
 
 /// Takes the lock and asks what a turn needs; shared with `start`.
 pub(super) fn lock_and_follow(context: &Context) -> Result<Lock> {
-    let lock = save::lock(context)?;
+    let lock = save::lock_to_write(context)?;
     follow_head(context, &lock)?;
     Ok(lock)
 }

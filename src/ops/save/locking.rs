@@ -1,0 +1,55 @@
+//! Takes the lock of a worktree's checkpoints.
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    error::{Kind, Result},
+    ops::{
+        Context,
+        salvage::{Look, set_broken_aside},
+    },
+    state::{self, lock::Lock},
+};
+
+/// Takes the lock of this worktree's checkpoints for what writes: whatever comes next must not depend on what is gone.
+pub(crate) fn lock_to_write(context: &Context) -> Result<Lock> {
+    let lock = lock(context)?;
+    set_broken_aside(context, Look::AtTip, &lock)?;
+    Ok(lock)
+}
+
+/// Takes the lock of this worktree's checkpoints; moves no ref.
+pub(crate) fn lock(context: &Context) -> Result<Lock> {
+    let (directory, start) = (state::ensure_directory(context.repo.git_dir())?, Instant::now());
+    let mut lock =
+        Lock::acquire(&directory.join("lock"), context.settings.lock_timeout, &|| context.check_interrupt())?;
+    tracing::debug!(took = ?start.elapsed(), "lock: have it");
+    if !lock.dead().is_empty() {
+        context.repo.sweep(lock.dead());
+        lock.forget_dead();
+    }
+    context.repo.remove_dead_locks();
+    context.forget_broken();
+    Ok(lock)
+}
+
+/// Returns the lock if nobody holds it.
+pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
+    let lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
+    context.repo.remove_dead_locks();
+    Ok(lock)
+}
+
+/// Takes the lock if it is free soon: a commit waits for whoever asks.
+pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
+    const LONGEST: Duration = Duration::from_secs(2);
+    let path = state::ensure_directory(context.repo.git_dir())?.join("lock");
+    context.repo.remove_dead_locks();
+    let lock = match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
+        Err(error) if error.kind() == Kind::Race => return Ok(None),
+        taken => taken?,
+    };
+    context.forget_broken();
+    set_broken_aside(context, Look::AtTip, &lock)?;
+    Ok(Some(lock))
+}
