@@ -121,18 +121,13 @@ impl AttributeFiles {
 
     /// Reads the object `id`, from among these files or from `repo`; a file that cannot be read has no rules, so that exact
     /// bytes are kept where they matter.
-    pub(super) fn find<'a>(
-        &self,
-        repo: &Repo,
-        id: &gix::oid,
-        buffer: &'a mut Vec<u8>,
-    ) -> gix::Result<Option<Data<'a>>> {
+    pub(super) fn find<'a>(&self, repo: &Repo, id: &gix::oid, buffer: &'a mut Vec<u8>) -> Data<'a> {
         let data = match self.fresh.get(id) {
             Some(data) => data.clone(),
             None => repo.read_blob(id.to_owned()).unwrap_or_default(),
         };
         *buffer = data;
-        Ok(Some(Data { kind: ObjectKind::Blob, object_hash: repo.object_hash(), data: buffer }))
+        Data { kind: ObjectKind::Blob, object_hash: repo.object_hash(), data: buffer }
     }
 }
 

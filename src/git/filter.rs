@@ -291,7 +291,7 @@ struct Objects<'a> {
 impl Find for Objects<'_> {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::Result<Option<gix::objs::Data<'a>>> {
         match self.files {
-            Some(files) => files.find(self.repo, id, buffer),
+            Some(files) => Ok(Some(files.find(self.repo, id, buffer))),
             None => self.repo.inner.objects.try_find(id, buffer),
         }
     }

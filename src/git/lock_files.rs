@@ -122,10 +122,9 @@ impl Repo {
         let [mut pause, longest] = PAUSES;
         let start = Instant::now();
         loop {
-            if request.boundary.is_some() {
-                fs::create_dir_all(lock.parent().expect("it is in a directory")).context(Kind::Internal, what)?;
-            }
-            match make(&lock, note.map(Rc::as_ref), request.content) {
+            // Git may remove the directory between two looks of this, which then says that it exists.
+            let made = request.boundary.map_or(Ok(()), |_| fs::create_dir_all(lock.parent().unwrap_or(&lock)));
+            match made.and_then(|()| make(&lock, note.map(Rc::as_ref), request.content)) {
                 Ok(()) => {
                     let (target, boundary) = (request.path.to_owned(), request.boundary.map(Path::to_owned));
                     return Ok(LockFile { target, lock: Some(lock), boundary, _note: note.cloned() });
@@ -133,7 +132,8 @@ impl Repo {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
                     self.remove_dead_locks();
                     if start.elapsed() >= PATIENCE {
-                        let cause = format!("'{}' exists", lock.display());
+                        let is_taken = lock.symlink_metadata().is_ok();
+                        let cause = if is_taken { format!("'{}' exists", lock.display()) } else { cause.to_string() };
                         return Err(Error::race(what()).with_cause(cause).with_hint(HINT));
                     }
                 }

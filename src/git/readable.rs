@@ -60,7 +60,7 @@ impl Repo {
     /// If it may be whole.
     pub(crate) fn is_commit_lost(&self, id: ObjectId) -> Result<bool> {
         let found = self.read_whole(id)?.filter(|(kind, _)| *kind == ObjectKind::Commit);
-        Ok(!found.is_some_and(|(_, data)| CommitRef::from_bytes(&data, self.object_hash()).is_ok()))
+        Ok(found.is_none_or(|(_, data)| CommitRef::from_bytes(&data, self.object_hash()).is_err()))
     }
 }
 
