@@ -58,7 +58,7 @@ pub struct Context {
     /// The settings.
     pub settings: Settings,
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
-    /// Broken chains that were set aside since the lock was last taken.
+    /// Broken chains that were set aside since the last `save` or `reset` began.
     broken: RefCell<Vec<SetAside>>,
 }
 
@@ -84,12 +84,12 @@ impl Context {
         self.subscribers.push(subscriber);
     }
 
-    /// Returns the broken chains that the last operation has set aside: it has gone on without them.
+    /// Returns the broken chains that were set aside since the last `save` or `reset` began: something has gone on without them.
     pub fn broken(&self) -> Vec<SetAside> {
         self.broken.borrow().clone()
     }
 
-    /// Begins an operation.
+    /// Forgets the chains that earlier operations have set aside: each is said once.
     pub(crate) fn forget_broken(&self) {
         self.broken.borrow_mut().clear();
     }

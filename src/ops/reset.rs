@@ -108,6 +108,7 @@ pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
 
 fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
+    context.forget_broken();
     let lock = save::lock(context)?;
     let base = Base::of_head(repo.head()?.id);
     if !options.dry_run {

@@ -210,6 +210,7 @@ pub(crate) struct Taken {
 pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let checked = options.origin.session.as_deref().map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
+        context.forget_broken();
         let lock = lock_to_write(context)?;
         save_under_lock(context, options, &Demands::default(), &lock)
     });

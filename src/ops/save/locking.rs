@@ -29,7 +29,6 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
         lock.forget_dead();
     }
     context.repo.remove_dead_locks();
-    context.forget_broken();
     Ok(lock)
 }
 
@@ -49,7 +48,6 @@ pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
         Err(error) if error.kind() == Kind::Race => return Ok(None),
         taken => taken?,
     };
-    context.forget_broken();
     set_broken_aside(context, Look::AtTip, &lock)?;
     Ok(Some(lock))
 }
