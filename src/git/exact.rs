@@ -133,6 +133,10 @@ impl<'r> Exact<'r> {
             return Ok(stored.map_or(Ok(id), |stored| id_of(ObjectKind::Blob, &stored, hash))? == content.leaf.id);
         }
         if id == content.leaf.id && content.raw.is_none() && is_file {
+            // A file that its filter leaves as it is has its bytes kept: without these, the content is something else.
+            if self.filters.filter_name(path)?.is_some() {
+                return Ok(false);
+            }
             // The bytes are those of the blob: most often nothing converts them.
             return Ok(self.filters.to_worktree(path, bytes)?.is_none_or(|back| back == bytes));
         }

@@ -28,7 +28,8 @@ use crate::error::{Context as _, Error, Kind, Result};
 pub(crate) struct Filters<'r> {
     repo: &'r Repo,
     rules: Rules,
-    /// The same with the attribute files outside the tree, which count where they name a filter; none if they name none.
+    /// The same with the attribute files outside the tree, which count where they name Git LFS, whose pointers say themselves
+    /// what they stand for; none if they name no filter.
     outside: Option<Rules>,
     /// The user's index, read only if a file with CRLF asks whether it is stored so.
     index: Rc<OnceCell<Option<gix::index::File>>>,
@@ -50,7 +51,11 @@ impl Rules {
         let mut options = gix::filter::Pipeline::options(&repo.inner).context(Kind::User, what)?;
         // A checkpoint must not fail because a commit would be warned about; raw bytes are kept where it matters.
         options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
-        options.eol_config = eol.unwrap_or(options.eol_config);
+        if let Some(eol) = eol {
+            options.eol_config = eol;
+            // Git takes what a filter is given for what it returns if an optional one fails: other bytes than were saved.
+            options.drivers.iter_mut().for_each(|driver| driver.required = true);
+        }
         let context = repo.inner.command_context().context(Kind::User, what)?;
         Ok(Self { attributes, pipeline: Pipeline::new(context, repo.object_hash(), options) })
     }
@@ -111,15 +116,12 @@ impl<'r> Filters<'r> {
         Ok(Self { tree_id: Some(tree_id), ..Self::of_checkpoint(repo, files)? })
     }
 
-    /// Returns the rules for `path`: attribute files outside the tree count only where another filter follows from them.
+    /// Returns the rules for `path`: attribute files outside the tree count only where Git LFS follows from them.
     fn rules_for(&mut self, path: &BStr) -> Result<(&mut Rules, Objects<'_>)> {
         let objects = Objects { files: self.files.as_ref(), repo: self.repo };
         let is_outside = match &mut self.outside {
             None => false,
-            Some(outside) => {
-                let filter = |rules: &mut Rules| rules.states(path, ["filter"], &objects);
-                filter(outside)? != filter(&mut self.rules)?
-            }
+            Some(outside) => filter_of(&outside.states(path, ["filter"], &objects)?).is_some_and(|name| name == LFS),
         };
         let rules = match &mut self.outside {
             Some(outside) if is_outside => outside,
@@ -231,6 +233,10 @@ impl<'r> Filters<'r> {
             )
             .context(Kind::User, what)?;
         if !outcome.is_changed() {
+            drop(outcome);
+            if blob.starts_with(LFS_POINTER) && self.is_content_addressed(path)? {
+                return Err(Error::user(format!("Git LFS does not bring back '{path}'")));
+            }
             return Ok(None);
         }
         let mut converted = Vec::with_capacity(blob.len());
@@ -242,6 +248,10 @@ impl<'r> Filters<'r> {
     ///
     /// `stored` is what [`to_git`](Self::to_git) made of `bytes`.
     pub(crate) fn needs_raw(&mut self, path: &BStr, bytes: &[u8], stored: Option<&[u8]>) -> Result<bool> {
+        // The blob holds the bytes, whatever the filter may do another time; to keep them costs no room.
+        if stored.is_none() && self.filter_name(path)?.is_some() {
+            return Ok(true);
+        }
         if stored.is_some() && self.is_content_addressed(path)? {
             return Ok(false);
         }
@@ -269,8 +279,7 @@ impl<'r> Filters<'r> {
     pub(crate) fn filter_name(&mut self, path: &BStr) -> Result<Option<BString>> {
         let (rules, objects) = self.rules_for(path)?;
         let states = rules.states(path, ["filter"], &objects)?;
-        let name = |state: &AttributeState| state.as_ref().as_bstr().map(ToOwned::to_owned);
-        Ok(states.iter().find_map(name))
+        Ok(filter_of(&states))
     }
 
     /// Returns true for Git LFS: its pointer names the very bytes, so asking the filter to bring them back would
@@ -281,6 +290,14 @@ impl<'r> Filters<'r> {
 }
 
 const LFS: &str = "lfs";
+
+/// How a pointer of Git LFS begins.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+/// Returns the name of the filter among the states of attributes of a path.
+fn filter_of(states: &[AttributeState]) -> Option<BString> {
+    states.iter().find_map(|state| state.as_ref().as_bstr().map(ToOwned::to_owned))
+}
 
 /// Where attribute files are read from.
 struct Objects<'a> {

@@ -257,6 +257,40 @@ fn rules_from_outside_may_go(#[case] first: &str, #[case] then: &str) {
     }
 }
 
+/// A filter that has not converted a file when it was saved, and would later.
+#[rstest::rstest]
+#[case::named_outside_later("true", "mkdir -p .git/info; echo '*.txt filter=rot' >.git/info/attributes")]
+#[case::configured_later(
+    "git config --remove-section filter.rot; echo '*.txt filter=rot' >.gitattributes",
+    "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'"
+)]
+#[case::named_outside_no_more(
+    "mkdir -p .git/info; echo '*.txt filter=rot' >.git/info/attributes",
+    "rm .git/info/attributes"
+)]
+fn a_filter_of_another_time_changes_no_byte(
+    #[case] first: &str,
+    #[case] then: &str,
+    #[values(true, false)] commits: bool,
+) {
+    let scene = Scene::new(NONE, commits);
+    let bash = |script: &str| {
+        let output = scene.world.command("bash").args(["-ec", script]).output().expect("bash runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    bash(first);
+    scene.write("lf.txt", b"abba\n");
+    Scene::settle();
+    let before = scene.files();
+    let id = scene.save(&[]);
+    scene.damage();
+    bash(then);
+    scene.restore(&id, &before, "with another filter");
+    scene.run(&["restore", "--all", &id]);
+    bash(first);
+    scene.run(&["undo"]);
+}
+
 /// Commands of a filter that cannot be run, or fail.
 #[rstest::rstest]
 #[case::missing("git config filter.rot.clean /no/such/clean; git config filter.rot.smudge /no/such/smudge")]
