@@ -122,8 +122,7 @@ impl Repo {
         let [mut pause, longest] = PAUSES;
         let start = Instant::now();
         loop {
-            // Git may remove the directory between two looks of this, which then says that it exists.
-            let made = request.boundary.map_or(Ok(()), |_| fs::create_dir_all(lock.parent().unwrap_or(&lock)));
+            let made = request.boundary.map_or(Ok(()), |_| make_directories(lock.parent().unwrap_or(&lock)));
             match made.and_then(|()| make(&lock, note.map(Rc::as_ref), request.content)) {
                 Ok(()) => {
                     let (target, boundary) = (request.path.to_owned(), request.boundary.map(Path::to_owned));
@@ -200,6 +199,18 @@ impl Repo {
         locks.dedup_by(|a, b| a.path == b.path);
         locks
     }
+}
+
+/// Makes `directory` and those above it. Git may remove one between two looks of this: that is none found, not one in the way.
+fn make_directories(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory).map_err(|error| {
+        let is_in_the_way = directory.ancestors().any(|above| above.is_file());
+        match error.kind() {
+            io::ErrorKind::AlreadyExists if is_in_the_way => io::ErrorKind::NotADirectory.into(),
+            io::ErrorKind::AlreadyExists => io::ErrorKind::NotFound.into(),
+            _ => error,
+        }
+    })
 }
 
 /// Makes the new file `lock` with `content`: as a link to `note`, which has that content, where the file system has links
