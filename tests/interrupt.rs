@@ -17,7 +17,11 @@ fn world(way: &str) -> World {
     world.repository();
     let root = world.root();
     let root = root.to_str().expect("temporary paths are plain");
-    let filter = format!("if test -e {root}/slow; then echo >{root}/started; sleep 0.3; fi; cat");
+    // What a filter leaves as it is, a restore writes without it.
+    let turn = "tr a-z n-za-m";
+    let filter = format!("if test -e {root}/slow; then echo >{root}/started; sleep 0.3; fi; {turn}");
+    world.git(&["config", "filter.slow.clean", turn]);
+    world.git(&["config", "filter.slow.smudge", turn]);
     world.git(&["config", &format!("filter.slow.{way}"), &filter]);
     world.write(".gitattributes", "*.slow filter=slow\n");
     write(&world, "one\n");
