@@ -108,15 +108,27 @@ pub(crate) fn capture_by_rules(
     }
     let is_rule = |candidate: &&Candidate| is_attribute_file(candidate.path.as_bstr());
     let rules: Vec<Candidate> = candidates.iter().filter(is_rule).cloned().collect();
-    for _ in 0..ATTEMPTS {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
         let read_first = if rules.is_empty() { Vec::new() } else { capture(repo, &rules, &files, objects)? };
         files = with_captured(repo, &files, &rules, &read_first, objects)?;
-        let captured = capture(repo, candidates, &files, objects)?;
+        let mut captured = capture(repo, candidates, &files, objects)?;
         if with_captured(repo, &files, candidates, &captured, objects)? == files {
             return Ok((captured, files));
         }
+        if attempt == ATTEMPTS {
+            // An attribute file that changes all the time is stored as it was when it decided for the others.
+            let slots = candidates.iter().zip(&mut captured).filter(|(candidate, _)| is_rule(candidate));
+            for ((_, slot), mut first) in slots.zip(read_first) {
+                if let Captured::Content(content) = &mut first {
+                    content.is_torn = true;
+                }
+                *slot = first;
+            }
+            return Ok((captured, files));
+        }
     }
-    Err(Error::race("an attribute file changes all the time"))
 }
 
 fn with_captured(

@@ -366,8 +366,10 @@ fn fingerprint(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
     let name = path.file_name().unwrap_or_default();
     let parent = path.parent().expect("below the world");
     let is_of_git = parent.join("HEAD").is_file() || parent.ends_with("refs") || parent.ends_with("logs/refs");
-    // What is ours, and the store of objects, may grow; no temporary file may stay in them.
-    let is_leftover = |name: &[u8]| name.starts_with(b"tmp_") || name.starts_with(b".tmp") || name.ends_with(b".lock");
+    // What is ours, and the store of objects, may grow; no temporary file may stay in them. The file that is locked while
+    // objects are folded into packs stays, empty.
+    let is_lock = |name: &[u8]| name.ends_with(b".lock") && name != b"fold.lock";
+    let is_leftover = |name: &[u8]| name.starts_with(b"tmp_") || name.starts_with(b".tmp") || is_lock(name);
     if is_of_git && ["objects", "checkpoint", "checkpoints", "reftable"].iter().any(|ours| name == *ours) {
         for inner in files_below(path) {
             if is_leftover(inner.file_name().unwrap_or_default().as_bytes()) {
