@@ -204,7 +204,7 @@ impl Repo {
 /// Makes `directory` and those above it. Git may remove one between two looks of this: that is none found, not one in the way.
 fn make_directories(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory).map_err(|error| {
-        let is_in_the_way = directory.ancestors().any(|above| above.is_file());
+        let is_in_the_way = directory.ancestors().any(Path::is_file);
         match error.kind() {
             io::ErrorKind::AlreadyExists if is_in_the_way => io::ErrorKind::NotADirectory.into(),
             io::ErrorKind::AlreadyExists => io::ErrorKind::NotFound.into(),
