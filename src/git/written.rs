@@ -42,7 +42,7 @@ impl<'r> Written<'r> {
     /// Ends the protection: refs lead to all of the objects now, so that they may be folded.
     ///
     /// # Errors
-    /// [`Kind::Race`] if something that was here before has gone meanwhile, so that only its source can bring it back.
+    /// [`Kind::Race`](crate::error::Kind::Race) if something that was here before has gone meanwhile, so that only its source can bring it back.
     pub(crate) fn settle(mut self) -> Result<()> {
         let gone = self.repo.gone(self.loose.iter().map(|object| object.id).collect());
         if !gone.is_empty() {
