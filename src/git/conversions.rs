@@ -53,7 +53,7 @@ impl Repo {
         Ok(paths.iter().filter_map(|path| std::fs::read(path).ok()).collect())
     }
 
-    /// Returns true if the blob `id` is here and does not have as many bytes as `stat` tells, modulo 2^32.
+    /// Returns true if the blob `id` is here and does not have as many bytes as `stat` says, modulo 2^32.
     pub(super) fn is_of_other_size(&self, id: ObjectId, stat: &Stat) -> bool {
         self.inner.find_header(id).is_ok_and(|header| header.size() & u64::from(u32::MAX) != u64::from(stat.size))
     }
@@ -72,7 +72,7 @@ impl Repo {
     }
 }
 
-/// When the rules that convert files last changed, as far as the file system tells.
+/// When the rules that convert files last changed, by the times of the files that hold them.
 ///
 /// A file that is older may have bytes that today's rules do not give: git takes it for unchanged until its times change.
 pub(super) struct RuleTimes<'r> {
