@@ -53,11 +53,6 @@ impl Repo {
         Ok(paths.iter().filter_map(|path| std::fs::read(path).ok()).collect())
     }
 
-    /// Returns true if the blob `id` is here and does not have as many bytes as `stat` says, modulo 2^32.
-    pub(super) fn is_of_other_size(&self, id: ObjectId, stat: &Stat) -> bool {
-        self.inner.find_header(id).is_ok_and(|header| header.size() & u64::from(u32::MAX) != u64::from(stat.size))
-    }
-
     /// Returns true if attributes may convert any file, so that bytes in the worktree may differ from
     /// what git stored even where git sees no change. `attribute_files` are the ids of all `.gitattributes` blobs.
     pub(crate) fn may_convert(&self, attribute_files: &[ObjectId]) -> Result<bool> {

@@ -7,6 +7,7 @@ mod attribute_files;
 mod bases;
 pub(crate) mod beneath;
 pub(crate) mod blame;
+mod blob_sizes;
 mod capture;
 pub(crate) mod chain;
 mod checked_rename;

@@ -62,6 +62,7 @@ pub(crate) fn seed(
     let mut converts = Converts::new(repo, index, before)?;
     let mut old = before.map(|before| before.entries().iter().peekable());
     let mut last_path: Option<&[u8]> = None;
+    let (mut measured, mut ids) = (Vec::new(), Vec::new());
     for entry in index.entries() {
         let path = entry.path(index);
         note_special(entry, path, &mut staged);
@@ -94,10 +95,23 @@ pub(crate) fn seed(
                 known.raw_id = before.and_then(|before| before.raw_id(earlier));
                 (known.is_racy, known.is_unfiltered) = (false, earlier.is_unfiltered);
             }
-            _ if is_plain && !known.is_racy && converts.any(path, &known)? => staged.doubted.push(path.to_owned()),
+            _ if is_plain && !known.is_racy => match converts.doubt(path, &known)? {
+                Doubt::None => {}
+                Doubt::UnlessOfSameSize => {
+                    measured.push((path, stat.size));
+                    ids.push(entry.id);
+                }
+                Doubt::Certain => staged.doubted.push(path.to_owned()),
+            },
             _ => {}
         }
         cache.push(path, known);
+    }
+    for ((path, size), blob_size) in measured.into_iter().zip(repo.blob_sizes(&ids)) {
+        // The index has the lower 32 bits.
+        if blob_size.is_some_and(|blob_size| blob_size & u64::from(u32::MAX) != u64::from(size)) {
+            staged.doubted.push(path.to_owned());
+        }
     }
     cache.tree_id = Some(tree_id);
     let is_plain = staged.unmerged.is_empty() && staged.intent_to_add.is_empty();
@@ -136,9 +150,18 @@ fn note_special(entry: &gix::index::Entry, path: &bstr::BStr, staged: &mut Stage
     }
 }
 
-/// Tells which files a conversion may change or may have changed; asks for attributes only where there can be any.
+/// Whether a file that git takes for unchanged may have other bytes than its blob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    None,
+    /// A rule or a setting that is younger than the file may have converted it before.
+    UnlessOfSameSize,
+    /// A rule may convert it.
+    Certain,
+}
+
+/// Finds the files that a conversion may change or may have changed; asks for attributes only where there can be any.
 struct Converts<'r> {
-    repo: &'r Repo,
     times: RuleTimes<'r>,
     /// By the attributes of the worktree, and by those of the index: what has put a file where it is may not apply any more.
     filters: Option<(Filters<'r>, Filters<'r>)>,
@@ -159,22 +182,22 @@ impl<'r> Converts<'r> {
         } else {
             None
         };
-        Ok(Self { repo, times, filters, all })
+        Ok(Self { times, filters, all })
     }
 
-    /// Returns true if only reading the file `path` tells whether it has the bytes of its blob; `known` is what the index says.
-    fn any(&mut self, path: &bstr::BStr, known: &Known) -> Result<bool> {
+    /// Returns whether the file `path` must be read to know if it has the bytes of its blob; `known` is what the index says.
+    fn doubt(&mut self, path: &bstr::BStr, known: &Known) -> Result<Doubt> {
         if known.skips_worktree || !matches!(known.mode, Mode::File | Mode::Executable) {
-            return Ok(false);
+            return Ok(Doubt::None);
         }
         if let Some((now, then)) = &mut self.filters {
             if self.all || now.applies_to(path)? || then.applies_to(path)? {
-                return Ok(true);
+                return Ok(Doubt::Certain);
             }
             if now.is_content_addressed(path)? {
-                return Ok(false);
+                return Ok(Doubt::None);
             }
         }
-        Ok(self.times.are_newer(path, &known.stat) && self.repo.is_of_other_size(known.id, &known.stat))
+        Ok(if self.times.are_newer(path, &known.stat) { Doubt::UnlessOfSameSize } else { Doubt::None })
     }
 }

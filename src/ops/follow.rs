@@ -241,7 +241,7 @@ fn put_taken_back<'c>(
         .write(repo, &mut objects)?;
     let written = objects.write()?;
     let checkpoint = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
-    shadow.follow(repo, checkpoint)?;
+    shadow.follow(repo, checkpoint, None)?;
     Ok(written)
 }
 
@@ -327,7 +327,7 @@ pub(crate) fn put_on_top(
         seconds: time.seconds,
         offset: time.offset,
     };
-    shadow.follow(repo, checkpoint)
+    shadow.follow(repo, checkpoint, None)
 }
 
 /// Returns in whose name the work of the chain `tip` goes on: that of the last agent in it, or the last human.

@@ -11,7 +11,7 @@ use super::{
     sessions::{State, check_id, known},
     shadows::{self, Live},
     timeline::{self, Tip},
-    turn::{pending_of, release_pending},
+    turn::{self, End, pending_of},
 };
 use crate::{
     config::Storage,
@@ -198,9 +198,7 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
         return Err(Error::refused(format!("the session '{id}' has no claim on this shadow"))
             .with_hint("'git checkpoint reset' without '--session' sets the whole shadow aside"));
     };
-    session.phase = if session.phase == Phase::Active { Phase::Idle } else { session.phase };
-    session.turn.should_reset_shadow = false;
-    session.turn.shadow_tip = None;
+    session.phase = turn::phase_after(session.phase, End::Reset);
     let archive = own.as_ref().map(|own| archive_name(repo, own.id)).transpose()?;
     if !dry_run {
         if let (Some(own), Some(archive)) = (&own, archive.clone()) {
@@ -208,9 +206,8 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
             repo.update_refs(&to_archive(own, archive.clone()))?;
             context.emit(&Event::Reset { archive, tip, checkpoints });
         }
-        release_pending(context, id, None)?;
+        turn::end(context, &mut session, End::Reset, None)?;
         session_files::store(repo.common_dir(), &session)?;
-        session_files::close_turn(repo.git_dir(), id)?;
     }
     Ok(GivenUp { version: 1, session: State::from(&session), archive, dry_run })
 }

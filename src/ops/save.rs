@@ -74,6 +74,8 @@ pub(crate) struct Demands {
     pub(crate) exact_index: bool,
     /// Take one if no checkpoint holds this state yet, be it the base's.
     pub(crate) must_exist: bool,
+    /// Take one if no ref leads to this state yet, neither to a checkpoint of it nor to the base.
+    pub(crate) must_be_held: bool,
     /// Look at nothing: this is what has changed since the last checkpoint.
     pub(crate) known: Option<Known>,
     /// Look at the index all the same.
@@ -212,7 +214,7 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
         let lock = lock_to_write(context)?;
-        save_under_lock(context, options, &Demands::default(), &lock)
+        save_under_lock(context, options, &Demands { must_be_held: true, ..Demands::default() }, &lock)
     });
     context.tell_failure("save", taken).map(|taken| taken.saved)
 }
@@ -274,8 +276,9 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
     let is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
     // The base itself cannot be marked.
-    let must_exist = (demands.must_exist || options.verify) && shadow.tip.is_none();
-    let saved = if is_changed || options.allow_empty || must_exist {
+    let must_exist = demands.must_exist || options.verify;
+    let is_missing = shadow.held_tip().is_none() && (must_exist || demands.must_be_held && shadow.tip.is_some());
+    let saved = if is_changed || options.allow_empty || is_missing {
         let saved = take(context, options, demands, &shadow, &seen, objects, (start, lock))?;
         tell(context, &saved, &shadow);
         if let Some(turn) = turn {
@@ -314,7 +317,7 @@ pub(crate) fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
 }
 
 fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {
-    let id = shadow.held_tip().map(|tip| tip.id);
+    let id = shadow.held_tip();
     if let (true, Some(id)) = (options.verify, id) {
         super::verify::mark_by_hand(context, id)?;
     }

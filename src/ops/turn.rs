@@ -1,6 +1,6 @@
-//! What a turn asks of its first checkpoint: to set the shadow aside, and to tell first what others did before it.
+//! A session's turn in a worktree: what its first checkpoint does (it may set the shadow aside, and it records first what the
+//! worktree was when the turn began), and how a turn ends.
 
-use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
         written::Written,
     },
     model::{
-        change::Change,
         checkpoint::{Checkpoint, Origin},
         refname::{self, Base},
         session::{Phase, Session, is_valid_id},
@@ -24,6 +23,7 @@ use crate::{
         carry::{Ground, carry},
         draft::{self, Draft},
         follow::put_on_top,
+        recall::keep_stashed,
         reset::archive_name,
         save::{self, Shadow},
         shadows,
@@ -33,6 +33,49 @@ use crate::{
         sessions::{self, Found},
     },
 };
+
+/// Why a turn ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The agent has answered, or has begun its next turn.
+    Stopped,
+    /// The session has ended.
+    Ended,
+    /// The agent's process is gone.
+    Crashed,
+    /// The user gave up what the turn was about to do.
+    Reset,
+    /// The session goes on in another worktree, or in another process.
+    Adopted,
+    /// The user had the session forgotten.
+    Forgotten,
+}
+
+/// Ends the turn of `session` in this worktree: releases its baseline, forgets its tool calls and its claim on the worktree,
+/// and what its next checkpoint was to do. The caller stores the session.
+///
+/// `now_tree_id` is the tree of the worktree where it is known: a baseline with the same tree needs no place in the archive.
+pub(crate) fn end(context: &Context, session: &mut Session, why: End, now_tree_id: Option<ObjectId>) -> Result<()> {
+    release_pending(context, &session.id, now_tree_id)?;
+    if matches!(why, End::Ended | End::Adopted | End::Forgotten) {
+        release_all_pending(context, &session.id)?;
+    }
+    sessions::close_turn(context.repo.git_dir(), &session.id)?;
+    let turn = &mut session.turn;
+    (turn.should_reset_shadow, turn.shadow_tip, turn.has_checkpoint) = (false, None, false);
+    session.phase = phase_after(session.phase, why);
+    session.is_interrupted |= why == End::Crashed;
+    Ok(())
+}
+
+/// Returns the phase of a session in `phase` after its turn has ended.
+pub(crate) fn phase_after(phase: Phase, why: End) -> Phase {
+    match (why, phase) {
+        (End::Ended, _) => Phase::Ended,
+        (End::Adopted, _) | (_, Phase::Active) => Phase::Idle,
+        (_, phase) => phase,
+    }
+}
 
 /// A turn under way in this worktree.
 pub(crate) struct OpenTurn<'c> {
@@ -117,7 +160,7 @@ impl<'c> OpenTurn<'c> {
         let mut objects = NewObjects::new(repo, Target::Loose);
         let (parent_id, after) = shadow.links(&mut objects)?;
         let changes = repo.diff_trees(shadow.last_tree_id(), pending.tree_id)?;
-        keep_dismissed(repo, shadow, &changes)?;
+        keep_stashed(repo, shadow, &changes)?;
         let (subject, body) = draft::subject_and_body(None, &changes);
         let origin = pending.origin.clone();
         let (name, tree_id, side_id) = (&shadow.name, pending.tree_id, pending.side_id);
@@ -126,7 +169,7 @@ impl<'c> OpenTurn<'c> {
         let id = before.write(repo, &mut objects)?;
         self.written.push(objects.write()?);
         let before = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
-        shadow.follow(repo, before)
+        shadow.follow(repo, before, Some(pending.id))
     }
 
     /// The same after a commit: what it did not take was there before the turn, too.
@@ -168,26 +211,6 @@ impl<'c> OpenTurn<'c> {
     }
 }
 
-/// Keeps the tip of `shadow` in the archive if `changes` take some of its work back, while the rest goes on: a part that
-/// was stashed is known again there.
-fn keep_dismissed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
-    let Some(tip) = &shadow.tip else { return Ok(()) };
-    let mut is_dismissed = false;
-    for change in changes {
-        is_dismissed |= repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())? == change.after;
-    }
-    if !is_dismissed {
-        return Ok(());
-    }
-    // The names tell which of the archive are not to be read: almost all.
-    for name in repo.ref_names_below(refname::ARCHIVE)? {
-        if refname::may_be_archive_of(&name, tip.id) && repo.find_ref(&name)? == Some(tip.id) {
-            return Ok(());
-        }
-    }
-    repo.update_refs(&[RefUpdate { name: archive_name(repo, tip.id)?, old: None, new: Some(tip.id) }])
-}
-
 /// How often a shadow may be carried forward within a turn, and still be known.
 const MOST_COMMITS: usize = 64;
 
@@ -225,15 +248,15 @@ fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
     repo.find_checkpoint(id).ok().flatten()
 }
 
-/// Lets go of what the worktree was when the turn of `session` began. It goes to the archive, unless the worktree is still
-/// like that (`now_tree_id`), or HEAD or a live shadow hold it: nobody else may have it.
+/// Releases what the worktree was when the turn of `session` began. It goes to the archive, unless the worktree
+/// (`now_tree_id`), HEAD or a live shadow holds the same.
 pub(crate) fn release_pending(context: &Context, session: &str, now_tree_id: Option<ObjectId>) -> Result<()> {
     let Some((name, id)) = pending_of(&context.repo, session)? else { return Ok(()) };
     release(&context.repo, name, id, now_tree_id)
 }
 
-/// The same for all worktrees in which `session` ever was, as it will not come back there.
-pub(crate) fn release_all_pending(context: &Context, session: &str) -> Result<()> {
+/// Releases the baselines of `session` in all worktrees: it does not come back there.
+fn release_all_pending(context: &Context, session: &str) -> Result<()> {
     let repo = &context.repo;
     for (name, id) in repo.refs_below(refname::PENDING)? {
         if refname::is_pending_of(&name, session) {

@@ -104,7 +104,7 @@ impl Calls {
         Ok(result)
     }
 
-    /// Forgets the tools of the turn of `session`, which is over.
+    /// Forgets the tool calls of `session`: its turn has ended.
     pub fn end_turn(&mut self, session: &str) {
         self.open.retain(|call| call.session != session);
         self.accounts.retain(|account| account.session != session);

@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{claims, directory, ensure_directory, replace_file};
+use super::{calls::Calls, claims, directory, ensure_directory, replace_file};
 use crate::{
     error::{Context as _, Kind, Result},
     model::{
@@ -214,7 +214,7 @@ fn turns(git_dir: &Path) -> PathBuf {
     directory(git_dir).join("turns")
 }
 
-/// Notes that the session `id` has a turn under way in the worktree of `git_dir`.
+/// Notes that the session `id` has an open turn in the worktree of `git_dir`.
 pub fn open_turn(git_dir: &Path, id: &str) -> Result<()> {
     let folder = turns(git_dir);
     fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
@@ -222,13 +222,14 @@ pub fn open_turn(git_dir: &Path, id: &str) -> Result<()> {
     fs::write(&path, "").context(Kind::Internal, || format!("cannot write '{}'", path.display()))
 }
 
-/// Notes that it is over; the session's tools are, too.
+/// Notes that the turn of the session `id` in the worktree of `git_dir` has ended, and all of its tool calls with it.
 pub fn close_turn(git_dir: &Path, id: &str) -> Result<()> {
     claims::remove(git_dir, id)?;
+    Calls::edit(git_dir, |calls| calls.end_turn(id))?;
     remove_file(&turns(git_dir).join(encode_component(id.into()))).map(drop)
 }
 
-/// Returns the sessions with a turn under way in the worktree of `git_dir`, however many ended ones there are.
+/// Returns the sessions with an open turn in the worktree of `git_dir`; the number of ended sessions costs no time.
 pub fn open_turns(common_dir: &Path, git_dir: &Path) -> Result<Vec<Session>> {
     let mut open = Vec::new();
     for entry in fs::read_dir(turns(git_dir)).into_iter().flatten().flatten() {

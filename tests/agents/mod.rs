@@ -2,12 +2,14 @@
 
 mod apart;
 mod desk;
+mod endings;
 mod guard;
 mod hostile;
 mod meeting;
 mod notice;
 mod secrets;
 mod sequences;
+mod stashed;
 mod stdin;
 mod trouble;
 mod twice;

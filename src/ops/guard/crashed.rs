@@ -13,9 +13,9 @@ use crate::{
         agents::whose::Over,
         save::{self, Demands, Saved},
         sessions::{close_turn, known},
-        turn::release_pending,
+        turn::{self, End},
     },
-    state::{calls::Calls, claims, lock::Lock, sessions},
+    state::{claims, lock::Lock, sessions},
 };
 
 /// Closes the turns of all sessions but `own` that are gone, and returns what to tell of each.
@@ -26,7 +26,6 @@ pub(crate) fn recover(context: &Context, own: &str, lock: &Lock) -> Result<Vec<S
     for claim in claims::others(context.repo.git_dir(), own) {
         if is_claim_gone(context, &claim) {
             let saved = close(context, &claim, lock)?;
-            claims::remove(context.repo.git_dir(), &claim.session)?;
             notes.push(note(&claim, saved.as_ref()));
         }
     }
@@ -45,19 +44,11 @@ fn close(context: &Context, claim: &Claim, lock: &Lock) -> Result<Option<Saved>>
         } else {
             Some(save::save_under_lock(context, &options, &Demands::default(), lock)?.saved)
         };
-        Calls::edit(repo.git_dir(), |calls| calls.end_turn(&claim.session))?;
+        sessions::close_turn(repo.git_dir(), &claim.session)?;
         return Ok(saved.filter(|saved| saved.created));
     };
-    let saved = if claim.calls.is_empty() {
-        release_pending(context, &session.id, None)?;
-        sessions::close_turn(repo.git_dir(), &session.id)?;
-        Calls::edit(repo.git_dir(), |calls| calls.end_turn(&session.id))?;
-        session.turn.should_reset_shadow = false;
-        None
-    } else {
-        close_turn(context, &mut session, Over::Said, lock)?
-    };
-    (session.phase, session.is_interrupted) = (Phase::Idle, true);
+    let saved = if claim.calls.is_empty() { None } else { close_turn(context, &mut session, Over::Said, lock)? };
+    turn::end(context, &mut session, End::Crashed, None)?;
     sessions::store(repo.common_dir(), &session)?;
     Ok(saved)
 }

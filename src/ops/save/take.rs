@@ -27,6 +27,7 @@ use crate::{
     ops::{
         Context,
         draft::{self, Draft},
+        recall::keep_stashed,
         reset::archive_name,
         verify,
     },
@@ -75,6 +76,7 @@ pub(super) fn take(
     let is_first = is_start && !demands.must_exist && !verify::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verify::wants_verification(context)?;
     context.check_interrupt()?;
+    keep_stashed(repo, shadow, &changes)?;
     move_refs(repo, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");

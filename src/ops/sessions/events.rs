@@ -7,7 +7,7 @@ use super::{
         Context,
         agents::whose::{self, Over},
         save::{self, Saved},
-        turn::{release_all_pending, release_pending},
+        turn::{self, End, release_pending},
     },
     State, Told, again, check_id, check_transcript, clock,
     elsewhere::is_elsewhere,
@@ -22,7 +22,7 @@ use crate::{
         refname::Base,
         session::{Action, Happening, Phase, Session, transition},
     },
-    state::{calls::Calls, failpoint, lock::Lock, sessions},
+    state::{failpoint, lock::Lock, sessions},
 };
 
 /// The result of a start. Serializes to what `session start --json` prints.
@@ -122,7 +122,7 @@ fn enter_and_leave(context: &Context, id: &str, told: &Told, happening: Happenin
 /// Ends the turn of the session `id`, or the session, while `lock` is held.
 pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happening, lock: &Lock) -> Result<Stopped> {
     let Some(mut session) = known(context, id)? else {
-        // Of a prompt that died, nothing else may be left.
+        // A prompt that was killed may have left these.
         release_pending(context, id, None)?;
         sessions::close_turn(context.repo.git_dir(), id)?;
         return Err(unknown(id));
@@ -140,7 +140,7 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
         None
     };
     if happening == Happening::End {
-        release_all_pending(context, id)?;
+        turn::end(context, &mut session, End::Ended, None)?;
     }
     session.phase = step.phase.unwrap_or(session.phase);
     sign_of_life(&mut session);
@@ -151,9 +151,9 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint })
 }
 
-/// Saves what the turn of `session` has left unsaved, and forgets what it was about to do.
+/// Checkpoints what the turn of `session` has left unsaved, and ends the turn.
 ///
-/// A turn that belongs to another worktree is closed without a look at this one.
+/// Takes no checkpoint for a turn that belongs to another worktree.
 pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, lock: &Lock) -> Result<Option<Saved>> {
     let repo = &context.repo;
     let (mut saved, mut now_tree_id) = (None, None);
@@ -165,11 +165,6 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, l
         now_tree_id = Some(taken.tree);
         saved = taken.created.then_some(taken);
     }
-    release_pending(context, &session.id, now_tree_id)?;
-    sessions::close_turn(repo.git_dir(), &session.id)?;
-    Calls::edit(repo.git_dir(), |calls| calls.end_turn(&session.id))?;
-    session.turn.should_reset_shadow = false;
-    session.turn.shadow_tip = None;
-    session.turn.has_checkpoint = false;
+    turn::end(context, session, End::Stopped, now_tree_id)?;
     Ok(saved)
 }

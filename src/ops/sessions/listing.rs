@@ -6,7 +6,13 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::{
-    super::{Context, carry::base_tree, tally::Tally, timeline::live_tips, turn::release_all_pending},
+    super::{
+        Context,
+        carry::base_tree,
+        tally::Tally,
+        timeline::live_tips,
+        turn::{self, End},
+    },
     State, again, check_id, clock,
     elsewhere::{Elsewhere, end_elsewhere, is_elsewhere},
     events::seen_here,
@@ -167,10 +173,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
     }
     if !(is_here && session.phase == Phase::Active) {
-        release_all_pending(context, id)?;
-        sessions::close_turn(repo.git_dir(), id)?;
-        session.phase = Phase::Idle;
-        session.turn.should_reset_shadow = false;
+        turn::end(context, &mut session, End::Adopted, None)?;
     }
     seen_here(context, &mut session)?;
     session.last_seen = clock();
@@ -189,13 +192,12 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
 pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     check_id(id)?;
     let _lock = super::super::save::lock_to_write(context)?;
-    let Some(session) = known(context, id)? else { return Err(unknown(id)) };
+    let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way"))
             .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
     }
-    release_all_pending(context, id)?;
-    sessions::close_turn(context.repo.git_dir(), id)?;
+    turn::end(context, &mut session, End::Forgotten, None)?;
     let common_dir = context.repo.common_dir();
     // Its checkpoints would bring it back.
     if work(context)?.contains_key(id) {

@@ -275,7 +275,7 @@ fn keep_baseline(
     if !save::is_changed(repo, reference, seen, &save::Demands::default(), &objects)? {
         release_pending(context, &session.id, Some(seen.tree_id))?;
         // The shadow that is about to be set aside holds nothing of it; HEAD does.
-        let anchor = shadow.held_tip().filter(|_| !session.turn.should_reset_shadow).map(|tip| tip.id);
+        let anchor = shadow.held_tip().filter(|_| !session.turn.should_reset_shadow);
         save::store_cache(repo, seen, anchor)?;
         return Ok(false);
     }

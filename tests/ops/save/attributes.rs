@@ -305,3 +305,27 @@ fn attributes_that_change_decide_again_which_bytes_are_kept() {
     assert_eq!(kept("echo '* text eol=crlf' >.gitattributes"), [".gitattributes", "lf", "other"]);
     assert!(kept("rm .gitattributes").is_empty());
 }
+
+/// The sizes of many blobs are read from packs, with those that are deltas, and of those that are not packed.
+#[test]
+fn many_files_that_an_earlier_setting_converted_keep_their_bytes() {
+    let world = crate::support::World::new();
+    let sh = |script: &str| {
+        let output = world.command("sh").args(["-ec", script]).current_dir(world.repo()).output().expect("sh runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    world.git(&["init", "-q", "."]);
+    sh("seq 40 >text; for i in $(seq 300); do { cat text; echo $i; } >f$i; done; git add .; git commit -qm base
+        git repack -qadf; git cat-file --batch-all-objects --batch-check='%(deltabase)' | grep -qv 0000
+        for i in $(seq 301 310); do echo $i >f$i; done; git add .; git commit -qm more; rm f*
+        git config core.autocrlf true; git checkout -q .; touch -d 2020-01-01 *; git update-index -q --refresh
+        git config core.autocrlf false; test $(cat f* | grep -c \"$(printf '\\r')\") = $((300 * 41 + 10))");
+    let sums = "sha1sum f* | sort";
+    let before = sh(sums);
+    let id = world.json(&["save", "--json", "--allow-empty"])["id"].as_str().expect("an id").to_owned();
+    sh("rm f*; git checkout -q .");
+    assert_ne!(sh(sums), before);
+    world.done(&["restore", &id]);
+    assert_eq!(sh(sums), before);
+}

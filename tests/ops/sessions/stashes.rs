@@ -262,3 +262,39 @@ fn a_stash_of_what_is_staged_only() {
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
     desk.finish();
 }
+
+/// Session `a` makes `new` and changes `f`, and `f` is stashed while its turn is open; it goes on with `g`.
+fn stashed_in_a_turn(steps: &[&str]) -> Desk {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.work("a", &[("f", &changed(&[(3, "a")]))]);
+    for step in steps {
+        match *step {
+            "stash" => drop(desk.git(&["stash", "-q"])),
+            "save" => drop(desk.json(&["save", "--session", "a"])),
+            "work" => drop(desk.work("a", &[("g", "a\n")])),
+            "stop" => drop(desk.stop("a")),
+            "prompt" => drop(desk.prompt("a")),
+            "prompt b" => drop(desk.prompt("b")),
+            "commit" => desk.commit_all(),
+            other => panic!("unknown step '{other}'"),
+        }
+    }
+    desk
+}
+
+#[rstest::rstest]
+#[case::saved_after(&["stash", "save", "work", "stop", "commit"])]
+#[case::worked_after(&["stash", "work", "stop", "commit"])]
+#[case::committed_in_the_turn(&["stash", "work", "commit", "stop"])]
+#[case::another_prompt(&["stash", "prompt", "work", "stop", "commit"])]
+#[case::another_session(&["stash", "work", "stop", "prompt b", "commit"])]
+fn what_is_stashed_in_a_turn_is_the_sessions_when_it_is_back(#[case] steps: &[&str]) {
+    let desk = stashed_in_a_turn(steps);
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
+    desk.git(&["stash", "pop", "-q"]);
+    desk.commit_all();
+    assert_eq!(desk.trailers("HEAD").len(), 1);
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
+    desk.finish();
+}

@@ -343,3 +343,52 @@ fn what_is_saved_in_a_turn_by_hand_may_be_anothers(#[case] command: &[&str], #[c
     assert_eq!(desk.json(command)["contributor"], whose);
     desk.finish();
 }
+
+#[rstest::rstest]
+#[case::plain(&["save", "--session", "a"])]
+#[case::verified(&["save", "--session", "a", "--verify"])]
+fn a_save_of_what_the_turn_began_with_names_the_checkpoint_of_that(#[case] command: &[&str]) {
+    let desk = Desk::new();
+    desk.write("mine", "human\n");
+    desk.prompt("a");
+    let saved = desk.json(command);
+    let id = saved["id"].as_str().expect("something holds the state");
+    assert_eq!((saved["created"].as_bool(), desk.git(&["show", &format!("{id}:mine")])), (Some(false), "human".into()));
+    assert_eq!(saved["verified"], command.contains(&"--verify"));
+    let reached = desk.git(&["for-each-ref", "--contains", id, "refs/checkpoints/"]);
+    assert!(!reached.is_empty(), "git may remove '{id}'");
+    desk.remove("mine");
+    desk.world.done(&["restore", id]);
+    assert_eq!(desk.read("mine"), "human\n");
+    desk.finish();
+}
+
+#[test]
+fn a_save_of_what_a_commit_left_of_the_turns_beginning_is_held() {
+    let desk = Desk::new();
+    desk.write("mine", "human\n");
+    desk.write("other", "human\n");
+    desk.prompt("a");
+    desk.git(&["add", "mine"]);
+    desk.commit();
+    let saved = desk.json(&["save", "--session", "a"]);
+    let id = saved["id"].as_str().expect("something holds the state");
+    assert_eq!(desk.git(&["show", &format!("{id}:other")]), "human");
+    let reached = desk.git(&["for-each-ref", "--contains", id, "refs/checkpoints/"]);
+    assert!(!reached.is_empty(), "git may remove '{id}'");
+    desk.finish();
+}
+
+#[test]
+fn a_restore_in_a_turn_that_has_done_nothing_yet() {
+    let desk = Desk::new();
+    desk.write("mine", "before\n");
+    desk.json(&["save"]);
+    desk.write("mine", "human\n");
+    desk.prompt("a");
+    desk.json(&["restore", "@{0}"]);
+    assert_eq!(desk.read("mine"), "before\n");
+    desk.json(&["undo"]);
+    assert_eq!(desk.read("mine"), "human\n");
+    desk.finish();
+}

@@ -1,0 +1,53 @@
+//! A turn that ends while a tool call is open, in each way that it can end: what comes after is the user's.
+
+use super::desk::Desk;
+
+#[rstest::rstest]
+#[case::stopped(&["session", "stop", "s"])]
+#[case::ended(&["session", "end", "s"])]
+#[case::reset(&["reset", "--session", "s"])]
+#[case::forgotten(&["session", "forget", "--force", "s"])]
+fn what_changes_after_a_turn_is_the_users(#[case] ends: &[&str]) {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.before("s", "1", &[]);
+    desk.world.done(ends);
+    desk.add("g", "after the turn");
+    desk.world.done(&["save", "-q"]);
+    assert_eq!(desk.chain(), ["human g"]);
+    desk.commit();
+    let message = desk.world.git(&["log", "-1", "--format=%B"]);
+    assert!(!message.contains("Checkpoint:"), "{message}");
+    desk.finish();
+}
+
+#[test]
+fn a_session_ends_with_a_tool_call_that_came_after_its_turn() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.stop("s");
+    desk.before("s", "late", &[]);
+    desk.world.done(&["session", "stop", "s"]);
+    desk.before("s", "later", &[]);
+    desk.world.done(&["session", "end", "s"]);
+    desk.add("g", "after the session");
+    desk.world.done(&["save", "-q"]);
+    assert_eq!(desk.chain(), ["human g"]);
+    desk.finish();
+}
+
+#[test]
+fn a_session_that_another_worktree_takes_over_leaves_no_tool_call_here() {
+    let desk = Desk::new();
+    desk.world.git(&["worktree", "add", "-q", "../linked"]);
+    desk.prompt("s");
+    desk.before("s", "1", &[]);
+    let linked = desk.world.root().join("linked");
+    let mut adopt = desk.world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+    let output = adopt.args(["session", "adopt", "--force", "s"]).current_dir(linked).output().expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    desk.add("g", "after it left");
+    desk.world.done(&["save", "-q"]);
+    assert_eq!(desk.chain(), ["human g"]);
+    desk.finish();
+}
