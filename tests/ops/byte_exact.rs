@@ -471,3 +471,30 @@ fn an_error_for_want_of_files_names_the_path() {
     assert!(ends.values().any(|(code, _)| *code == Some(128)), "{ends:?}");
     assert!(ends.values().any(|(code, _)| *code == Some(0)), "{ends:?}");
 }
+
+/// A filter that applies to the very file that names it: what git stores of that file names no filter.
+#[rstest::rstest]
+#[case::committed("git add -A; git commit -qm more")]
+#[case::ignored("echo .gitattributes >.git/info/exclude; git add -A; git commit -qm more")]
+#[case::changed_since("git add -A; git commit -qm more; sleep 0.05; echo '* -filter' >.gitattributes")]
+#[case::gone_since("git add -A; git commit -qm more; sleep 0.05; rm .gitattributes")]
+fn a_filter_of_the_attributes_themselves_changes_no_byte(#[case] commit: &str) {
+    let scene = Scene::new(NONE, false);
+    scene.world.git(&["config", "filter.rot.clean", "tr a-z n-za-m"]);
+    scene.world.git(&["config", "filter.rot.smudge", "tr a-z n-za-m"]);
+    scene.write(".gitattributes", b"* filter=rot text\n");
+    // Git takes what is old enough for unchanged without a look at it.
+    Scene::settle();
+    let output = scene.world.command("bash").args(["-ec", commit]).output().expect("bash runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let before = scene.files();
+    let id = scene.save(&[]);
+    scene.damage();
+    for attributes in ["* filter=rot text\n", "* text eol=crlf\n", ""] {
+        scene.write(".gitattributes", attributes.as_bytes());
+        scene.run(&["restore", "--all", &id]);
+        for (path, _) in FILES {
+            assert_eq!(scene.files().get(path), before.get(path), "'{path}' under '{attributes}'");
+        }
+    }
+}
