@@ -51,6 +51,16 @@ impl<'r> Drivers<'r> {
         self.all.is_empty()
     }
 
+    /// Returns true if the driver `name` has a command for `way`; a server has said so once it has run.
+    pub(super) fn can(&self, name: &BStr, way: Way) -> bool {
+        let Some(driver) = self.all.iter().find(|driver| driver.name == name) else { return false };
+        match (&driver.process, way) {
+            (Some(line), _) => self.servers.get(line).is_some_and(|server| server.can(way)),
+            (None, Way::Clean) => driver.clean.as_ref().is_some_and(|line| !line.is_empty()),
+            (None, Way::Smudge) => driver.smudge.as_ref().is_some_and(|line| !line.is_empty()),
+        }
+    }
+
     /// Returns what the driver `name` makes of `bytes` of the file `path`; none if it has no command for that, or is an
     /// optional one whose command fails.
     ///

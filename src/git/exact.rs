@@ -324,7 +324,7 @@ impl Exact<'_> {
         objects: &mut NewObjects<'_>,
     ) -> Result<Option<ObjectId>> {
         let id = id_of(ObjectKind::Blob, bytes, self.repo.object_hash())?;
-        let is_exact = self.is(path, content, (bytes, id)).unwrap_or(false);
+        let is_exact = self.is(path, content, (bytes, id)).unwrap_or(false) && !self.filters.may_get_a_filter(path)?;
         self.repo.check_interrupt()?;
         if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, bytes).map(Some) }
     }

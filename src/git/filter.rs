@@ -296,7 +296,14 @@ impl<'r> Filters<'r> {
             return Ok(false);
         }
         let back = self.to_worktree(path, stored.unwrap_or(bytes))?;
-        Ok(back.as_deref().or(stored).is_some_and(|back| back != bytes))
+        Ok(back.as_deref().or(stored).is_some_and(|back| back != bytes) || self.may_get_a_filter(path)?)
+    }
+
+    /// Returns true if `path` has a filter without a command for the worktree: another time it may have one, and give
+    /// other bytes back.
+    pub(crate) fn may_get_a_filter(&mut self, path: &BStr) -> Result<bool> {
+        let name = self.filter_name(path)?.filter(|name| name != LFS);
+        Ok(name.is_some_and(|name| !self.drivers.can(name.as_bstr(), Way::Smudge)))
     }
 
     /// Returns true if an attribute of `path` may convert its bytes in a way that is not exactly reversed.

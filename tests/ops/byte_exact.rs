@@ -264,6 +264,14 @@ fn rules_from_outside_may_go(#[case] first: &str, #[case] then: &str) {
     "git config --remove-section filter.rot; echo '*.txt filter=rot' >.gitattributes",
     "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'"
 )]
+#[case::configured_later_beside_line_endings(
+    "git config --remove-section filter.rot; echo '*.txt filter=rot text eol=crlf' >.gitattributes",
+    "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'"
+)]
+#[case::smudge_configured_later(
+    "git config --unset filter.rot.smudge; echo '*.txt filter=rot text eol=crlf' >.gitattributes",
+    "git config filter.rot.smudge 'tr bc ab'"
+)]
 #[case::named_outside_no_more(
     "mkdir -p .git/info; echo '*.txt filter=rot' >.git/info/attributes",
     "rm .git/info/attributes"
