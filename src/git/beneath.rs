@@ -8,6 +8,8 @@ use rustix::{
     io::Errno,
 };
 
+use crate::error::Error;
+
 /// What an error says of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
@@ -29,6 +31,12 @@ impl Trouble {
             _ => Self::Other,
         }
     }
+}
+
+/// Returns the error that `errno` is of reading `path`, which is empty for the root of the worktree.
+pub(super) fn unreadable(path: &BStr, errno: Errno) -> Error {
+    let what = if path.is_empty() { "the root of the worktree".to_owned() } else { format!("'{path}'") };
+    Error::internal(format!("cannot read {what}")).with_cause(errno)
 }
 
 /// Opens `path` below the directory `root` with `flags`; no component of it may be a symbolic link.

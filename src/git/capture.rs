@@ -3,8 +3,7 @@
 use std::{
     os::fd::OwnedFd,
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
         mpsc,
     },
 };
@@ -20,7 +19,7 @@ use super::{
     Repo,
     attribute_files::{AttributeFiles, is_attribute_file},
     beneath,
-    exact::{Converter, Storable},
+    exact::{Converter, Failure, Storable},
     limits::open_root,
     new_objects::{NewObjects, Prepared, Target, id_of},
     scan::Candidate,
@@ -53,7 +52,7 @@ pub(crate) struct Content {
     /// True if it changed under our hands.
     pub(crate) is_torn: bool,
     /// Why a filter failed, so that the blob holds the exact bytes instead of what git would store; none if none did.
-    pub(crate) failure: Option<String>,
+    pub(super) failure: Option<Failure>,
 }
 
 /// What became of a candidate.
@@ -169,7 +168,9 @@ fn read_by_others(
         drop(sender);
         let is_read = !readers.is_empty();
         let taken = receiver.into_iter().try_for_each(take);
-        readers.into_iter().try_for_each(threads::end).and(taken).map(|()| is_read)
+        let ended = readers.into_iter().try_for_each(threads::end);
+        // Only now every thread has noted what it waited for.
+        repo.check_interrupt().and(ended).and(taken).map(|()| is_read)
     })
 }
 
@@ -212,7 +213,7 @@ impl<'r> Reader<'r> {
     /// Returns what became of `candidate`, and the objects that the repository lacks.
     ///
     /// # Errors
-    /// If the operating system fails, or somebody asked to end.
+    /// If the operating system fails, or the work is to end.
     pub(crate) fn read(&mut self, candidate: &Candidate) -> Result<(Captured, Vec<Prepared>)> {
         self.repo.check_interrupt()?;
         let path = candidate.path.as_bstr();
@@ -238,7 +239,7 @@ impl<'r> Reader<'r> {
         };
         let mode = if bits & 0o100 != 0 { Mode::Executable } else { Mode::File };
         let mut new = Vec::new();
-        let Storable { blob, needs_raw, failure } = self.converter.storable(path, &bytes);
+        let Storable { blob, needs_raw, failure } = self.converter.storable(path, &bytes)?;
         let id = self.prepare(blob.as_deref().unwrap_or(&bytes), &mut new)?;
         let raw_id = if needs_raw { Some(self.prepare(&bytes, &mut new)?) } else { None };
         Ok((Captured::Content(Content { id, raw_id, stat, mode, is_torn, failure }), new))
@@ -304,7 +305,7 @@ pub(crate) struct ForThread {
     worktree_id: bstr::BString,
     ref_store: super::refs::RefStore,
     honours_environment: bool,
-    interrupt: Arc<AtomicBool>,
+    interrupt: super::interrupt::Interrupt,
     is_wary: bool,
 }
 

@@ -40,6 +40,11 @@ impl Repo {
         Ok((commands.sum(), sum.sum()))
     }
 
+    /// Returns true if git is configured with commands of a filter other than Git LFS, whose pointers tell themselves.
+    pub(super) fn has_filter_commands(&self) -> bool {
+        self.config_pairs("filter").iter().any(|pair| !pair.key.starts_with("lfs."))
+    }
+
     /// Returns true if an attribute file outside the worktree may name a filter.
     pub(super) fn outside_attributes_name_filters(&self) -> Result<bool> {
         Ok(self.outside_attributes()?.iter().any(|file| file.contains_str("filter")))
@@ -53,16 +58,18 @@ impl Repo {
         Ok(paths.iter().filter_map(|path| std::fs::read(path).ok()).collect())
     }
 
-    /// Returns true if attributes may convert any file, so that bytes in the worktree may differ from
-    /// what git stored even where git sees no change. `attribute_files` are the ids of all `.gitattributes` blobs.
-    pub(crate) fn may_convert(&self, attribute_files: &[ObjectId]) -> Result<bool> {
+    /// Returns true if attributes may convert any file, so that bytes in the worktree may differ from what git stored even
+    /// where git sees no change. `paths` and `ids` are those of all `.gitattributes` that git knows: a filter may hide in a
+    /// blob what the file in the worktree says.
+    pub(super) fn may_convert<'p>(&self, paths: impl Iterator<Item = &'p BString>, ids: &[ObjectId]) -> Result<bool> {
         if self.converts_line_endings() {
             return Ok(true);
         }
         let mut files = self.outside_attributes()?;
-        for id in attribute_files {
+        for id in ids {
             files.push(self.read_blob(*id)?);
         }
+        files.extend(paths.filter_map(|path| std::fs::read(self.worktree_root().join(path.to_path().ok()?)).ok()));
         Ok(files.iter().any(|file| CONVERTING.iter().any(|word| file.contains_str(word))))
     }
 }
@@ -72,8 +79,9 @@ impl Repo {
 /// A file that is older may have bytes that today's rules do not give: git takes it for unchanged until its times change.
 pub(super) struct RuleTimes<'r> {
     repo: &'r Repo,
-    /// The attribute files that git knows.
+    /// The attribute files that git knows, and those that should be there.
     known: BTreeSet<BString>,
+    expected: BTreeSet<BString>,
     /// When any file with settings changed.
     settings: Time,
     /// When the attribute file of each directory (with final `/`, empty for the root) changed; none: there is none.
@@ -83,9 +91,13 @@ pub(super) struct RuleTimes<'r> {
 /// Seconds and nanoseconds.
 type Time = (i64, u32);
 
+/// The time of a file that git does not know of, or not of its being gone: newer than any other.
+const UNKNOWN: Time = (i64::MAX, 0);
+
 impl<'r> RuleTimes<'r> {
-    /// Returns the times of the files with settings, and of attribute files, of which git knows `known`.
-    pub(super) fn new(repo: &'r Repo, known: BTreeSet<BString>) -> Self {
+    /// Returns the times of the files with settings, and of attribute files, of which git knows `known` and expects
+    /// `expected` in the worktree.
+    pub(super) fn new(repo: &'r Repo, known: BTreeSet<BString>, expected: BTreeSet<BString>) -> Self {
         let config = repo.inner.config_snapshot();
         let files = config.plumbing().sections().filter_map(|section| section.meta().path.as_deref());
         let mut files: BTreeSet<PathBuf> = files.map(Path::to_owned).collect();
@@ -93,29 +105,47 @@ impl<'r> RuleTimes<'r> {
         // The directory, too: it changes when the file in it is deleted.
         files.extend([repo.common_dir().join("info/attributes"), repo.common_dir().join("info")]);
         let settings = files.iter().filter_map(|file| changed(file)).max().unwrap_or_default();
-        Self { repo, known, settings, attributes: HashMap::new() }
+        Self { repo, known, expected, settings, attributes: HashMap::new() }
     }
 
     /// Returns true if a rule for `path` changed after the file with `stat` was written, or if git does not know the rule.
     pub(super) fn are_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
-        let written = stat.mtime.min(stat.ctime);
-        if self.settings > written {
-            return true;
-        }
-        let directories = path.rfind_iter("/").map(|at| &path[..=at]).chain([&path[..0]]);
-        for directory in directories {
-            if !self.attributes.contains_key(directory.as_bstr()) {
-                let file = BString::from([directory.as_bytes(), b".gitattributes"].concat());
-                let time = file.to_path().ok().and_then(|file| changed(&self.repo.worktree_root().join(file)));
-                let time = time.map(|time| if self.known.contains(&file) { time } else { (i64::MAX, 0) });
-                self.attributes.insert(directory.into(), time);
-            }
-            if self.attributes[directory.as_bstr()].is_some_and(|time| time > written) {
-                return true;
-            }
-        }
-        false
+        self.settings > written(stat) || self.are_attributes_newer(path, stat)
     }
+
+    /// Returns true if an attribute file with rules for `path` changed after the file with `stat` was written, or if git does
+    /// not know it.
+    pub(super) fn are_attributes_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
+        self.newest_attributes(path).is_some_and(|time| time > written(stat))
+    }
+
+    /// Returns true if git does not know of an attribute file with rules for `path`, or of one being gone.
+    pub(super) fn are_unknown(&mut self, path: &BStr) -> bool {
+        self.newest_attributes(path) == Some(UNKNOWN)
+    }
+
+    /// Returns when an attribute file with rules for `path` last changed; none if there is none.
+    fn newest_attributes(&mut self, path: &BStr) -> Option<Time> {
+        let directories = path.rfind_iter("/").map(|at| &path[..=at]).chain([&path[..0]]);
+        let times = directories.map(|directory| {
+            if let Some(time) = self.attributes.get(directory.as_bstr()) {
+                return *time;
+            }
+            let file = BString::from([directory.as_bytes(), b".gitattributes"].concat());
+            let time = file.to_path().ok().and_then(|file| changed(&self.repo.worktree_root().join(file)));
+            let time = match time {
+                Some(time) => Some(if self.known.contains(&file) { time } else { UNKNOWN }),
+                None => self.expected.contains(&file).then_some(UNKNOWN),
+            };
+            self.attributes.insert(directory.into(), time);
+            time
+        });
+        times.max().flatten()
+    }
+}
+
+fn written(stat: &Stat) -> Time {
+    stat.mtime.min(stat.ctime)
 }
 
 fn changed(path: &Path) -> Option<Time> {

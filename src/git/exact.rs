@@ -13,12 +13,13 @@ use super::{
     Repo,
     attribute_files::{AttributeFiles, is_attribute_file},
     capture::Reader,
+    driver::is_of_the_moment,
     edit_tree::Edit,
     filter::Filters,
     new_objects::{NewObjects, id_of},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     model::{
         change::{Leaf, Mode},
         plan::{Content, Step},
@@ -30,6 +31,7 @@ const LONGEST_REASON: usize = 200;
 
 /// Turns files of the worktree into what a save stores of them.
 pub(super) struct Converter<'r> {
+    repo: &'r Repo,
     worktree: Filters<'r>,
     checkpoint: Filters<'r>,
 }
@@ -40,31 +42,49 @@ pub(super) struct Storable {
     pub(super) blob: Option<Vec<u8>>,
     /// True if the exact bytes are to be kept beside it.
     pub(super) needs_raw: bool,
-    /// Why a filter failed, so that the blob is the file's bytes; none if none did.
-    pub(super) failure: Option<String>,
+    /// Why the blob is the file's bytes instead of what a filter makes of them; none if no filter failed.
+    pub(super) failure: Option<Failure>,
+}
+
+/// Why a filter failed.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) reason: String,
+    /// True if it may work the next time, as the system has refused to start it.
+    pub(super) is_of_the_moment: bool,
+}
+
+impl Failure {
+    fn of(error: &Error) -> Self {
+        let causes = error.causes();
+        let reason = causes.last().map_or_else(|| error.message(), String::as_str);
+        let reason = reason.lines().next().unwrap_or_default().chars().take(LONGEST_REASON).collect();
+        Self { reason, is_of_the_moment: is_of_the_moment(error) }
+    }
 }
 
 impl<'r> Converter<'r> {
     /// Returns what stores files in a tree with the attribute files `files`.
     pub(super) fn new(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
-        Ok(Self { worktree: Filters::for_worktree(repo)?, checkpoint: Filters::of_checkpoint(repo, files.clone())? })
+        let (worktree, checkpoint) = (Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, files.clone())?);
+        Ok(Self { repo, worktree, checkpoint })
     }
 
     /// Returns what a save stores of `bytes` of the file `path`. A filter that fails must not cost the file.
-    pub(super) fn storable(&mut self, path: &BStr, bytes: &[u8]) -> Storable {
-        match self.worktree.to_git(path, bytes) {
-            Ok(blob) => {
-                let needs_raw = self.checkpoint.needs_raw(path, bytes, blob.as_deref()).unwrap_or(true);
-                Storable { blob, needs_raw, failure: None }
-            }
-            Err(error) => {
-                tracing::debug!(%error, "stored without conversion");
-                let causes = error.causes();
-                let reason = causes.last().map_or_else(|| error.message(), String::as_str);
-                let failure = Some(reason.lines().next().unwrap_or_default().chars().take(LONGEST_REASON).collect());
-                Storable { blob: None, needs_raw: true, failure }
-            }
-        }
+    ///
+    /// # Errors
+    /// If the work is to end.
+    pub(super) fn storable(&mut self, path: &BStr, bytes: &[u8]) -> Result<Storable> {
+        let stored = self.worktree.to_git(path, bytes).map(|blob| {
+            let needs_raw = self.checkpoint.needs_raw(path, bytes, blob.as_deref()).unwrap_or(true);
+            Storable { blob, needs_raw, failure: None }
+        });
+        self.repo.check_interrupt()?;
+        Ok(stored.unwrap_or_else(|error| {
+            tracing::debug!(%error, "stored without conversion");
+            let failure = Some(Failure::of(&error));
+            Storable { blob: None, needs_raw: true, failure }
+        }))
     }
 }
 
@@ -197,7 +217,9 @@ impl<'r> Rechecker<'r> {
             None if must_read => return Ok(file.raw_id),
             None => {
                 let blob = self.repo.read_blob(file.raw_id.unwrap_or(file.blob_id))?;
-                match self.before.bytes(path, content, blob) {
+                let bytes = self.before.bytes(path, content, blob);
+                self.repo.check_interrupt()?;
+                match bytes {
                     Ok(bytes) => bytes,
                     // The file in the worktree should be what the filter does not give back now.
                     Err(_) => match self.disk.as_ref().and_then(|disk| disk.bytes_now(path)) {
@@ -302,7 +324,8 @@ impl Exact<'_> {
         objects: &mut NewObjects<'_>,
     ) -> Result<Option<ObjectId>> {
         let id = id_of(ObjectKind::Blob, bytes, self.repo.object_hash())?;
-        let is_exact = self.is(path, content, (bytes, id)).unwrap_or(false);
+        let is_exact = self.is(path, content, (bytes, id)).unwrap_or(false) && !self.filters.may_get_a_filter(path)?;
+        self.repo.check_interrupt()?;
         if is_exact { Ok(None) } else { objects.add(ObjectKind::Blob, bytes).map(Some) }
     }
 }

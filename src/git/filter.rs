@@ -10,7 +10,10 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
     ObjectId,
     attrs::{Search, State as AttributeState, search::MetadataCollection},
-    filter::plumbing::{Pipeline, eol, pipeline::CrlfRoundTripCheck, pipeline::convert},
+    filter::plumbing::{
+        Pipeline, eol,
+        pipeline::{CrlfRoundTripCheck, Options, convert},
+    },
     objs::Find,
     worktree::{
         Stack,
@@ -21,7 +24,12 @@ use gix::{
     },
 };
 
-use super::{Repo, attribute_files::AttributeFiles, conversions::CONVERTING};
+use super::{
+    Repo,
+    attribute_files::AttributeFiles,
+    conversions::CONVERTING,
+    driver::{Drivers, Way, is_of_the_moment},
+};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// The conversions that attributes and settings ask for.
@@ -31,6 +39,7 @@ pub(crate) struct Filters<'r> {
     /// The same with the attribute files outside the tree, which count where they name Git LFS, whose pointers say themselves
     /// what they stand for; none if they name no filter.
     outside: Option<Rules>,
+    drivers: Drivers<'r>,
     /// The user's index, read only if a file with CRLF asks whether it is stored so.
     index: Rc<OnceCell<Option<gix::index::File>>>,
     /// The attribute files of the checkpoint; none: the worktree's count.
@@ -46,18 +55,10 @@ struct Rules {
 }
 
 impl Rules {
-    fn new(repo: &Repo, attributes: Stack, eol: Option<eol::Configuration>) -> Result<Self> {
-        let what = || "cannot read the settings of filters".into();
-        let mut options = gix::filter::Pipeline::options(&repo.inner).context(Kind::User, what)?;
-        // A checkpoint must not fail because a commit would be warned about; raw bytes are kept where it matters.
-        options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
-        if let Some(eol) = eol {
-            options.eol_config = eol;
-            // Git takes what a filter is given for what it returns if an optional one fails: other bytes than were saved.
-            options.drivers.iter_mut().for_each(|driver| driver.required = true);
-        }
-        let context = repo.inner.command_context().context(Kind::User, what)?;
-        Ok(Self { attributes, pipeline: Pipeline::new(context, repo.object_hash(), options) })
+    /// Returns the rules of `attributes`; drivers of filters are not theirs to run.
+    fn new(repo: &Repo, attributes: Stack, options: Options) -> Self {
+        let context = gix::command::Context::default();
+        Self { attributes, pipeline: Pipeline::new(context, repo.object_hash(), options) }
     }
 
     /// Returns the states of the attributes `names` that `path` has.
@@ -75,6 +76,16 @@ impl Rules {
     }
 }
 
+/// Returns the settings for conversions, and the drivers.
+fn settings(repo: &Repo) -> Result<(Options, Vec<gix::filter::plumbing::Driver>)> {
+    let mut options = gix::filter::Pipeline::options(&repo.inner)
+        .context(Kind::User, || "cannot read the settings of filters".into())?;
+    // A checkpoint must not fail because a commit would be warned about; raw bytes are kept where it matters.
+    options.crlf_roundtrip_check = CrlfRoundTripCheck::Skip;
+    let drivers = std::mem::take(&mut options.drivers);
+    Ok((options, drivers))
+}
+
 impl<'r> Filters<'r> {
     /// Returns the conversions that git makes in the worktree.
     pub(crate) fn for_worktree(repo: &'r Repo) -> Result<Self> {
@@ -83,18 +94,24 @@ impl<'r> Filters<'r> {
             .inner
             .attributes_only(&none, Source::WorktreeThenIdMapping)
             .context(Kind::User, || "cannot read the git attributes".into())?;
-        let rules = Rules::new(repo, attributes.detach(), None)?;
-        Ok(Self { repo, rules, outside: None, index: Rc::default(), files: None, tree_id: None })
+        let (options, drivers) = settings(repo)?;
+        let (rules, drivers) = (Rules::new(repo, attributes.detach(), options), Drivers::new(repo, drivers));
+        Ok(Self { repo, rules, outside: None, drivers, index: Rc::default(), files: None, tree_id: None })
     }
 
     /// Returns the conversions of the checkpoint whose tree has the attribute files `files`.
     pub(crate) fn of_checkpoint(repo: &'r Repo, files: AttributeFiles) -> Result<Self> {
         let what = || "cannot read the git attributes".into();
         let index = files.to_index(repo.object_hash());
-        let defaults = Some(eol::Configuration::default());
+        let (mut options, mut drivers) = settings(repo)?;
+        options.eol_config = eol::Configuration::default();
+        // Git takes what a filter is given for what it returns if an optional one fails: other bytes than were saved.
+        for driver in &mut drivers {
+            driver.required = true;
+        }
         let outside = if repo.outside_attributes_name_filters()? {
             let attributes = repo.inner.attributes_only(&index, Source::IdMapping).context(Kind::User, what)?;
-            Some(Rules::new(repo, attributes.detach(), defaults)?)
+            Some(Rules::new(repo, attributes.detach(), options.clone()))
         } else {
             None
         };
@@ -106,8 +123,8 @@ impl<'r> Filters<'r> {
         let case = gix::glob::pattern::Case::Sensitive;
         let mappings = state.id_mappings_from_index(&index, index.path_backing(), case);
         let attributes = Stack::new(repo.worktree_root(), state, case, buffer, mappings);
-        let rules = Rules::new(repo, attributes, defaults)?;
-        Ok(Self { repo, rules, outside, index: Rc::default(), files: Some(files), tree_id: None })
+        let (rules, drivers) = (Rules::new(repo, attributes, options), Drivers::new(repo, drivers));
+        Ok(Self { repo, rules, outside, drivers, index: Rc::default(), files: Some(files), tree_id: None })
     }
 
     /// Returns the conversions of the stored checkpoint with the tree `tree_id`, for `paths` only.
@@ -133,12 +150,31 @@ impl<'r> Filters<'r> {
     /// Returns `bytes` of the file `path` as git would store them; none if they stay as they are.
     ///
     /// # Errors
-    /// If a required filter command fails.
+    /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.to_git_by_gix(path, bytes).or_else(|error| self.to_git_by_git(path, bytes).map_err(|_| error))
+        let done = match self.to_git_by_gix(path, bytes) {
+            Err(error) if self.may_git_know_better(&error) => self.to_git_by_git(path, bytes).map_err(|_| error),
+            done => done,
+        };
+        self.unless_interrupted(path, done)
     }
 
-    /// Git knows filter servers that gix does not understand, and all encodings of iconv(1).
+    /// Git has all encodings of iconv(1), and finds commands in a directory of its own.
+    fn may_git_know_better(&self, error: &Error) -> bool {
+        !is_of_the_moment(error) && !self.repo.interrupt.is_raised()
+    }
+
+    /// Returns `done`, or an error that names the filter of `path` if the work is to end: that has ended the filter, too.
+    fn unless_interrupted<T>(&mut self, path: &BStr, done: Result<T>) -> Result<T> {
+        if !self.repo.interrupt.is_raised() {
+            return done;
+        }
+        if let Ok(Some(name)) = self.filter_name(path) {
+            self.drivers.note_interrupt(name.as_bstr(), &format!("converted '{path}'"));
+        }
+        self.repo.check_interrupt().and(done)
+    }
+
     fn to_git_by_git(&self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let id = self.run_git(&["hash-object", "-w", "--stdin"], path, b"", bytes)?;
         let id = ObjectId::from_hex(id.trim()).context(Kind::Internal, || "git's id of a blob is none".into())?;
@@ -172,18 +208,28 @@ impl<'r> Filters<'r> {
         named.push(path.to_os_str().context(Kind::Internal, || "a path".into())?);
         all.push(named);
         all.extend((!last.is_empty()).then(|| OsString::from_vec(last.to_vec())));
-        self.repo.run_git(&all, Some(input))
+        self.repo.run_filtering_git(&all, input)
+    }
+
+    /// Returns what the filter of `path` makes of `bytes`; none if it has none, or an optional one fails.
+    fn by_driver(&mut self, way: Way, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.drivers.is_empty() {
+            return Ok(None);
+        }
+        let Some(name) = self.filter_name(path)? else { return Ok(None) };
+        self.drivers.convert(name.as_bstr(), way, path, bytes)
     }
 
     fn to_git_by_gix(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let what = || format!("cannot convert '{path}' for storing");
+        let filtered = self.by_driver(Way::Clean, path, bytes).context(Kind::User, what)?;
         let (repo, index) = (self.repo, Rc::clone(&self.index));
         let (rules, objects) = self.rules_for(path)?;
         let platform = rules.attributes.at_entry(path, None, &objects).context(Kind::Internal, what)?;
         let outcome = rules
             .pipeline
             .convert_to_git(
-                bytes,
+                filtered.as_deref().unwrap_or(bytes),
                 &gix::path::from_bstr(path).context(Kind::Internal, what)?,
                 &mut |_, attributes| {
                     platform.matching_attributes(attributes);
@@ -196,52 +242,46 @@ impl<'r> Filters<'r> {
                 },
             )
             .context(Kind::User, what)?;
-        let converted = match outcome {
-            convert::ToGitOutcome::Unchanged(_) => return Ok(None),
-            convert::ToGitOutcome::Buffer(buffer) => buffer.to_vec(),
-            convert::ToGitOutcome::Process(mut read) => {
-                let mut buffer = Vec::with_capacity(bytes.len());
-                std::io::Read::read_to_end(&mut read, &mut buffer).context(Kind::User, what)?;
-                buffer
-            }
-        };
-        Ok((converted != bytes).then_some(converted))
+        let converted = if outcome.is_changed() { outcome.as_bytes().map(<[u8]>::to_vec) } else { None };
+        Ok(converted.or(filtered).filter(|converted| converted != bytes))
     }
 
     /// Returns the stored `blob` as it belongs into the worktree at `path`; none if it stays as it is.
     ///
     /// # Errors
-    /// If a required filter command fails.
+    /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_worktree(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.to_worktree_by_gix(path, blob).or_else(|error| self.to_worktree_by_git(path, blob).map_err(|_| error))
+        let done = match self.to_worktree_by_gix(path, blob) {
+            Err(error) if self.may_git_know_better(&error) => self.to_worktree_by_git(path, blob).map_err(|_| error),
+            done => done,
+        };
+        self.unless_interrupted(path, done)
     }
 
     fn to_worktree_by_gix(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
         let what = || format!("cannot convert '{path}' for the worktree");
-        let (rules, objects) = self.rules_for(path)?;
-        let platform = rules.attributes.at_entry(path, None, &objects).context(Kind::Internal, what)?;
-        let options = convert::to_worktree::Options::default();
-        let mut outcome = rules
-            .pipeline
-            .convert_to_worktree(
+        let converted = {
+            let (rules, objects) = self.rules_for(path)?;
+            let platform = rules.attributes.at_entry(path, None, &objects).context(Kind::Internal, what)?;
+            let mut attributes = |_: &BStr, found: &mut gix::attrs::search::Outcome| {
+                platform.matching_attributes(found);
+            };
+            let outcome = rules.pipeline.convert_to_worktree(
                 blob,
                 path,
-                &mut |_, attributes| {
-                    platform.matching_attributes(attributes);
-                },
-                options,
-            )
-            .context(Kind::User, what)?;
-        if !outcome.is_changed() {
-            drop(outcome);
-            if blob.starts_with(LFS_POINTER) && self.is_content_addressed(path)? {
-                return Err(Error::user(format!("Git LFS does not bring back '{path}'")));
-            }
-            return Ok(None);
+                &mut attributes,
+                convert::to_worktree::Options::default(),
+            );
+            let outcome = outcome.context(Kind::User, what)?;
+            if outcome.is_changed() { outcome.as_bytes().map(<[u8]>::to_vec) } else { None }
+        };
+        let smudged =
+            self.by_driver(Way::Smudge, path, converted.as_deref().unwrap_or(blob)).context(Kind::User, what)?;
+        let converted = smudged.or(converted);
+        if converted.is_none() && blob.starts_with(LFS_POINTER) && self.is_content_addressed(path)? {
+            return Err(Error::user(format!("Git LFS does not bring back '{path}'")));
         }
-        let mut converted = Vec::with_capacity(blob.len());
-        std::io::Read::read_to_end(&mut outcome, &mut converted).context(Kind::User, what)?;
-        Ok(Some(converted))
+        Ok(converted)
     }
 
     /// Returns the bytes to keep beside the stored ones, if those would not come back as `bytes` by themselves.
@@ -256,7 +296,14 @@ impl<'r> Filters<'r> {
             return Ok(false);
         }
         let back = self.to_worktree(path, stored.unwrap_or(bytes))?;
-        Ok(back.as_deref().or(stored).is_some_and(|back| back != bytes))
+        Ok(back.as_deref().or(stored).is_some_and(|back| back != bytes) || self.may_get_a_filter(path)?)
+    }
+
+    /// Returns true if `path` has a filter without a command for the worktree: another time it may have one, and give
+    /// other bytes back.
+    pub(crate) fn may_get_a_filter(&mut self, path: &BStr) -> Result<bool> {
+        let name = self.filter_name(path)?.filter(|name| name != LFS);
+        Ok(name.is_some_and(|name| !self.drivers.can(name.as_bstr(), Way::Smudge)))
     }
 
     /// Returns true if an attribute of `path` may convert its bytes in a way that is not exactly reversed.

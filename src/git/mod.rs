@@ -14,7 +14,6 @@ mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;
 pub(crate) mod checkout_write;
-mod child_output;
 pub(crate) mod commit;
 mod conversions;
 pub(crate) mod counting;
@@ -22,6 +21,7 @@ mod deflate;
 mod delta;
 pub mod diff;
 pub(crate) mod diff_attributes;
+mod driver;
 mod durable;
 pub(crate) mod edit_tree;
 mod environment;
@@ -33,6 +33,7 @@ pub(crate) mod hook_managers;
 pub mod hooks;
 pub(crate) mod ignore;
 mod index_tree;
+mod interrupt;
 pub(crate) mod jj;
 mod keep;
 pub(crate) mod limits;
@@ -65,6 +66,7 @@ pub(crate) mod side;
 pub(crate) mod snapshot;
 mod staged;
 pub(crate) mod stat_cache;
+mod subprocess;
 mod sweep;
 pub(crate) mod temporary_file;
 pub(crate) mod threads;
@@ -75,16 +77,14 @@ pub(crate) mod written;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
 use crate::error::{Context as _, Error, Kind, Result};
+use interrupt::Interrupt;
 use refs::RefStore;
 
 /// Returns false only if nothing is at `path`: where that cannot be found out, something may be.
@@ -107,8 +107,8 @@ pub struct Repo {
     packs: std::cell::OnceCell<Vec<new_objects::SettledPack>>,
     /// True once stored objects were found to be damaged.
     is_wary: std::cell::Cell<bool>,
-    /// Raised when somebody wants the work under way to end.
-    interrupt: Arc<AtomicBool>,
+    /// Comes when the work under way is to end.
+    interrupt: Interrupt,
 }
 
 /// What HEAD points to.
@@ -196,7 +196,7 @@ impl Repo {
             honours_environment,
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(false),
-            interrupt: Arc::default(),
+            interrupt: Interrupt::default(),
         })
     }
 
@@ -212,18 +212,18 @@ impl Repo {
             honours_environment: false,
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(false),
-            interrupt: Arc::default(),
+            interrupt: Interrupt::default(),
         })
     }
 
     /// Lets long work end, with an error, once `flag` is raised.
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
-        self.interrupt = flag;
+        self.interrupt = Interrupt::by(flag);
     }
 
-    /// Returns an error if somebody asked to end; for loops that take long, between two steps.
+    /// Returns an error once the work is to end, which says what was waited for; for loops that take long, between two steps.
     pub(crate) fn check_interrupt(&self) -> Result<()> {
-        if self.interrupt.load(Ordering::Relaxed) { Err(Error::user("interrupted")) } else { Ok(()) }
+        self.interrupt.check()
     }
 
     /// Returns true if `dir` or one above it has a `.git`.

@@ -15,7 +15,7 @@ use super::{
     beneath::Trouble,
     capture::{Captured, capture_by_rules},
     edit_tree::Edit,
-    exact::raw_edits_of_unchanged,
+    exact::{Failure, raw_edits_of_unchanged},
     filter::Filters,
     ignore::Excludes,
     limits::{Limits, open_root},
@@ -97,7 +97,7 @@ pub(crate) fn named_paths(
                 let before = repo.find_leaf(base, path.as_bstr())?;
                 let mode = modes.stored(content.mode, before.map(|leaf| leaf.mode));
                 named.raw_edits.push((path.clone(), content.raw_id.map(|id| (id, Mode::File))));
-                if let Some(reason) = content.failure {
+                if let Some(Failure { reason, .. }) = content.failure {
                     let filter = Filters::for_worktree(repo)?.filter_name(path.as_bstr())?.unwrap_or_default();
                     named.unfiltered.push(Unfiltered { path: path.clone(), filter, reason });
                 }

@@ -3,7 +3,7 @@
 use std::{
     ffi::{OsStr, OsString},
     io::{Read, Write as _},
-    os::unix::ffi::OsStringExt as _,
+    os::unix::{ffi::OsStringExt as _, process::CommandExt as _},
     path::Path,
     process::{Child, ChildStdin, Command, Output, Stdio},
     sync::mpsc::{self, Receiver},
@@ -12,7 +12,12 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Repo, child_output::output_of, threads};
+use super::{
+    Repo,
+    interrupt::Interrupt,
+    subprocess::{Subprocess, output_of},
+    threads,
+};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Variables that redirect git to another repository or index.
@@ -183,12 +188,7 @@ impl Repo {
     /// # Errors
     /// If git cannot be started or exits with another code than 0; the cause is what it said.
     pub(crate) fn run_git(&self, arguments: &[impl AsRef<OsStr>], input: Option<&[u8]>) -> Result<BString> {
-        let output = self.try_git(arguments, input)?;
-        if output.status.success() {
-            return Ok(output.stdout.into());
-        }
-        let said = output.stderr.trim().to_str_lossy().into_owned();
-        Err(Error::internal(format!("'git {}' failed", joined(arguments))).with_cause(said))
+        printed(arguments, self.try_git(arguments, input)?)
     }
 
     /// Runs git with `arguments` and returns its status and output, whatever the status.
@@ -196,17 +196,38 @@ impl Repo {
         let mut command = self.git(arguments);
         let what = || format!("cannot run 'git {}'", joined(arguments));
         let Some(input) = input else { return run(&mut command).context(Kind::Internal, what) };
-        let (open, opened) = mpsc::sync_channel(1);
-        std::thread::scope(|scope| {
-            // Written beside the read, or both ends wait for each other once the pipes are full; started before git,
-            // which must not begin what it is not given in full. A git that stops reading early says why by its status.
-            let write = move || drop(opened.recv().map(|mut stdin: ChildStdin| stdin.write_all(input)));
-            threads::start(scope, write).ok_or_else(no_thread).context(Kind::Internal, what)?;
-            let mut child = command.stdin(Stdio::piped()).spawn().context(Kind::Internal, what)?;
-            drop(child.stdin.take().map(|stdin| open.send(stdin)));
-            drop(open);
-            output_of(child).context(Kind::Internal, what)
-        })
+        let started = command.stdin(Stdio::piped()).spawn();
+        let started = started.and_then(|child| Subprocess::new(child, false, Interrupt::default()));
+        started.and_then(|git| git.output(input)).context(Kind::Internal, what)
+    }
+
+    /// The same as [`run_git`](Self::run_git) for a git that runs filters: it ends once the work under way is to end.
+    pub(super) fn run_filtering_git(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<BString> {
+        let mut command = self.git(arguments);
+        let output = self.start_to_end(command.stdin(Stdio::piped())).and_then(|git| git.output(input));
+        printed(arguments, output.context(Kind::Internal, || format!("cannot run 'git {}'", joined(arguments)))?)
+    }
+
+    /// Starts the command `line` of a filter driver as git does, with its standard input and output for us.
+    pub(super) fn start_filter(&self, line: BString) -> std::io::Result<Subprocess> {
+        let context = self.inner.command_context().map_err(std::io::Error::other)?;
+        let prepared = gix::command::prepare(OsString::from_vec(line.into()))
+            .command_may_be_shell_script()
+            .with_context(context)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut command = Command::try_from(prepared).map_err(std::io::Error::other)?;
+        self.start_to_end(command.current_dir(self.worktree_root()))
+    }
+
+    /// Starts `command`, which ends once the work under way is to end, if possible with all that it has started.
+    fn start_to_end(&self, command: &mut Command) -> std::io::Result<Subprocess> {
+        // What asks for a passphrase must be in the foreground of the terminal, where Ctrl-C ends everything.
+        let is_leader = self.interrupt.may_come() && !has_terminal();
+        if is_leader {
+            command.process_group(0);
+        }
+        Subprocess::new(command.spawn()?, is_leader, self.interrupt.clone())
     }
 
     /// Starts git with `first` on `input`, and with `second` on what that prints.
@@ -264,6 +285,21 @@ impl Pipe {
             Ok(printed.into())
         })
     }
+}
+
+/// Returns what git with `arguments` has printed, if it was content.
+fn printed(arguments: &[impl AsRef<OsStr>], output: Output) -> Result<BString> {
+    if output.status.success() {
+        return Ok(output.stdout.into());
+    }
+    let said = output.stderr.trim().to_str_lossy().into_owned();
+    Err(Error::internal(format!("'git {}' failed", joined(arguments))).with_cause(said))
+}
+
+/// Returns true if this process has a controlling terminal.
+fn has_terminal() -> bool {
+    use rustix::fs::{Mode, OFlags, open};
+    open("/dev/tty", OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).is_ok()
 }
 
 /// Runs `command`, and returns what it prints.

@@ -7,7 +7,7 @@ use std::{
     os::fd::{AsFd as _, BorrowedFd, OwnedFd},
     sync::{
         Arc, Condvar, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
 };
 
@@ -19,15 +19,16 @@ use rustix::{
 
 use super::{
     Repo,
-    beneath::Trouble,
+    beneath::{self, Trouble},
     checkout_names::is_temporary_name,
+    interrupt::Interrupt,
     modes::{Modes, mode_of},
     read_directory::{self, Buffer},
     stat_cache::{Stat, StatCache},
     threads,
 };
 use crate::{
-    error::{Context as _, Error, Kind, Result},
+    error::{Context as _, Kind, Result},
     model::change::Mode,
 };
 
@@ -119,7 +120,7 @@ struct Queue<'r> {
     /// How many threads wait; a hint for those that do not hold the lock.
     idle: AtomicUsize,
     /// Once raised, the rest is left unread.
-    interrupt: &'r AtomicBool,
+    interrupt: &'r Interrupt,
     modes: Modes,
 }
 
@@ -142,13 +143,13 @@ pub(crate) fn scan(repo: &Repo, cache: &StatCache, modes: Modes) -> Result<Scan>
     // Small worktrees are read before a second thread has started.
     let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
     let shared = Shared { tasks: vec![whole], busy: 0 };
-    let (changed, idle, interrupt) = (Condvar::new(), AtomicUsize::new(0), repo.interrupt.as_ref());
+    let (changed, idle, interrupt) = (Condvar::new(), AtomicUsize::new(0), &repo.interrupt);
     let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt, modes };
     let mut total = Scan::default();
     threads::share(threads::useful(wanted) - 1, || queue.work(cache))?.into_iter().for_each(|part| total.absorb(part));
     repo.check_interrupt()?;
     if let Some((path, cause)) = total.failure {
-        return Err(Error::internal(format!("cannot read '{path}'")).with_cause(cause));
+        return Err(beneath::unreadable(path.as_bstr(), cause));
     }
     total.sort();
     Ok(total)
@@ -162,7 +163,7 @@ impl Queue<'_> {
         // Until it waits, for the first time at once.
         self.lock().busy += 1;
         while let Some(task) = own.pop().or_else(|| self.wait()) {
-            if self.interrupt.load(Ordering::Relaxed) {
+            if self.interrupt.is_raised() {
                 own.clear();
                 continue;
             }

@@ -11,7 +11,7 @@ use gix::{
 
 use super::{
     Repo,
-    attribute_files::AttributeFiles,
+    attribute_files::{AttributeFiles, is_attribute_file},
     conversions::RuleTimes,
     filter::Filters,
     index_tree::tree_of_index,
@@ -162,10 +162,14 @@ enum Doubt {
 
 /// Finds the files that a conversion may change or may have changed; asks for attributes only where there can be any.
 struct Converts<'r> {
+    repo: &'r Repo,
     times: RuleTimes<'r>,
     /// By the attributes of the worktree, and by those of the index: what has put a file where it is may not apply any more.
     filters: Option<(Filters<'r>, Filters<'r>)>,
+    /// The attribute files of the index.
+    of_index: AttributeFiles,
     all: bool,
+    has_filter_commands: bool,
 }
 
 impl<'r> Converts<'r> {
@@ -175,20 +179,24 @@ impl<'r> Converts<'r> {
         );
         let of_before = before.map(AttributeFiles::of_cache).unwrap_or_default();
         let ids: Vec<_> = of_index.ids().chain(of_before.ids()).filter(|id| repo.has_object(*id)).collect();
-        let times = RuleTimes::new(repo, of_index.paths().chain(of_before.paths()).cloned().collect());
+        let paths = || of_index.paths().chain(of_before.paths());
+        let is_expected = |entry: &&gix::index::Entry| !entry.flags.contains(Flags::SKIP_WORKTREE);
+        let expected = index.entries().iter().filter(is_expected).map(|entry| entry.path(index));
+        let expected = expected.filter(|path| is_attribute_file(path)).map(ToOwned::to_owned).collect();
+        let times = RuleTimes::new(repo, paths().cloned().collect(), expected);
         let all = repo.converts_line_endings();
-        let filters = if all || repo.may_convert(&ids)? {
-            Some((Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, of_index)?))
-        } else {
-            None
-        };
-        Ok(Self { times, filters, all })
+        let filters = if all || repo.may_convert(paths(), &ids)? { Some(both(repo, &of_index)?) } else { None };
+        let has_filter_commands = repo.has_filter_commands();
+        Ok(Self { repo, times, filters, of_index, all, has_filter_commands })
     }
 
     /// Returns whether the file `path` must be read to know if it has the bytes of its blob; `known` is what the index says.
     fn doubt(&mut self, path: &bstr::BStr, known: &Known) -> Result<Doubt> {
         if known.skips_worktree || !matches!(known.mode, Mode::File | Mode::Executable) {
             return Ok(Doubt::None);
+        }
+        if self.filters.is_none() && self.times.are_unknown(path) {
+            self.filters = Some(both(self.repo, &self.of_index)?);
         }
         if let Some((now, then)) = &mut self.filters {
             if self.all || now.applies_to(path)? || then.applies_to(path)? {
@@ -198,6 +206,15 @@ impl<'r> Converts<'r> {
                 return Ok(Doubt::None);
             }
         }
+        // A filter that does not apply any more may have kept the size, and may have hidden its own rule from git.
+        if self.has_filter_commands && self.times.are_attributes_newer(path, &known.stat) {
+            return Ok(Doubt::Certain);
+        }
         Ok(if self.times.are_newer(path, &known.stat) { Doubt::UnlessOfSameSize } else { Doubt::None })
     }
+}
+
+/// Returns the conversions by the attributes of the worktree, and by those of the index.
+fn both<'r>(repo: &'r Repo, of_index: &AttributeFiles) -> Result<(Filters<'r>, Filters<'r>)> {
+    Ok((Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, of_index.clone())?))
 }

@@ -71,7 +71,6 @@ pub(crate) enum Keep {
 }
 
 /// Takes a snapshot of the whole worktree; `before` is the cache of the last one.
-///
 pub(crate) fn full_pass<'r>(
     repo: &'r Repo,
     limits: &Limits,
@@ -257,8 +256,11 @@ impl<'r> Pass<'r, '_> {
             match captured {
                 Captured::Content(content) => {
                     let Content { id, raw_id, stat, mode, is_torn, failure } = content;
-                    let (is_racy, is_unfiltered) = (is_torn || stat.is_racy(self.started), failure.is_some());
-                    self.failures.extend(failure.map(|failure| (candidate.path.clone(), failure)));
+                    // What failed only at this moment is tried again the next time.
+                    let is_to_try = failure.as_ref().is_some_and(|failure| failure.is_of_the_moment);
+                    let is_racy = is_torn || is_to_try || stat.is_racy(self.started);
+                    let is_unfiltered = failure.is_some();
+                    self.failures.extend(failure.map(|failure| (candidate.path.clone(), failure.reason)));
                     let (is_tracked, skips_worktree) = (false, false);
                     let known = Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered };
                     self.note(&candidate, known);

@@ -6,10 +6,7 @@ use std::{
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
-use rustix::{
-    fs::{AtFlags, Dir, FileType, OFlags},
-    io::Errno,
-};
+use rustix::fs::{AtFlags, Dir, FileType, OFlags};
 
 use super::{
     Repo,
@@ -22,7 +19,7 @@ use super::{
     stat_cache::{Stat, StatCache},
 };
 use crate::{
-    error::{Error, Result},
+    error::Result,
     model::{
         change::Mode,
         manifest::{Reason, Skipped},
@@ -248,7 +245,7 @@ impl Collector<'_, '_> {
             Err(errno) => match Trouble::of(errno) {
                 Trouble::Gone => return Ok(()),
                 Trouble::Unreadable => return skip(contents, Reason::Unreadable, 0),
-                Trouble::Other => return Err(failed(path.as_bstr(), errno)),
+                Trouble::Other => return Err(beneath::unreadable(path.as_bstr(), errno)),
             },
         };
         let Some(mode) = mode_of(FileType::from_raw_mode(stat.st_mode), stat.st_mode) else {
@@ -303,7 +300,7 @@ impl Collector<'_, '_> {
             Err(errno) => match Trouble::of(errno) {
                 Trouble::Gone => Ok(Listing::Gone),
                 Trouble::Unreadable => Ok(Listing::Unreadable),
-                Trouble::Other => Err(failed(path, errno)),
+                Trouble::Other => Err(beneath::unreadable(path, errno)),
             },
         }
     }
@@ -378,10 +375,6 @@ impl Collector<'_, '_> {
         }
         Ok(())
     }
-}
-
-fn failed(path: &BStr, errno: Errno) -> Error {
-    Error::internal(format!("cannot read '{path}'")).with_cause(errno)
 }
 
 /// Returns the uppermost directory of `path` in which git tracks nothing.

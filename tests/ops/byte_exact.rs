@@ -264,6 +264,14 @@ fn rules_from_outside_may_go(#[case] first: &str, #[case] then: &str) {
     "git config --remove-section filter.rot; echo '*.txt filter=rot' >.gitattributes",
     "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'"
 )]
+#[case::configured_later_beside_line_endings(
+    "git config --remove-section filter.rot; echo '*.txt filter=rot text eol=crlf' >.gitattributes",
+    "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'"
+)]
+#[case::smudge_configured_later(
+    "git config --unset filter.rot.smudge; echo '*.txt filter=rot text eol=crlf' >.gitattributes",
+    "git config filter.rot.smudge 'tr bc ab'"
+)]
 #[case::named_outside_no_more(
     "mkdir -p .git/info; echo '*.txt filter=rot' >.git/info/attributes",
     "rm .git/info/attributes"
@@ -369,4 +377,132 @@ fn a_filter_that_fails_is_said_once_and_listed() {
     assert!(status.contains("Saved unfiltered") && status.contains("lf.txt"), "{status}");
     let blob = scene.world.git(&["cat-file", "blob", &format!("{id}:lf.txt")]);
     assert_eq!(blob, "edited\n");
+}
+
+/// A filter that the system does not start at this moment, as its program is being written, is tried again by the next save.
+#[rstest::rstest]
+fn a_filter_that_cannot_be_started_is_tried_again(
+    #[values("clean", "process")] command: &str,
+    #[values("true", "false")] required: &str,
+) {
+    let scene = Scene::new(NONE, false);
+    for (path, _) in FILES {
+        fs::remove_file(scene.world.repo().join(path)).expect("removed");
+    }
+    scene.apply(FILTER);
+    let program = scene.world.root().join("rot");
+    let server = "0016git-filter-server\\n000eversion=2\\n00000015capability=clean\\n0000";
+    let script = match command {
+        "clean" => "#!/bin/sh\nexec tr ab bc\n".to_owned(),
+        // It is asked once.
+        _ => format!(
+            "#!/bin/sh\nprintf '{server}0013status=success\\n0000000acbbc\\n\\n00000000'\nexec cat >/dev/null\n"
+        ),
+    };
+    fs::write(&program, script).expect("written");
+    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("made executable");
+    scene.world.git(&["config", &format!("filter.rot.{command}"), program.to_str().expect("plain")]);
+    scene.world.git(&["config", "filter.rot.required", required]);
+    scene.write("lf.txt", b"baab\n\n");
+    Scene::settle();
+    let save = || serde_json::from_slice::<serde_json::Value>(&scene.run(&["save", "--json"]).stdout).expect("JSON");
+    let blob = |saved: &serde_json::Value| {
+        scene.world.git(&["cat-file", "blob", &format!("{}:lf.txt", saved["id"].as_str().expect("a checkpoint"))])
+    };
+    let busy = fs::OpenOptions::new().write(true).open(&program).expect("opened");
+    let first = save();
+    assert_eq!(blob(&first), "baab\n\n");
+    let unfiltered = &first["unfiltered"][0];
+    assert_eq!(unfiltered["path"], "lf.txt", "{first}");
+    assert!(unfiltered["reason"].as_str().is_some_and(|reason| reason.contains("busy")), "{first}");
+    assert_eq!(save()["created"], false, "it is still busy");
+    drop(busy);
+    // A process that another test starts just now may still have it.
+    let mut saved = save();
+    for _ in 0..100 {
+        if saved["unfiltered"].as_array().is_some_and(Vec::is_empty) {
+            break;
+        }
+        Scene::settle();
+        saved = save();
+    }
+    assert_eq!(blob(&saved), "cbbc\n\n", "{saved}");
+    assert_eq!(saved["unfiltered"].as_array().map(Vec::len), Some(0), "{saved}");
+    assert_eq!(save()["created"], false, "it is settled");
+    fs::write(scene.world.repo().join("lf.txt"), "damaged").expect("written");
+    scene.run(&["restore", "--all", first["id"].as_str().expect("a checkpoint")]);
+    assert_eq!(fs::read(scene.world.repo().join("lf.txt")).expect("there"), b"baab\n\n");
+}
+
+#[rstest::rstest]
+#[case::command(
+    "clean",
+    "sh -c 'exit 3 # a command that is long, and tells nothing of what went wrong'",
+    "'clean' failed (exit status: 3)"
+)]
+#[case::missing("clean", "/no/such/program", "'clean' cannot be run: No such file or directory (os error 2)")]
+#[case::killed("clean", "kill -9 $$", "'clean' failed (signal: 9 (SIGKILL))")]
+#[case::silent_server("process", "sh -c 'exit 3 # long'", "'process' failed (it hung up)")]
+#[case::no_server("process", "read line; echo 0000", "'process' failed (it does not speak version 2 of the protocol)")]
+#[case::babble("process", "read line; echo hello, world", "'process' failed (it does not speak the protocol)")]
+fn a_warning_names_the_filter_and_says_shortly_why(#[case] command: &str, #[case] line: &str, #[case] expected: &str) {
+    let scene = Scene::new(FILTER, true);
+    scene.world.git(&["config", &format!("filter.rot.{command}"), line]);
+    scene.world.git(&["config", "filter.rot.required", "true"]);
+    scene.write("lf.txt", b"edited\n");
+    let said = String::from_utf8(scene.run(&["save"]).stderr).expect("UTF-8");
+    let warning = said.lines().find(|line| line.starts_with("warning:")).unwrap_or_default();
+    assert_eq!(
+        warning,
+        format!("warning: filter 'rot' failed: {expected}; saved 1 file unfiltered: 'lf.txt'"),
+        "{said}"
+    );
+}
+
+/// However few files may be open, an error names what could not be read.
+#[test]
+fn an_error_for_want_of_files_names_the_path() {
+    let scene = Scene::new(FILTER, true);
+    scene.write("lf.txt", b"edited\n");
+    let mut ends = BTreeMap::new();
+    for most in 4..40 {
+        let script = format!("ulimit -n {most}; exec \"$0\" save");
+        let program = env!("CARGO_BIN_EXE_git-checkpoint");
+        let output = scene.world.command("bash").args(["-c", &script, program]).output().expect("bash runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!said.contains("''"), "with {most} files: {said}");
+        ends.insert(most, (output.status.code(), said));
+        if output.status.success() {
+            break;
+        }
+    }
+    assert!(ends.values().any(|(code, _)| *code == Some(128)), "{ends:?}");
+    assert!(ends.values().any(|(code, _)| *code == Some(0)), "{ends:?}");
+}
+
+/// A filter that applies to the very file that names it: what git stores of that file names no filter.
+#[rstest::rstest]
+#[case::committed("git add -A; git commit -qm more")]
+#[case::ignored("echo .gitattributes >.git/info/exclude; git add -A; git commit -qm more")]
+#[case::changed_since("git add -A; git commit -qm more; sleep 0.05; echo '* -filter' >.gitattributes")]
+#[case::gone_since("git add -A; git commit -qm more; sleep 0.05; rm .gitattributes")]
+fn a_filter_of_the_attributes_themselves_changes_no_byte(#[case] commit: &str) {
+    let scene = Scene::new(NONE, false);
+    scene.world.git(&["config", "filter.rot.clean", "tr a-z n-za-m"]);
+    scene.world.git(&["config", "filter.rot.smudge", "tr a-z n-za-m"]);
+    scene.write(".gitattributes", b"* filter=rot text\n");
+    // Git takes what is old enough for unchanged without a look at it.
+    Scene::settle();
+    let output = scene.world.command("bash").args(["-ec", commit]).output().expect("bash runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let before = scene.files();
+    let id = scene.save(&[]);
+    scene.damage();
+    for attributes in ["* filter=rot text\n", "* text eol=crlf\n", ""] {
+        scene.write(".gitattributes", attributes.as_bytes());
+        scene.run(&["restore", "--all", &id]);
+        for (path, _) in FILES {
+            assert_eq!(scene.files().get(path), before.get(path), "'{path}' under '{attributes}'");
+        }
+    }
 }

@@ -152,7 +152,8 @@ impl<'a> Site<'a> {
         // Times do not tell: where they are coarse, a file edited at once after the save has the same.
         let bytes = self.checkout.read(path, stat)?;
         let exact = self.id_of(&bytes)?;
-        let is_it = self.exact(side).is(path, content, (&bytes, exact)).map_err(unconvertible)?;
+        let is_it = self.exact(side).is(path, content, (&bytes, exact));
+        let is_it = is_it.map_err(|error| self.unconvertible(error))?;
         Ok(is_it.then_some(exact))
     }
 
@@ -172,17 +173,17 @@ impl<'a> Site<'a> {
     pub(super) fn bytes(&mut self, path: &BStr, content: Content, side: Side) -> Outcome<Vec<u8>> {
         let id = content.raw.unwrap_or(content.leaf.id);
         let blob = self.ahead.remove(&id).map_or_else(|| self.repo.read_blob(id), Ok)?;
-        self.exact(side).bytes(path, content, blob).map_err(unconvertible)
+        self.exact(side).bytes(path, content, blob).map_err(|error| self.unconvertible(error))
     }
-}
 
-/// A filter that fails concerns one path.
-fn unconvertible(error: Error) -> Stop {
-    if error.kind() == Kind::User {
-        tracing::warn!(%error, "not restored");
-        Stop::Left(Why::Unconvertible)
-    } else {
-        Stop::Failed(error)
+    /// A filter that fails concerns one path, unless it was ended because the restore is to end.
+    fn unconvertible(&self, error: Error) -> Stop {
+        if error.kind() == Kind::User && self.check_interrupt().is_ok() {
+            tracing::warn!(%error, "not restored");
+            Stop::Left(Why::Unconvertible)
+        } else {
+            Stop::Failed(error)
+        }
     }
 }
 

@@ -128,6 +128,7 @@ impl<'s> Reversal<'s> {
         // The same bytes may be stored in another way by now: attributes may have changed.
         let (is, was) = (self.now.identity(path, now), self.before.identity(path, done.before));
         let became = self.after.identity(path, done.after);
+        scene.repo.check_interrupt()?;
         let step = Step { path: done.path.clone(), before: now, after: done.before };
         if now.is_none() && done.after.is_some() && scene.has_file(path) {
             // Written by the restore, and now ignored or skipped, so not in the checkpoint of now. Its bytes are in the one

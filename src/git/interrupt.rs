@@ -1,0 +1,53 @@
+//! Whether the work under way is to end, and what it was waiting for when that was noticed.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+
+use crate::error::{Error, Result};
+
+/// A flag that long work looks at. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interrupt {
+    /// None: nothing can ask for an end.
+    flag: Option<Arc<AtomicBool>>,
+    /// What was waited for, and what to do about it.
+    waited_for: Arc<Mutex<Option<(String, String)>>>,
+}
+
+impl Interrupt {
+    /// Returns an interrupt that comes once `flag` is raised.
+    pub(super) fn by(flag: Arc<AtomicBool>) -> Self {
+        Self { flag: Some(flag), waited_for: Arc::default() }
+    }
+
+    /// Returns false if the work is never asked to end.
+    pub(super) fn may_come(&self) -> bool {
+        self.flag.is_some()
+    }
+
+    /// Returns true once the work is to end.
+    pub(super) fn is_raised(&self) -> bool {
+        self.flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Returns an error once the work is to end; it says what was waited for, if that is known.
+    pub(super) fn check(&self) -> Result<()> {
+        if !self.is_raised() {
+            return Ok(());
+        }
+        let waited_for = self.waited_for.lock().ok().and_then(|waited_for| waited_for.clone());
+        Err(match waited_for {
+            Some((what, hint)) => Error::user(format!("interrupted while {what}")).with_hint(hint),
+            None => Error::user("interrupted"),
+        })
+    }
+
+    /// Notes `what` was waited for when the interrupt came, with a `hint`; what was noted first stays.
+    pub(super) fn note(&self, what: String, hint: String) {
+        if let Ok(mut waited_for) = self.waited_for.lock() {
+            waited_for.get_or_insert((what, hint));
+        }
+    }
+}
