@@ -129,7 +129,7 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
     updates.extend(archive.clone().map(|name| RefUpdate { name, old: None, new: stand.id }));
     updates.push(RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None });
     for prefix in [refname::VERIFIED, refname::TAGS] {
-        for (name, id) in repo.refs_below(prefix)? {
+        for (name, id) in repo.sound_refs(prefix)? {
             let copy = copies.iter().find(|(of, _)| *of == id).map(|(_, copy)| *copy);
             updates.extend(copy.map(|copy| RefUpdate { name, old: Some(id), new: Some(copy) }));
         }

@@ -50,7 +50,8 @@ pub(super) enum Loss {
 
 /// Loses the object that git knows as `name`, where `live` is the shadow.
 pub(super) fn lose(world: &World, name: &str, loss: Loss) {
-    let id = world.git(&["rev-parse", &name.replace("live", &shadow(world))]).trim().to_owned();
+    let name = if name.contains("live") { name.replace("live", &shadow(world)) } else { name.to_owned() };
+    let id = world.git(&["rev-parse", &name]).trim().to_owned();
     let path: PathBuf = world.repo().join(".git/objects").join(&id[..2]).join(&id[2..]);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("it is loose");
     match loss {

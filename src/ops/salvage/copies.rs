@@ -91,7 +91,7 @@ impl<'c> Copier<'c> {
             self.context.check_interrupt()?;
             let is_first = begun.insert(id);
             let (stand, next) = match self.context.repo.checkpoint(id) {
-                Ok(Some(checkpoint)) if is_first => (None, self.links(&checkpoint, name)?),
+                Ok(Some(checkpoint)) if is_first => (None, self.links(&checkpoint, name.as_ref())?),
                 Ok(Some(checkpoint)) => (Some(self.settle(&checkpoint)?), Vec::new()),
                 Ok(None) => (Some(Stand { id: Some(id), tree_id: None, is_lost: false }), Vec::new()),
                 Err(error) if is_first => {
@@ -118,10 +118,10 @@ impl<'c> Copier<'c> {
     }
 
     /// Returns the checkpoints that `checkpoint` leads to, each with the chain that it is in, if that is known.
-    fn links(&self, checkpoint: &Checkpoint, name: Option<ShadowName>) -> Result<Vec<(ObjectId, Option<ShadowName>)>> {
+    fn links(&self, checkpoint: &Checkpoint, name: Option<&ShadowName>) -> Result<Vec<(ObjectId, Option<ShadowName>)>> {
         let of_worktree = ShadowName::of_worktree(checkpoint.base, checkpoint.worktree.as_ref());
         let name_of = |id: ObjectId| match id {
-            id if id == checkpoint.parent_id => Some(name.clone().unwrap_or_else(|| of_worktree.clone())),
+            id if id == checkpoint.parent_id => Some(name.unwrap_or(&of_worktree).clone()),
             id if checkpoint.after == Some(id) => Some(of_worktree.clone()),
             _ => None,
         };
@@ -139,9 +139,10 @@ impl<'c> Copier<'c> {
             stand(checkpoint.parent_id)
         };
         let (after, carried) = (checkpoint.after.and_then(stand), checkpoint.origin.carried.and_then(stand));
-        let parent_id = match parent.and_then(|parent| parent.id) {
-            Some(id) => id,
-            None => draft::base_commit(checkpoint.base, &mut self.objects)?,
+        let parent_id = if let Some(id) = parent.and_then(|parent| parent.id) {
+            id
+        } else {
+            draft::base_commit(checkpoint.base, &mut self.objects)?
         };
         let links = (parent_id, after.and_then(|it| it.id), carried.and_then(|it| it.id));
         // A trailer may name what is no parent, and gone.
@@ -156,16 +157,13 @@ impl<'c> Copier<'c> {
             Some(id) => self.reader.readable_side(id, base_tree_id, &mut self.objects)?,
             None => Side::default(),
         };
-        let tree_id = match tree {
-            Some(tree) => {
-                side.manifest.skip_unreadable(tree.unreadable);
-                tree.tree_id
-            }
+        let tree_id = if let Some(tree) = tree {
+            side.manifest.skip_unreadable(tree.unreadable);
+            tree.tree_id
+        } else {
             // Where nothing is known of the files, nothing is known to have changed, either.
-            None => {
-                side.manifest.lost.insert(0, Part::Tree);
-                before
-            }
+            side.manifest.lost.insert(0, Part::Tree);
+            before
         };
         let side_id = self.side_commit(checkpoint, &side)?;
         let time = Moment { seconds: checkpoint.seconds, offset: checkpoint.offset };

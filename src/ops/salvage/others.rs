@@ -31,7 +31,7 @@ pub(crate) fn mend_refs(context: &Context, _lock: &Lock) -> Result<Vec<(String, 
     let mut copier = Copier::new(context);
     let (mut fates, mut updates) = (Vec::new(), Vec::new());
     for prefix in [refname::ARCHIVE, refname::VERIFIED, refname::TAGS, refname::PENDING] {
-        for (name, id) in repo.refs_below(prefix)? {
+        for (name, id) in repo.sound_refs(prefix)? {
             let stand = copier.stand_for(id, None)?;
             if stand.id == Some(id) {
                 continue;
