@@ -186,6 +186,8 @@ pub fn status(context: &Context) -> Result<Status> {
     let tip = shadow.as_ref().and_then(|shadow| repo.checkpoint(shadow.tip).ok().flatten());
     let side = tip.and_then(|tip| tip.side_id).and_then(|id| repo.read_side(id).ok());
     let unfiltered_before = side.map(|side| side.manifest.unfiltered).unwrap_or_default();
+    let verified = if_readable(repo.find_ref(&refname::verified_ref(repo.worktree_id())), &mut broken)?.flatten();
+    let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
     Ok(Status {
         version: 1,
         worktree: repo.worktree_id().to_string(),
@@ -197,8 +199,8 @@ pub fn status(context: &Context) -> Result<Status> {
         unsaved,
         shadow,
         sessions,
-        verified: repo.find_ref(&refname::verified_ref(repo.worktree_id()))?,
-        archived: repo.refs_below(refname::ARCHIVE)?.len(),
+        verified,
+        archived,
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&worktree.manifest.unfiltered, &unfiltered_before),
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
@@ -230,7 +232,7 @@ fn shadow_status(
     base_tree_id: ObjectId,
     broken: &mut Vec<String>,
 ) -> Result<(Option<ShadowStatus>, Vec<Part>)> {
-    let mut live = shadows::live(repo, base, repo.worktree_id())?;
+    let mut live = if_readable(shadows::live(repo, base, repo.worktree_id()), broken)?.unwrap_or_default();
     broken.extend(live.iter().filter_map(|live| why_unreadable(repo, live.id)).map(|error| error.to_string()));
     live.retain(|live| repo.checkpoint(live.id).is_ok());
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);

@@ -83,3 +83,15 @@ fn show_says_what_can_be_read(#[case] object: &str, #[case] word: &str) {
     assert!(said.contains(word) && text(&shown).contains("doctor"), "{}", described(&shown));
     assert_eq!(refs(&world, "archive"), Vec::<String>::new());
 }
+
+#[test]
+fn a_ref_that_makes_no_sense_stops_neither_status_nor_doctor() {
+    let world = world();
+    std::fs::write(world.repo().join(".git").join(shadow(&world)), "").expect("it is loose");
+    let status = world.json(&["status", "--json"]);
+    assert!(status["broken"].is_string() && status["shadow"].is_null(), "{status}");
+    assert_eq!(status["verified"].as_str().map(str::len), Some(40), "{status}");
+    let doctor = world.checkpoint(&["doctor", "--fix"]);
+    assert_eq!(doctor.status.code(), Some(1), "{}", described(&doctor));
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("git checkpoint events"), "{}", described(&doctor));
+}

@@ -40,7 +40,7 @@ fn look(context: &Context) -> Result<Vec<Problem>> {
 
 /// Sets the broken chains of this worktree aside, then mends all other refs. Returns, by ref, what to say of it.
 fn mend(context: &Context) -> Result<Vec<(String, String)>> {
-    let lock = save::lock_to_write(context)?;
+    let lock = save::lock(context)?;
     for (name, id) in context.repo.sound_refs(refname::SHADOWS)? {
         let name = ShadowName::from_ref(&name).filter(|it| it.worktree == context.repo.worktree_id());
         // One may lead to what another lacks.

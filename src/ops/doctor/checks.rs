@@ -33,7 +33,12 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for (name, id) in repo.sound_and_broken_refs(refname::PREFIX)? {
         let Some(id) = id else {
-            problems.push(Problem::new("ref-broken", name, "it cannot be read").hint("'git fsck' says what is wrong"));
+            let hint = if name.starts_with(refname::SHADOWS) {
+                "write the id of its last checkpoint, which 'git checkpoint events' names, into its file, or remove the file"
+            } else {
+                "'git fsck' says what is wrong"
+            };
+            problems.push(Problem::new("ref-broken", name, "it cannot be read").hint(hint));
             continue;
         };
         let wrong = if !repo.has_object(id) {
@@ -73,12 +78,11 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool) -> String {
              read; {give_up}"
         ),
         None if is_lost && name == refname::verified_ref(repo.worktree_id()) => {
-            "nothing of it can be read: fetch or copy the commit from where it still is, or mark another checkpoint with \
-             'git checkpoint verify'"
+            "fetch or copy the commit from where it still is, or mark another checkpoint with 'git checkpoint verify'"
                 .to_owned()
         }
         None if is_lost => {
-            format!("nothing of it can be read: fetch or copy the commit from where it still is; {give_up}")
+            format!("fetch or copy the commit from where it still is; {give_up}")
         }
         None => "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix' copy what can be \
                  read; 'git checkpoint show' tells what that is"
