@@ -238,3 +238,18 @@ fn what_was_restored_and_is_damaged_since_stops_nothing(#[values("^{tree}", ":f"
     world.done(&["doctor", "--fix"]);
     world.done(&["attribution", "--worktree"]);
 }
+
+#[test]
+fn in_a_partial_clone_what_may_be_fetched_is_not_given_up() {
+    let world = world();
+    let tag = "refs/checkpoints/tags/good";
+    let tip = world.git(&["rev-parse", &shadow(&world)]).trim().to_owned();
+    world.git(&["update-ref", tag, &tip]);
+    world.done(&["reset"]);
+    lose(&world, &format!("{tip}:q/r/three"), Loss::Gone);
+    lose(&world, "refs/checkpoints/verified/main:d/e/one", Loss::Torn);
+    let before = world.git(&["for-each-ref", "refs/checkpoints/"]);
+    world.git(&["config", "remote.origin.promisor", "true"]);
+    assert_eq!(world.checkpoint(&["doctor", "--fix"]).status.code(), Some(1));
+    assert_eq!(world.git(&["for-each-ref", "refs/checkpoints/"]), before);
+}

@@ -18,7 +18,7 @@ pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     if !fix || !problems.iter().any(|problem| problem.subject.starts_with(refname::PREFIX)) {
         return Ok(problems);
     }
-    let words = mend(context)?;
+    let words = mend(context, &problems)?;
     let left = look(context)?;
     for problem in &mut problems {
         problem.fixed = !left.iter().any(|other| other.subject == problem.subject);
@@ -39,12 +39,16 @@ fn look(context: &Context) -> Result<Vec<Problem>> {
 }
 
 /// Sets the broken chains of this worktree aside, then mends all other refs. Returns, by ref, what to say of it.
-fn mend(context: &Context) -> Result<Vec<(String, String)>> {
+fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>> {
     let lock = save::lock(context)?;
+    // What is not here may only not have been fetched yet: there, only chains that git finds broken are set aside.
+    let is_partial = context.repo.is_partial_clone();
+    let is_named = |name: &String| problems.iter().any(|problem| problem.subject == *name);
     for (name, id) in context.repo.sound_refs(refname::SHADOWS)? {
+        let is_asked = !is_partial || is_named(&name);
         let name = ShadowName::from_ref(&name).filter(|it| it.worktree == context.repo.worktree_id());
         // One may lead to what another lacks.
-        if let Some(name) = name {
+        if let Some(name) = name.filter(|_| is_asked) {
             salvage::set_aside(context, &Live { name, id }, Look::AtAll, &lock)?;
         }
     }
@@ -56,7 +60,8 @@ fn mend(context: &Context) -> Result<Vec<(String, String)>> {
         );
         words.push((done.shadow, held));
     }
-    for (name, fate) in salvage::mend_refs(context, &lock)? {
+    let fates = if is_partial { Vec::new() } else { salvage::mend_refs(context, &lock)? };
+    for (name, fate) in fates {
         let held = match fate {
             Fate::Mended(now) if now == name => "it leads to a copy of what can be read now".to_owned(),
             Fate::Mended(now) => format!("what can be read is in '{now}'"),
