@@ -39,6 +39,9 @@ impl Kind {
     }
 }
 
+/// The next step where stored data is damaged.
+const DOCTOR: &str = "'git checkpoint doctor' says what is damaged, and what can be done";
+
 /// An error with its kind, one line of message, an optional next step and an optional cause.
 #[derive(Debug)]
 pub struct Error {
@@ -108,9 +111,10 @@ impl Error {
         &self.message
     }
 
-    /// Returns the next step, if one is known.
+    /// Returns the next step, if one is known: for damage, `doctor` if nothing better is.
     pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
+        let doctor = (self.kind == Kind::Corrupt).then_some(DOCTOR);
+        self.hint.as_deref().or(doctor)
     }
 
     /// Returns the messages of the causes, outermost first, leaving out those that repeat the one above.

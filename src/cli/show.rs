@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::{change::Change, moment},
+    model::{change::Change, manifest::Part, moment},
     ops::{
         Context, compare,
         history::{self, Shown},
@@ -53,6 +53,12 @@ impl Show {
             print_paths(&shown, call)?;
         }
         print_manifest(&shown, call)?;
+        for broken in &shown.broken {
+            call.out.warning(&format!("not all can be shown: {broken}"));
+        }
+        if !shown.broken.is_empty() {
+            call.out.hint("'git checkpoint doctor' says what to do");
+        }
         Ok(Exit::Done)
     }
 }
@@ -121,7 +127,11 @@ fn print_lines(shown: &Shown, context: &Context, shape: Shape, call: &mut Call) 
 
 fn print_manifest(shown: &Shown, call: &mut Call) -> Result<()> {
     let manifest = &shown.manifest;
-    if shown.has_staged_tree {
+    if !manifest.lost.is_empty() {
+        let lost: Vec<_> = manifest.lost.iter().map(|part| part.as_str()).collect();
+        call.out.line(&format!("\nA copy of a damaged checkpoint, without {}", lost.join(", ")))?;
+    }
+    if shown.has_staged_tree && !manifest.lacks(&[Part::Staged, Part::Manifest]) {
         call.out.line("\nWhat was staged is kept too; 'restore --staged' brings it back")?;
     }
     if !manifest.unfiltered.is_empty() {

@@ -32,6 +32,14 @@ impl Repo {
         Chain { is_in_time: true, ..self.chain(tip) }
     }
 
+    /// Returns the checkpoints that the commit of `checkpoint` leads to: the one before it, the one that it came after, and
+    /// the one whose work it carries on.
+    pub(crate) fn links_of(&self, checkpoint: &Checkpoint) -> Result<Vec<ObjectId>> {
+        let mut links = self.parents_of(checkpoint.id)?;
+        links.retain(|id| Some(*id) != checkpoint.side_id && Some(*id) != checkpoint.base.commit_id());
+        Ok(links)
+    }
+
     /// Returns the ids of all objects here that begin with `hex`, at least four digits, in either case.
     pub(crate) fn ids_with_prefix(&self, hex: &str) -> Result<Vec<ObjectId>> {
         let what = || format!("cannot look up '{hex}'");

@@ -54,6 +54,7 @@ pub mod process;
 mod random;
 mod read_directory;
 pub(crate) mod readable;
+pub(crate) mod readable_part;
 mod ref_files;
 pub mod refs;
 mod renames;

@@ -103,6 +103,18 @@ impl Repo {
         (0..count).map(move |at| receivers[at % READERS].recv().unwrap_or_else(|_| read_blob(&repo, ids[at])))
     }
 
+    /// Returns the error with `message` that an object is missing, which ends an operation before it has changed anything.
+    pub(crate) fn missing(&self, message: String) -> Error {
+        let error = missing(&self.inner, message);
+        let hint = error.hint().map(|hint| format!("{hint}; nothing was changed"));
+        hint.into_iter().fold(error, Error::with_hint)
+    }
+
+    /// Returns true if git fetches objects of this repository when it needs them.
+    pub(crate) fn is_partial_clone(&self) -> bool {
+        is_partial_clone(&self.inner)
+    }
+
     /// Returns the size of the object `id` in bytes; none if it is not present.
     pub fn object_size(&self, id: ObjectId) -> Result<Option<u64>> {
         let header = self.inner.try_find_header(id).context(Kind::Corrupt, || format!("cannot read '{id}'"))?;
@@ -215,9 +227,21 @@ fn read_object<'b>(
     {
         Some((found, length)) if found == kind => Ok(&buffer[..length]),
         Some((found, _)) => Err(Error::corrupt(format!("'{id}' is a {found}, not a {kind}"))),
-        None => Err(Error::corrupt(format!("the {kind} '{id}' is missing"))
-            .with_hint("in a partial clone, 'git fetch --refetch' brings what is not here")),
+        None => Err(missing(repo, format!("the {kind} '{id}' is missing"))),
     }
+}
+
+/// Returns the error with `message` that something is not here. In a partial clone, git fetches it.
+fn missing(repo: &gix::Repository, message: String) -> Error {
+    let error = Error::corrupt(message);
+    if is_partial_clone(repo) { error.with_hint("'git fetch --refetch' brings what is not here") } else { error }
+}
+
+fn is_partial_clone(repo: &gix::Repository) -> bool {
+    let config = repo.config_snapshot();
+    let mut remotes = config.plumbing().sections_by_name("remote").into_iter().flatten();
+    let has_promisor = remotes.any(|remote| remote.value_implicit("promisor").is_some());
+    has_promisor || config.string("extensions.partialClone").is_some()
 }
 
 fn read_blob(repo: &gix::Repository, id: ObjectId) -> Result<Vec<u8>> {

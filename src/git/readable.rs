@@ -1,4 +1,6 @@
-//! What of a tree can be read: a disk that lost its power, or a `git prune` beside us, may have taken some of it.
+//! Tells which objects can be read. A disk that lost its power, or a `git prune` at the same time, may have taken some.
+//!
+//! What can be read of trees and of side commits is for `readable_part` to find out.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -6,26 +8,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bstr::{BString, ByteSlice as _};
+use bstr::ByteSlice as _;
 use gix::{
     ObjectId,
     objs::{CommitRef, Data, Find as _, Kind as ObjectKind, Tree, TreeRef},
 };
 
-use super::{
-    Repo,
-    index_tree::write_tree,
-    may_exist,
-    new_objects::{NewObjects, id_of},
-    objects::look_again,
-};
+use super::{Repo, may_exist, new_objects::id_of, objects::look_again};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Reads objects, remembers those that are sound, and notes those that are not.
 pub(crate) struct Reader<'r> {
-    repo: &'r Repo,
-    sound: HashSet<ObjectId>,
-    /// What cannot be read.
+    pub(super) repo: &'r Repo,
+    /// Blobs that can be read, and trees of which all can be.
+    pub(super) sound: HashSet<ObjectId>,
+    /// Objects that are gone or damaged.
     pub(crate) lost: BTreeSet<ObjectId>,
 }
 
@@ -38,13 +35,13 @@ impl Repo {
     /// Returns the object `id`; none if it is gone or damaged.
     ///
     /// # Errors
-    /// If it may be whole: its disk does not answer, its file may not be opened, memory runs out.
-    fn read_whole(&self, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
+    /// If the object may be whole: its disk does not answer, its file may not be opened, or memory runs out.
+    pub(super) fn read_whole(&self, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
         let found = look_again(
             || whole(id, |id, buffer| self.inner.objects.try_find(id, buffer)),
             |found| matches!(found, Ok(Some(_))),
         )?;
-        // A copy in a file of its own is as good as one in a damaged pack would be.
+        // A damaged pack may hide a sound copy of the object in a file of its own.
         if found.is_none() { self.whole_by_itself(id) } else { Ok(found) }
     }
 
@@ -57,7 +54,7 @@ impl Repo {
     /// Returns true if the commit `id` is gone or damaged.
     ///
     /// # Errors
-    /// If it may be whole.
+    /// As [`read_whole`](Self::read_whole).
     pub(crate) fn is_commit_lost(&self, id: ObjectId) -> Result<bool> {
         let found = self.read_whole(id)?.filter(|(kind, _)| *kind == ObjectKind::Commit);
         Ok(found.is_none_or(|(_, data)| CommitRef::from_bytes(&data, self.object_hash()).is_err()))
@@ -80,7 +77,7 @@ fn whole(
     Ok((id_of(kind, &buffer, id.kind())? == id).then_some((kind, buffer)))
 }
 
-/// Returns true if `error` says what bytes are wrong, not why they cannot be read.
+/// Returns true if `error` is about the bytes of an object; false if the system kept them from being read.
 fn is_damage(error: &gix::Error) -> bool {
     let is_of_system = |error: &std::io::Error| {
         error.kind() == std::io::ErrorKind::OutOfMemory
@@ -89,7 +86,7 @@ fn is_damage(error: &gix::Error) -> bool {
     !error.is_resource_exhausted() && !error.iter_errors().any(|it| it.downcast_ref().is_some_and(is_of_system))
 }
 
-/// Names a file or directory of objects that is there, or should be, and cannot be opened.
+/// Returns an error if the file or directory `path`, which holds objects, cannot be opened.
 fn hidden(path: &Path) -> Option<Error> {
     let cause = File::open(path).err()?;
     let hint = "see to its owner, its permissions, and whether its disk is mounted";
@@ -97,7 +94,8 @@ fn hidden(path: &Path) -> Option<Error> {
 }
 
 impl Repo {
-    /// Returns an error if some of `lost` may be whole: in a file that cannot be opened now, or one that came meanwhile.
+    /// Returns an error if one of `lost` may be whole: a file of objects cannot be opened now, or another process has moved
+    /// the object meanwhile.
     pub(crate) fn refuse_hidden_objects(&self, lost: &BTreeSet<ObjectId>) -> Result<()> {
         let objects = self.inner.objects.store_ref().path().to_owned();
         let loose = lost.iter().map(|id| self.loose_path(*id)).filter(|path| may_exist(path));
@@ -130,11 +128,11 @@ impl Repo {
 }
 
 impl Repo {
-    /// Moves the files of those of `lost` that are damaged to `directory`: with them in its place, `git gc` stops.
+    /// Moves the damaged files among those of `lost` to `directory`: `git gc` stops where it finds one.
     pub(crate) fn put_damaged_away(&self, lost: &BTreeSet<ObjectId>, directory: &Path) -> std::io::Result<()> {
         for id in lost {
             let path = self.loose_path(*id);
-            // To map a file that a disk gives no more would end the process.
+            // The file is mapped next, and a disk that cannot give it any more would end the process then.
             if std::fs::read(&path).is_ok() && matches!(self.whole_by_itself(*id), Ok(None)) {
                 std::fs::create_dir_all(directory)?;
                 std::fs::rename(path, directory.join(id.to_string()))?;
@@ -149,13 +147,6 @@ impl<'r> Reader<'r> {
         Self { repo, sound: HashSet::new(), lost: BTreeSet::new() }
     }
 
-    /// Returns true if all that the tree `id` leads to can be read; what `base` has at the same path is not looked at.
-    pub(crate) fn is_whole(&mut self, id: ObjectId, base: ObjectId) -> Result<bool> {
-        let before = self.lost.len();
-        let part = self.part(id, Some(base), &mut None)?;
-        Ok(part == Some(id) && self.lost.len() == before)
-    }
-
     /// Returns the tree of the commit `id`; none if that is lost.
     pub(crate) fn tree_of_commit(&mut self, id: ObjectId) -> Result<Option<ObjectId>> {
         match self.repo.tree_of_commit(id) {
@@ -164,7 +155,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// Notes that the commit `id` is lost, unless it is whole, and `error` has said something else of it.
+    /// Notes that the commit `id` is lost. Returns `error`, with which reading it has failed, if the commit is whole.
     pub(crate) fn lose_commit(&mut self, id: ObjectId, error: Error) -> Result<()> {
         if !self.repo.is_commit_lost(id)? {
             return Err(error);
@@ -173,58 +164,8 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// Returns the tree `id` without what cannot be read, which is added to `objects`; none if `id` itself cannot be.
-    pub(crate) fn readable_part(
-        &mut self,
-        id: ObjectId,
-        base: ObjectId,
-        objects: &mut NewObjects<'_>,
-    ) -> Result<Option<ObjectId>> {
-        self.part(id, Some(base), &mut Some(objects))
-    }
-
-    fn part(
-        &mut self,
-        id: ObjectId,
-        base: Option<ObjectId>,
-        objects: &mut Option<&mut NewObjects<'_>>,
-    ) -> Result<Option<ObjectId>> {
-        if Some(id) == base || id.is_empty_tree() || self.sound.contains(&id) {
-            return Ok(Some(id));
-        }
-        let Some(mut tree) = self.tree(id)? else {
-            self.lost.insert(id);
-            return Ok(None);
-        };
-        let base = base.map_or(Ok(None), |base| self.tree(base))?.unwrap_or_else(Tree::empty);
-        let mut entries = Vec::with_capacity(tree.entries.len());
-        let mut is_whole = true;
-        for mut entry in std::mem::take(&mut tree.entries) {
-            self.repo.check_interrupt()?;
-            let at = |name: &BString| base.entries.iter().find(|it| it.filename == *name).map(|it| it.oid);
-            let part = if entry.mode.is_tree() {
-                self.part(entry.oid, at(&entry.filename), objects)?
-            } else {
-                (entry.mode.is_commit() || at(&entry.filename) == Some(entry.oid) || self.has_blob(entry.oid)?)
-                    .then_some(entry.oid)
-            };
-            is_whole &= part == Some(entry.oid);
-            if let Some(oid) = part {
-                entry.oid = oid;
-                entries.push(entry);
-            }
-        }
-        if is_whole {
-            self.sound.insert(id);
-            return Ok(Some(id));
-        }
-        match objects {
-            Some(objects) => write_tree(&Tree { entries }, objects).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    fn tree(&self, id: ObjectId) -> Result<Option<Tree>> {
+    /// Returns the tree `id`; none if it is gone or damaged.
+    pub(super) fn tree(&self, id: ObjectId) -> Result<Option<Tree>> {
         if id.is_empty_tree() {
             return Ok(Some(Tree::empty()));
         }
@@ -232,7 +173,8 @@ impl<'r> Reader<'r> {
         Ok(found.and_then(|(_, data)| TreeRef::from_bytes(&data, id.kind()).ok().map(TreeRef::into_owned)))
     }
 
-    fn has_blob(&mut self, id: ObjectId) -> Result<bool> {
+    /// Returns true if the blob `id` can be read; else notes that it is lost.
+    pub(super) fn has_blob(&mut self, id: ObjectId) -> Result<bool> {
         let is_sound = self.sound.contains(&id) || id.is_empty_blob() || self.repo.read_whole(id)?.is_some();
         if is_sound {
             self.sound.insert(id);

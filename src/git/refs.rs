@@ -79,6 +79,12 @@ impl Repo {
         }
     }
 
+    /// Returns the refs below `prefix`, with what they point to, without those that make no sense.
+    pub(crate) fn sound_refs(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
+        let refs = self.sound_and_broken_refs(prefix)?;
+        Ok(refs.into_iter().filter_map(|(name, id)| Some((name, id?))).collect())
+    }
+
     /// Returns the refs below `prefix`, with what they point to; none for one that makes no sense.
     pub(crate) fn sound_and_broken_refs(&self, prefix: &str) -> Result<Vec<(String, Option<ObjectId>)>> {
         let output = self.try_git(&["for-each-ref", "--format=%(objectname) %(refname)", prefix], None)?;

@@ -41,6 +41,32 @@ impl Reason {
     }
 }
 
+/// What the copy of a damaged checkpoint lacks as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// The files: the tree is that of the checkpoint before.
+    Tree,
+    /// What was staged, or some of it.
+    Staged,
+    /// The exact bytes that blobs do not give back.
+    Raw,
+    /// The manifest: what the checkpoint left out is not known.
+    Manifest,
+}
+
+impl Part {
+    /// Returns the part in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tree => "the files",
+            Self::Staged => "what was staged",
+            Self::Raw => "exact bytes",
+            Self::Manifest => "what it left out",
+        }
+    }
+}
+
 /// A path that is in the worktree but not in the checkpoint. Skipped is not absent: restore leaves it alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Skipped {
@@ -97,6 +123,8 @@ pub struct Unfiltered {
 /// What a checkpoint knows beside its tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
+    /// What a copy of a damaged checkpoint lacks.
+    pub lost: Vec<Part>,
     /// Paths left out.
     pub skipped: Vec<Skipped>,
     /// Repositories inside the worktree.
@@ -117,9 +145,31 @@ impl Manifest {
         *self == Self::default()
     }
 
+    /// Returns true if it is of a copy that lacks one of `parts`.
+    pub fn lacks(&self, parts: &[Part]) -> bool {
+        self.lost.iter().any(|part| parts.contains(part))
+    }
+
+    /// Returns true if it lacks something that could not be read, and that `other` has.
+    pub(crate) fn is_less_than(&self, other: &Self) -> bool {
+        let mut unreadable = self.skipped.iter().filter(|skipped| skipped.reason == Reason::Unreadable);
+        let is_still_left_out = |path: &BString| other.skipped.iter().any(|skipped| skipped.path == *path);
+        unreadable.any(|skipped| !is_still_left_out(&skipped.path))
+            || self.lost.iter().any(|part| !other.lacks(&[*part]))
+    }
+
+    /// Adds `paths`, which cannot be read, to those left out.
+    pub(crate) fn skip_unreadable(&mut self, paths: Vec<BString>) {
+        let skipped = paths.into_iter().map(|path| Skipped { path, reason: Reason::Unreadable, size: 0 });
+        self.skipped.extend(skipped);
+        self.skipped.sort();
+        self.skipped.dedup();
+    }
+
     /// Returns the manifest as TOML; equal manifests give equal text.
     pub fn to_toml(&self) -> String {
         let mut sorted = self.clone();
+        sorted.lost.sort();
         sorted.skipped.sort();
         sorted.nested.sort();
         sorted.empty_directories.sort();
@@ -181,6 +231,8 @@ struct StoredUnfiltered {
 struct Stored {
     version: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    lost: Vec<Part>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<StoredSkipped>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     nested: Vec<StoredNested>,
@@ -215,6 +267,7 @@ impl From<&Manifest> for Stored {
         };
         Self {
             version: VERSION,
+            lost: manifest.lost.clone(),
             skipped: manifest.skipped.iter().map(skipped).collect(),
             nested: manifest.nested.iter().map(nested).collect(),
             empty_directories: manifest.empty_directories.iter().map(Into::into).collect(),
@@ -245,6 +298,7 @@ impl TryFrom<Stored> for Manifest {
             Ok(Unfiltered { path: it.path.decode()?, filter: it.filter.into(), reason: it.reason })
         };
         Ok(Self {
+            lost: stored.lost,
             skipped: stored.skipped.into_iter().map(skipped).collect::<Result<_, String>>()?,
             nested: stored.nested.into_iter().map(nested).collect::<Result<_, String>>()?,
             empty_directories: stored.empty_directories.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
@@ -263,6 +317,7 @@ mod tests {
     fn a_manifest_survives_a_round_trip() {
         let id = ObjectId::from_hex(b"0123456789012345678901234567890123456789").expect("40 digits");
         let manifest = Manifest {
+            lost: vec![Part::Tree, Part::Manifest],
             skipped: vec![Skipped { path: b"big\n\xff".into(), reason: Reason::TooLarge, size: 12 }],
             nested: vec![Nested { path: "lib".into(), head: Some(id), dirty: Some(true) }],
             empty_directories: vec!["empty".into()],

@@ -7,7 +7,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, 
 use super::{
     checkpoint::{self, Checkpoint, Origin},
     contributor::Contributor,
-    manifest::{Manifest, Nested, Reason, Skipped, Unfiltered, Unmerged},
+    manifest::{Manifest, Nested, Part, Reason, Skipped, Unfiltered, Unmerged},
     path_text,
     refname::{self, Base, ShadowName},
     selector::Selector,
@@ -101,7 +101,9 @@ fn manifest() -> impl Strategy<Value = Manifest> {
         reason,
     });
     let few = 0..4;
+    let lost = prop::sample::subsequence(vec![Part::Tree, Part::Staged, Part::Raw, Part::Manifest], 0..=4);
     (
+        lost,
         prop::collection::vec(skipped, few.clone()),
         prop::collection::vec(nested, few.clone()),
         prop::collection::vec(path(), few.clone()),
@@ -109,8 +111,9 @@ fn manifest() -> impl Strategy<Value = Manifest> {
         prop::collection::vec(path(), few.clone()),
         prop::collection::vec(unfiltered, few),
     )
-        .prop_map(|(skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered)| {
-            let mut manifest = Manifest { skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered };
+        .prop_map(|(lost, skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered)| {
+            let mut manifest =
+                Manifest { lost, skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered };
             manifest.unfiltered.sort();
             manifest.skipped.sort();
             manifest.nested.sort();

@@ -140,6 +140,14 @@ pub fn settled_archive_ref(name: &str, settled: Settled) -> String {
     format!("{name}{}", settled.suffix())
 }
 
+/// Returns the name of the archive ref `name` where `tip` takes the place of its last checkpoint.
+pub fn renamed_archive(name: &str, tip: ObjectId) -> Option<String> {
+    let mut parts = name.strip_prefix(ARCHIVE)?.splitn(3, '-');
+    let (seconds, _) = (parts.next()?.parse().ok()?, parts.next()?);
+    let suffix = parts.next().map(|suffix| format!("-{suffix}")).unwrap_or_default();
+    Some(archive_ref(seconds, tip) + &suffix)
+}
+
 /// Returns true if the archive ref `name` is of a shadow whose work lives on elsewhere.
 pub fn is_settled(name: &str) -> bool {
     [Settled::Condensed, Settled::Carried].iter().any(|settled| name.ends_with(settled.suffix()))

@@ -4,6 +4,7 @@
 //! what only our refs lead to. Looking for lost commits again (`relink`) reads in addition the patches of those that touch
 //! the same files.
 
+mod chains;
 mod checks;
 mod locks;
 mod objects;
@@ -18,9 +19,6 @@ use serde::Serialize;
 use super::{
     Context,
     records::{self, Additions, Log},
-    salvage::{self, Look},
-    save,
-    shadows::Live,
 };
 use crate::{
     error::Result,
@@ -141,11 +139,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     let repo = &context.repo;
     let mut diagnosis = Diagnosis { version: 1, ..Diagnosis::default() };
     diagnosis.problems.extend(checks::unwritable(repo));
-    diagnosis.problems.extend(checks::refs(repo)?);
-    diagnosis.problems.extend(objects::objects(repo)?);
-    if options.fix && diagnosis.problems.iter().any(is_of_chain) {
-        set_chains_aside(context, &mut diagnosis.problems)?;
-    }
+    diagnosis.problems.extend(chains::chains(context, options.fix)?);
     diagnosis.problems.extend(locks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::condensations(repo));
@@ -174,36 +168,6 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     }
     diagnosis.problems.extend(mend_index(context, &survey, options.fix)?);
     Ok(diagnosis)
-}
-
-fn is_of_chain(problem: &Problem) -> bool {
-    ["ref-broken", "objects-missing"].contains(&problem.code) && problem.subject.starts_with(refname::SHADOWS)
-}
-
-/// Sets the broken chains of this worktree aside.
-fn set_chains_aside(context: &Context, problems: &mut [Problem]) -> Result<()> {
-    let lock = save::lock_to_write(context)?;
-    let mut live = Vec::new();
-    for (name, id) in context.repo.refs_below(refname::SHADOWS)? {
-        let shadow = refname::ShadowName::from_ref(&name).filter(|it| it.worktree == context.repo.worktree_id());
-        let is_named = problems.iter().any(|problem| is_of_chain(problem) && problem.subject == name);
-        live.extend(shadow.filter(|_| is_named).map(|name| Live { name, id }));
-    }
-    for live in live {
-        salvage::set_aside(context, &live, Look::AtAll, &lock)?;
-    }
-    let done = context.broken();
-    for problem in problems {
-        if let Some(done) = done.iter().find(|done| done.shadow == problem.subject) {
-            problem.fixed = true;
-            let held = done.archive.as_ref().map_or_else(
-                || "nothing of it can be read".to_owned(),
-                |archive| format!("what can be read is in '{archive}'"),
-            );
-            problem.message = format!("{}; {held}", problem.message);
-        }
-    }
-    Ok(())
 }
 
 /// Commits and records beside each other.

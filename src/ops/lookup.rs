@@ -45,9 +45,18 @@ pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
 /// Returns the checkpoint `id`.
 ///
 /// # Errors
-/// If it is missing or another object.
+/// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if it is missing or damaged; if it is another object.
 pub fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
-    context.repo.find_checkpoint(id)?.ok_or_else(|| not_a_checkpoint(&id.to_string()))
+    match context.repo.find_checkpoint(id) {
+        Ok(Some(checkpoint)) => Ok(checkpoint),
+        Ok(None) if context.repo.can_read(id) => Err(not_a_checkpoint(&id.to_string())),
+        Ok(None) => Err(unreadable(id)),
+        Err(error) => Err(unreadable(id).with_cause(error)),
+    }
+}
+
+fn unreadable(id: ObjectId) -> Error {
+    Error::corrupt(format!("the checkpoint '{id}' cannot be read"))
 }
 
 fn no_match(text: &str) -> Error {
@@ -97,10 +106,13 @@ fn tag(repo: &Repo, name: &str) -> Result<Option<ObjectId>> {
 /// Taken at its word if it is a checkpoint, reachable or not: to prove more would mean to walk every chain.
 fn full_id(repo: &Repo, hex: &str) -> Result<ObjectId> {
     let id = ObjectId::from_hex(hex.as_bytes()).map_err(|_| no_match(hex))?;
-    match repo.find_checkpoint(id)? {
-        Some(_) => Ok(id),
-        None if repo.has_object(id) => Err(not_a_checkpoint(hex)),
-        None => Err(no_match(hex)),
+    let is_ours = || Ok::<_, Error>(repo.refs_below(refname::PREFIX)?.iter().any(|(_, tip)| *tip == id));
+    match repo.find_checkpoint(id) {
+        Ok(Some(_)) => Ok(id),
+        Ok(None) if repo.can_read(id) => Err(not_a_checkpoint(hex)),
+        Ok(None) if repo.has_object(id) || is_ours()? => Err(unreadable(id)),
+        Ok(None) => Err(no_match(hex)),
+        Err(error) => Err(unreadable(id).with_cause(error)),
     }
 }
 

@@ -3,9 +3,10 @@
 use bstr::{BString, ByteSlice as _};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use super::{Context, history, lookup, timeline};
+use super::{Context, history, lookup, salvage::if_readable, timeline};
 use crate::{
     error::Result,
+    git::side::Side,
     model::{
         change::Change,
         checkpoint::Checkpoint,
@@ -31,6 +32,8 @@ pub struct Shown {
     pub verified: bool,
     /// True if it is the last one of a shadow in the archive.
     pub archived: bool,
+    /// Why paths or what the tree cannot say are missing here, if something cannot be read.
+    pub broken: Vec<String>,
 }
 
 /// Returns the checkpoint that `text` names.
@@ -40,12 +43,15 @@ pub struct Shown {
 pub fn show(context: &Context, text: &str) -> Result<Shown> {
     let repo = &context.repo;
     let checkpoint = lookup::checkpoint(context, lookup::resolve(context, text)?)?;
-    let changes = repo.detect_renames(history::changes(repo, &checkpoint)?)?;
-    let side = checkpoint.side_id.map(|id| repo.read_side(id)).transpose()?.unwrap_or_default();
+    let mut broken = Vec::new();
+    let changes = history::changes(repo, &checkpoint).and_then(|changes| repo.detect_renames(changes));
+    let changes = if_readable(changes, &mut broken)?.unwrap_or_default();
+    let side = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| repo.read_side(id));
+    let side = if_readable(side, &mut broken)?.unwrap_or_default();
     let (tags, verified) = history::Marks::read(repo)?.of(checkpoint.id);
     let archived = timeline::archived_tips(repo, None)?.iter().any(|tip| tip.id == checkpoint.id);
     let (manifest, has_staged_tree) = (side.manifest, side.index_tree_id.is_some());
-    Ok(Shown { checkpoint, changes, manifest, has_staged_tree, tags, verified, archived })
+    Ok(Shown { checkpoint, changes, manifest, has_staged_tree, tags, verified, archived, broken })
 }
 
 impl Serialize for Shown {
@@ -70,6 +76,8 @@ impl Serialize for Shown {
         map.serialize_entry("tags", &self.tags)?;
         map.serialize_entry("verified", &self.verified)?;
         map.serialize_entry("archived", &self.archived)?;
+        map.serialize_entry("lost", &manifest.lost)?;
+        map.serialize_entry("broken", &self.broken)?;
         map.end()
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     Context, guard, hooks,
-    salvage::why_unreadable,
+    salvage::{if_readable, why_unreadable},
     save::{self, SkippedPath, UnfilteredPath},
     shadows,
     tally::{Part, Tally},
@@ -175,22 +175,19 @@ pub fn status(context: &Context) -> Result<Status> {
         }
         seen => seen?,
     };
-    let read = shadow_status(repo, base, head_tree_id).and_then(|(shadow, parts, broken)| {
-        let tip_tree_id = shadow.as_ref().map(|shadow| repo.tree_of_commit(shadow.tip)).transpose()?;
-        let unsaved = tip_tree_id.map(|id| worktree.repo.diff_trees(id, worktree.tree_id)).transpose()?;
-        Ok((shadow, parts, unsaved.map_or_else(|| dirty.clone(), paths), broken))
-    });
-    let (shadow, parts, unsaved, broken) = match read {
-        // What can be read of it is the next save's to find out.
-        Err(error) if error.kind() == Kind::Corrupt => (None, Vec::new(), dirty.clone(), Some(error.to_string())),
-        read => read?,
-    };
+    let mut broken = Vec::new();
+    let (shadow, parts) = shadow_status(repo, base, head_tree_id, &mut broken)?;
+    let changes = |tip| worktree.repo.diff_trees(repo.tree_of_commit(tip)?, worktree.tree_id);
+    let unsaved = shadow.as_ref().map(|shadow| if_readable(changes(shadow.tip), &mut broken)).transpose()?.flatten();
+    let unsaved = unsaved.map_or_else(|| dirty.clone(), paths);
     let touched = shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
     let overlap = dirty.iter().filter(|path| touched.binary_search(path).is_ok()).cloned().collect();
     let sessions = session_status(repo, parts, touched)?;
     let tip = shadow.as_ref().and_then(|shadow| repo.checkpoint(shadow.tip).ok().flatten());
     let side = tip.and_then(|tip| tip.side_id).and_then(|id| repo.read_side(id).ok());
     let unfiltered_before = side.map(|side| side.manifest.unfiltered).unwrap_or_default();
+    let verified = if_readable(repo.find_ref(&refname::verified_ref(repo.worktree_id())), &mut broken)?.flatten();
+    let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
     Ok(Status {
         version: 1,
         worktree: repo.worktree_id().to_string(),
@@ -202,14 +199,14 @@ pub fn status(context: &Context) -> Result<Status> {
         unsaved,
         shadow,
         sessions,
-        verified: repo.find_ref(&refname::verified_ref(repo.worktree_id()))?,
-        archived: repo.refs_below(refname::ARCHIVE)?.len(),
+        verified,
+        archived,
         skipped: worktree.manifest.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&worktree.manifest.unfiltered, &unfiltered_before),
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
         hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),
-        broken,
+        broken: broken.into_iter().next(),
         last_error: state::events::last_error(repo.common_dir(), &repo.worktree_id().to_string()),
         notes: guard::notes(context),
         bytes: repo.bytes_held(),
@@ -227,23 +224,26 @@ fn paths(changes: Vec<Change>) -> Vec<BString> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-/// Where sessions have shadows of their own, the one with the latest checkpoint stands for all.
+/// Returns what can be read of the live shadows, and adds to `broken` what cannot. Where sessions have shadows of their own, the
+/// one with the latest checkpoint stands for all.
 fn shadow_status(
     repo: &Repo,
     base: Base,
     base_tree_id: ObjectId,
-) -> Result<(Option<ShadowStatus>, Vec<Part>, Option<String>)> {
-    let live = shadows::live(repo, base, repo.worktree_id())?;
+    broken: &mut Vec<String>,
+) -> Result<(Option<ShadowStatus>, Vec<Part>)> {
+    let mut live = if_readable(shadows::live(repo, base, repo.worktree_id()), broken)?.unwrap_or_default();
+    broken.extend(live.iter().filter_map(|live| why_unreadable(repo, live.id)).map(|error| error.to_string()));
+    live.retain(|live| repo.checkpoint(live.id).is_ok());
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
     let last = live.iter().find(|it| Some(it.id) == latest).or(live.last());
-    let Some((r#ref, tip)) = last.map(|live| (live.name.to_ref(), live.id)) else {
-        return Ok((None, Vec::new(), None));
-    };
-    let broken = live.iter().find_map(|live| why_unreadable(repo, live.id)).map(|error| error.to_string());
+    let Some((r#ref, tip)) = last.map(|live| (live.name.to_ref(), live.id)) else { return Ok((None, Vec::new())) };
     let Tally { checkpoints, tip_time, sessions, broken: uncounted, .. } =
         Tally::of_chains(repo, live.iter().map(|live| live.id))?;
-    let touched = paths(repo.diff_trees(base_tree_id, repo.tree_of_commit(tip)?)?);
-    Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions, broken.or(uncounted)))
+    broken.extend(uncounted);
+    let changes = repo.tree_of_commit(tip).and_then(|tree_id| repo.diff_trees(base_tree_id, tree_id));
+    let touched = paths(if_readable(changes, broken)?.unwrap_or_default());
+    Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions))
 }
 
 /// Joins what the shadow knows of sessions, the `parts`, with their files.

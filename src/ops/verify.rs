@@ -110,6 +110,16 @@ pub(crate) fn is_marked_by_hand(context: &Context) -> Result<bool> {
     Ok(marked.is_some() && marked == ObjectId::from_hex(text.trim().as_bytes()).ok())
 }
 
+/// Keeps the mark of the user where the verified checkpoint is now a copy, one of `copies`, each after what it is one of.
+pub(crate) fn follow(context: &Context, copies: &[(ObjectId, ObjectId)]) -> Result<()> {
+    let Ok(text) = std::fs::read_to_string(hand(context)) else { return Ok(()) };
+    let marked = ObjectId::from_hex(text.trim().as_bytes()).ok();
+    match copies.iter().find(|(of, _)| Some(*of) == marked) {
+        Some((_, copy)) => state::replace_file(&hand(context), copy.to_string().as_bytes()),
+        None => Ok(()),
+    }
+}
+
 fn hand(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("verified-by-hand")
 }

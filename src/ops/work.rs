@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use super::restore::restored;
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::{
         Repo,
         counting::Counting,
@@ -76,14 +76,26 @@ fn steps_beside(
             let paths: BTreeSet<BString> = paths.flatten().cloned().collect();
             let new: BTreeSet<BString> = paths.difference(known).cloned().collect();
             known.extend(paths);
-            if !new.is_empty() {
-                all.extend(steps_beside(repo, &source, &|path| new.contains(path), followed)?);
-            }
-            let is_told = |change: &Change| {
-                new.contains(&change.path)
-                    && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
+            let steps = if new.is_empty() {
+                Ok(Vec::new())
+            } else {
+                steps_beside(repo, &source, &|path| new.contains(path), followed)
             };
-            changes.retain(|change| !is_told(change));
+            let is_kept = checkpoint.origin.carried.is_some();
+            match steps {
+                Ok(steps) if is_kept || are_here(repo, &steps) => {
+                    all.extend(steps);
+                    let is_told = |change: &Change| {
+                        new.contains(&change.path)
+                            && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
+                    };
+                    changes.retain(|change| !is_told(change));
+                }
+                // A restore keeps no hold on what it put back. If that is damaged, it is as if it were pruned.
+                Ok(_) => {}
+                Err(error) if error.kind() == Kind::Corrupt && !is_kept => {}
+                Err(error) => return Err(error),
+            }
         }
         if !changes.is_empty() {
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
@@ -92,6 +104,12 @@ fn steps_beside(
         }
     }
     Ok(all)
+}
+
+/// Returns true if the content that `steps` left is here.
+fn are_here(repo: &Repo, steps: &[Step]) -> bool {
+    let mut left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
+    left.all(|leaf| leaf.mode == Mode::Gitlink || repo.has_object(leaf.id))
 }
 
 /// Among more files that are gone in one step than these, as many as git looks through, none is looked for that came.

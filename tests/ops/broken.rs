@@ -10,7 +10,7 @@ use git_checkpoint::ops::{
 use crate::support::{World, site::described};
 
 /// Three checkpoints; the last one adds a directory, stages what is in no file, and skips something.
-fn world() -> World {
+pub(super) fn world() -> World {
     let world = World::new();
     world.repository();
     world.write("d/e/c", "c\n");
@@ -31,26 +31,27 @@ fn world() -> World {
     world
 }
 
-fn refs(world: &World, prefix: &str) -> Vec<String> {
+pub(super) fn refs(world: &World, prefix: &str) -> Vec<String> {
     let names = world.git(&["for-each-ref", "--format=%(refname)", &format!("refs/checkpoints/{prefix}/")]);
     names.lines().map(Into::into).collect()
 }
 
-fn shadow(world: &World) -> String {
+pub(super) fn shadow(world: &World) -> String {
     refs(world, "shadow").pop().expect("there is one")
 }
 
 /// How an object is lost.
 #[derive(Clone, Copy, Debug)]
-enum Loss {
+pub(super) enum Loss {
     Gone,
     Empty,
     Torn,
 }
 
 /// Loses the object that git knows as `name`, where `live` is the shadow.
-fn lose(world: &World, name: &str, loss: Loss) {
-    let id = world.git(&["rev-parse", &name.replace("live", &shadow(world))]).trim().to_owned();
+pub(super) fn lose(world: &World, name: &str, loss: Loss) {
+    let name = if name.contains("live") { name.replace("live", &shadow(world)) } else { name.to_owned() };
+    let id = world.git(&["rev-parse", &name]).trim().to_owned();
     let path: PathBuf = world.repo().join(".git/objects").join(&id[..2]).join(&id[2..]);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("it is loose");
     match loss {
@@ -63,7 +64,7 @@ fn lose(world: &World, name: &str, loss: Loss) {
     }
 }
 
-fn text(output: &Output) -> String {
+pub(super) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

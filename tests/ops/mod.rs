@@ -6,6 +6,8 @@ mod attribution_formats;
 mod attribution_places;
 mod attribution_walks;
 mod broken;
+mod broken_copies;
+mod broken_words;
 mod byte_exact;
 mod compare;
 mod doctor;

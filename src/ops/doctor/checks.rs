@@ -33,7 +33,12 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for (name, id) in repo.sound_and_broken_refs(refname::PREFIX)? {
         let Some(id) = id else {
-            problems.push(Problem::new("ref-broken", name, "it cannot be read").hint("'git fsck' says what is wrong"));
+            let hint = if name.starts_with(refname::SHADOWS) {
+                "write the id of its last checkpoint, which 'git checkpoint events' names, into its file, or remove the file"
+            } else {
+                "'git fsck' says what is wrong"
+            };
+            problems.push(Problem::new("ref-broken", name, "it cannot be read").hint(hint));
             continue;
         };
         let wrong = if !repo.has_object(id) {
@@ -49,14 +54,14 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
         } else {
             continue;
         };
-        let hint = way_out(repo, &name);
+        let hint = way_out(repo, &name, true);
         problems.push(Problem::new("ref-broken", name, wrong).hint(hint));
     }
     Ok(problems)
 }
 
-/// Returns what to do about the ref `name`, with something missing that it leads to.
-pub(super) fn way_out(repo: &Repo, name: &str) -> String {
+/// Returns what to do about the ref `name`, which leads to something missing; `is_lost` if that is its own commit.
+pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool) -> String {
     let give_up = format!("'git update-ref -d {name}' gives it up, once nothing of it is wanted any more");
     match refname::ShadowName::from_ref(name) {
         Some(shadow) if shadow.worktree == repo.worktree_id() => {
@@ -68,10 +73,20 @@ pub(super) fn way_out(repo: &Repo, name: &str) -> String {
             "'git checkpoint doctor --fix' in the worktree '{}' sets aside what can be read of it",
             path_text::printable(shadow.worktree.as_bstr())
         ),
-        None => format!(
-            "fetch or copy the objects from where they still are; 'git checkpoint show' tells what of a checkpoint can be \
-             read, and {give_up}"
+        None if name.starts_with(refname::ARCHIVE) => format!(
+            "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix' keep what can be \
+             read; {give_up}"
         ),
+        None if is_lost && name == refname::verified_ref(repo.worktree_id()) => {
+            "fetch or copy the commit from where it still is, or mark another checkpoint with 'git checkpoint verify'"
+                .to_owned()
+        }
+        None if is_lost => {
+            format!("fetch or copy the commit from where it still is; {give_up}")
+        }
+        None => "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix' copy what can be \
+                 read; 'git checkpoint show' tells what that is"
+            .to_owned(),
     }
 }
 

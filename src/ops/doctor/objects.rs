@@ -58,7 +58,7 @@ fn find(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) ->
     find(repo, second, damaged)
 }
 
-/// Adds the refs that lead to objects that are here and damaged, which git does not look into.
+/// Adds the refs that lead to objects that are here and damaged: git reads no files.
 fn find_unreadable(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) {
     let mut survey = Survey::new(repo);
     for (name, id) in tips {
@@ -68,7 +68,7 @@ fn find_unreadable(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<P
         }
         let named: Vec<String> = lost.iter().take(MOST_NAMED).map(ToString::to_string).collect();
         let message = format!("objects behind it cannot be read: {}", named.join(", "));
-        damaged.push(Problem::new("objects-missing", name, message).hint(way_out(repo, name)));
+        damaged.push(Problem::new("objects-missing", name, message).hint(way_out(repo, name, false)));
     }
 }
 
@@ -79,12 +79,7 @@ fn problem(repo: &Repo, name: &str, missing: &Missing) -> Problem {
         ([one], _) => format!("the object {one} behind it is missing"),
         (some, _) => format!("{} objects behind it are missing: {}", missing.ids.len(), some.join(", ")),
     };
-    Problem::new("objects-missing", name, message).hint(way_out(repo, name))
-}
-
-fn is_partial(repo: &Repo) -> bool {
-    let has_promisor = repo.config_pairs("remote").iter().any(|pair| pair.key.ends_with(".promisor"));
-    has_promisor || repo.config_pairs("extensions").iter().any(|pair| pair.key == "partialclone")
+    Problem::new("objects-missing", name, message).hint(way_out(repo, name, false))
 }
 
 struct Missing {
@@ -96,7 +91,7 @@ struct Missing {
 fn missing(repo: &Repo, tips: &[(String, ObjectId)]) -> Result<Missing> {
     let foreign = format!("--exclude={}*", refname::PREFIX);
     // What was promised may be fetched at any time; git then does not list what was not, but gives up.
-    let treatment = if is_partial(repo) { "--missing=allow-promisor" } else { "--missing=print" };
+    let treatment = if repo.is_partial_clone() { "--missing=allow-promisor" } else { "--missing=print" };
     let arguments = ["rev-list", "--objects", "--quiet", treatment, "--stdin", "--not", &foreign, "--all"];
     let input: BString = tips.iter().map(|(_, id)| format!("{id}\n")).collect::<String>().into();
     let output = repo.try_git(&arguments, Some(&input))?;

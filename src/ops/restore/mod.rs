@@ -27,7 +27,7 @@ use crate::{
     model::{
         event::Event,
         id_text,
-        manifest::Skipped,
+        manifest::{Part, Skipped},
         path_text,
         plan::{self, Plan, Step},
         refname::Base,
@@ -119,6 +119,7 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
     let start = Instant::now();
     let target_id = lookup::resolve(context, &options.target)?;
     let target = Snapshot::read(&context.repo, target_id)?;
+    refuse_lost(&target, options)?;
     scope::refuse_unknown(&context.repo, &target, &options.pathspecs)?;
     let before = Before::take(
         context,
@@ -165,6 +166,24 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
         start,
     };
     if options.dry_run { work.preview() } else { work.execute(&before) }
+}
+
+/// Refuses to put back what the copy of a damaged checkpoint does not have.
+fn refuse_lost(target: &Snapshot, options: &Options) -> Result<()> {
+    let refused = |what: &str, hint: String| {
+        let message = format!("{what} of '{}' cannot be read: it is the copy of a damaged checkpoint", target.id);
+        Err(Error::corrupt(message).with_hint(hint))
+    };
+    if target.manifest.lacks(&[Part::Tree]) {
+        return refused("the files", "'git checkpoint list --archived' shows others; nothing was changed".into());
+    }
+    if options.staged && target.manifest.lacks(&[Part::Staged, Part::Manifest]) {
+        return refused(
+            "what was staged",
+            "without '--staged' the worktree can be restored; nothing was changed".into(),
+        );
+    }
+    Ok(())
 }
 
 /// How many bytes of files may be read before they are written.

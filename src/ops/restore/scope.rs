@@ -1,6 +1,9 @@
 //! Which steps of a restore are its own to take: pathspecs, who changed what, and what must not be touched.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    rc::Rc,
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -10,12 +13,13 @@ use super::{
     snapshot::{Snapshot, all_paths},
 };
 use crate::{
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     git::{Repo, checkout_names::is_valid_path, ignore::Excludes, pathspec::Pathspec},
     model::{
         change::Mode,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
+        manifest::Part,
         plan::Step,
         verdict::{Facts, Verdict, Why, decide},
     },
@@ -96,7 +100,9 @@ impl Scene<'_> {
                 // What is there under such a name is not ours to remove either.
                 is_invalid: !is_valid_path(path, is_link),
                 is_in_nested: parents(path).any(|parent| nested.contains(parent)),
-                is_skipped: skipped.contains(path) || parents(path).any(|parent| skipped.contains(parent)),
+                is_skipped: skipped.contains(path)
+                    || parents(path).any(|parent| skipped.contains(parent))
+                    || self.may_be_skipped(&step),
                 is_sparse: self.is_sparse(&step),
                 is_ignored: ignored.contains(path),
                 foreign: match foreign.get(&step.path) {
@@ -132,6 +138,14 @@ impl Scene<'_> {
     pub(super) fn has_file(&self, path: &BStr) -> bool {
         let inside = gix::path::from_bstr(path).unwrap_or_default();
         std::fs::symlink_metadata(self.repo.worktree_root().join(inside)).is_ok_and(|metadata| !metadata.is_dir())
+    }
+
+    /// Returns true if the target is the copy of a damaged checkpoint that may have had the path of `step` just as it is now,
+    /// though the copy lacks what would tell.
+    fn may_be_skipped(&self, step: &Step) -> bool {
+        let has_lost = |part| self.target.manifest.lacks(&[part]);
+        let is_same = step.before.map(|content| content.leaf) == step.after.map(|content| content.leaf);
+        (step.after.is_none() && has_lost(Part::Manifest)) || (is_same && has_lost(Part::Raw))
     }
 
     /// Returns those paths that `steps` delete although the ignore rules of then or now cover them.
@@ -230,22 +244,34 @@ impl Owners {
     fn of(repo: &Repo, id: ObjectId, paths: BTreeSet<BString>) -> Result<HashMap<BString, Origin>> {
         let mut owners = HashMap::new();
         // Later entries are done first; a path may be waiting at one place only.
-        let mut work = BTreeMap::from([(0usize, (id, paths))]);
-        while let Some((depth, (id, mut paths))) = work.pop_last() {
+        let mut work = BTreeMap::from([(0usize, (id, paths, None::<Rc<Origin>>))]);
+        while let Some((depth, (id, mut paths, restorer))) = work.pop_last() {
             if paths.is_empty() || id.is_null() {
                 continue;
             }
-            // A commit that is no checkpoint is a base: nobody's.
-            let Some(checkpoint) = repo.checkpoint(id)? else { continue };
-            let changed = changed_paths(repo, &checkpoint)?;
+            let read = || match repo.checkpoint(id)? {
+                Some(checkpoint) => changed_paths(repo, &checkpoint).map(|changed| Some((checkpoint, changed))),
+                None => Ok(None),
+            };
+            let (checkpoint, changed) = match (read(), restorer.clone()) {
+                (Ok(Some(read)), _) => read,
+                // A commit that is no checkpoint is a base: nobody's.
+                (Ok(None), _) => continue,
+                // What was restored may be damaged since; the checkpoint after it has the origin of its session.
+                (Err(error), Some(restorer)) if error.kind() == Kind::Corrupt => {
+                    owners.extend(paths.into_iter().map(|path| (path, Origin::clone(&restorer))));
+                    continue;
+                }
+                (Err(error), _) => return Err(error),
+            };
             let mine: BTreeSet<BString> = changed.into_iter().filter_map(|path| paths.take(&path)).collect();
             if checkpoint.base.commit_id() != Some(checkpoint.before_id()) {
-                work.insert(depth, (checkpoint.before_id(), paths));
+                work.insert(depth, (checkpoint.before_id(), paths, restorer));
             }
-            // What was restored may have been pruned since; the checkpoint after it has the origin of its session.
+            // What was restored may have been pruned since; so the same.
             let target = restored(&checkpoint.origin).filter(|target| repo.is_commit(*target).unwrap_or(false));
             match target {
-                Some(target) => drop(work.insert(depth + 1, (target, mine))),
+                Some(target) => drop(work.insert(depth + 1, (target, mine, Some(Rc::new(checkpoint.origin))))),
                 None => owners.extend(mine.into_iter().map(|path| (path, checkpoint.origin.clone()))),
             }
         }

@@ -170,8 +170,7 @@ pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan) -> Result<()> {
         let Some(content) = step.after else { continue };
         let id = content.raw.unwrap_or(content.leaf.id);
         if repo.object_size(id).ok().flatten().is_none() {
-            return Err(Error::corrupt(format!("the content '{id}' of '{}' in '{target}' is missing", step.path))
-                .with_hint("in a partial clone, 'git fetch --refetch' brings what is not here; nothing was changed"));
+            return Err(repo.missing(format!("the content '{id}' of '{}' in '{target}' is missing", step.path)));
         }
     }
     Ok(())

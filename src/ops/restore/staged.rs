@@ -110,9 +110,7 @@ impl Staging {
                 _ => Vec::new(),
             };
             if let Some(id) = ids.into_iter().find(|id| !repo.has_object(*id)) {
-                return Err(Error::corrupt(format!("the staged content '{id}' of '{path}' is missing")).with_hint(
-                    "in a partial clone, 'git fetch --refetch' brings what is not here; nothing was changed",
-                ));
+                return Err(repo.missing(format!("the staged content '{id}' of '{path}' is missing")));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Which checkpoints there were, where the commit that would tell is gone.
+//! Finds out which checkpoints there were where the commit that names them is gone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,17 +14,17 @@ use crate::{
     state::{events, journal::Journal, sessions},
 };
 
-/// What our files and refs say of checkpoints.
+/// What refs, the log of events and other files of ours say of checkpoints.
 pub(super) struct Known<'c> {
     repo: &'c Repo,
-    /// What each came after, as the log of events has it.
+    /// The checkpoint that each came after, by the log of events.
     before: HashMap<ObjectId, ObjectId>,
-    /// Those that were seen in this worktree, in no order.
+    /// The checkpoints that something names.
     all: HashSet<ObjectId>,
 }
 
 impl<'c> Known<'c> {
-    /// Reads what there is. None of it must be there: what cannot be read tells nothing.
+    /// Reads what there is. Any of it may be missing or damaged.
     pub(super) fn read(context: &'c Context) -> Self {
         let repo = &context.repo;
         let mut known = Self { repo, before: HashMap::new(), all: HashSet::new() };
@@ -60,12 +60,19 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// Returns the checkpoint that came before `id` in the shadow `name`, or if that is not known, the newest of that shadow
-    /// that is known and was not `visited`.
-    pub(super) fn before(&self, id: ObjectId, name: &ShadowName, visited: &HashSet<ObjectId>) -> Option<ObjectId> {
+    /// Returns the checkpoint that came before `id`, or if no event tells, the newest that is known of the shadow `name` and
+    /// was not `visited`.
+    pub(super) fn before(
+        &self,
+        id: ObjectId,
+        name: Option<&ShadowName>,
+        visited: &HashSet<ObjectId>,
+    ) -> Option<ObjectId> {
+        let base = name.and_then(|name| name.base.commit_id());
         if let Some(before) = self.before.get(&id) {
-            return (name.base.commit_id() != Some(*before)).then_some(*before);
+            return (base != Some(*before)).then_some(*before);
         }
+        let name = name?;
         let is_of_shadow = |checkpoint: &Checkpoint| {
             let is_own = name.session.is_none() || checkpoint.origin.session == name.session;
             checkpoint.base == name.base && checkpoint.worktree == name.worktree && is_own
@@ -75,7 +82,7 @@ impl<'c> Known<'c> {
         readable.max_by_key(|checkpoint| (checkpoint.seconds, self.distance(checkpoint.id))).map(|it| it.id)
     }
 
-    /// How many checkpoints came before `id`, as far as the log goes: within a second, the last one has most.
+    /// Returns how many checkpoints came before `id`, by the log of events. It orders those of one second.
     fn distance(&self, id: ObjectId) -> usize {
         let mut seen = HashSet::from([id]);
         std::iter::successors(self.before.get(&id), |id| self.before.get(*id))

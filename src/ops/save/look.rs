@@ -183,6 +183,11 @@ pub(crate) fn is_changed(
     if seen.tree_id != shadow.last_tree_id() || seen.side.raw_tree_id != last_raw {
         return Ok(true);
     }
+    // The same tree, of which the last checkpoint does not say as much: it left out what could not be read.
+    let last_manifest = shadow.tip_side.as_ref().map(|side| &side.manifest);
+    if last_manifest.is_some_and(|last| last.is_less_than(&seen.side.manifest)) {
+        return Ok(true);
+    }
     let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
     // What the tree cannot say must be known, too, before it is changed.
     if demands.must_exist {

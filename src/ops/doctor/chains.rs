@@ -1,0 +1,73 @@
+//! Checks of our refs and all that they lead to. What is damaged is mended by copies of what can be read.
+
+use super::{Problem, checks, objects};
+use crate::{
+    error::Result,
+    model::refname::{self, ShadowName},
+    ops::{
+        Context,
+        salvage::{self, Fate, Look},
+        save,
+        shadows::Live,
+    },
+};
+
+/// Returns the refs that lead to something damaged. With `fix`, lets them lead to what can be read, and looks again.
+pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
+    let mut problems = look(context)?;
+    if !fix || !problems.iter().any(|problem| problem.subject.starts_with(refname::PREFIX)) {
+        return Ok(problems);
+    }
+    let words = mend(context, &problems)?;
+    let left = look(context)?;
+    for problem in &mut problems {
+        problem.fixed = !left.iter().any(|other| other.subject == problem.subject);
+        if let Some((_, words)) = words.iter().find(|(name, _)| *name == problem.subject) {
+            problem.message = format!("{}; {words}", problem.message);
+        }
+    }
+    let is_new = |problem: &Problem| !problems.iter().any(|known| known.subject == problem.subject);
+    let new: Vec<Problem> = left.into_iter().filter(is_new).collect();
+    problems.extend(new);
+    Ok(problems)
+}
+
+fn look(context: &Context) -> Result<Vec<Problem>> {
+    let mut problems = checks::refs(&context.repo)?;
+    problems.extend(objects::objects(&context.repo)?);
+    Ok(problems)
+}
+
+/// Sets the broken chains of this worktree aside, then mends all other refs. Returns, by ref, what to say of it.
+fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>> {
+    let lock = save::lock(context)?;
+    // What is not here may only not have been fetched yet: there, only chains that git finds broken are set aside.
+    let is_partial = context.repo.is_partial_clone();
+    let is_named = |name: &String| problems.iter().any(|problem| problem.subject == *name);
+    for (name, id) in context.repo.sound_refs(refname::SHADOWS)? {
+        let is_asked = !is_partial || is_named(&name);
+        let name = ShadowName::from_ref(&name).filter(|it| it.worktree == context.repo.worktree_id());
+        // One may lead to what another lacks.
+        if let Some(name) = name.filter(|_| is_asked) {
+            salvage::set_aside(context, &Live { name, id }, Look::AtAll, &lock)?;
+        }
+    }
+    let mut words: Vec<(String, String)> = Vec::new();
+    for done in context.broken() {
+        let held = done.archive.map_or_else(
+            || "nothing of it can be read".to_owned(),
+            |archive| format!("what can be read is in '{archive}'"),
+        );
+        words.push((done.shadow, held));
+    }
+    let fates = if is_partial { Vec::new() } else { salvage::mend_refs(context, &lock)? };
+    for (name, fate) in fates {
+        let held = match fate {
+            Fate::Mended(now) if now == name => "it leads to a copy of what can be read now".to_owned(),
+            Fate::Mended(now) => format!("what can be read is in '{now}'"),
+            Fate::Lost => "nothing of it can be read".to_owned(),
+        };
+        words.push((name, held));
+    }
+    Ok(words)
+}

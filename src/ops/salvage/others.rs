@@ -1,0 +1,72 @@
+//! Lets refs beside live shadows lead to copies of what can be read: archives, tags, the verified mark, what was before a turn.
+
+use gix::ObjectId;
+
+use super::{
+    clean_up,
+    copies::{Copier, Stand},
+};
+use crate::{
+    error::Result,
+    git::{Repo, refs::RefUpdate},
+    model::refname,
+    ops::{Context, reset::archive_name},
+    state::lock::Lock,
+};
+
+/// What became of a ref that led to something damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The ref of this name leads to what can be read.
+    Mended(String),
+    /// It stays, as nothing can be read.
+    Lost,
+}
+
+/// Copies what can be read of all that refs beside live shadows lead to, if something is damaged, and moves the refs there.
+/// Returns the names of these refs, with what became of each.
+pub(crate) fn mend_refs(context: &Context, _lock: &Lock) -> Result<Vec<(String, Fate)>> {
+    let repo = &context.repo;
+    repo.grow_wary();
+    let mut copier = Copier::new(context);
+    let (mut fates, mut updates) = (Vec::new(), Vec::new());
+    for prefix in [refname::ARCHIVE, refname::VERIFIED, refname::TAGS, refname::PENDING] {
+        for (name, id) in repo.sound_refs(prefix)? {
+            let stand = copier.stand_for(id, None)?;
+            if stand.id == Some(id) {
+                continue;
+            }
+            let fate = mend(repo, (&name, id), stand, &mut updates)?;
+            fates.push((name, fate));
+        }
+    }
+    let (copies, reader, written) = copier.write()?;
+    repo.update_refs(&updates)?;
+    clean_up(context, &copies, &reader)?;
+    written.settle()?;
+    Ok(fates)
+}
+
+/// Adds to `updates` what lets the ref `name`, which points to `id`, lead to `stand`.
+fn mend(repo: &Repo, (name, id): (&str, ObjectId), stand: Stand, updates: &mut Vec<RefUpdate>) -> Result<Fate> {
+    let name = name.to_owned();
+    match stand.id {
+        Some(new) if name.starts_with(refname::ARCHIVE) => {
+            let renamed = match refname::renamed_archive(&name, new) {
+                Some(renamed) if repo.find_ref(&renamed)?.is_none() => renamed,
+                _ => archive_name(repo, new)?,
+            };
+            if !updates.iter().any(|update| update.name == renamed) {
+                updates.push(RefUpdate { name: renamed.clone(), old: None, new: stand.id });
+            }
+            updates.push(RefUpdate { name, old: Some(id), new: None });
+            Ok(Fate::Mended(renamed))
+        }
+        // Any other ref is about this very checkpoint, not about those before it.
+        Some(_) if !stand.is_lost => {
+            updates.push(RefUpdate { name: name.clone(), old: Some(id), new: stand.id });
+            Ok(Fate::Mended(name))
+        }
+        _ => Ok(Fate::Lost),
+    }
+}

@@ -1,0 +1,97 @@
+//! What is said of damage: what it is about, and what to do next.
+
+use super::broken::{Loss, lose, refs, shadow, text, world};
+use crate::support::site::described;
+
+#[rstest::rstest]
+#[case::a_restore(&["restore", "--all", "verified"], "live:q")]
+#[case::a_difference(&["diff", "verified"], "live:q")]
+#[case::a_difference_of_lines(&["diff", "verified", "@"], "live:q/r/three")]
+#[case::a_patch(&["show", "-p"], "live:q/r/three")]
+#[case::an_attribution(&["attribution", "--worktree"], "live:q")]
+#[case::a_commit(&["diff", "@", "base"], "live")]
+fn an_error_names_the_doctor(
+    #[case] command: &[&str],
+    #[case] object: &str,
+    #[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss,
+) {
+    let world = world();
+    lose(&world, object, loss);
+    let failed = world.checkpoint(command);
+    assert_eq!(failed.status.code(), Some(128), "{}", described(&failed));
+    let said = text(&failed);
+    assert!(said.contains("'git checkpoint doctor'") && !said.contains("partial clone"), "{said}");
+    assert!(!said.contains("refetch"), "{said}");
+}
+
+#[rstest::rstest]
+#[case::by_its_remote("remote.origin.promisor", "true")]
+#[case::by_its_extension("extensions.partialClone", "origin")]
+fn in_a_partial_clone_an_error_names_fetch(#[case] key: &str, #[case] value: &str) {
+    let world = world();
+    lose(&world, "live:q/r/three", Loss::Gone);
+    world.git(&["config", "core.repositoryFormatVersion", "1"]);
+    world.git(&["config", key, value]);
+    let failed = world.checkpoint(&["diff", "verified", "@"]);
+    assert!(text(&failed).contains("git fetch --refetch"), "{}", described(&failed));
+}
+
+#[rstest::rstest]
+#[case::its_tree("live^{tree}")]
+#[case::a_directory("live:q")]
+#[case::a_tree_before("live^^{tree}")]
+#[case::the_side("live^2")]
+#[case::the_manifest("live^2:manifest.toml")]
+fn status_shows_what_can_be_read(#[case] object: &str, #[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss) {
+    let world = world();
+    lose(&world, object, loss);
+    let status = world.json(&["status", "--json"]);
+    assert_eq!(status["shadow"]["checkpoints"], 3, "{status}");
+    assert!(status["broken"].is_string(), "{status}");
+    let said = world.done(&["status"]);
+    assert!(said.contains("3 checkpoints, the latest") && said.contains("doctor --fix"), "{said}");
+}
+
+#[rstest::rstest]
+fn what_cannot_be_read_is_not_called_another_thing(#[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss) {
+    let world = world();
+    let id = world.git(&["rev-parse", &shadow(&world)]).trim().to_owned();
+    world.done(&["verify", &id]);
+    lose(&world, "live", loss);
+    for command in
+        [&["show"][..], &["show", &id], &["show", "verified"], &["verify", "--show"], &["verify", &id], &["verify"]]
+    {
+        let failed = world.checkpoint(command);
+        let said = text(&failed);
+        // `verify` sets the chain aside first.
+        let is_done = command == ["verify"] && failed.status.success();
+        assert!(is_done || failed.status.code() == Some(128), "{command:?}: {}", described(&failed));
+        assert!(is_done || (said.contains("cannot be read") && said.contains("doctor")), "{command:?}: {said}");
+        assert!(!said.contains("not a checkpoint"), "{command:?}: {said}");
+    }
+}
+
+#[rstest::rstest]
+#[case::its_tree("live^{tree}", "by")]
+#[case::the_side("live^2", "q/r/three")]
+fn show_says_what_can_be_read(#[case] object: &str, #[case] word: &str) {
+    let world = world();
+    lose(&world, object, Loss::Gone);
+    let shown = world.checkpoint(&["show"]);
+    assert!(shown.status.success(), "{}", described(&shown));
+    let said = String::from_utf8_lossy(&shown.stdout).to_lowercase();
+    assert!(said.contains(word) && text(&shown).contains("doctor"), "{}", described(&shown));
+    assert_eq!(refs(&world, "archive"), Vec::<String>::new());
+}
+
+#[test]
+fn a_ref_that_makes_no_sense_stops_neither_status_nor_doctor() {
+    let world = world();
+    std::fs::write(world.repo().join(".git").join(shadow(&world)), "").expect("it is loose");
+    let status = world.json(&["status", "--json"]);
+    assert!(status["broken"].is_string() && status["shadow"].is_null(), "{status}");
+    assert_eq!(status["verified"].as_str().map(str::len), Some(40), "{status}");
+    let doctor = world.checkpoint(&["doctor", "--fix"]);
+    assert_eq!(doctor.status.code(), Some(1), "{}", described(&doctor));
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("git checkpoint events"), "{}", described(&doctor));
+}
