@@ -55,7 +55,7 @@ fn close(context: &Context, claim: &Claim, lock: &Lock) -> Result<Option<Saved>>
         session.turn.should_reset_shadow = false;
         None
     } else {
-        close_turn(context, &mut session, Over::Said, lock)?
+        close_turn(context, &mut session, Over::Said, lock)?.filter(|seen| seen.created)
     };
     (session.phase, session.is_interrupted) = (Phase::Idle, true);
     sessions::store(repo.common_dir(), &session)?;
