@@ -106,6 +106,8 @@ pub struct Repo {
     packs: std::cell::OnceCell<Vec<new_objects::SettledPack>>,
     /// True once stored objects were found to be damaged.
     is_wary: std::cell::Cell<bool>,
+    /// The lock of another program that was waited for in vain.
+    lost_patience: std::cell::RefCell<Option<lock_files::FoundLock>>,
     /// Raised when somebody wants the work under way to end.
     interrupt: Arc<AtomicBool>,
 }
@@ -195,6 +197,7 @@ impl Repo {
             honours_environment,
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(false),
+            lost_patience: std::cell::RefCell::default(),
             interrupt: Arc::default(),
         })
     }
@@ -211,6 +214,7 @@ impl Repo {
             honours_environment: false,
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(false),
+            lost_patience: std::cell::RefCell::default(),
             interrupt: Arc::default(),
         })
     }
