@@ -27,6 +27,9 @@ pub(crate) enum Put<'a> {
     Link(&'a [u8]),
 }
 
+/// What a file is called whose own name is not known, before the rest of its name.
+const UNKNOWN: &str = "unknown";
+
 impl Put<'_> {
     fn bytes(&self) -> &[u8] {
         match self {
@@ -148,6 +151,13 @@ impl Checkout {
             (Some(kept), Ok(_) | Err(Stop::Left(_))) => Err(Stop::Left(Why::KeptAs(kept))),
             (_, done) => done,
         }
+    }
+
+    /// Gives the file `path`, of which nothing is known, a name that later saves see; returns that, or none if it has gone.
+    pub(crate) fn keep_unknown(&mut self, path: &BStr) -> Outcome<Option<BString>> {
+        let Some((parent, name)) = self.parent(path, false)? else { return Ok(None) };
+        let kept = discard(parent, name, UNKNOWN.into(), &|_| false)?;
+        Ok(kept.map(|kept| BString::from([&path[..path.len() - name.len()], kept.as_bytes()].concat())))
     }
 
     /// Returns what an interrupted restore has left at the temporary names `number` beside `path`.

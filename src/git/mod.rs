@@ -64,6 +64,7 @@ pub(crate) mod side;
 pub(crate) mod snapshot;
 mod staged;
 pub(crate) mod stat_cache;
+mod strays;
 mod sweep;
 pub(crate) mod temporary_file;
 pub(crate) mod threads;
