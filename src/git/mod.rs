@@ -230,10 +230,10 @@ impl Repo {
         if self.interrupt.load(Ordering::Relaxed) { Err(Error::user("interrupted")) } else { Ok(()) }
     }
 
-    /// Returns true if `dir` or one above it has a `.git`.
+    /// Returns true if `dir` or one above it has a `.git`, or that cannot be found out.
     pub(crate) fn is_inside_repository(dir: &Path) -> bool {
         let Ok(dir) = std::fs::canonicalize(dir) else { return false };
-        dir.ancestors().any(|ancestor| ancestor.join(".git").exists())
+        dir.ancestors().any(|ancestor| may_exist(&ancestor.join(".git")))
     }
 
     /// Returns the canonical path of the worktree.

@@ -328,6 +328,49 @@ fn a_shadow_that_cannot_go_is_not_in_the_archive_either() {
 }
 
 #[test]
+fn a_repository_that_cannot_be_looked_at_has_settings_that_are_not_known() {
+    let world = World::new();
+    world.repository();
+    world.write(".checkpoint.toml", "disable-multisession-warning = true\n");
+    if !can_inject(&world) {
+        return;
+    }
+    let path = world.repo().join(".git");
+    for arguments in [&["config", "migrate"][..], &["config", "list"], &["save", "--json"]] {
+        for error in ["EIO", "EACCES"] {
+            let output = refused(&world, "stat,lstat,statx,newfstatat", error, &path, arguments);
+            assert_refused(&output, "cannot open the repository");
+        }
+    }
+    world.done(&["config", "migrate"]);
+    let text = std::fs::read_to_string(world.repo().join(".checkpoint.toml")).expect("there");
+    assert_eq!(text, "enable-multisession-warning = false\n");
+}
+
+#[test]
+fn what_a_change_of_settings_has_left_is_named_and_swept() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    let project = world.repo().join(".checkpoint.toml");
+    let kill = format!("inject={RENAMES}:signal=SIGKILL");
+    for next in [&["doctor", "--fix"][..], &["config", "migrate"]] {
+        world.write(".checkpoint.toml", "disable-multisession-warning = true\n");
+        let output = traced(&world, &["-P", text_of(&project), "-e", &kill], &["config", "migrate"]).output();
+        assert_eq!(output.expect("strace runs").status.signal(), Some(SIGKILL));
+        let left = world.leftovers();
+        assert_eq!(left.len(), 1, "{left:?}");
+        let said = described(&world.checkpoint(&["doctor"]));
+        assert!(said.contains(&format!("note: {}: ", left[0].display())), "{said}");
+        assert_eq!(world.leftovers(), left, "looking changes nothing");
+        world.done(next);
+        assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "{next:?}");
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_written_is_no_reason_to_stop() {
     let world = World::new();
     world.repository();
