@@ -47,7 +47,10 @@ pub(super) fn rewrite(
     std::fs::create_dir_all(directory).context(Kind::User, || format!("cannot create '{}'", directory.display()))?;
     let lock = lock(directory, FlockOperation::LockExclusive);
     if lock.is_some() {
-        left_in(directory).iter().for_each(|path| drop(std::fs::remove_file(path)));
+        for path in left_in(directory) {
+            // What cannot be removed is in the way of nothing.
+            drop(std::fs::remove_file(path));
+        }
     }
     let raw = toml_file::read(&path, follow)?.unwrap_or_default();
     let Some(new) = edit(&path, &raw)? else { return Ok(false) };

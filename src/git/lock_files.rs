@@ -124,6 +124,8 @@ impl Repo {
         let what = || format!("cannot lock '{}'", request.name);
         let [mut pause, longest] = PAUSES;
         let start = Instant::now();
+        // The file system may be another machine's, with a clock of its own.
+        let now = note.and_then(|note| note.time()).unwrap_or_else(SystemTime::now);
         loop {
             let made = request.boundary.map_or(Ok(()), |_| make_directories(lock.parent().unwrap_or(&lock)));
             match made.and_then(|()| make(&lock, note.map(Rc::as_ref), request.content)) {
@@ -134,7 +136,7 @@ impl Repo {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
                     self.remove_dead_locks();
                     let found = find_lock(lock.clone());
-                    if start.elapsed() >= PATIENCE || found.as_ref().is_some_and(|found| self.is_in_vain(found)) {
+                    if start.elapsed() >= PATIENCE || found.as_ref().is_some_and(|found| self.is_in_vain(found, now)) {
                         self.lost_patience.replace(found);
                         let is_taken = lock.symlink_metadata().is_ok();
                         let cause = if is_taken { format!("'{}' exists", lock.display()) } else { cause.to_string() };
@@ -154,9 +156,9 @@ impl Repo {
         }
     }
 
-    /// Returns true if there is no use in waiting for `lock`.
-    fn is_in_vain(&self, lock: &FoundLock) -> bool {
-        let is_old = SystemTime::now().duration_since(lock.time).is_ok_and(|age| age >= USUAL);
+    /// Returns true if there is no use in waiting for `lock`, as found at `now`.
+    fn is_in_vain(&self, lock: &FoundLock, now: SystemTime) -> bool {
+        let is_old = now.duration_since(lock.time).is_ok_and(|age| age >= USUAL);
         is_old || self.lost_patience.borrow().as_ref() == Some(lock)
     }
 
@@ -290,7 +292,7 @@ mod tests {
         fs::write(&lock, "another").expect("written");
         assert!(refused_after(&repo) >= PATIENCE, "that is another one");
         let file = fs::File::options().write(true).open(&lock).expect("there");
-        file.set_modified(SystemTime::now() - USUAL).expect("ours");
+        file.set_modified(SystemTime::now() - 2 * USUAL).expect("ours");
         assert!(refused_after(&open()) < PATIENCE / 2, "it has been there for long");
         fs::remove_file(&lock).expect("there");
         repo.update_refs(&change(Some(id), None)).expect("it is free");

@@ -79,7 +79,7 @@ pub(crate) fn here() -> Place {
     HERE.get_or_init(find_here).clone()
 }
 
-/// The namespace of pids that a machine starts with (`PROC_PID_INIT_INO` in the kernel's proc_ns.h).
+/// The namespace of pids that a machine starts with (`PROC_PID_INIT_INO` in the kernel's `proc_ns.h`).
 const FIRST_NAMESPACE: &str = "pid:[4026531836]";
 
 fn find_here() -> Place {
