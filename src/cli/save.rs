@@ -13,7 +13,7 @@ use crate::{
     error::{Context as _, Kind, Result},
     git::Repo,
     model::{checkpoint::Origin, contributor::Contributor},
-    ops::save::{self, Saved, UnfilteredPath},
+    ops::save::{self, Saved, SkippedPath, UnfilteredPath},
 };
 
 /// Take a checkpoint of the whole worktree
@@ -127,9 +127,9 @@ fn read_paths(file: &OsString, is_nul: bool) -> Result<Vec<OsString>> {
 }
 
 /// Warns once: as long as a file stays as it was saved, the next saves keep quiet.
-fn warn_of_filters(saved: &Saved, call: &mut Call) {
+pub(super) fn warn_of_filters(unfiltered: &[UnfilteredPath], call: &mut Call) {
     let mut failed: BTreeMap<&str, Vec<&UnfilteredPath>> = BTreeMap::new();
-    for file in saved.unfiltered.iter().filter(|file| file.is_new) {
+    for file in unfiltered.iter().filter(|file| file.is_new) {
         failed.entry(&file.filter).or_default().push(file);
     }
     for (filter, files) in failed {
@@ -143,12 +143,17 @@ fn warn_of_filters(saved: &Saved, call: &mut Call) {
     }
 }
 
-fn print(saved: &Saved, call: &mut Call) -> Result<()> {
-    for skipped in &saved.skipped {
+/// Names what a save has left out.
+pub(super) fn warn_of_skipped(skipped: &[SkippedPath], call: &mut Call) {
+    for skipped in skipped {
         let what = phrase::skipped(&skipped.path, skipped.reason, skipped.size);
         call.out.warning(&format!("skipped {what}"));
     }
-    warn_of_filters(saved, call);
+}
+
+fn print(saved: &Saved, call: &mut Call) -> Result<()> {
+    warn_of_skipped(&saved.skipped, call);
+    warn_of_filters(&saved.unfiltered, call);
     match &saved.id {
         Some(id) if saved.created => {
             let id = call.out.paint(phrase::ID, &phrase::short(id));

@@ -30,6 +30,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub use replace::leftovers;
 pub use settings::{
     Agents, Archive, Color, Concurrency, Jj, Link, Policy, Push, Save, Settings, Storage, Store, Transcript, Ui,
     Worktree,

@@ -4,10 +4,16 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::FlockOperation;
+
 use super::{Layer, toml_file};
 use crate::error::{Context as _, Kind, Result};
 
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// How the names of files in the making begin; some letters and digits follow.
+const TEMPORARY: &str = ".git-checkpoint-config-";
+const LETTERS: usize = 6;
 
 /// Replaces the text of the file of `layer` at `path` by what `edit` makes of it; `None` leaves the file alone.
 /// Returns whether it was replaced. The text that `edit` gets is empty if there is no file.
@@ -39,7 +45,13 @@ pub(super) fn rewrite(
         _ => Path::new("."),
     };
     std::fs::create_dir_all(directory).context(Kind::User, || format!("cannot create '{}'", directory.display()))?;
-    let _lock = lock(directory);
+    let lock = lock(directory, FlockOperation::LockExclusive);
+    if lock.is_some() {
+        for path in left_in(directory) {
+            // What cannot be removed is in the way of nothing.
+            drop(std::fs::remove_file(path));
+        }
+    }
     let raw = toml_file::read(&path, follow)?.unwrap_or_default();
     let Some(new) = edit(&path, &raw)? else { return Ok(false) };
     // What cannot be read back is not written.
@@ -82,15 +94,37 @@ pub fn back_up(path: &Path, bytes: &[u8], directory: Option<&Path>) -> Result<Pa
 
 /// Two changes at once would lose one of them. The lock is on the directory, so that nothing is left behind,
 /// and is released with the descriptor. Network file systems may refuse it; the write is whole all the same.
-fn lock(directory: &Path) -> Option<File> {
+fn lock(directory: &Path, operation: FlockOperation) -> Option<File> {
     let file = File::open(directory).ok()?;
-    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).ok()?;
+    rustix::fs::flock(&file, operation).ok()?;
     Some(file)
+}
+
+/// Returns what processes that were killed have left in `directory`, and removes it if `removes`; nothing while one is at
+/// work there.
+pub fn leftovers(directory: &Path, removes: bool) -> Vec<(PathBuf, std::io::Result<()>)> {
+    let Some(_lock) = lock(directory, FlockOperation::NonBlockingLockExclusive) else { return Vec::new() };
+    let remove = |path: &PathBuf| if removes { std::fs::remove_file(path) } else { Ok(()) };
+    left_in(directory).into_iter().map(|path| (path.clone(), remove(&path))).collect()
+}
+
+/// While the lock of `directory` is held, none of these is in the making.
+fn left_in(directory: &Path) -> Vec<PathBuf> {
+    let is_ours = |name: &str| {
+        let rest = name.strip_prefix(TEMPORARY);
+        rest.is_some_and(|rest| rest.len() == LETTERS && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    };
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| {
+        entry.file_type().is_ok_and(|kind| kind.is_file()) && entry.file_name().to_str().is_some_and(is_ours)
+    });
+    ours.map(|entry| entry.path()).collect()
 }
 
 fn write(directory: &Path, path: &Path, text: &str) -> std::io::Result<()> {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
-    let mut file = tempfile::Builder::new().prefix(".checkpoint-config-").permissions(mode).tempfile_in(directory)?;
+    let mut file =
+        tempfile::Builder::new().prefix(TEMPORARY).rand_bytes(LETTERS).permissions(mode).tempfile_in(directory)?;
     file.write_all(text.as_bytes())?;
     if let Ok(metadata) = path.metadata() {
         file.as_file().set_permissions(metadata.permissions())?;

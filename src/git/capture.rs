@@ -321,6 +321,7 @@ impl ForThread {
             interrupt,
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(is_wary),
+            lost_patience: std::cell::RefCell::default(),
         }
     }
 }

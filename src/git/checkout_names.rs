@@ -50,6 +50,11 @@ pub(crate) fn is_temporary_name(name: &[u8]) -> bool {
     })
 }
 
+/// Returns true if `name` is that of a temporary file of the restore with `nonce`.
+pub(crate) fn is_temporary_name_of(nonce: &str, name: &[u8]) -> bool {
+    is_temporary_name(name) && name[TEMPORARY_PREFIX.len()..].starts_with(nonce.as_bytes())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +113,10 @@ mod tests {
     #[test]
     fn temporary_names_are_known_again() {
         assert!(is_temporary_name(temporary_name("0123456789abcdef", 12).as_bytes()));
+        for (nonce, expected) in [("0123456789abcdef", true), ("0123456789abcde0", false)] {
+            let name = temporary_name(nonce, 12);
+            assert_eq!(is_temporary_name_of("0123456789abcdef", name.as_bytes()), expected);
+        }
         for other in
             [".git-checkpoint-x.tmp", ".git-checkpoint-0123456789abcdef-.tmp", ".git-checkpoint-0123456789abcdef-1"]
         {

@@ -27,6 +27,9 @@ pub(crate) enum Put<'a> {
     Link(&'a [u8]),
 }
 
+/// What a file is called whose own name is not known, before the rest of its name.
+const UNKNOWN: &str = "unknown";
+
 impl Put<'_> {
     fn bytes(&self) -> &[u8] {
         match self {
@@ -121,13 +124,20 @@ impl Checkout {
         is_known: &dyn Fn(&Held) -> bool,
     ) -> Outcome<T> {
         let names = self.temporary_names(number);
-        let Some((parent, name)) = self.parent(path, false)? else { return done };
+        let (parent, name) = match self.parent(path, false) {
+            Ok(Some(found)) => found,
+            Ok(None) => return done,
+            // What was done at the path stays true, and must be known as done.
+            Err(stop) => {
+                tracing::warn!(%path, ?stop, "temporary files may stay");
+                return done;
+            }
+        };
         let mut last_kept = None;
         for temporary in &names {
             let kept = match discard(parent, temporary.as_bstr(), name, is_known) {
                 Ok(Some(kept)) => kept,
                 Ok(None) => continue,
-                // What was done at the path stays true, and must be known as done.
                 Err(stop) => {
                     tracing::warn!(%path, %temporary, ?stop, "a temporary file stays");
                     continue;
@@ -141,6 +151,13 @@ impl Checkout {
             (Some(kept), Ok(_) | Err(Stop::Left(_))) => Err(Stop::Left(Why::KeptAs(kept))),
             (_, done) => done,
         }
+    }
+
+    /// Gives the file `path`, of which nothing is known, a name that later saves see; returns that, or none if it has gone.
+    pub(crate) fn keep_unknown(&mut self, path: &BStr) -> Outcome<Option<BString>> {
+        let Some((parent, name)) = self.parent(path, false)? else { return Ok(None) };
+        let kept = discard(parent, name, UNKNOWN.into(), &|_| false)?;
+        Ok(kept.map(|kept| BString::from([&path[..path.len() - name.len()], kept.as_bytes()].concat())))
     }
 
     /// Returns what an interrupted restore has left at the temporary names `number` beside `path`.
@@ -223,6 +240,17 @@ fn with_executable(mode: RawMode, is_executable: bool) -> Mode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_done_stays_known_where_nothing_can_be_looked_at_any_more() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut checkout = Checkout::open(directory.path(), "0123456789abcdef").expect("opened");
+        std::os::unix::fs::symlink(".", directory.path().join("d")).expect("linked");
+        let settle = |checkout: &mut Checkout, done| checkout.settle("d/f".into(), 3, done, &|_| true);
+        assert!(matches!(checkout.stat("d/f".into()), Err(Stop::Left(Why::BelowLink))));
+        assert!(matches!(settle(&mut checkout, Ok(7)), Ok(7)));
+        assert!(matches!(settle(&mut checkout, Err(Stop::Left(Why::InTheWay))), Err(Stop::Left(Why::InTheWay))));
+    }
 
     #[test]
     fn both_temporary_files_that_hold_what_is_not_known_are_kept() {

@@ -19,6 +19,8 @@ use crate::{
 
 /// How long to wait for a lock that another process holds: as long as git waits for that of the packed refs.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Git holds most locks for no longer than this: one that is older does not go just now.
+pub(crate) const USUAL: Duration = Duration::from_secs(10);
 /// How long to wait between two attempts, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
 
@@ -82,7 +84,7 @@ impl Drop for LockFile {
 }
 
 /// A lock on one of git's files, as found on disk.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundLock {
     /// The lock itself.
     pub(crate) path: PathBuf,
@@ -110,7 +112,8 @@ impl Repo {
         }
     }
 
-    /// Takes the lock as soon as no other process holds it, as a link to `note` where the file system allows.
+    /// Takes the lock as soon as no other process holds it, as a link to `note` where the file system allows. One that others
+    /// have held for long, or that was waited for before, is not waited for.
     ///
     /// # Errors
     /// [`Kind::Race`] if another process holds it for too long.
@@ -121,6 +124,8 @@ impl Repo {
         let what = || format!("cannot lock '{}'", request.name);
         let [mut pause, longest] = PAUSES;
         let start = Instant::now();
+        // The file system may be another machine's, with a clock of its own.
+        let now = note.and_then(|note| note.time()).unwrap_or_else(SystemTime::now);
         loop {
             let made = request.boundary.map_or(Ok(()), |_| make_directories(lock.parent().unwrap_or(&lock)));
             match made.and_then(|()| make(&lock, note.map(Rc::as_ref), request.content)) {
@@ -130,7 +135,9 @@ impl Repo {
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
                     self.remove_dead_locks();
-                    if start.elapsed() >= PATIENCE {
+                    let found = find_lock(lock.clone());
+                    if start.elapsed() >= PATIENCE || found.as_ref().is_some_and(|found| self.is_in_vain(found, now)) {
+                        self.lost_patience.replace(found);
                         let is_taken = lock.symlink_metadata().is_ok();
                         let cause = if is_taken { format!("'{}' exists", lock.display()) } else { cause.to_string() };
                         return Err(Error::race(what()).with_cause(cause).with_hint(HINT));
@@ -147,6 +154,12 @@ impl Repo {
             std::thread::sleep(pause);
             pause = (pause * 2).min(longest);
         }
+    }
+
+    /// Returns true if there is no use in waiting for `lock`, as found at `now`.
+    fn is_in_vain(&self, lock: &FoundLock, now: SystemTime) -> bool {
+        let is_old = now.duration_since(lock.time).is_ok_and(|age| age >= USUAL);
+        is_old || self.lost_patience.borrow().as_ref() == Some(lock)
     }
 
     /// Removes the locks that killed processes of ours have left, and no others.
@@ -246,4 +259,42 @@ fn find_lock(path: PathBuf) -> Option<FoundLock> {
     let metadata = fs::symlink_metadata(&path).ok()?;
     let (time, identity) = (metadata.modified().ok()?, (metadata.dev(), metadata.ino()));
     Some(FoundLock { path, owner: None, time, identity })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process as run;
+
+    use super::*;
+    use crate::git::refs::RefUpdate;
+
+    #[test]
+    fn a_lock_that_stays_is_waited_for_once() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        #[expect(clippy::disallowed_methods, reason = "the test makes its repository with git")]
+        let status = run::Command::new("git").args(["init", "-q"]).arg(directory.path()).status();
+        assert!(status.expect("git runs").success());
+        let open = || Repo::open(directory.path()).expect("a repository");
+        let (repo, id) = (open(), open().empty_tree_id());
+        let change = |old, new| [RefUpdate { name: "refs/x/gone".into(), old, new }];
+        repo.update_refs(&change(None, Some(id))).expect("it is new");
+        let lock = directory.path().join(".git/packed-refs.lock");
+        fs::write(&lock, "").expect("written");
+        let refused_after = |repo: &Repo| {
+            let start = Instant::now();
+            let error = repo.update_refs(&change(Some(id), None)).expect_err("somebody has it");
+            assert_eq!(error.kind(), Kind::Race, "{:?}", error.causes());
+            start.elapsed()
+        };
+        assert!(refused_after(&repo) >= PATIENCE);
+        assert!(refused_after(&repo) < PATIENCE / 2, "once is enough");
+        fs::remove_file(&lock).expect("there");
+        fs::write(&lock, "another").expect("written");
+        assert!(refused_after(&repo) >= PATIENCE, "that is another one");
+        let file = fs::File::options().write(true).open(&lock).expect("there");
+        file.set_modified(SystemTime::now() - 2 * USUAL).expect("ours");
+        assert!(refused_after(&open()) < PATIENCE / 2, "it has been there for long");
+        fs::remove_file(&lock).expect("there");
+        repo.update_refs(&change(Some(id), None)).expect("it is free");
+    }
 }

@@ -67,6 +67,7 @@ pub(crate) mod side;
 pub(crate) mod snapshot;
 mod staged;
 pub(crate) mod stat_cache;
+mod strays;
 mod subprocess;
 mod sweep;
 pub(crate) mod temporary_file;
@@ -108,6 +109,8 @@ pub struct Repo {
     packs: std::cell::OnceCell<Vec<new_objects::SettledPack>>,
     /// True once stored objects were found to be damaged.
     is_wary: std::cell::Cell<bool>,
+    /// The lock of another program that was waited for in vain.
+    lost_patience: std::cell::RefCell<Option<lock_files::FoundLock>>,
     /// Comes when the work under way is to end.
     interrupt: Interrupt,
 }
@@ -197,6 +200,7 @@ impl Repo {
             honours_environment,
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(false),
+            lost_patience: std::cell::RefCell::default(),
             interrupt: Interrupt::default(),
         })
     }
@@ -213,6 +217,7 @@ impl Repo {
             honours_environment: false,
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(false),
+            lost_patience: std::cell::RefCell::default(),
             interrupt: Interrupt::default(),
         })
     }
@@ -227,10 +232,10 @@ impl Repo {
         self.interrupt.check()
     }
 
-    /// Returns true if `dir` or one above it has a `.git`.
+    /// Returns true if `dir` or one above it has a `.git`, or that cannot be found out.
     pub(crate) fn is_inside_repository(dir: &Path) -> bool {
         let Ok(dir) = std::fs::canonicalize(dir) else { return false };
-        dir.ancestors().any(|ancestor| ancestor.join(".git").exists())
+        dir.ancestors().any(|ancestor| may_exist(&ancestor.join(".git")))
     }
 
     /// Returns the canonical path of the worktree.

@@ -256,6 +256,7 @@ impl Repo {
             interrupt: self.interrupt.clone(),
             packs: std::cell::OnceCell::new(),
             is_wary: self.is_wary.clone(),
+            lost_patience: std::cell::RefCell::default(),
         }
     }
 

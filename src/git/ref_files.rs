@@ -160,15 +160,40 @@ impl Repo {
     /// Carries out all of `updates` or none; returns false, and does nothing, if packed refs would have to be written anew,
     /// which is left to git.
     ///
+    /// They are carried out in their order, but for what is deleted, which comes last: whoever is killed in between leaves
+    /// those before as they shall be, so that what holds something must come before what lets go of it.
+    ///
     /// # Errors
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub(super) fn update_refs_in_files(&self, updates: &[RefUpdate]) -> Result<bool> {
+        let mut changed = Vec::new();
+        let outcome = self.change_refs(updates, &mut changed);
+        if outcome.is_err() && !changed.is_empty() {
+            let back: Vec<RefUpdate> = changed
+                .into_iter()
+                .rev()
+                .map(|RefUpdate { name, old, new }| RefUpdate { name: name.clone(), old: *new, new: *old })
+                .collect();
+            // Whoever has gone on from there meanwhile keeps what is there.
+            let taken_back = match self.change_refs(&back, &mut Vec::new()) {
+                Ok(false) => self.update_refs_by_git(&back),
+                other => other.map(drop),
+            };
+            if let Err(error) = taken_back {
+                tracing::warn!(%error, "some refs have moved, though not all could be");
+            }
+        }
+        outcome
+    }
+
+    /// The same, but where one cannot be written, those before stay as they shall be: they are `changed`.
+    fn change_refs<'u>(&self, updates: &'u [RefUpdate], changed: &mut Vec<&'u RefUpdate>) -> Result<bool> {
         let is_deleting = updates.iter().any(|update| update.new.is_none());
         // All locks that are only held share one note.
         let held = if is_deleting { self.note_locks(b"") } else { None };
         let mut locked = Vec::with_capacity(updates.len());
         for update in updates {
-            locked.push(self.lock_ref(update, held.as_ref())?);
+            locked.push((update, self.lock_ref(update, held.as_ref())?));
             failpoint::hit("refs:after-lock");
         }
         // Held to the end, or somebody packs what is deleted, and it is there again.
@@ -179,7 +204,7 @@ impl Repo {
             _packing = Some(self.take_lock(&request, held.as_ref())?);
             failpoint::hit("refs:after-packed-lock");
             if let Some(packed) = self.packed_refs()? {
-                for lock in &locked {
+                for (_, lock) in &locked {
                     if let Locked::Delete(name, _) = lock
                         && packed_ref(&packed, name.as_ref())?.is_some()
                     {
@@ -189,13 +214,26 @@ impl Repo {
             }
         }
         // What is deleted comes last: until then, it holds what only moves.
-        locked.sort_by_key(|lock| matches!(lock, Locked::Delete(..)));
-        for lock in locked {
-            match lock {
-                Locked::Update(lock) => lock.commit()?,
-                Locked::Delete(name, lock) => self.delete(name.as_ref(), lock)?,
-                Locked::Nothing(_) => {}
+        locked.sort_by_key(|(_, lock)| matches!(lock, Locked::Delete(..)));
+        for (update, lock) in locked {
+            let done = match lock {
+                Locked::Update(lock) => lock.commit(),
+                Locked::Delete(name, lock) => self.delete(name.as_ref(), lock),
+                Locked::Nothing(_) => continue,
+            };
+            if let Err(error) = done {
+                match self.find_ref_in_files(&update.name) {
+                    // A file system may have done what it says it has not.
+                    Ok(now) if now == update.new => {}
+                    Ok(_) => return Err(error),
+                    // What may be all that holds something is not taken back.
+                    Err(_) => {
+                        changed.clear();
+                        return Err(error);
+                    }
+                }
             }
+            changed.push(update);
             failpoint::hit("refs:after-change");
         }
         Ok(true)

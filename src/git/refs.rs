@@ -130,7 +130,7 @@ impl Repo {
         self.update_refs_by_git(updates)
     }
 
-    fn update_refs_by_git(&self, updates: &[RefUpdate]) -> Result<()> {
+    pub(super) fn update_refs_by_git(&self, updates: &[RefUpdate]) -> Result<()> {
         let zero = ObjectId::null(self.object_hash());
         let mut input = String::from("start\n");
         for update in updates {
@@ -207,6 +207,36 @@ mod tests {
         }
         let error = repo.update_refs(&update("refs/x/ours/a..b", None, id)).expect_err("no ref name");
         assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
+    }
+
+    /// Once one of several is written, another one cannot be.
+    #[test]
+    fn all_refs_move_or_none() {
+        let (directory, repo) = repository(&[]);
+        let mut objects = NewObjects::new(&repo, StoreAs::Loose);
+        let [old, new] = [b"a", b"b"].map(|text| objects.add(gix::objs::Kind::Blob, text).expect("it can be written"));
+        drop(objects.write().expect("they can be written"));
+        repo.update_refs(&update("refs/x/moved", None, old)).expect("it is new");
+        repo.update_refs(&update("refs/x/deleted", None, old)).expect("it is new");
+        // A lock can be made beside a directory that is not empty, but not put in its place.
+        let folder = directory.path().join(".git/refs/x/none");
+        fs::create_dir_all(&folder).expect("it can be made");
+        fs::write(folder.join("foreign.lock"), "").expect("it can be written");
+        let before = repo.refs_below("refs/x/").expect("sound");
+        let change = |name: &str, old, new| RefUpdate { name: format!("refs/x/{name}"), old, new };
+        let updates = [
+            change("new", None, Some(new)),
+            change("deleted", Some(old), None),
+            change("moved", Some(old), Some(new)),
+            change("none", None, Some(new)),
+        ];
+        let error = repo.update_refs(&updates).expect_err("one cannot be written");
+        assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
+        assert_eq!(repo.refs_below("refs/x/").expect("sound"), before);
+        fs::remove_dir_all(&folder).expect("it is ours");
+        repo.update_refs(&updates).expect("all can be written");
+        let names = ["moved", "new", "none"].map(|name| (format!("refs/x/{name}"), new));
+        assert_eq!(repo.refs_below("refs/x/").expect("sound"), names);
     }
 
     #[test]

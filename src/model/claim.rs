@@ -136,7 +136,7 @@ mod tests {
         let mut claim = Claim::new("a/b");
         claim.open(Some("a"), start("1"));
         claim.open(None, Start::default());
-        let place = Place { host: "h".into(), boot: "b".into(), namespace: "n".into() };
+        let place = Place { host: "h".into(), boot: "b".into(), namespace: "n".into(), machine: "m".into() };
         claim.process = Some(Process { pid: 1, start: 2, place });
         assert_eq!(Claim::parse(&claim.to_toml()), Some(claim.clone()));
         for damage in ["", "version = 1", "version = 1\nsession = ''\nseen = 1", "\0"] {

@@ -25,6 +25,9 @@ pub struct Place {
     pub boot: String,
     /// The namespace of pids: a container has one of its own.
     pub namespace: String,
+    /// The machine's own id, which stays when it is started anew; empty if there is none, or others may have it, too.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
 }
 
 /// Whether a process lives.
@@ -42,13 +45,14 @@ pub enum Life {
 impl Process {
     /// Returns whether it lives, as seen from `here`, where the process with its pid began at `start_now`, if there is one.
     pub fn life(&self, here: &Place, start_now: Option<u64>) -> Life {
-        let Place { host, boot, namespace } = &self.place;
-        // A name that many machines have says nothing.
-        if *host != here.host || ["", "localhost"].contains(&host.as_str()) && *boot != here.boot || boot.is_empty() {
+        let Place { host, boot, namespace, machine } = &self.place;
+        if *host != here.host || boot.is_empty() || here.boot.is_empty() {
             return Life::Unknown;
         }
         if *boot != here.boot {
-            return Life::Dead;
+            // Machines that share a file system may share a name, too; only this one has certainly been started anew.
+            let is_this_machine = !machine.is_empty() && *machine == here.machine;
+            return if is_this_machine { Life::Dead } else { Life::Unknown };
         }
         if *namespace != here.namespace {
             return Life::Unknown;
@@ -75,7 +79,7 @@ mod tests {
     use super::*;
 
     fn place(host: &str, boot: &str, namespace: &str) -> Place {
-        Place { host: host.into(), boot: boot.into(), namespace: namespace.into() }
+        Place { host: host.into(), boot: boot.into(), namespace: namespace.into(), machine: "m".into() }
     }
 
     #[rstest::rstest]
@@ -94,12 +98,24 @@ mod tests {
         assert_eq!(process.life(&place(here.0, here.1, here.2), start_now), expected);
     }
 
+    #[rstest::rstest]
+    #[case::same("m", "m", Life::Dead)]
+    #[case::another("m", "o", Life::Unknown)]
+    #[case::not_known("", "", Life::Unknown)]
+    #[case::not_known_then("", "m", Life::Unknown)]
+    #[case::not_known_now("m", "", Life::Unknown)]
+    fn only_the_same_machine_has_been_started_anew(#[case] then: &str, #[case] now: &str, #[case] expected: Life) {
+        let at = |machine: &str, boot: &str| Place { machine: machine.into(), ..place("h", boot, "n") };
+        let process = Process { pid: 5, start: 7, place: at(then, "b") };
+        assert_eq!(process.life(&at(now, "c"), Some(7)), expected);
+        assert_eq!(process.life(&at(now, "b"), None), Life::Dead, "as long as it runs, its boot tells");
+    }
+
     #[test]
-    fn a_name_that_many_have_says_nothing() {
-        let process = Process { pid: 5, start: 7, place: place("localhost", "b", "n") };
-        assert_eq!(process.life(&place("localhost", "c", "n"), None), Life::Unknown);
-        assert_eq!(process.life(&place("localhost", "b", "n"), None), Life::Dead);
+    fn without_a_boot_nothing_is_known() {
         let process = Process { pid: 5, start: 7, place: place("h", "", "") };
+        assert_eq!(process.life(&place("h", "", ""), Some(7)), Life::Unknown);
+        let process = Process { pid: 5, start: 7, place: place("h", "b", "") };
         assert_eq!(process.life(&place("h", "", ""), Some(7)), Life::Unknown);
     }
 

@@ -10,6 +10,7 @@ mod locks;
 mod objects;
 mod refspecs;
 mod relink;
+mod strays;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -144,6 +145,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::condensations(repo));
     diagnosis.problems.extend(checks::journals(repo));
+    diagnosis.problems.extend(strays::strays(context, options.fix)?);
     diagnosis.problems.extend(checks::abandoned(context, options.fix)?);
     diagnosis.problems.extend(checks::hooks(repo)?);
     diagnosis.problems.extend(refspecs::refspecs(repo));

@@ -295,21 +295,20 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     let folding = Instant::now();
     repo.fold_if_due();
     tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
-    store_cache(repo, &mut seen, saved.id)?;
+    store_cache(repo, &mut seen, saved.id);
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
 
 /// Keeps what every path was for the next pass; `anchor` is the checkpoint that holds the content.
-pub(crate) fn store_cache(repo: &Repo, seen: &mut Seen, anchor: Option<ObjectId>) -> Result<()> {
+pub(crate) fn store_cache(repo: &Repo, seen: &mut Seen, anchor: Option<ObjectId>) {
     if let Some((cache, true)) = &mut seen.cache {
         cache.anchor = anchor;
-        let stored = cache.store(&cache_path(repo)?, repo.object_hash());
+        let stored = cache_path(repo).and_then(|path| cache.store(&path, repo.object_hash()));
         if let Err(error) = stored {
             // What was saved is saved; the next pass reads more than it had to.
             tracing::warn!(%error, "stat cache not stored");
         }
     }
-    Ok(())
 }
 
 pub(crate) fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {

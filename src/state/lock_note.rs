@@ -57,6 +57,11 @@ impl Note {
         Err(Error::race(what()))
     }
 
+    /// Returns when it was made, by the clock of its file system.
+    pub(crate) fn time(&self) -> Option<SystemTime> {
+        self.file.metadata().and_then(|metadata| metadata.modified()).ok()
+    }
+
     /// Makes the file `lock` as a link to the note.
     pub(crate) fn link_to(&self, lock: &Path) -> io::Result<()> {
         failpoint::hit("refs:before-lock");

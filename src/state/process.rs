@@ -79,14 +79,26 @@ pub(crate) fn here() -> Place {
     HERE.get_or_init(find_here).clone()
 }
 
+/// The namespace of pids that a machine starts with (`PROC_PID_INIT_INO` in the kernel's `proc_ns.h`).
+const FIRST_NAMESPACE: &str = "pid:[4026531836]";
+
 fn find_here() -> Place {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    // Containers have the machine-id(5) of their image, if any, and so many of them the same.
+    let has_own = namespace.as_os_str() == FIRST_NAMESPACE;
+    let machine = if has_own { fs::read_to_string("/etc/machine-id").unwrap_or_default() } else { String::new() };
     Place {
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         boot: boot.trim().to_owned(),
         namespace: namespace.to_string_lossy().into_owned(),
+        machine: Some(machine.trim()).filter(|id| is_machine_id(id)).unwrap_or_default().to_owned(),
     }
+}
+
+/// Before it has one, a machine may say so in words there.
+fn is_machine_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The name is in parentheses, and may hold some itself.

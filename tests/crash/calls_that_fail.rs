@@ -270,6 +270,106 @@ fn an_index_that_cannot_be_read_is_not_an_empty_one() {
     assert_eq!(refusals, 6, "all that go on are refused");
 }
 
+/// Lets the program run with `arguments`, and `call` fail for `path`; it must have been called.
+fn refused(world: &World, call: &str, error: &str, path: &Path, arguments: &[&str]) -> Output {
+    let (inject, log) = (format!("inject={call}:error={error}"), world.root().join("strace"));
+    let options = ["-P", text_of(path), "-o", text_of(&log), "-e", &inject];
+    let output = traced(world, &options, arguments).output().expect("strace runs");
+    let calls = std::fs::read_to_string(&log).expect("strace writes it");
+    assert!(calls.contains("(INJECTED)"), "{call} of {}: {calls}{}", path.display(), described(&output));
+    output
+}
+
+fn assert_refused(output: &Output, word: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(128), "{}", described(output));
+    assert!(output.stdout.is_empty() && said.starts_with("fatal: ") && said.contains(word), "{}", described(output));
+}
+
+const RENAMES: &str = "rename,renameat,renameat2";
+
+/// The first checkpoint and its mark are two refs.
+#[test]
+fn a_mark_that_cannot_be_written_leaves_no_checkpoint() {
+    let world = World::new();
+    world.git(&["init", "-q", "-b", "main", "."]);
+    world.write("f", "only in the worktree\n");
+    if !can_inject(&world) {
+        return;
+    }
+    let refs = || world.git(&["for-each-ref", "--format=%(refname)"]);
+    // What is renamed to it.
+    let mark = world.repo().join(".git/refs/checkpoints/verified/main.lock");
+    assert_refused(&refused(&world, RENAMES, "EIO", &mark, &["save", "--json"]), "verified/main");
+    assert_eq!(refs(), "");
+    assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
+    let saved = world.json(&["save", "--json"]);
+    assert_eq!((&saved["created"], &saved["verified"]), (&true.into(), &true.into()));
+    assert_eq!(refs().lines().count(), 2);
+}
+
+#[test]
+fn a_shadow_that_cannot_go_is_not_in_the_archive_either() {
+    let world = World::new();
+    world.repository();
+    world.write("f", "only in the worktree\n");
+    world.done(&["save", "-q"]);
+    if !can_inject(&world) {
+        return;
+    }
+    let refs = || world.git(&["for-each-ref"]);
+    let before = refs();
+    let shadow = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
+    let path = world.repo().join(".git").join(shadow.trim());
+    assert_refused(&refused(&world, "unlink,unlinkat", "EIO", &path, &["reset"]), shadow.trim());
+    assert_eq!(refs(), before);
+    world.done(&["reset"]);
+    assert!(world.held().contains("only in the worktree\n".as_bytes()));
+}
+
+#[test]
+fn a_repository_that_cannot_be_looked_at_has_settings_that_are_not_known() {
+    let world = World::new();
+    world.repository();
+    world.write(".checkpoint.toml", "disable-multisession-warning = true\n");
+    if !can_inject(&world) {
+        return;
+    }
+    let path = world.repo().join(".git");
+    for arguments in [&["config", "migrate"][..], &["config", "list"], &["save", "--json"]] {
+        for error in ["EIO", "EACCES"] {
+            let output = refused(&world, "stat,lstat,statx,newfstatat", error, &path, arguments);
+            assert_refused(&output, "cannot open the repository");
+        }
+    }
+    world.done(&["config", "migrate"]);
+    let text = std::fs::read_to_string(world.repo().join(".checkpoint.toml")).expect("there");
+    assert_eq!(text, "enable-multisession-warning = false\n");
+}
+
+#[test]
+fn what_a_change_of_settings_has_left_is_named_and_swept() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    let project = world.repo().join(".checkpoint.toml");
+    let kill = format!("inject={RENAMES}:signal=SIGKILL");
+    for next in [&["doctor", "--fix"][..], &["config", "migrate"]] {
+        world.write(".checkpoint.toml", "disable-multisession-warning = true\n");
+        let output = traced(&world, &["-P", text_of(&project), "-e", &kill], &["config", "migrate"]).output();
+        assert_eq!(output.expect("strace runs").status.signal(), Some(SIGKILL));
+        let left = world.leftovers();
+        assert_eq!(left.len(), 1, "{left:?}");
+        let said = described(&world.checkpoint(&["doctor"]));
+        assert!(said.contains(&format!("note: {}: ", left[0].display())), "{said}");
+        assert_eq!(world.leftovers(), left, "looking changes nothing");
+        world.done(next);
+        assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "{next:?}");
+    }
+}
+
 #[test]
 fn a_log_that_cannot_be_written_is_no_reason_to_stop() {
     let world = World::new();

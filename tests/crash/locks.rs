@@ -319,3 +319,37 @@ fn a_lock_that_is_none_of_ours_is_named_and_stays() {
     fs::remove_file(&lock).expect("it is there");
     world.done(&["save", "--json"]);
 }
+
+/// A lock that git has left keeps a record from being finished: each command tries, and none waits for it.
+#[test]
+fn a_lock_that_stays_makes_no_command_slow() {
+    let world = site();
+    world.done(&["session", "prompt", "one", "-m", "do it"]);
+    for name in ["a", "b"] {
+        world.write(name, format!("{name}, by an agent\n").repeat(6));
+        world.done(&["save", "-q", "--session", "one"]);
+    }
+    world.git(&["add", "a"]);
+    let lock = world.repo().join(".git/packed-refs.lock");
+    fs::write(&lock, "").expect("written");
+    let elapsed = |arguments: &[&str]| {
+        let start = std::time::Instant::now();
+        let output = world.checkpoint(arguments);
+        assert!(output.status.code().is_some_and(|code| [0, 128].contains(&code)), "{}", described(&output));
+        start.elapsed()
+    };
+    world.git(&["commit", "-qm", "a"]);
+    // As long as git waits for it, once.
+    let first = elapsed(&["session", "prompt", "one", "-m", "go on"]);
+    assert!(first < Duration::from_millis(1900), "{first:?}");
+    age(&lock);
+    for arguments in [&["save", "-q"][..], &["session", "stop", "one"], &["session", "prompt", "two", "-m", "go on"]] {
+        world.write("b", format!("{arguments:?}\n"));
+        let elapsed = elapsed(arguments);
+        assert!(elapsed < Duration::from_millis(900), "{arguments:?}: {elapsed:?}");
+    }
+    fs::remove_file(&lock).expect("it stays");
+    world.done(&["save", "-q"]);
+    world.assert_accounted("once it is gone");
+    assert_eq!(world.leftovers(), Vec::<PathBuf>::new());
+}

@@ -98,6 +98,20 @@ fn a_save_that_dies_leaves_the_state_before_or_after(#[case] work: Work, #[case]
     }
 }
 
+/// A turn whose first checkpoint sets the shadow aside, and takes its place.
+#[rstest::rstest]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn a_shadow_that_is_set_aside_is_held_all_the_time(#[values(1, 2)] nth: usize) {
+    let world = site(Work::Full);
+    world.git(&["checkout", "-q", "f"]);
+    world.done(&["session", "prompt", "s1", "-m", "do it"]);
+    world.write("f", "only in the worktree\n");
+    let step = format!("refs:after-change:{nth}");
+    assert!(dies(&world, &["save", "--json", "--session", "s1"], &step), "meets {step}");
+    goes_on(&world, &step);
+    assert!(world.held().contains("saved before\n".as_bytes()), "{step}");
+}
+
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
 fn folding_that_dies_loses_no_object() {

@@ -8,6 +8,7 @@ use git_checkpoint::{
     error::Kind,
     ops::{
         Context,
+        doctor::{self, Problem, doctor},
         restore::{Options, restore, undo},
     },
     state::journal::{Journal, Progress},
@@ -187,4 +188,47 @@ fn what_was_staged_after_the_crash_stays() {
             assert_eq!(stage.world.git(&["show", path]), "staged after the crash\n");
         }
     }
+}
+
+/// Whoever moves the journal away takes what was known of temporary files.
+#[rstest::rstest]
+#[case::new("restore:after-temporary:3")]
+#[case::old("rename:after")]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn what_a_restore_has_left_without_a_journal_gets_a_name_that_saves_see(#[case] failpoint: &str) {
+    let (stage, target) = scene();
+    die(&stage, target, failpoint);
+    let left = stage.world.leftovers();
+    assert_eq!(left.len(), 1, "{left:?}");
+    let content = std::fs::read(&left[0]).expect("there");
+    let look = |fix| -> Vec<Problem> {
+        let found = doctor(&stage.context, doctor::Options { fix, relink: false }).expect("it can look");
+        found.problems.into_iter().filter(|problem| problem.code == "restore-left").collect()
+    };
+    assert_eq!([look(false), look(true)], [[], []], "it can be gone on with");
+    let journal = stage.world.repo().join(".git/checkpoint/restore.json");
+    let text = std::fs::read_to_string(&journal).expect("there");
+    std::fs::write(&journal, "damaged").expect("written");
+    assert_eq!(look(true), [], "what is damaged may be mended");
+    std::fs::write(&journal, text.replace("\"applying\"", "\"done\"")).expect("written");
+    assert_eq!(look(false).len(), 1, "one that is over looks for nothing");
+    std::fs::remove_file(&journal).expect("there");
+
+    let name = left[0].strip_prefix(stage.world.repo()).expect("in the worktree").to_str().expect("plain");
+    let named = look(false);
+    assert_eq!(
+        named.iter().map(|problem| (problem.subject.as_str(), problem.fixed)).collect::<Vec<_>>(),
+        [(name, false)]
+    );
+    let saved = stage.save();
+    assert!(!stage.world.git(&["ls-tree", "-r", "--name-only", &saved.to_string()]).contains(".tmp"));
+    stage.restore(target);
+    assert_eq!(std::fs::read(&left[0]).expect("it stays"), content);
+
+    assert!(look(true).iter().all(|problem| problem.fixed && problem.message.contains("unknown.git-checkpoint")));
+    assert_eq!(look(false), []);
+    let kept = left[0].with_file_name("unknown.git-checkpoint-conflict-1");
+    assert_eq!(std::fs::read(&kept).expect("kept"), content);
+    stage.save();
+    assert!(stage.world.held().contains(&content));
 }

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Exit, agent_files::Places, call::Call, output::printable, phrase};
+use super::{Exit, agent_files::Places, call::Call, output::printable, phrase, settings};
 use crate::{
+    config::{self, Layer},
     error::Result,
     ops::{
         Context,
@@ -56,6 +57,7 @@ impl Doctor {
         if self.fix {
             mend_hooks(&context, &places, &mut diagnosis)?;
         }
+        diagnosis.problems.extend(settings_left(&context, self.fix));
         let enabled = places.enabled(&context)?;
         diagnosis.problems.extend(agents::check(&context, &places, &enabled, self.fix)?);
         drop(progress);
@@ -73,6 +75,25 @@ impl Doctor {
         }
         Ok(if diagnosis.is_sound() { Exit::Done } else { Exit::No })
     }
+}
+
+/// Returns what is left of changes of settings that were killed.
+fn settings_left(context: &Context, fix: bool) -> Vec<Problem> {
+    let sources = settings::sources(Some(&context.repo));
+    let layers = [Layer::User, Layer::Project, Layer::Local];
+    let directories = layers.into_iter().filter_map(|layer| sources.file(layer)?.parent());
+    let found = directories.flat_map(|directory| config::leftovers(directory, fix));
+    let problem = |(path, removed): (std::path::PathBuf, std::io::Result<()>)| {
+        let message = "a git-checkpoint that was killed while it wrote settings has left this file";
+        let hint = "'git checkpoint doctor --fix' removes it, and so does the next change of settings there";
+        let mut problem = Problem::new("settings-left", path.display().to_string(), message).note().hint(hint);
+        match removed {
+            Ok(()) => problem.fixed = fix,
+            Err(error) => problem.message = format!("{message}, and it cannot be removed: {error}"),
+        }
+        problem
+    };
+    found.map(problem).collect()
 }
 
 /// Installs git's hooks again, if some were enabled and are not there any more; what is not ours to write stays.

@@ -5,7 +5,7 @@ use std::{ffi::OsString, io::Read as _};
 use clap::ValueEnum;
 
 use super::{
-    super::{Exit, call::Call, output::printable, phrase},
+    super::{Exit, call::Call, output::printable, phrase, save},
     question::ask,
 };
 use crate::{
@@ -213,9 +213,15 @@ impl Leave {
             if is_end { sessions::end(&context, &self.id, &told)? } else { sessions::stop(&context, &self.id, &told)? };
         if self.json {
             call.out.json(&stopped)?;
-        } else if let Some(id) = stopped.checkpoint.as_ref().and_then(|saved| saved.id) {
-            let id = call.out.paint(phrase::ID, &phrase::short(&id));
-            call.out.note(&format!("saved {id}"))?;
+            return Ok(Exit::Done);
+        }
+        save::warn_of_skipped(&stopped.skipped, call);
+        if let Some(saved) = &stopped.checkpoint {
+            save::warn_of_filters(&saved.unfiltered, call);
+            if let Some(id) = &saved.id {
+                let id = call.out.paint(phrase::ID, &phrase::short(id));
+                call.out.note(&format!("saved {id}"))?;
+            }
         }
         Ok(Exit::Done)
     }

@@ -4,13 +4,36 @@ use rstest::rstest;
 
 use super::Bench;
 use crate::config::migrate::{GitValue, Place, carry_out, find, find_git};
-use crate::config::{GitEntry, Layer};
+use crate::config::{GitEntry, Layer, leftovers};
 use crate::error::{Kind, Result};
 
 fn migrate(bench: &Bench) -> Result<Vec<Place>> {
     let mut places = find(&bench.sources, None)?;
     places.iter_mut().filter(|place| place.by_hand.is_none()).try_for_each(carry_out)?;
     Ok(places)
+}
+
+#[test]
+fn what_was_killed_before_goes_with_the_next_change() {
+    let bench = Bench::with(Layer::Project, "disable-multisession-warning = true\n");
+    let left = bench.directory.path().join(".git-checkpoint-config-a1B2c3");
+    let others = [".git-checkpoint-config-a1B2c", ".git-checkpoint-config-a1B2c34", ".git-checkpoint-config-a-B2c3"];
+    for name in others {
+        std::fs::write(bench.directory.path().join(name), "a user's").expect("written");
+    }
+    std::fs::write(&left, "link").expect("written");
+    let found = leftovers(bench.directory.path(), false);
+    assert_eq!(found.into_iter().map(|(path, _)| path).collect::<Vec<_>>(), [left.as_path()]);
+    let busy = std::fs::File::open(bench.directory.path()).expect("a directory");
+    rustix::fs::flock(&busy, rustix::fs::FlockOperation::LockExclusive).expect("free");
+    assert!(leftovers(bench.directory.path(), true).is_empty(), "another one may be writing it");
+    drop(busy);
+    assert_eq!(migrate(&bench).expect("it is sound").len(), 1);
+    assert!(!left.exists());
+    std::fs::write(&left, "link").expect("written");
+    assert!(matches!(&leftovers(bench.directory.path(), true)[..], [(_, Ok(()))]));
+    assert!(!left.exists());
+    assert!(others.iter().all(|name| files(&bench).iter().any(|file| file == name)));
 }
 
 fn files(bench: &Bench) -> Vec<String> {

@@ -1,19 +1,16 @@
 //! Checks of git's locks: those that we left when we were killed, and those that others hold for long or have left.
 
-use std::{
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::{path::Path, time::SystemTime};
 
 use super::{Problem, checks::STALE};
 use crate::{
-    git::{Repo, lock_files::FoundLock},
+    git::{
+        Repo,
+        lock_files::{FoundLock, USUAL},
+    },
     model::moment,
     state::lock_note::Owner,
 };
-
-/// Git holds most locks for no longer than this.
-const USUAL: Duration = Duration::from_secs(10);
 
 /// Returns what is wrong with locks; `fix` removes those that are ours, whose owners were killed, and no others.
 pub(super) fn locks(repo: &Repo, fix: bool) -> Vec<Problem> {

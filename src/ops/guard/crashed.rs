@@ -47,10 +47,10 @@ fn close(context: &Context, claim: &Claim, lock: &Lock) -> Result<Option<Saved>>
         sessions::close_turn(repo.git_dir(), &claim.session)?;
         return Ok(saved.filter(|saved| saved.created));
     };
-    let saved = if claim.calls.is_empty() { None } else { close_turn(context, &mut session, Over::Said, lock)? };
+    let seen = if claim.calls.is_empty() { None } else { close_turn(context, &mut session, Over::Said, lock)? };
     turn::end(context, &mut session, End::Crashed, None)?;
     sessions::store(repo.common_dir(), &session)?;
-    Ok(saved)
+    Ok(seen.filter(|seen| seen.created))
 }
 
 fn note(claim: &Claim, saved: Option<&Saved>) -> String {

@@ -173,13 +173,15 @@ fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Resu
     const ATTEMPTS: u32 = 5;
     let mut attempt = 0;
     loop {
-        let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: Some(id) }];
+        // The archive holds what is set aside before the shadow lets go of it.
+        let mut updates = Vec::new();
         for live in shadow.dropped() {
             updates.push(RefUpdate { name: archive_name(repo, live.id)?, old: None, new: Some(live.id) });
             if live.name != shadow.name {
                 updates.push(RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None });
             }
         }
+        updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: Some(id) });
         if verified {
             let name = refname::verified_ref(repo.worktree_id());
             updates.push(RefUpdate { old: repo.find_ref(&name)?, name, new: Some(id) });

@@ -6,7 +6,7 @@ use super::{
     super::{
         Context,
         agents::whose::{self, Over},
-        save::{self, Saved},
+        save::{self, Saved, SkippedPath},
         turn::{self, End, release_pending},
     },
     State, Told, again, check_id, check_transcript, clock,
@@ -45,6 +45,8 @@ pub struct Stopped {
     pub session: State,
     /// The checkpoint of what the turn left unsaved.
     pub checkpoint: Option<Saved>,
+    /// What is not in it, or was left out when there was nothing else to save.
+    pub skipped: Vec<SkippedPath>,
 }
 
 /// The result of an end. Serializes to what `session end --json` prints.
@@ -134,11 +136,12 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     }
     told_of(&mut session, told);
     let step = transition(Some(session.phase), happening);
-    let checkpoint = if step.actions.contains(&Action::CloseTurn) {
+    let seen = if step.actions.contains(&Action::CloseTurn) {
         close_turn(context, &mut session, Over::Said, lock)?
     } else {
         None
     };
+    let skipped = seen.as_ref().map(|seen| seen.skipped.clone()).unwrap_or_default();
     if happening == Happening::End {
         turn::end(context, &mut session, End::Ended, None)?;
     }
@@ -148,23 +151,25 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     sessions::store(context.repo.common_dir(), &session)?;
     failpoint::hit("stop:after-session");
     super::super::condense::complete(context, &mut session)?;
-    Ok(Stopped { version: 1, session: State::from(&session), checkpoint })
+    let checkpoint = seen.filter(|seen| seen.created);
+    Ok(Stopped { version: 1, session: State::from(&session), checkpoint, skipped })
 }
 
 /// Checkpoints what the turn of `session` has left unsaved, and ends the turn.
 ///
-/// Takes no checkpoint for a turn that belongs to another worktree.
+/// Returns what was seen, whether there was anything to save or not. For a turn that belongs to another worktree, it looks at
+/// nothing.
 pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, lock: &Lock) -> Result<Option<Saved>> {
     let repo = &context.repo;
-    let (mut saved, mut now_tree_id) = (None, None);
+    let (mut seen, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
         let origin = whose::gap(context, session, over)?;
         let options = save::Options { origin, ..save::Options::default() };
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
         let taken = save::save_under_lock(context, &options, &demands, lock)?.saved;
         now_tree_id = Some(taken.tree);
-        saved = taken.created.then_some(taken);
+        seen = Some(taken);
     }
     turn::end(context, session, End::Stopped, now_tree_id)?;
-    Ok(saved)
+    Ok(seen)
 }

@@ -276,7 +276,7 @@ fn keep_baseline(
         release_pending(context, &session.id, Some(seen.tree_id))?;
         // The shadow that is about to be set aside holds nothing of it; HEAD does.
         let anchor = shadow.held_tip().filter(|_| !session.turn.should_reset_shadow);
-        save::store_cache(repo, seen, anchor)?;
+        save::store_cache(repo, seen, anchor);
         return Ok(false);
     }
     let mut commits = NewObjects::new(repo, Target::Loose);
@@ -298,7 +298,7 @@ fn keep_baseline(
         repo.update_refs(&[RefUpdate { name, old, new: Some(id) }])?;
     }
     commits.settle()?;
-    save::store_cache(repo, seen, Some(id))?;
+    save::store_cache(repo, seen, Some(id));
     Ok(true)
 }
 

@@ -371,3 +371,29 @@ fn many_ended_sessions_are_not_looked_at() {
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b")]));
     desk.finish();
 }
+
+/// The end of a turn takes a checkpoint as any other, and tells what that lacks.
+#[rstest::rstest]
+fn what_the_end_of_a_turn_leaves_out_is_named(
+    #[values("stop", "end")] what: &str,
+    #[values(false, true)] has_more: bool,
+) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.save.max-file-size", "1k"]);
+    let work = || {
+        desk.prompt("a");
+        desk.write("large", "large\n".repeat(1000));
+        if has_more {
+            desk.write("f", changed(&[(3, "a")]));
+        }
+    };
+    work();
+    let output = desk.ours(&["session", what, "a"]);
+    assert_eq!(output.status.code(), Some(0), "{}", described(&output));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("warning: skipped large (too large, 5.8 KiB)\n"), "{}", described(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stdout).contains("saved "), has_more, "{}", described(&output));
+    work();
+    let told = desk.json(&["session", what, "a"]);
+    assert_eq!(told["skipped"][0]["path"], "large", "{told}");
+}

@@ -12,5 +12,5 @@ printf 'inner\n' >src/nested/inner.txt
 run git checkpoint save -m 'more'
 note 'ignored and skipped files, and nested repositories, stay'
 run git checkpoint restore @{1}
-run find src -not -path '*/.git/*' -type f
+sh_run 'find src -not -path "*/.git/*" -type f | LC_ALL=C sort'
 run git checkpoint status
