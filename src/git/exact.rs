@@ -21,7 +21,7 @@ use crate::{
     error::Result,
     model::{
         change::{Leaf, Mode},
-        plan::{Content, Step},
+        step::{Content, Step},
     },
 };
 

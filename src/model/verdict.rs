@@ -4,7 +4,7 @@ use std::fmt;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{change::Mode, path_text, plan::Step};
+use super::{change::Mode, path_text, step::Step};
 
 /// Why a path is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ mod tests {
     use gix::ObjectId;
 
     use super::*;
-    use crate::model::{change::Leaf, plan::Content};
+    use crate::model::{change::Leaf, step::Content};
 
     fn content(byte: u8, mode: Mode) -> Content {
         Content { leaf: Leaf { id: ObjectId::from_bytes_or_panic(&[byte; 20]), mode }, raw: None }

@@ -16,7 +16,7 @@ use crate::{
         change::Mode,
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
-        plan::Step,
+        step::Step,
         verdict::{Facts, Verdict, Why, decide},
     },
     ops::Context,

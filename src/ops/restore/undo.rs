@@ -15,7 +15,8 @@ use crate::{
     error::{Error, Result},
     git::exact::Exact,
     model::{
-        plan::{self, Content, Step, is_below},
+        plan::{self, is_below},
+        step::{Content, Step},
         verdict::{Verdict, Why},
     },
     ops::Context,
