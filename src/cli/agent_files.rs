@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::environment;
 use crate::{
     agent::{
-        dialect::{ALL, Dialect, named},
+        dialect::Dialect,
+        dialects::{ALL, named},
         install::{BEFORE, File, Format, Scope, command},
     },
     error::{Context as _, Error, Kind, Result},

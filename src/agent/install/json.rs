@@ -6,10 +6,23 @@
 use serde_json::Value;
 
 use super::{
-    Shape, is_our_command,
+    command::is_our_command,
     scan::{Item, Kind, Node, scan},
 };
 use crate::error::{Error, Result};
+
+/// What is put into a file that others write to, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The keys that lead to the map of events: at most one.
+    pub at: &'static [&'static str],
+    /// A key and its value that a new file must have.
+    pub beside: Option<(&'static str, &'static str)>,
+    /// The events.
+    pub events: &'static [&'static str],
+    /// Returns the entry of an event that runs a command.
+    pub entry: fn(&str, &str) -> Value,
+}
 
 pub(super) fn install(shape: Shape, text: Option<&str>, command: &str) -> Result<String> {
     let Some(text) = text else { return Ok(format!("{}\n", fresh(shape, command, "\n"))) };

@@ -14,6 +14,7 @@ use crate::{
     agent::{
         self, Reply,
         dialect::{self, Dialect, Environment},
+        dialects,
         event::{self, Event, Moment},
     },
     config,
@@ -38,7 +39,7 @@ pub(super) fn run(name: &str, on_multisession: OnMultisession, call: &mut Call) 
     std::panic::set_hook(Box::new(|_| {}));
     let reply = catch_unwind(AssertUnwindSafe(|| serve(name, on_multisession, call))).unwrap_or_else(|_| {
         note(Path::new("."), name, &Error::internal("a bug stopped the hook of an agent"));
-        allowed(dialect::named(name), Moment::Ignore)
+        allowed(dialects::named(name), Moment::Ignore)
     });
     // Who does not listen is not told.
     drop(call.out.text(&reply.stdout));
@@ -60,7 +61,7 @@ fn allowed(dialect: Option<&'static Dialect>, moment: Moment) -> Reply {
 }
 
 fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply {
-    let told = dialect::named(name);
+    let told = dialects::named(name);
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
