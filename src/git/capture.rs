@@ -302,7 +302,7 @@ impl<'r> Reader<'r> {
 pub(crate) struct ForThread {
     root: std::path::PathBuf,
     worktree_id: bstr::BString,
-    ref_store: super::refs::RefStore,
+    ref_store: super::ref_store::RefStore,
     honours_environment: bool,
     interrupt: Arc<AtomicBool>,
     is_wary: bool,

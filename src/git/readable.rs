@@ -15,9 +15,9 @@ use gix::{
 use super::{
     Repo,
     index_tree::write_tree,
-    may_exist,
     new_objects::{NewObjects, id_of},
     objects::look_again,
+    presence::may_exist,
 };
 use crate::error::{Context as _, Error, Kind, Result};
 

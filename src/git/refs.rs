@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Head, Repo};
+use super::{Head, Repo, ref_store::RefStore};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// A change of one ref.
@@ -15,24 +15,6 @@ pub struct RefUpdate {
     pub old: Option<ObjectId>,
     /// What it shall point to; none: it is deleted.
     pub new: Option<ObjectId>,
-}
-
-/// Who reads and writes refs here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RefStore {
-    /// Loose and packed files: gix.
-    Files,
-    /// Any other format (reftable): gix has none, so git.
-    Git,
-}
-
-impl RefStore {
-    pub(super) fn of(repo: &gix::Repository) -> Self {
-        match repo.config_snapshot().string("extensions.refStorage") {
-            Some(format) if !format.eq_ignore_ascii_case(b"files") => Self::Git,
-            _ => Self::Files,
-        }
-    }
 }
 
 impl Repo {

@@ -96,6 +96,16 @@ pub(crate) struct Known {
 /// A change of the cache: none removes the path.
 pub(crate) type CacheChange = (BString, Option<Known>);
 
+/// A file as it was when a cache was read from it.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    inode: u64,
+    /// All of it, if all of it is sound.
+    length: Option<usize>,
+    /// The length up to the first section.
+    first: usize,
+}
+
 /// All captured paths of a worktree, sorted by their bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatCache {
@@ -115,7 +125,7 @@ pub(crate) struct StatCache {
     /// Numbers for the settings of filters; see [`filter_settings`](crate::git::Repo::filter_settings).
     pub(crate) filters: (u32, u32),
     /// The file that it was read from.
-    stored: Option<file::Stored>,
+    stored: Option<Stored>,
     /// What has changed since.
     pending: Vec<CacheChange>,
 }
