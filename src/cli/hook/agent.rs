@@ -8,7 +8,8 @@ use std::{
 
 use super::{
     super::{Exit, call::Call, date, environment, session::warning_text, settings},
-    stdin, tell, transcript,
+    stdin, transcript,
+    trouble::log,
 };
 use crate::{
     agent::{
@@ -142,15 +143,15 @@ fn handle(
     }
     let mut context = Context::new(repo, loaded.settings);
     for error in &loaded.errors {
-        tell(&context, dialect.name, error);
+        log(&context, dialect.name, error);
     }
     context.settings.lock_timeout = context.settings.lock_timeout.min(LONGEST_WAIT);
     call.interrupt.listen()?;
     context.interrupt_by(call.interrupt.flag());
     let transcript = transcript::checked(event, dialect, environment, &context).unwrap_or_else(|error| {
-        // Every event names it; the first ones tell.
+        // Every event names it; the first ones log what is wrong with it.
         if matches!(event.moment, Moment::SessionStart | Moment::Prompt) {
-            tell(&context, dialect.name, &error);
+            log(&context, dialect.name, &error);
         }
         None
     });
@@ -223,7 +224,7 @@ fn note(dir: &Path, name: &str, error: &Error) {
     if let Ok(repo) = Repo::open(dir) {
         let is_enabled = config::load_lenient(&settings::sources(Some(&repo))).settings.enabled;
         if is_enabled {
-            tell(&Context::new(repo, config::Settings::default()), name, error);
+            log(&Context::new(repo, config::Settings::default()), name, error);
         }
     }
 }
