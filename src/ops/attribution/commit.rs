@@ -8,8 +8,8 @@ use gix::ObjectId;
 use super::{
     super::Context,
     authors::Authors,
-    file::Text,
     recorded::{Recorded, Records},
+    text::Text,
 };
 use crate::{
     error::Result,

@@ -9,7 +9,13 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde_json::{Map, Value, json};
 
-use super::{Authors, OfCommit, Options, Who, each_commit, present::who};
+use super::{
+    authors::Authors,
+    commit::OfCommit,
+    commits::each_commit,
+    options::Options,
+    who::{Who, who},
+};
 use crate::{
     error::Result,
     model::{attribution::kind::Kind, moment, path_text},
