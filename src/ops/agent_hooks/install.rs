@@ -2,10 +2,16 @@
 
 use std::path::Path;
 
-use super::{FileDone, Target, about, bytes, file};
+use super::{
+    file,
+    target::{FileDone, Target, about},
+};
 use crate::{
     error::{Error, Result},
-    ops::{Context, hooks::Action},
+    ops::{
+        Context,
+        hooks::{Action, bytes},
+    },
     state::{
         failpoint,
         installed::{self, Installed},

@@ -1,6 +1,10 @@
-//! Which event it is, so that one that is told twice is handled once.
+//! The identity of an event, so that one that is reported twice is handled once.
 
-use super::{super::sessions::clock, Reach, Report, Tool, What, paths};
+use super::{
+    super::sessions::clock,
+    paths,
+    report::{Reach, Report, Tool, What},
+};
 use crate::{
     git::Repo,
     state::calls::{Call, Calls, Handled},

@@ -7,9 +7,11 @@ use super::{
         Context,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
-        sessions::{Opening, begin_turn, clock, known, seen_here, sign_of_life, told_of},
+        sessions::{Opening, begin_turn, clock, known, seen_here, sign_of_life as mark_alive, told_of},
     },
-    Answer, Message, Reach, Report, Tool, event, paths, whose,
+    commit, event, paths,
+    report::{Answer, Message, Reach, Report, Tool},
+    sign_of_life, whose,
 };
 use crate::{
     error::{Kind, Result},
@@ -65,7 +67,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
-    super::commit::look_for_unseen(context, lock)?;
+    commit::look_for_unseen(context, lock)?;
     let reach = reach(&context.repo, report, tool);
     if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
         note_outside(context, report);
@@ -75,7 +77,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
         begin_turn(context, &report.session, Opening::Prompt(None), &report.told, lock)?;
         note_scan(context)?;
     } else {
-        super::sign_of_life(context, report)?;
+        sign_of_life::note(context, report)?;
         match &reach {
             Inside::Paths(paths) => boundary(context, report, key, Some(paths.clone()), lock)?,
             Inside::Anything if tool.may_destroy || is_scan_due(context) => boundary(context, report, key, None, lock)?,
@@ -121,7 +123,7 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
     let session = match known(context, &report.session)? {
         Some(mut session) => {
             told_of(&mut session, &report.told);
-            sign_of_life(&mut session);
+            mark_alive(&mut session);
             sessions::store(context.repo.common_dir(), &session)?;
             session
         }
@@ -159,7 +161,7 @@ fn begun_unseen(context: &Context, report: &Report) -> Result<Session> {
     let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
     told_of(&mut session, &report.told);
     seen_here(context, &mut session)?;
-    sign_of_life(&mut session);
+    mark_alive(&mut session);
     session.phase = Phase::Active;
     session.turn = Turn { number: 1, started: clock(), has_checkpoint: true, ..Turn::default() };
     sessions::store(repo.common_dir(), &session)?;
@@ -193,7 +195,7 @@ pub(crate) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Ta
 
 /// Follows the end of a helper: what it has left unsaved is its work, unless all that it used was told, and is done.
 pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
-    super::sign_of_life(context, report)?;
+    sign_of_life::note(context, report)?;
     let calls = whose::calls(context);
     let is_its = |session: &str, agent_id: &Option<String>| session == report.session && *agent_id == report.agent_id;
     let is_open = calls.open.iter().any(|call| is_its(&call.session, &call.agent_id));

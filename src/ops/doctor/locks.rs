@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{Problem, checks::STALE};
+use super::{checks::STALE, problem::Problem};
 use crate::{
     git::{Repo, lock_files::FoundLock},
     model::moment,

@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice as _;
 
-use super::{Action, HookDone, Options, bytes, remember};
+use super::outcome::{Action, HookDone, Options, bytes};
 use crate::{
     error::Result,
     git::{
@@ -11,7 +11,7 @@ use crate::{
         hooks::{Health, Hook},
     },
     ops::Context,
-    state::hooks::Written,
+    state::hooks::{self, Written},
 };
 
 pub(super) fn enable(
@@ -59,7 +59,7 @@ pub(super) fn enable(
         added: Some(added.clone()),
         is_new: content.is_none(),
     };
-    remember(context, written, entry, options.dry_run)?;
+    hooks::remember(context.repo.common_dir(), written, entry)?;
     let text = [content.as_deref().unwrap_or_default(), added.as_bytes()].concat();
     hook_files::write(&words.path, &text, !words.head.is_empty())?;
     Ok(done)

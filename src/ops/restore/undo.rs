@@ -5,8 +5,9 @@ use std::{collections::BTreeSet, time::Instant};
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    Restored, Work,
     before::{Before, Request},
+    carry_out::Work,
+    restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
     staged::Staging,
