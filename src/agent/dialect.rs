@@ -23,7 +23,7 @@ pub struct Dialect {
     /// What people call it.
     pub title: &'static str,
     pub(super) event: fn(Payload) -> Result<Event>,
-    /// True if the payload cannot be another's.
+    /// True if no other agent sends such a payload.
     pub(super) is_from: fn(Payload) -> bool,
     /// True if the environment says that it is this one's.
     pub(super) is_within: fn(Payload, &Environment) -> bool,

@@ -54,7 +54,7 @@ pub(super) struct Enabled {
     pub(super) file: &'static File,
     pub(super) target: Target,
     pub(super) text: String,
-    /// What the agent told of last in this repository.
+    /// The last event that the agent reported in this repository.
     pub(super) seen: Option<Seen>,
 }
 

@@ -213,7 +213,7 @@ impl Output {
         self.stderr(&text);
     }
 
-    /// Writes `text` to standard error; there is nobody to tell if that fails.
+    /// Writes `text` to standard error; a failure of that is ignored, as there is no other place to report it.
     pub(super) fn stderr(&mut self, text: &str) {
         drop(self.flush());
         stderr(text);

@@ -91,7 +91,7 @@ impl Repo {
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<()> {
         self.remove_dead_locks();
-        // Whoever lists refs meanwhile may see neither where it was nor where it goes.
+        // A process that lists refs meanwhile may see neither where it was nor where it goes.
         for gone in updates.iter().filter(|update| update.new.is_none()) {
             if let Some(id) = gone.old.filter(|id| updates.iter().any(|update| update.new == Some(*id))) {
                 self.renew(id);
@@ -296,7 +296,7 @@ mod tests {
         });
     }
 
-    /// Carries `updates` out as soon as nobody else is at these refs.
+    /// Carries `updates` out as soon as no other process holds a lock on these refs.
     fn until_done(repo: &Repo, updates: &[RefUpdate]) {
         for _ in 0..100 {
             match repo.update_refs(updates) {

@@ -1,5 +1,6 @@
-//! A repository with a worktree: opens it, and says where it is and how it is set up. The other files of `git` add to [`Repo`]
-//! by topic.
+//! A repository with a worktree: opens it, and says where it is and how it is set up.
+//!
+//! The other files of `git` add to [`Repo`] by topic.
 
 use std::{
     path::{Path, PathBuf},
@@ -225,7 +226,7 @@ impl Repo {
         environment::home()
     }
 
-    /// Returns how many bytes the file system of the object database has free for us; none if it cannot tell.
+    /// Returns how many bytes the file system of the object database has free for us; none if the file system does not say.
     pub(crate) fn free_space(&self) -> Option<u64> {
         let stat = rustix::fs::statvfs(self.inner.objects.store_ref().path()).ok()?;
         Some(stat.f_bavail.saturating_mul(stat.f_frsize))
@@ -246,7 +247,8 @@ impl Repo {
     }
 }
 
-/// Returns the absolute path of `dir`: a relative one means nothing to the git we run, nor once the current directory is gone.
+/// Returns the absolute path of `dir`: a relative one means nothing to the git we run, nor once the current directory
+/// is gone.
 fn absolute(dir: &Path) -> Result<PathBuf> {
     std::path::absolute(dir).context(Kind::User, || format!("cannot find '{}'", dir.display()))
 }

@@ -7,7 +7,7 @@ use super::{
     sources,
 };
 
-/// Files that are in a cycle still. It only shrinks: a file that is in none any more must leave it.
+/// Files that are still in a cycle. The list only shrinks: a file that is in no cycle any more must leave it.
 const STILL_CYCLIC: &[&str] = &[
     "git/capture.rs",
     "git/exact.rs",

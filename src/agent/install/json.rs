@@ -193,7 +193,7 @@ fn without(text: &str, container: &Node, at: usize) -> String {
         (None, None) => {
             let start = container.start + 1;
             let rest = &text[end..container.end];
-            // A comma that somebody has put after the only item.
+            // The user may have put a comma after the only item.
             let comma = comma(rest).map_or(end, |at| if rest[..at].trim().is_empty() { end + at + 1 } else { end });
             let from = if text[start..item.start].trim().is_empty() { start } else { item.start };
             return format!("{}{}", &text[..from], &text[comma..]);
@@ -204,7 +204,7 @@ fn without(text: &str, container: &Node, at: usize) -> String {
     if gap.trim() == "," {
         return format!("{}{}", &text[..start], &text[end..]);
     }
-    // Somebody has put a comment there, which is theirs.
+    // A comment there is not ours to remove.
     let kept = comma(gap).map_or_else(|| gap.to_owned(), |at| format!("{}{}", &gap[..at], &gap[at + 1..]));
     format!("{}{kept}{}", &text[..start], &text[end..])
 }

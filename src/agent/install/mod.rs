@@ -76,7 +76,7 @@ impl File {
     /// The same text if it runs it already. `command` is for a shell, and is what [`command()`] returns.
     ///
     /// # Errors
-    /// [`Kind::User`](crate::error::Kind::User) if the text cannot be read, or the file is somebody else's.
+    /// [`Kind::User`](crate::error::Kind::User) if the text cannot be read, or the file is not ours.
     pub fn install(&self, text: Option<&str>, command: &str) -> Result<String> {
         match self.format {
             Format::Json(shape) => json::install(shape, text, command),
@@ -123,7 +123,7 @@ impl File {
         found
     }
 
-    /// Returns false if the whole of `text` is ours, and somebody has edited it.
+    /// Returns false if the whole of `text` is ours, and was edited since.
     pub fn is_pristine(&self, text: &str) -> bool {
         if matches!(self.format, Format::Json(_)) {
             return true;
@@ -132,7 +132,7 @@ impl File {
         self.whole(commands.first().map_or("", String::as_str)) == text
     }
 
-    /// Returns the events of which `text`, which others write to, too, does not tell us.
+    /// Returns the events for which `text`, a file shared with others, has no entry of ours.
     pub fn missing(&self, text: &str) -> Vec<&'static str> {
         match self.format {
             Format::Json(shape) => json::missing(shape, text),

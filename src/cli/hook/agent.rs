@@ -31,7 +31,7 @@ use crate::{
 /// An agent waits for us, and has other things to do.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// What the user is told beside the question, where it can only be answered by another prompt.
+/// Follows the question, where only another prompt can answer it.
 const HOW_TO_GO_ON: &str = "\nSend the prompt again to continue.\n";
 
 /// Does what the event on standard input asks for, and prints what the agent called `name` wants to hear.
@@ -42,7 +42,7 @@ pub(super) fn run(name: &str, on_multisession: OnMultisession, call: &mut Call) 
         note(Path::new("."), name, &Error::internal("a bug stopped the hook of an agent"));
         allowed(dialects::named(name), Moment::Ignore)
     });
-    // Who does not listen is not told.
+    // An agent that has closed the pipe wants no answer.
     drop(call.out.text(&reply.stdout));
     if !reply.stderr.is_empty() {
         call.out.stderr(&reply.stderr);
@@ -101,7 +101,7 @@ fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply 
     }
 }
 
-/// Who speaks the neutral protocol is told in values, too.
+/// Adds the verdict as values to a reply in the neutral protocol.
 fn detailed(reply: Reply, dialect: &Dialect, message: &Message) -> Reply {
     match message {
         Message::Guard(verdict) if dialect.name == dialect::NEUTRAL => match serde_json::to_value(verdict) {
@@ -155,10 +155,10 @@ fn handle(
         }
         None
     });
-    // Whoever speaks the neutral protocol need not say every time who it is.
+    // The neutral protocol names the agent only when the session starts.
     let is_named = event.agent != dialect::NEUTRAL || event.moment == Moment::SessionStart;
     let agent = Some(event.agent.clone()).filter(|_| is_named);
-    // Some agents name it only there; when they stop, somebody has spoken.
+    // Some agents name the model only in the transcript, which has an answer of the model once the turn ends.
     let is_over = matches!(event.moment, Moment::Stop | Moment::Interrupt | Moment::SessionEnd);
     let in_transcript = || transcript.as_deref().filter(|_| is_over).and_then(transcript::model);
     let model = event.model.clone().or_else(in_transcript);
@@ -217,7 +217,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
 
 /// Notes `error` in the repository of `dir`, if there is one.
 fn note(dir: &Path, name: &str, error: &Error) {
-    // That somebody does not want checkpoints of a place is no trouble.
+    // A place of which the user wants no checkpoints is no trouble.
     if error.kind() == Kind::Refused {
         return;
     }

@@ -145,7 +145,7 @@ impl Side<'_> {
     }
 }
 
-/// Returns the line on the other side that git takes for the same; `sides` tells which side is which.
+/// Returns the line on the other side that git takes for the same; `sides` says which side is which.
 fn counterpart(edits: &[Edit], line: usize, sides: fn(&Edit) -> (&Range<usize>, &Range<usize>)) -> Option<usize> {
     let after = edits.partition_point(|edit| sides(edit).0.start <= line);
     let Some(edit) = after.checked_sub(1).map(|at| &edits[at]) else { return Some(line) };

@@ -11,7 +11,7 @@ use super::{
     work::{Outcome, Work},
 };
 
-/// Nobody deleted the line.
+/// The line was not deleted.
 pub(super) const NOBODY: AuthorId = AuthorId::MAX;
 
 /// The state of all files that any step has touched.
@@ -44,7 +44,7 @@ struct Job {
 }
 
 impl<'d> Replay<'d> {
-    /// Returns a replay that begins at the commit's parent, of which it is told file by file.
+    /// Returns a replay that begins at the commit's parent, whose files the changes bring in one by one.
     pub fn new(differ: Differ<'d>) -> Self {
         Self::with_limits(differ, Limits::default())
     }

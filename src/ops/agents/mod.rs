@@ -1,5 +1,5 @@
-//! What is done when an agent reports an event: follows its sessions and turns, and takes an attributed checkpoint before and
-//! after each tool call.
+//! What is done when an agent reports an event: follows its sessions and turns, and takes an attributed checkpoint before
+//! and after each tool call.
 //!
 //! Each event is handled under the worktree's lock, and once: some agents run the hooks of another one, too, and report
 //! everything twice. What is left between events, and when events are missing, the next event takes up.
@@ -95,7 +95,7 @@ fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -
         answer = match (report.told.on_multisession, report.is_blockable) {
             (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question))),
             (_, true) if !is_asked => {
-                // Whoever sends the prompt again has read it.
+                // A user who sends the prompt again has read it.
                 Calls::edit(git_dir, |calls| calls.asked.push(report.session.clone()))?;
                 return Ok(Answer::Deny(Message::Others(question)));
             }
@@ -135,9 +135,9 @@ fn begin(context: &Context, report: &Report, opening: Opening<'_>, lock: &Lock) 
     Ok(())
 }
 
-/// Saves what sessions have left whose process is gone, and tells of them.
+/// Saves what sessions have left whose process is gone, and returns an answer that names them.
 fn crashed(context: &Context, report: &Report, lock: &Lock) -> Answer {
-    // Without it, the work is there all the same, and taken for somebody else's.
+    // If that fails, their work is still there, but will count as that of another author.
     let notes = context.tell_failure("guard", guard::recover(context, &report.session, lock)).unwrap_or_default();
     if notes.is_empty() {
         return Answer::Allow;

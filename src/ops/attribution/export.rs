@@ -101,7 +101,7 @@ fn contributor(kind: &str, agent: Option<&str>, model: Option<&str>) -> Value {
     value
 }
 
-/// Returns who makes a model, in the words of models.dev; none if its name does not tell.
+/// Returns who makes a model, in the words of models.dev; none if its name does not say.
 fn provider(agent: Option<&str>, model: &str) -> Option<&'static str> {
     let known = [
         ("claude", "anthropic"),

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Of so many commits without a record blame tells what they only moved or formatted: each costs as much as its diff.
+/// Blame looks for lines that were only moved or formatted in so many commits without a record: each costs a diff.
 const MOST_LOOKED_AT: usize = 100;
 
 /// Whose the lines of a blob are that its commit has added.
@@ -42,7 +42,7 @@ impl BlobOwners {
     }
 }
 
-/// What a record tells of the file.
+/// What a record says of the file.
 struct View<'v> {
     record: &'v Recorded,
     file: &'v File,
@@ -154,7 +154,7 @@ impl Reader<'_> {
         Ok(changes.into_iter().find(|change| change.path == path))
     }
 
-    /// Returns true if the one record tells all: it is of this very change, and no other one is missing.
+    /// Returns true if the one record says all: it is of this very change, and no other one is missing.
     fn is_all_told(&mut self, view: &View<'_>, change: &Change, otherwise: AuthorId) -> bool {
         let is_exact =
             view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
@@ -187,7 +187,7 @@ impl Reader<'_> {
             carried.push(spans);
         }
         let is_lost = carried.len() < views.len();
-        // What cannot be compared with what was recorded may be anybody's.
+        // The author of lines that cannot be compared with a record is unknown.
         let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise };
         if !keeps_base {
             for spans in &mut carried {
@@ -195,7 +195,7 @@ impl Reader<'_> {
             }
         }
         if otherwise == human {
-            // What no record tells of was there before all the same if it was only moved or formatted.
+            // Lines that are in no record, and were only moved or formatted, are base lines.
             carried.extend(text.by_content(change).map(|told| told.spans.clone()));
         }
         Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base: true }))
@@ -290,7 +290,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns what the records tell of the file, newest first, under all names it had between.
+/// Returns what the records say of the file, newest first, under all names it had between.
 fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
     let mut names: Vec<&BString> = [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().collect();
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! Whose the lines are: of a commit, of a range of commits, or of what is not committed yet.
 //!
-//! What git counts as added and deleted is what is counted here, always; records only tell whose it is.
+//! The counts of added and deleted lines are always those of git; records only add the authors.
 
 mod authors;
 mod commit;

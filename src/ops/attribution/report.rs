@@ -26,7 +26,7 @@ pub struct Attribution {
     pub range: Option<String>,
     /// True if it is what is not committed yet.
     pub worktree: bool,
-    /// The records that tell it.
+    /// The records that it is made from.
     pub records: Vec<RecordId>,
     /// Agents that messages of commits without record name; they are not counted.
     pub inferred: Vec<String>,
@@ -77,7 +77,7 @@ pub struct CommitLines {
     /// The commit.
     #[serde(serialize_with = "id_text::serialize")]
     pub commit: ObjectId,
-    /// The records that tell of it.
+    /// Its records.
     pub records: Vec<RecordId>,
     /// Its figures.
     pub summary: Figures,

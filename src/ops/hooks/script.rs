@@ -165,7 +165,7 @@ fn fill(hook: Hook, quoted: &[u8]) -> Vec<u8> {
     TEMPLATE.replace("@HOOK@", hook.name()).as_bytes().replacen("@PROGRAM@", quoted, 1)
 }
 
-/// Returns true if nobody has edited the script `text` since we wrote it, now or in an earlier version.
+/// Returns true if the script `text` is as we wrote it, now or in an earlier version.
 fn is_pristine(context: &Context, hook: Hook, text: &[u8], written: &[Written]) -> Result<bool> {
     let id = context.repo.blob_id(text)?.to_string();
     if written.iter().any(|entry| entry.hook == hook.name() && entry.script.as_deref() == Some(&id)) {

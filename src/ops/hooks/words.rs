@@ -31,7 +31,7 @@ pub(super) fn enable(
         is_addable: false,
     };
     let content = hook_files::read(&words.path)?;
-    // Managers make their own files when they are told to.
+    // Managers write their own files when they install their hooks.
     let needs_install = words.runner.as_ref().is_some_and(|runner| !runner.exists());
     done.note = needs_install.then(|| "it has no effect until the manager is told to install its hooks".into());
     if is_called(hook, words, content.as_deref())? {
@@ -113,7 +113,7 @@ pub(super) fn health(hook: Hook, words: &Words) -> Result<Health> {
     if !is_called(hook, words, content.as_deref())? {
         return Ok(Health::Missing);
     }
-    // Without the manager's own file, git calls nobody.
+    // Without the manager's own file, git calls no hook.
     let is_run = words.runner.as_ref().is_none_or(|runner| runner.exists());
     Ok(if is_run { Health::Ok } else { Health::Missing })
 }

@@ -44,9 +44,9 @@ pub use undo::{UndoOptions, undo};
 pub struct Options {
     /// What names the checkpoint; see [`lookup::resolve`].
     pub target: String,
-    /// Limits the restore to these, relative to the worktree's root; what they name is restored whoever changed it.
+    /// Limits the restore to these, relative to the worktree's root; what they name is restored, no matter who changed it.
     pub pathspecs: Vec<BString>,
-    /// Restores the whole tree, whoever changed a path since.
+    /// Restores the whole tree, no matter who changed a path since.
     pub all: bool,
     /// Restores the staged tree too.
     pub staged: bool,
@@ -62,7 +62,7 @@ pub struct Options {
 ///
 /// # Errors
 /// If it does not exist or is not complete, if the worktree cannot be saved, or if an earlier restore was interrupted: nothing
-/// has changed then. If the operating system fails half-way, the journal tells how to go on or back.
+/// has changed then. If the operating system fails half-way, the journal says how to go on or back.
 pub fn restore(context: &Context, options: &Options) -> Result<Restored> {
     let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
     context.tell_failure("restore", done)
