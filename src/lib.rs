@@ -11,6 +11,7 @@
 //! model  git  state   the nouns (pure), the only door to the repository, our own files and locks
 //! ```
 //! `config` has the layers of settings, `error` the one error. `tests/architecture.rs` says who may use whom, and holds it.
+//! No file uses one that uses it, directly or through others; `tests/architecture/cycles.rs` lists those that still do.
 //!
 //! # What always holds
 //! - Nothing is lost: what is replaced is in a checkpoint before, and what is set aside goes to the archive.

@@ -1,4 +1,8 @@
-//! Holds the map of `src/lib.rs`: which room may use which, who may name what, and how long a file may be.
+//! Holds the map of `src/lib.rs`: which room may use which, that files do not import each other, who may name what, and how
+//! long a file may be.
+
+mod cycles;
+mod imports;
 
 use std::{
     collections::BTreeSet,

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use git_checkpoint::agent::{self, dialect};
+use git_checkpoint::agent::{self, dialect, dialects};
 
 /// Calls the plugin in `plugin.mjs` as opencode does.
 const OPENCODE: &str = r#"
@@ -70,7 +70,7 @@ fn run(name: &str, caller: &str) -> Option<(Vec<String>, String)> {
     let program = path("a b/git-checkpoint");
     fs::write(&program, PROGRAM).expect("writable");
     make_executable(&program);
-    let dialect = dialect::named(name).expect("it is known");
+    let dialect = dialects::named(name).expect("it is known");
     let command = agent::install::command(program.to_str().expect("a plain path"), name);
     let text = dialect.files[0].install(None, &command).expect("installed");
     fs::write(path("plugin.mjs"), text).expect("writable");

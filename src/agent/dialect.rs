@@ -1,18 +1,14 @@
-//! What each dialect says of itself, and the table of all of them.
+//! What a dialect says of itself; `dialects` has the table of all.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
 use super::{
-    amp, claude_code, cline, codex, copilot, cursor, droid,
     event::{Event, Moment},
-    gemini, generic, goose,
     install::File,
-    kiro, opencode,
     payload::Payload,
-    reply::Reply,
-    windsurf,
+    reply::{Reply, printable},
 };
 use crate::error::Result;
 
@@ -27,7 +23,7 @@ pub struct Dialect {
     /// What people call it.
     pub title: &'static str,
     pub(super) event: fn(Payload) -> Result<Event>,
-    /// True if the payload cannot be another's.
+    /// True if no other agent sends such a payload.
     pub(super) is_from: fn(Payload) -> bool,
     /// True if the environment says that it is this one's.
     pub(super) is_within: fn(Payload, &Environment) -> bool,
@@ -46,30 +42,37 @@ pub struct Dialect {
     pub(super) relocations: &'static [&'static str],
     /// The files that make it call us.
     pub files: &'static [File],
-    /// True if it tells of each tool that it uses, so that a turn without any has changed nothing.
+    /// True if it reports each tool that it uses, so that a turn without a report has changed nothing.
     pub tells_all_tools: bool,
     /// What its user still has to do.
     pub todo: &'static str,
 }
 
-/// All dialects. What is known by the surest sign comes first.
-pub const ALL: &[Dialect] = &[
-    cursor::DIALECT,
-    cline::DIALECT,
-    windsurf::DIALECT,
-    opencode::DIALECT,
-    amp::DIALECT,
-    generic::DIALECT,
-    gemini::DIALECT,
-    codex::DIALECT,
-    copilot::DIALECT,
-    droid::DIALECT,
-    kiro::DIALECT,
-    goose::DIALECT,
-    claude_code::DIALECT,
-];
+impl Dialect {
+    /// Returns the folders where it keeps conversations, if `home` is the user's.
+    pub fn transcript_homes(&self, home: &std::path::Path, environment: &Environment) -> Vec<std::path::PathBuf> {
+        let own = self.conversations.iter().map(|folder| home.join(folder));
+        let relocated = self.relocations.iter().filter_map(|name| environment.get(*name)).map(Into::into);
+        own.chain(relocated).filter(|folder| folder.is_absolute()).collect()
+    }
 
-/// The name of the neutral protocol, and of whoever speaks it without a name.
+    /// Returns the answer by which the agent goes on.
+    pub fn allow(&self, moment: Moment) -> Reply {
+        (self.allow)(moment)
+    }
+
+    /// Returns the answer that holds the agent back and says why; where it cannot be held back, the answer warns.
+    pub fn deny(&self, moment: Moment, text: &str) -> Reply {
+        (self.deny)(moment, &printable(text))
+    }
+
+    /// Returns the answer by which the agent goes on, and which shows a warning where the agent has a way to.
+    pub fn warn(&self, moment: Moment, text: &str) -> Reply {
+        (self.warn)(moment, &printable(text))
+    }
+}
+
+/// The name of the neutral protocol, which any program may speak.
 pub const NEUTRAL: &str = "generic";
 
 /// For agents that leave no sign in the environment.
@@ -80,20 +83,4 @@ pub(super) fn no_evidence(_payload: Payload, _environment: &Environment) -> bool
 /// What our own plugins understand: they say it in the agent's way.
 pub(super) fn plugin_replies(what: &str, text: &str) -> Reply {
     Reply::json(&json!({ what: text }))
-}
-
-/// Returns the dialect that `--agent` names.
-pub fn named(name: &str) -> Option<&'static Dialect> {
-    ALL.iter().find(|dialect| dialect.name == name)
-}
-
-/// Returns whose payload it is: what the payload says comes before the environment, and that before what was `told`.
-pub(super) fn decide(
-    payload: Payload,
-    environment: &Environment,
-    told: Option<&'static Dialect>,
-) -> Option<&'static Dialect> {
-    let by_payload = || ALL.iter().find(|dialect| (dialect.is_from)(payload));
-    let by_environment = || ALL.iter().find(|dialect| (dialect.is_within)(payload, environment));
-    by_payload().or_else(by_environment).or(told)
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::environment;
 use crate::{
     agent::{
-        dialect::{ALL, Dialect, named},
+        dialect::Dialect,
+        dialects::{ALL, named},
         install::{BEFORE, File, Format, Scope, command},
     },
     error::{Context as _, Error, Kind, Result},
@@ -53,7 +54,7 @@ pub(super) struct Enabled {
     pub(super) file: &'static File,
     pub(super) target: Target,
     pub(super) text: String,
-    /// What the agent told of last in this repository.
+    /// The last event that the agent reported in this repository.
     pub(super) seen: Option<Seen>,
 }
 

@@ -8,7 +8,9 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Globals, environment, interrupt::Interrupt, output::Output, phrase, progress::Progress, settings};
+use super::{
+    environment, globals::Globals, interrupt::Interrupt, output::Output, phrase, progress::Progress, settings,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::Repo,

@@ -1,8 +1,9 @@
 //! `git checkpoint config`: shows the settings with where they come from, and edits the files they are in.
 
+mod here;
 mod migrate;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -15,10 +16,11 @@ use super::{
     settings,
 };
 use crate::{
-    config::{self, Layer, Origin, Sources, Value, edit},
+    config::{self, Layer, Origin, Value, edit},
     error::{Error, Result},
     git::{self, Repo},
 };
+use here::{Here, Place};
 
 /// Show and edit the settings
 ///
@@ -31,19 +33,6 @@ pub(super) struct Config {
     place: Place,
     #[command(subcommand)]
     action: Action,
-}
-
-#[derive(Args, Clone, Copy, Debug)]
-struct Place {
-    /// Your own file, for all repositories
-    #[arg(long, global = true, conflicts_with_all = ["project", "local"])]
-    user: bool,
-    /// The project's file .checkpoint.toml, which is committed
-    #[arg(long, global = true, conflicts_with = "local")]
-    project: bool,
-    /// This repository's file, for all its worktrees
-    #[arg(long, global = true)]
-    local: bool,
 }
 
 #[derive(Args, Clone, Copy, Debug)]
@@ -94,14 +83,6 @@ enum Action {
     Edit,
 }
 
-/// What the actions work on.
-struct Here {
-    sources: Sources,
-    place: Place,
-    /// Why there is no repository here, if there is none.
-    outside: Option<Error>,
-}
-
 impl Config {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let (repo, outside) = match Repo::open_from_environment(Path::new(".")) {
@@ -121,49 +102,6 @@ impl Config {
             Action::Path => path(here, out),
             Action::Edit => edit_file(here, out),
         }
-    }
-}
-
-impl Place {
-    fn layer(self) -> Option<Layer> {
-        match self {
-            Self { user: true, .. } => Some(Layer::User),
-            Self { project: true, .. } => Some(Layer::Project),
-            Self { local: true, .. } => Some(Layer::Local),
-            Self { .. } => None,
-        }
-    }
-}
-
-impl Here {
-    /// Returns the layer and the file that a change goes to.
-    fn target(&mut self) -> Result<(Layer, PathBuf)> {
-        let layer = self.place.layer().unwrap_or(Layer::Local);
-        match (self.sources.file(layer), self.outside.take()) {
-            (Some(path), _) => Ok((layer, path.to_owned())),
-            (None, Some(error)) if layer != Layer::User => Err(error),
-            (None, _) => {
-                Err(Error::user("no place for your own settings is known").with_hint("set 'HOME' or 'XDG_CONFIG_HOME'"))
-            }
-        }
-    }
-
-    /// Returns the settings of the chosen file, or those in force, and whether all of them are sound; says what
-    /// is wrong with them.
-    fn rows(&mut self, out: &mut Output) -> Result<(Vec<Row>, bool)> {
-        if self.place.layer().is_some() {
-            let (layer, path) = self.target()?;
-            let source = path.to_string_lossy().into_owned();
-            let found = edit::read(layer, &path)?.into_iter();
-            let row = |(key, value, line)| Row { key, value, layer, source: source.clone(), line: Some(line) };
-            return Ok((found.map(row).collect(), true));
-        }
-        let loaded = config::load_lenient(&self.sources);
-        settings::warn(&loaded.warnings, out);
-        for error in &loaded.errors {
-            out.error("error", error);
-        }
-        Ok((loaded.origins.into_iter().map(Row::from).collect(), loaded.errors.is_empty()))
     }
 }
 
@@ -204,9 +142,27 @@ impl Row {
     }
 }
 
+/// Returns the settings of the chosen file, or those in force, and whether all of them are sound; says what
+/// is wrong with them.
+fn rows(here: &mut Here, out: &mut Output) -> Result<(Vec<Row>, bool)> {
+    if here.place.layer().is_some() {
+        let (layer, path) = here.target()?;
+        let source = path.to_string_lossy().into_owned();
+        let found = edit::read(layer, &path)?.into_iter();
+        let row = |(key, value, line)| Row { key, value, layer, source: source.clone(), line: Some(line) };
+        return Ok((found.map(row).collect(), true));
+    }
+    let loaded = config::load_lenient(&here.sources);
+    settings::warn(&loaded.warnings, out);
+    for error in &loaded.errors {
+        out.error("error", error);
+    }
+    Ok((loaded.origins.into_iter().map(Row::from).collect(), loaded.errors.is_empty()))
+}
+
 fn get(mut here: Here, key: &str, format: Format, out: &mut Output) -> Result<Exit> {
     let key = edit::find(key)?;
-    let (rows, is_sound) = here.rows(out)?;
+    let (rows, is_sound) = rows(&mut here, out)?;
     let Some(row) = rows.into_iter().find(|row| row.key == key.name) else { return Ok(Exit::No) };
     if format.json {
         #[derive(Serialize)]
@@ -230,7 +186,7 @@ fn get(mut here: Here, key: &str, format: Format, out: &mut Output) -> Result<Ex
 }
 
 fn list(mut here: Here, format: Format, out: &mut Output) -> Result<Exit> {
-    let (rows, is_sound) = here.rows(out)?;
+    let (rows, is_sound) = rows(&mut here, out)?;
     if format.json {
         #[derive(Serialize)]
         struct All {

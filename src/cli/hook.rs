@@ -3,6 +3,7 @@
 mod agent;
 mod stdin;
 mod transcript;
+mod trouble;
 
 use std::{
     ffi::OsString,
@@ -18,9 +19,9 @@ use crate::{
     config,
     error::{Context as _, Error, Kind, Result},
     git::{Repo, hooks::Hook},
-    model::event::Event,
     ops::{Context, commit, follow, rewrite},
 };
+use trouble::log;
 
 /// More than this does not come from git.
 const LONGEST_INPUT: u64 = 256 << 20;
@@ -90,12 +91,12 @@ impl HookCommand {
         }
         let mut context = Context::new(repo, loaded.settings);
         for error in &loaded.errors {
-            tell(&context, hook.name(), error);
+            log(&context, hook.name(), error);
         }
         call.interrupt.listen()?;
         context.interrupt_by(call.interrupt.flag());
         if let Err(error) = self.dispatch(hook, &context) {
-            tell(&context, hook.name(), &error);
+            log(&context, hook.name(), &error);
         }
         Ok(())
     }
@@ -131,21 +132,8 @@ impl HookCommand {
 fn note(hook: Hook, error: &Error) {
     let here = Path::new(".");
     if let Ok(repo) = Repo::open_from_environment(here).or_else(|_| Repo::open(here)) {
-        tell(&Context::new(repo, config::Settings::default()), hook.name(), error);
+        log(&Context::new(repo, config::Settings::default()), hook.name(), error);
     }
-}
-
-/// Nobody asked for what a hook does, so whatever goes wrong there is trouble, not the answer to a request.
-fn tell(context: &Context, hook: &str, error: &Error) {
-    let kind = match error.kind() {
-        Kind::User | Kind::Refused => Kind::Internal,
-        kind => kind,
-    };
-    let mut message = format!("hook {hook}: {error}");
-    for cause in error.causes() {
-        message.push_str(&format!(": {cause}"));
-    }
-    context.emit(&Event::Error { operation: format!("hook {hook}"), kind: kind.as_str().into(), message });
 }
 
 /// Reads lines of an old and a new commit id; what may follow them is git's to extend.

@@ -15,7 +15,7 @@ use anstyle::Style;
 use bstr::{BStr, BString};
 use serde::Serialize;
 
-use super::{When, environment, external::Pager};
+use super::{color::When, environment, external::Pager};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, threads},
@@ -213,7 +213,7 @@ impl Output {
         self.stderr(&text);
     }
 
-    /// Writes `text` to standard error; there is nobody to tell if that fails.
+    /// Writes `text` to standard error; a failure of that is ignored, as there is no other place to report it.
     pub(super) fn stderr(&mut self, text: &str) {
         drop(self.flush());
         stderr(text);
@@ -223,41 +223,6 @@ impl Output {
 /// Writes `text` to standard error as it is.
 pub(super) fn stderr(text: &str) {
     drop(io::stderr().write_all(text.as_bytes()));
-}
-
-impl From<crate::config::Color> for When {
-    fn from(setting: crate::config::Color) -> Self {
-        use crate::config::Color;
-        match setting {
-            Color::Always => Self::Always,
-            Color::Never => Self::Never,
-            Color::Auto => Self::Auto,
-        }
-    }
-}
-
-impl When {
-    fn decide(self, is_terminal: bool) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => {
-                is_terminal
-                    && environment::variable("NO_COLOR").is_none()
-                    && environment::variable("TERM").is_none_or(|terminal| terminal != "dumb")
-            }
-        }
-    }
-
-    /// Reads git's words for `color.ui`; `true` means `auto` there.
-    fn from_git(value: &BString) -> Option<Self> {
-        match value.to_ascii_lowercase().as_slice() {
-            b"always" => Some(Self::Always),
-            b"never" | b"false" | b"no" | b"off" | b"0" => Some(Self::Never),
-            b"" | b"auto" | b"true" | b"yes" | b"on" | b"1" => Some(Self::Auto),
-            _ => None,
-        }
-    }
 }
 
 /// Returns the pager that git would use here; none if that is no pager or `cat`.

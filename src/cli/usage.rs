@@ -4,7 +4,7 @@ use std::{ffi::OsString, io::IsTerminal as _};
 
 use clap::{CommandFactory as _, error::ErrorKind};
 
-use super::{Cli, Exit, man, output::Output};
+use super::{Exit, commands::Cli, man, output::Output};
 
 /// Answers what clap could not parse into a command: a request for help, or a mistake.
 pub(super) fn explain(error: &clap::Error, arguments: &[OsString], out: &mut Output) -> Exit {

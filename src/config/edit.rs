@@ -7,10 +7,11 @@ use std::path::Path;
 use toml_edit::{Document, Item, Table, TableLike};
 
 use super::keys::{self, Key};
+use super::kind::Kind;
 use super::replace::replace;
+use super::sources::{DEFAULTS, Layer};
 use super::toml_file;
 use super::value::{Value, shorten};
-use super::{DEFAULTS, Layer};
 use crate::error::{Context as _, Error, Kind as ErrorKind, Result};
 
 /// Returns the value that `texts` mean for the key called `name`; a list takes any number of them.
@@ -21,8 +22,8 @@ pub fn check(name: &str, texts: &[String]) -> Result<Value> {
     let key = find(name)?;
     let read = |text: &String| key.kind.read_text(text);
     let value = match (key.kind, texts) {
-        (keys::Kind::List, [_, _, ..]) => Some(Value::List(texts.to_vec())),
-        (keys::Kind::List, []) => Some(Value::List(Vec::new())),
+        (Kind::List, [_, _, ..]) => Some(Value::List(texts.to_vec())),
+        (Kind::List, []) => Some(Value::List(Vec::new())),
         (_, [text]) => read(text),
         _ => None,
     };

@@ -5,11 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::keys::{self, INVERTED, INVERTED_NOW, Key, Kind, RESERVED_VARIABLES};
+use super::keys::{self, INVERTED, INVERTED_NOW, Key, RESERVED_VARIABLES};
+use super::kind::Kind;
+use super::loaded::{Origin, Warning};
 use super::sources::VARIABLE_PREFIX;
 use super::toml_file::{self, Content, Entry};
 use super::value::{Value, shorten};
-use super::{Layer, Origin, Sources, Warning};
+use super::{Layer, Sources};
 use crate::error::Error;
 
 /// What rewrites old names.

@@ -2,7 +2,7 @@
 //!
 //! Defaults and comments are in `config/default.toml`; tests hold both and the man page together.
 
-use super::value::Value;
+use super::{kind::Kind, value::Value};
 
 /// One setting.
 #[derive(Debug)]
@@ -13,18 +13,6 @@ pub struct Key {
     pub(super) kind: Kind,
     /// What the project's file may do to it.
     pub(super) trust: Trust,
-}
-
-/// The type of a setting.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
-    Bool,
-    Choice(&'static [&'static str]),
-    Count,
-    Size,
-    Duration,
-    Text,
-    List,
 }
 
 /// What the project's file may do: anyone who can commit writes it, so it must not run commands, weaken

@@ -14,8 +14,29 @@ use super::value::Value;
 use super::{DEFAULTS, Jj, Layer, Loaded, Origin, Settings, Sources, Warning};
 use crate::error::{Error, Result};
 
+/// Returns the settings that `sources` give.
+///
+/// An unknown key is a warning; a file that cannot be read or parsed and a value of the wrong type are
+/// errors of kind [`Config`](crate::error::Kind::Config) that name file, line, key, expected and found.
+pub fn load(sources: &Sources) -> Result<Loaded> {
+    let mut loaded = compose(sources);
+    if loaded.errors.is_empty() { Ok(loaded) } else { Err(loaded.errors.swap_remove(0)) }
+}
+
+/// As [`load`], but never fails: a key with a bad value takes its default, a bad file is left out, and
+/// [`Loaded::errors`] says so. For hooks, which must not stop an agent or a commit.
+pub fn load_lenient(sources: &Sources) -> Loaded {
+    compose(sources)
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        load_lenient(&Sources::default()).settings
+    }
+}
+
 /// Returns the settings of all layers, with every error and warning met on the way.
-pub(super) fn compose(sources: &Sources) -> Loaded {
+fn compose(sources: &Sources) -> Loaded {
     let mut gathering = Gathering::default();
     let mut layers = vec![(Layer::Default, gathering.text(Layer::Default, DEFAULTS, ""))];
     for layer in [Layer::System, Layer::User, Layer::Project, Layer::Local] {

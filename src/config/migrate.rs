@@ -10,7 +10,8 @@ use rustix::fs::{Access, access};
 use serde::Serialize;
 use toml_edit::{Document, Item, Value as TomlValue};
 
-use super::keys::{self, INVERTED, INVERTED_NOW, Kind};
+use super::keys::{self, INVERTED, INVERTED_NOW};
+use super::kind::Kind;
 use super::replace;
 use super::sources::VARIABLE_PREFIX;
 use super::toml_file::{self, Content, line_of};

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+/// The text of `config/default.toml`: every setting, its default and one comment.
+pub const DEFAULTS: &str = include_str!("../../config/default.toml");
+
 /// The name of the project's file at the worktree's root.
 pub const PROJECT_FILE: &str = ".checkpoint.toml";
 

@@ -303,7 +303,7 @@ impl<'r> Reader<'r> {
 pub(crate) struct ForThread {
     root: std::path::PathBuf,
     worktree_id: bstr::BString,
-    ref_store: super::refs::RefStore,
+    ref_store: super::ref_store::RefStore,
     honours_environment: bool,
     interrupt: super::interrupt::Interrupt,
     is_wary: bool,

@@ -22,7 +22,7 @@ use crate::{
     error::{Error, Result},
     model::{
         change::{Leaf, Mode},
-        plan::{Content, Step},
+        step::{Content, Step},
     },
 };
 

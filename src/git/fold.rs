@@ -19,9 +19,9 @@ use super::{
     bases::{Base, Bases},
     deflate::deflate,
     delta::delta,
-    may_exist,
     new_objects::id_of,
     pack::{PackWriter, read_index},
+    presence::may_exist,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},

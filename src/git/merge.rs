@@ -5,7 +5,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::{Repo, refs::RefStore};
+use super::{Repo, ref_store::RefStore};
 use crate::error::{Context as _, Kind, Result};
 
 /// A line of the reflog of HEAD.

@@ -1,10 +1,6 @@
 //! Objects that a save makes: kept until all are known, then written so that a crash leaves at most unreferenced ones.
 
-use std::{
-    cell::Cell,
-    collections::{HashMap, HashSet},
-    time::{Duration, Instant},
-};
+use std::collections::{HashMap, HashSet};
 
 use gix::{
     ObjectId,
@@ -14,57 +10,17 @@ use gix::{
 use super::{
     Repo,
     deflate::deflate,
-    loose, may_exist,
+    loose,
     pack::PackWriter,
+    settled_packs::{SettledPack, touch},
     written::{Written, has_content},
 };
 use crate::error::{Context as _, Kind, Result};
 
-/// From this many objects on, one pack is written instead of a file for each.
-const PACK_FROM: usize = 64;
+pub(crate) use super::prepared::{Prepared, Target};
+
 /// Above this many bytes, blobs wait in a temporary pack instead of memory.
 const SPILL_AT: usize = 8 << 20;
-
-/// Where new objects go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// One file an object.
-    Loose,
-    /// One pack for all.
-    Pack,
-    /// Nowhere: only this process sees them, through the repository's object memory.
-    Memory,
-}
-
-impl Target {
-    /// Returns where about `count` new objects go best.
-    pub(crate) fn for_count(count: usize) -> Self {
-        if count >= PACK_FROM { Self::Pack } else { Self::Loose }
-    }
-}
-
-/// An object ready to be stored.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    pub(super) id: ObjectId,
-    pub(super) kind: ObjectKind,
-    pub(super) size: usize,
-    /// As it is for [`Target::Loose`] and [`Target::Memory`], deflated for [`Target::Pack`].
-    data: Vec<u8>,
-}
-
-impl Prepared {
-    /// Hashes `data`, and deflates it if `target` wants that. Costs time, needs no repository: fit for threads.
-    pub(crate) fn new(kind: ObjectKind, data: &[u8], id: ObjectId, target: Target) -> Self {
-        let stored = if target == Target::Pack { deflate(&[data]) } else { data.to_vec() };
-        Self { id, kind, size: data.len(), data: stored }
-    }
-
-    /// Returns the zlib stream of an object that was prepared for [`Target::Loose`].
-    pub(super) fn deflated(&self) -> Vec<u8> {
-        deflate(&[&self.data])
-    }
-}
 
 /// Returns the id of `data` as an object of `kind`.
 pub(crate) fn id_of(kind: ObjectKind, data: &[u8], hash: gix::hash::Kind) -> Result<ObjectId> {
@@ -300,41 +256,12 @@ impl Repo {
         }
     }
 
-    /// Touches the pack that holds `id`. A cruft pack does not count: its own list says how old each object is.
+    /// Touches the pack that holds `id`; false if no settled pack does, or it cannot be touched.
     fn freshen_pack_of(&self, id: ObjectId) -> bool {
         let packs = self.packs.get_or_init(|| {
             let directory = self.inner.objects.store_ref().path().join("pack");
-            let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path());
-            let indices = files.filter(|path| path.extension().is_some_and(|end| end == "idx"));
-            let indices = indices.filter(|path| !may_exist(&path.with_extension("mtimes")));
-            let indices = indices.filter_map(|path| gix::odb::pack::index::File::at(&path, self.object_hash()).ok());
-            indices.map(|index| SettledPack { index, touched: Cell::new(None) }).collect()
+            SettledPack::all_in(&directory, self.object_hash())
         });
-        packs.iter().filter(|pack| pack.index.lookup(id).is_some()).any(|pack| pack.touch(self.is_wary()))
+        packs.iter().filter(|pack| pack.holds(id)).any(|pack| pack.touch(self.is_wary()))
     }
-}
-
-/// A pack that git may collect object by object.
-pub(super) struct SettledPack {
-    index: gix::odb::pack::index::File,
-    touched: Cell<Option<Instant>>,
-}
-
-impl SettledPack {
-    /// Makes the pack a new one, if it was not a moment ago, or `is_wary` of its being gone since; false if it cannot be.
-    fn touch(&self, is_wary: bool) -> bool {
-        const MOMENT: Duration = Duration::from_secs(1);
-        if !is_wary && self.touched.get().is_some_and(|time| time.elapsed() < MOMENT) {
-            return true;
-        }
-        let is_touched = touch(&self.index.path().with_extension("pack"));
-        self.touched.set(is_touched.then(Instant::now));
-        is_touched
-    }
-}
-
-fn touch(path: &std::path::Path) -> bool {
-    let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
-    let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
-    rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::empty()).is_ok()
 }

@@ -14,7 +14,7 @@ use gix::{
     objs::{CommitRef, Data, Find as _, Kind as ObjectKind, Tree, TreeRef},
 };
 
-use super::{Repo, may_exist, new_objects::id_of, objects::look_again};
+use super::{Repo, new_objects::id_of, objects::look_again, presence::may_exist};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Reads objects, remembers those that are sound, and notes those that are not.

@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::{Head, Repo};
+use super::{Head, Repo, ref_store::RefStore};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// A change of one ref.
@@ -15,24 +15,6 @@ pub struct RefUpdate {
     pub old: Option<ObjectId>,
     /// What it shall point to; none: it is deleted.
     pub new: Option<ObjectId>,
-}
-
-/// Who reads and writes refs here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RefStore {
-    /// Loose and packed files: gix.
-    Files,
-    /// Any other format (reftable): gix has none, so git.
-    Git,
-}
-
-impl RefStore {
-    pub(super) fn of(repo: &gix::Repository) -> Self {
-        match repo.config_snapshot().string("extensions.refStorage") {
-            Some(format) if !format.eq_ignore_ascii_case(b"files") => Self::Git,
-            _ => Self::Files,
-        }
-    }
 }
 
 impl Repo {
@@ -115,7 +97,7 @@ impl Repo {
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<()> {
         self.remove_dead_locks();
-        // Whoever lists refs meanwhile may see neither where it was nor where it goes.
+        // A process that lists refs meanwhile may see neither where it was nor where it goes.
         for gone in updates.iter().filter(|update| update.new.is_none()) {
             if let Some(id) = gone.old.filter(|id| updates.iter().any(|update| update.new == Some(*id))) {
                 self.renew(id);
@@ -350,7 +332,7 @@ mod tests {
         });
     }
 
-    /// Carries `updates` out as soon as nobody else is at these refs.
+    /// Carries `updates` out as soon as no other process holds a lock on these refs.
     fn until_done(repo: &Repo, updates: &[RefUpdate]) {
         for _ in 0..100 {
             match repo.update_refs(updates) {

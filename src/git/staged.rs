@@ -16,7 +16,7 @@ use gix::{
     },
 };
 
-use super::{Repo, environment, may_exist, user_index::decoding};
+use super::{Repo, environment, presence::may_exist, user_index::decoding};
 use crate::{
     error::{Context as _, Kind, Result},
     model::change::{Change, Leaf, Mode},

@@ -13,7 +13,7 @@ use gix::ObjectId;
 use super::user_index::IndexIdentity;
 use crate::model::change::Mode;
 
-/// The identity of a file's content as the file system tells it; sizes and inodes modulo 2^32, as in git's index.
+/// The identity of a file's content as the file system reports it; sizes and inodes modulo 2^32, as in git's index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stat {
     /// Modification time, seconds and nanoseconds.
@@ -48,7 +48,7 @@ impl Stat {
         }
     }
 
-    /// Returns true if the file may have changed at or after `time` without its times telling.
+    /// Returns true if the file may have changed at or after `time` without a change of its times.
     pub(crate) fn is_racy(&self, time: (i64, u32)) -> bool {
         // File systems with coarse times: what has no nanoseconds may be up to two seconds younger than it says.
         let is_coarse = self.mtime.1 == 0 && self.mtime.0 + 2 >= time.0;
@@ -96,6 +96,16 @@ pub(crate) struct Known {
 /// A change of the cache: none removes the path.
 pub(crate) type CacheChange = (BString, Option<Known>);
 
+/// A file as it was when a cache was read from it.
+#[derive(Clone, Copy, Debug)]
+struct Stored {
+    inode: u64,
+    /// All of it, if all of it is sound.
+    length: Option<usize>,
+    /// The length up to the first section.
+    first: usize,
+}
+
 /// All captured paths of a worktree, sorted by their bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatCache {
@@ -115,7 +125,7 @@ pub(crate) struct StatCache {
     /// Numbers for the settings of filters; see [`filter_settings`](crate::git::Repo::filter_settings).
     pub(crate) filters: (u32, u32),
     /// The file that it was read from.
-    stored: Option<file::Stored>,
+    stored: Option<Stored>,
     /// What has changed since.
     pending: Vec<CacheChange>,
 }

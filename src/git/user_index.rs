@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use gix::index::File;
 
-use super::{Repo, may_exist};
+use super::{Repo, presence::may_exist};
 use crate::error::{Context as _, Kind, Result};
 
 /// What tells one version of an index file from another without reading it.

@@ -8,7 +8,7 @@ use std::{collections::HashSet, path::PathBuf};
 
 use gix::{ObjectId, objs::Exists as _};
 
-use super::{Repo, keep::Keep, new_objects::Prepared, pack::PackWriter};
+use super::{Repo, keep::Keep, pack::PackWriter, prepared::Prepared};
 use crate::error::{Error, Result};
 
 /// Objects on disk that maybe no ref leads to yet. While this exists, git does not repack without them, nor do we.

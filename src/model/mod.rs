@@ -27,5 +27,6 @@ pub mod refname;
 pub mod selector;
 pub mod session;
 pub mod slot;
+pub mod step;
 pub mod trailer;
 pub mod verdict;

@@ -3,52 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use bstr::{BStr, BString, ByteSlice as _};
-use gix::ObjectId;
 
 use super::{
-    change::{Leaf, Mode},
+    step::Step,
     verdict::{Left, Verdict, Why},
 };
-
-/// What a path holds at one moment, byte for byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Content {
-    /// The entry of the tree.
-    pub leaf: Leaf,
-    /// The bytes of the worktree, where the conversions of git would not bring them back from the blob.
-    pub raw: Option<ObjectId>,
-}
-
-/// One path to be changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
-    /// The path relative to the worktree's root.
-    pub path: BString,
-    /// What it must hold for the step to be taken; none if it must not exist.
-    pub before: Option<Content>,
-    /// What it holds then; none if it is deleted.
-    pub after: Option<Content>,
-}
-
-impl Step {
-    /// Returns what the path is before and after.
-    pub fn modes(&self) -> impl Iterator<Item = Mode> {
-        self.before.iter().chain(&self.after).map(|content| content.leaf.mode)
-    }
-
-    /// Returns true if only the executable bit changes.
-    pub fn is_mode_only(&self) -> bool {
-        match (self.before, self.after) {
-            (Some(old), Some(new)) => {
-                old.leaf.id == new.leaf.id
-                    && old.raw == new.raw
-                    && old.leaf.mode != new.leaf.mode
-                    && old.leaf.mode.same_type(new.leaf.mode)
-            }
-            _ => false,
-        }
-    }
-}
 
 /// Steps that succeed or fail together: first what makes room is deleted, then the rest is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -199,20 +158,20 @@ fn case_renames(steps: &mut BTreeMap<BString, Step>) -> Vec<Group> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::model::verdict::Why;
+    use gix::ObjectId;
 
-    fn content(byte: u8, mode: Mode) -> Content {
-        Content { leaf: Leaf { id: ObjectId::from_bytes_or_panic(&[byte; 20]), mode }, raw: None }
+    use super::*;
+    use crate::model::{
+        change::{Leaf, Mode},
+        step::Content,
+    };
+
+    fn content(byte: u8) -> Content {
+        Content { leaf: Leaf { id: ObjectId::from_bytes_or_panic(&[byte; 20]), mode: Mode::File }, raw: None }
     }
 
     fn step(path: &str, before: u8, after: u8) -> Step {
-        let side = |byte| (byte != 0).then(|| content(byte, Mode::File));
-        Step { path: path.into(), before: side(before), after: side(after) }
-    }
-
-    fn moded(path: &str, before: Option<Mode>, after: Option<Mode>) -> Step {
-        let side = |mode: Option<Mode>| mode.map(|mode| content(1, mode));
+        let side = |byte| (byte != 0).then(|| content(byte));
         Step { path: path.into(), before: side(before), after: side(after) }
     }
 
@@ -260,13 +219,5 @@ mod tests {
         let candidates =
             steps.into_iter().map(|(path, before, after, is_ours)| (step(path, before, after), verdict(is_ours)));
         assert_eq!(picture(&plan(candidates.collect(), folds_case)), expected);
-    }
-
-    #[test]
-    fn an_executable_bit_alone_is_told() {
-        assert!(moded("f", Some(Mode::File), Some(Mode::Executable)).is_mode_only());
-        assert!(!moded("f", Some(Mode::File), Some(Mode::Link)).is_mode_only());
-        assert!(!step("f", 1, 2).is_mode_only());
-        assert!(!step("f", 1, 1).is_mode_only());
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{change::Mode, path_text, plan::Step};
+use super::{change::Mode, path_text, step::Step};
 
 /// Why a path is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub struct Facts {
     pub is_sparse: bool,
     /// True if the ignore rules of then or now cover it.
     pub is_ignored: bool,
-    /// Set if somebody else changed it, and nobody asked for it by name.
+    /// Set if another author changed it, and no pathspec names it.
     pub foreign: Option<Why>,
 }
 
@@ -123,7 +123,7 @@ pub enum Verdict {
     Refuse(Why),
 }
 
-/// Returns what becomes of `step`, as far as `facts` tell.
+/// Returns what becomes of `step`, given `facts`.
 pub fn decide(step: &Step, facts: &Facts) -> Verdict {
     if facts.is_invalid {
         return Verdict::Refuse(Why::Invalid);
@@ -146,7 +146,7 @@ mod tests {
     use gix::ObjectId;
 
     use super::*;
-    use crate::model::{change::Leaf, plan::Content};
+    use crate::model::{change::Leaf, step::Content};
 
     fn content(byte: u8, mode: Mode) -> Content {
         Content { leaf: Leaf { id: ObjectId::from_bytes_or_panic(&[byte; 20]), mode }, raw: None }

@@ -8,31 +8,28 @@ mod chains;
 mod checks;
 mod locks;
 mod objects;
+mod problem;
 mod refspecs;
 mod relink;
 mod strays;
-
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod survey;
 
 use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
     Context,
-    records::{self, Additions, Log},
+    records::{self, Additions},
 };
 use crate::{
     error::Result,
-    model::{
-        id_text,
-        record::{self, Link, Record, RecordId},
-        refname,
-    },
+    model::{record::RecordId, refname},
     state,
 };
+use survey::Survey;
 
-/// The newest commits are looked through; more are not.
-const MOST_COMMITS: usize = 500_000;
+pub use problem::{Problem, Severity};
+pub use relink::Relinked;
 
 /// What is to be done beside looking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,67 +59,6 @@ impl Diagnosis {
     /// Returns true if nothing is left that somebody should look at.
     pub fn is_sound(&self) -> bool {
         self.problems.iter().all(|problem| problem.fixed || problem.severity == Severity::Note)
-    }
-}
-
-/// How bad it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Something is lost or does not work.
-    Problem,
-    /// It happens in ordinary use.
-    Note,
-}
-
-/// Something that is not as it should be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    /// What it is, for programs.
-    pub code: &'static str,
-    /// How bad it is.
-    pub severity: Severity,
-    /// The commit, record, ref or file.
-    pub subject: String,
-    /// What is wrong with it.
-    pub message: String,
-    /// How to mend it.
-    pub hint: Option<String>,
-    /// True if it has just been mended.
-    pub fixed: bool,
-}
-
-/// A record whose commit was found again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Relinked {
-    /// The record.
-    pub record: RecordId,
-    /// The commit.
-    #[serde(serialize_with = "id_text::serialize")]
-    pub commit: ObjectId,
-    /// By what: `trailer`, `tree`, `patch` or `blob`.
-    pub by: &'static str,
-}
-
-impl Problem {
-    /// Returns something that is wrong with `subject`.
-    pub fn new(code: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        let (subject, message) = (subject.into(), message.into());
-        Self { code, severity: Severity::Problem, subject, message, hint: None, fixed: false }
-    }
-
-    /// Makes it something that happens in ordinary use.
-    #[must_use]
-    pub fn note(mut self) -> Self {
-        self.severity = Severity::Note;
-        self
-    }
-
-    /// Adds how to mend it.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
     }
 }
 
@@ -170,90 +106,6 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     }
     diagnosis.problems.extend(mend_index(context, &survey, options.fix)?);
     Ok(diagnosis)
-}
-
-/// Commits and records beside each other.
-struct Survey {
-    /// Commits that refs lead to, newest first, with their place in `reachable`.
-    reachable: Vec<crate::git::revision::Reachable>,
-    known: HashSet<ObjectId>,
-    /// Which records the messages of commits name.
-    named: Vec<(ObjectId, RecordId)>,
-    records: BTreeMap<RecordId, Record>,
-    links: HashMap<RecordId, Vec<Link>>,
-    /// Links that the index does not have.
-    missing_lines: Vec<Link>,
-    /// Records without a commit that a ref leads to.
-    lost: Vec<RecordId>,
-    has_log: bool,
-    damaged: Vec<Problem>,
-}
-
-fn excluded() -> Vec<String> {
-    vec![format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)]
-}
-
-impl Survey {
-    fn new(context: &Context) -> Result<Self> {
-        let repo = &context.repo;
-        let reachable = repo.reachable(&excluded(), MOST_COMMITS)?;
-        let known: HashSet<ObjectId> = reachable.iter().map(|commit| commit.id).collect();
-        let mut named = Vec::new();
-        for (commit, message) in repo.commits_with_key(record::TRAILER, &excluded())? {
-            named.extend(record::ids_in_message(&message).into_iter().map(|id| (commit, id)));
-        }
-        let mut survey = Self {
-            reachable,
-            known,
-            named,
-            records: BTreeMap::new(),
-            links: HashMap::new(),
-            missing_lines: Vec::new(),
-            lost: Vec::new(),
-            has_log: false,
-            damaged: Vec::new(),
-        };
-        if let Some(log) = Log::open(repo)? {
-            survey.has_log = true;
-            survey.read(context, &log)?;
-        }
-        Ok(survey)
-    }
-
-    fn read(&mut self, context: &Context, log: &Log<'_>) -> Result<()> {
-        let named: HashSet<RecordId> = self.named.iter().map(|(_, id)| *id).collect();
-        for id in log.all()? {
-            context.check_interrupt()?;
-            let read = log.find(&id).and_then(|record| Ok((record, log.links(&id)?)));
-            let (record, links) = match read {
-                Ok((Some(record), links)) => (record, links),
-                Ok((None, _)) => continue,
-                Err(error) => {
-                    let causes = error.causes().join(": ");
-                    self.damaged.push(Problem::new("record-damaged", id.as_str(), format!("{error}: {causes}")));
-                    continue;
-                }
-            };
-            for chunk in record.sessions.iter().flat_map(|part| &part.chunks) {
-                if !context.repo.has_object(chunk.id) {
-                    let message = format!("'{}' of '{}' is not here", chunk.path, chunk.reference);
-                    self.damaged.push(Problem::new("transcript-missing", id.as_str(), message).note());
-                }
-            }
-            for link in &links {
-                if !log.linked_to(link.commit)?.contains(&id) {
-                    self.missing_lines.push(link.clone());
-                }
-            }
-            let is_linked = links.iter().any(|link| self.known.contains(&link.commit));
-            if !is_linked && !named.contains(&id) {
-                self.lost.push(id);
-            }
-            self.links.insert(id, links);
-            self.records.insert(id, record);
-        }
-        Ok(())
-    }
 }
 
 fn trailers_without_record(survey: &Survey) -> Vec<Problem> {

@@ -11,7 +11,7 @@ use gix::ObjectId;
 
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::Repo,
+    git::{Repo, commit::NewCommit, new_objects::NewObjects},
     model::{
         record::{self, Chunk, Link, Prompt, Record, RecordId},
         refname,
@@ -50,6 +50,19 @@ pub struct NewSession {
     pub prompts: Vec<Prompt>,
     /// The transcript since what was stored last.
     pub transcript: Option<Vec<u8>>,
+}
+
+/// Adds a commit whose only parent is `parent`, another one of the same ref.
+fn commit(
+    repo: &Repo,
+    tree_id: ObjectId,
+    parent: Option<ObjectId>,
+    subject: &str,
+    objects: &mut NewObjects<'_>,
+) -> Result<ObjectId> {
+    let (author, committer, time) = (repo.identity(), repo.identity(), repo.now());
+    let parents = parent.into_iter().collect();
+    Repo::write_commit(&NewCommit { tree_id, parents, author, committer, time, message: subject }, objects)
 }
 
 /// Returns the record `id`.

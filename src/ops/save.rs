@@ -34,8 +34,8 @@ use crate::{
         id_text,
         manifest::{Skipped, Unfiltered},
         path_text,
-        plan::Step,
         refname::{self, Base},
+        step::Step,
     },
     state::{self, lock::Lock},
 };

@@ -88,6 +88,16 @@ pub(crate) fn write(common_dir: &Path, written: &[Written]) -> Result<()> {
     super::replace_file_durably(&path(common_dir), text.as_bytes())
 }
 
+/// Replaces what `written` notes about one hook in one file by `entry`, and stores it.
+pub(crate) fn remember(common_dir: &Path, written: &mut Vec<Written>, entry: Written) -> Result<()> {
+    if written.contains(&entry) {
+        return Ok(());
+    }
+    written.retain(|other| (&other.hook, &other.path) != (&entry.hook, &entry.path));
+    written.push(entry);
+    write(common_dir, written)
+}
+
 /// Notes that hooks are not enabled any more.
 pub(crate) fn remove(common_dir: &Path) -> Result<()> {
     let path = path(common_dir);

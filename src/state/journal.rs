@@ -14,8 +14,8 @@ use crate::{
         change::{Leaf, Mode},
         manifest::Unmerged,
         path_text::StoredPath,
-        plan::{Content, Step},
         slot::{Slot, SlotChange},
+        step::{Content, Step},
     },
 };
 

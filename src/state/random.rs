@@ -11,8 +11,8 @@ use super::{
 };
 use crate::model::{
     change::{Leaf, Mode},
-    plan::{Content, Step},
     slot::{Slot, SlotChange},
+    step::{Content, Step},
 };
 
 fn id() -> impl Strategy<Value = ObjectId> {

@@ -6,10 +6,23 @@
 use serde_json::Value;
 
 use super::{
-    Shape, is_our_command,
+    command::is_our_command,
     scan::{Item, Kind, Node, scan},
 };
 use crate::error::{Error, Result};
+
+/// What is put into a file that others write to, too.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The keys that lead to the map of events: at most one.
+    pub at: &'static [&'static str],
+    /// A key and its value that a new file must have.
+    pub beside: Option<(&'static str, &'static str)>,
+    /// The events.
+    pub events: &'static [&'static str],
+    /// Returns the entry of an event that runs a command.
+    pub entry: fn(&str, &str) -> Value,
+}
 
 pub(super) fn install(shape: Shape, text: Option<&str>, command: &str) -> Result<String> {
     let Some(text) = text else { return Ok(format!("{}\n", fresh(shape, command, "\n"))) };
@@ -180,7 +193,7 @@ fn without(text: &str, container: &Node, at: usize) -> String {
         (None, None) => {
             let start = container.start + 1;
             let rest = &text[end..container.end];
-            // A comma that somebody has put after the only item.
+            // The user may have put a comma after the only item.
             let comma = comma(rest).map_or(end, |at| if rest[..at].trim().is_empty() { end + at + 1 } else { end });
             let from = if text[start..item.start].trim().is_empty() { start } else { item.start };
             return format!("{}{}", &text[..from], &text[comma..]);
@@ -191,7 +204,7 @@ fn without(text: &str, container: &Node, at: usize) -> String {
     if gap.trim() == "," {
         return format!("{}{}", &text[..start], &text[end..]);
     }
-    // Somebody has put a comment there, which is theirs.
+    // A comment there is not ours to remove.
     let kept = comma(gap).map_or_else(|| gap.to_owned(), |at| format!("{}{}", &gap[..at], &gap[at + 1..]));
     format!("{}{kept}{}", &text[..start], &text[end..])
 }

@@ -2,12 +2,17 @@
 //!
 //! What others wrote stays byte for byte, and taking out what was put in gives the text that was there before.
 
+mod command;
 mod json;
 mod scan;
 
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use command::is_our_command;
+
+pub use command::{command, program_of};
+pub use json::Shape;
 
 /// Whose file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,19 +34,6 @@ impl Scope {
             Self::Local => "local",
         }
     }
-}
-
-/// What is put into a file that others write to, too.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// The keys that lead to the map of events: at most one.
-    pub at: &'static [&'static str],
-    /// A key and its value that a new file must have.
-    pub beside: Option<(&'static str, &'static str)>,
-    /// The events.
-    pub events: &'static [&'static str],
-    /// Returns the entry of an event that runs a command.
-    pub entry: fn(&str, &str) -> Value,
 }
 
 /// What a file looks like.
@@ -81,10 +73,10 @@ const OURS: &str = "Installed by 'git checkpoint enable'; 'git checkpoint disabl
 impl File {
     /// Returns the text of the file that runs `command`, given the one it has; none: there is no file.
     ///
-    /// The same text if it runs it already. `command` is for a shell, and is what [`command`] returns.
+    /// The same text if it runs it already. `command` is for a shell, and is what [`command()`] returns.
     ///
     /// # Errors
-    /// [`Kind::User`](crate::error::Kind::User) if the text cannot be read, or the file is somebody else's.
+    /// [`Kind::User`](crate::error::Kind::User) if the text cannot be read, or the file is not ours.
     pub fn install(&self, text: Option<&str>, command: &str) -> Result<String> {
         match self.format {
             Format::Json(shape) => json::install(shape, text, command),
@@ -131,7 +123,7 @@ impl File {
         found
     }
 
-    /// Returns false if the whole of `text` is ours, and somebody has edited it.
+    /// Returns false if the whole of `text` is ours, and was edited since.
     pub fn is_pristine(&self, text: &str) -> bool {
         if matches!(self.format, Format::Json(_)) {
             return true;
@@ -140,7 +132,7 @@ impl File {
         self.whole(commands.first().map_or("", String::as_str)) == text
     }
 
-    /// Returns the events of which `text`, which others write to, too, does not tell us.
+    /// Returns the events for which `text`, a file shared with others, has no entry of ours.
     pub fn missing(&self, text: &str) -> Vec<&'static str> {
         match self.format {
             Format::Json(shape) => json::missing(shape, text),
@@ -160,46 +152,12 @@ impl File {
     }
 }
 
-/// Returns the command line by which `agent` calls `program`, for a shell.
-pub fn command(program: &str, agent: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:\\".contains(c);
-    let program = if !program.is_empty() && program.chars().all(is_plain) {
-        program.to_owned()
-    } else {
-        format!("'{}'", program.replace('\'', r"'\''"))
-    };
-    format!("{program} hook --agent {agent}")
-}
-
-/// Returns the program that `text` calls, and the agent, if it is exactly what we write: what [`command`] returns, or with
-/// what an entry adds to it. Such a text does nothing else in a shell.
-pub fn program_of(text: &str) -> Option<(String, String)> {
-    let bare = [" || exit 0", "; exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
-    let (program, agent) = bare.rsplit_once(" hook --agent ").filter(|_| is_our_command(bare))?;
-    let quoted = program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
-    let program = quoted.map_or_else(|| program.to_owned(), |quoted| quoted.replace(r"'\''", "'"));
-    (command(&program, agent) == bare).then(|| (program, agent.to_owned()))
-}
-
 /// Returns the command in a line of a plugin or a script of ours.
 fn command_in_line(line: &str) -> Option<String> {
     if let Some(text) = line.strip_prefix("const command = ") {
         return serde_json::from_str(text.strip_suffix(';')?).ok();
     }
     line.strip_suffix(r#" || printf '%s\n' '{"cancel":false}'"#).map(ToOwned::to_owned)
-}
-
-/// Returns true if `command` is one that [`command`] returned, for whatever program and agent, or with what an entry
-/// adds to it.
-fn is_our_command(command: &str) -> bool {
-    let Some((program, rest)) = command.trim().rsplit_once(" hook --agent ") else { return false };
-    let rest = [" || exit 0", "; exit 0"].iter().find_map(|end| rest.strip_suffix(end)).unwrap_or(rest);
-    let is_agent = !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let quoted = program.strip_prefix('\'').and_then(|program| program.strip_suffix('\''));
-    let is_one_word = quoted.is_some() || !program.contains(char::is_whitespace);
-    let program = quoted.unwrap_or(program);
-    let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-    is_agent && is_one_word && ["git-checkpoint", "git-checkpoint.exe"].contains(&name)
 }
 
 /// The agent waits for an answer, be the program gone.

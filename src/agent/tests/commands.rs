@@ -1,7 +1,8 @@
 //! Our commands in the files of agents: which there are, and whose program they call; and commands that agents run.
 
 use super::super::{
-    dialect::{ALL, Environment},
+    dialect::Environment,
+    dialects::ALL,
     event::Moment,
     install::{Format, command, program_of},
     tool::may_destroy,

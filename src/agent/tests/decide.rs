@@ -5,11 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::{
-    super::{
-        self as agent,
-        dialect::{Environment, named},
-        event::Moment,
-    },
+    super::{self as agent, dialect::Environment, dialects::named, event::Moment},
     fixtures, read,
 };
 

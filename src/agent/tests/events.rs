@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs};
 
-use super::{super::dialect::named, fixture, fixtures, line, read};
+use super::{super::dialects::named, fixture, fixtures, line, read};
 
 /// Returns the payloads of an agent with what each tells: one per file, or one per line of what was captured.
 fn told(agent: &str) -> BTreeMap<String, String> {
@@ -26,7 +26,7 @@ fn told(agent: &str) -> BTreeMap<String, String> {
 #[test]
 fn every_event_of_every_dialect() {
     let mut seen = String::new();
-    for dialect in super::super::dialect::ALL {
+    for dialect in super::super::dialects::ALL {
         assert!(named(dialect.name).is_some());
         for (name, line) in told(dialect.name) {
             seen.push_str(&format!("{} {name}: {line}\n", dialect.name));

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::{
     super::{
         self as agent,
-        dialect::{ALL, Environment, named},
+        dialect::Environment,
+        dialects::{ALL, named},
         event::Reach,
     },
     read,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{
-    dialect::{ALL, named},
+    dialects::{ALL, named},
     install::{File, Format, Scope, command},
 };
 

@@ -11,7 +11,8 @@ mod replies;
 use std::{fs, path::PathBuf};
 
 use super::{
-    dialect::{Dialect, Environment, named},
+    dialect::{Dialect, Environment},
+    dialects::named,
     event::{Event, Reach},
 };
 

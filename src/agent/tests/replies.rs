@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::super::{
     Reply,
-    dialect::{ALL, Dialect, named},
+    dialect::Dialect,
+    dialects::{ALL, named},
     event::Moment,
 };
 

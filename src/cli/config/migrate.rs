@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::Here;
+use super::here::Here;
 use crate::{
     cli::{
         Exit,

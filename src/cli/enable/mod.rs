@@ -11,10 +11,7 @@ use super::{
     call::Call,
 };
 use crate::{
-    agent::{
-        dialect::{self, Dialect},
-        install::Scope,
-    },
+    agent::{dialect::Dialect, dialects, install::Scope},
     error::{Error, Result},
     ops::{
         Context,
@@ -86,7 +83,7 @@ struct Choice {
 }
 
 fn names() -> PossibleValuesParser {
-    let mut names: Vec<&str> = dialect::ALL.iter().map(|dialect| dialect.name).collect();
+    let mut names: Vec<&str> = dialects::ALL.iter().map(|dialect| dialect.name).collect();
     names.sort_unstable();
     PossibleValuesParser::new(names)
 }
@@ -150,7 +147,7 @@ impl Enable {
 
     fn dialects(&self, places: &Places, call: &mut Call) -> Result<Vec<&'static Dialect>> {
         let dialects = if self.choice.all_agents {
-            dialect::ALL.iter().filter(|dialect| places.is_installed(dialect)).collect()
+            dialects::ALL.iter().filter(|dialect| places.is_installed(dialect)).collect()
         } else {
             agent_files::all_named(&self.choice.agents)?
         };
@@ -224,7 +221,7 @@ impl Disable {
     fn targets(&self, context: &Context, places: &Places, scope: Option<Scope>) -> Result<Vec<Target>> {
         let has_agents = self.choice.has_agents();
         let dialects: Vec<&'static Dialect> = if self.choice.agents.is_empty() {
-            dialect::ALL.iter().collect()
+            dialects::ALL.iter().collect()
         } else {
             agent_files::all_named(&self.choice.agents)?
         };

@@ -8,12 +8,14 @@ use std::{
 
 use super::{
     super::{Exit, call::Call, date, environment, session::warning_text, settings},
-    stdin, tell, transcript,
+    stdin, transcript,
+    trouble::log,
 };
 use crate::{
     agent::{
         self, Reply,
         dialect::{self, Dialect, Environment},
+        dialects,
         event::{self, Event, Moment},
     },
     config,
@@ -29,7 +31,7 @@ use crate::{
 /// An agent waits for us, and has other things to do.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// What the user is told beside the question, where it can only be answered by another prompt.
+/// Follows the question, where only another prompt can answer it.
 const HOW_TO_GO_ON: &str = "\nSend the prompt again to continue.\n";
 
 /// Does what the event on standard input asks for, and prints what the agent called `name` wants to hear.
@@ -38,9 +40,9 @@ pub(super) fn run(name: &str, on_multisession: OnMultisession, call: &mut Call) 
     std::panic::set_hook(Box::new(|_| {}));
     let reply = catch_unwind(AssertUnwindSafe(|| serve(name, on_multisession, call))).unwrap_or_else(|_| {
         note(Path::new("."), name, &Error::internal("a bug stopped the hook of an agent"));
-        allowed(dialect::named(name), Moment::Ignore)
+        allowed(dialects::named(name), Moment::Ignore)
     });
-    // Who does not listen is not told.
+    // An agent that has closed the pipe wants no answer.
     drop(call.out.text(&reply.stdout));
     if !reply.stderr.is_empty() {
         call.out.stderr(&reply.stderr);
@@ -60,7 +62,7 @@ fn allowed(dialect: Option<&'static Dialect>, moment: Moment) -> Reply {
 }
 
 fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply {
-    let told = dialect::named(name);
+    let told = dialects::named(name);
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
@@ -99,7 +101,7 @@ fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply 
     }
 }
 
-/// Who speaks the neutral protocol is told in values, too.
+/// Adds the verdict as values to a reply in the neutral protocol.
 fn detailed(reply: Reply, dialect: &Dialect, message: &Message) -> Reply {
     match message {
         Message::Guard(verdict) if dialect.name == dialect::NEUTRAL => match serde_json::to_value(verdict) {
@@ -141,22 +143,22 @@ fn handle(
     }
     let mut context = Context::new(repo, loaded.settings);
     for error in &loaded.errors {
-        tell(&context, dialect.name, error);
+        log(&context, dialect.name, error);
     }
     context.settings.lock_timeout = context.settings.lock_timeout.min(LONGEST_WAIT);
     call.interrupt.listen()?;
     context.interrupt_by(call.interrupt.flag());
     let transcript = transcript::checked(event, dialect, environment, &context).unwrap_or_else(|error| {
-        // Every event names it; the first ones tell.
+        // Every event names it; the first ones log what is wrong with it.
         if matches!(event.moment, Moment::SessionStart | Moment::Prompt) {
-            tell(&context, dialect.name, &error);
+            log(&context, dialect.name, &error);
         }
         None
     });
-    // Whoever speaks the neutral protocol need not say every time who it is.
+    // The neutral protocol names the agent only when the session starts.
     let is_named = event.agent != dialect::NEUTRAL || event.moment == Moment::SessionStart;
     let agent = Some(event.agent.clone()).filter(|_| is_named);
-    // Some agents name it only there; when they stop, somebody has spoken.
+    // Some agents name the model only in the transcript, which has an answer of the model once the turn ends.
     let is_over = matches!(event.moment, Moment::Stop | Moment::Interrupt | Moment::SessionEnd);
     let in_transcript = || transcript.as_deref().filter(|_| is_over).and_then(transcript::model);
     let model = event.model.clone().or_else(in_transcript);
@@ -215,14 +217,14 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
 
 /// Notes `error` in the repository of `dir`, if there is one.
 fn note(dir: &Path, name: &str, error: &Error) {
-    // That somebody does not want checkpoints of a place is no trouble.
+    // A place of which the user wants no checkpoints is no trouble.
     if error.kind() == Kind::Refused {
         return;
     }
     if let Ok(repo) = Repo::open(dir) {
         let is_enabled = config::load_lenient(&settings::sources(Some(&repo))).settings.enabled;
         if is_enabled {
-            tell(&Context::new(repo, config::Settings::default()), name, error);
+            log(&Context::new(repo, config::Settings::default()), name, error);
         }
     }
 }

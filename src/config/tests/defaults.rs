@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Bench;
 use crate::config::keys::{self, KEYS};
+use crate::config::kind::Kind;
 use crate::config::{DEFAULTS, Layer, Settings, Sources, Value, load, load_lenient};
 
 #[test]
@@ -37,10 +38,10 @@ fn every_default_has_a_comment() {
 fn every_choice_and_type_can_be_extracted() {
     for key in KEYS {
         let texts = match key.kind {
-            keys::Kind::Choice(names) => names.to_vec(),
-            keys::Kind::Bool => vec!["true", "false"],
-            keys::Kind::Count | keys::Kind::Size | keys::Kind::Duration => vec!["0", "9223372036854775807"],
-            keys::Kind::Text | keys::Kind::List => vec!["~/x"],
+            Kind::Choice(names) => names.to_vec(),
+            Kind::Bool => vec!["true", "false"],
+            Kind::Count | Kind::Size | Kind::Duration => vec!["0", "9223372036854775807"],
+            Kind::Text | Kind::List => vec!["~/x"],
         };
         for text in texts {
             let mut bench = Bench::new();

@@ -16,7 +16,7 @@ use std::{
 use bstr::BString;
 use gix::ObjectId;
 
-use super::{CacheChange, Entry, IndexIdentity, Known, Stat, StatCache};
+use super::{CacheChange, Entry, IndexIdentity, Known, Stat, StatCache, Stored};
 use crate::{error::Result, git::threads, model::change::Mode, state};
 
 const MAGIC: [u8; 8] = *b"GCPSTAT\x04";
@@ -39,16 +39,6 @@ const SECTIONS: usize = 64 << 10;
 const SECTIONS_SHARE: usize = 32;
 /// Length and checksum of a section.
 pub(super) const SECTION_HEAD: usize = 8;
-
-/// A file as it was when a cache was read from it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Stored {
-    inode: u64,
-    /// All of it, if all of it is sound.
-    length: Option<usize>,
-    /// The length up to the first section.
-    first: usize,
-}
 
 impl StatCache {
     /// Returns the cache in the file `path`; none if there is none, or none that can be used.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 use bstr::ByteSlice as _;
 
 use super::{
-    AuthorId, Change, Committed, FileOwnership, Owner,
+    AuthorId, Change, Committed, FileOwnership, Owner, Ownership,
     file::{self, File, Line, line_count},
     replay::{NOBODY, Replay},
     spans,
@@ -15,8 +15,17 @@ use crate::model::line_diff::Edit;
 /// So often a line is looked for elsewhere; then it counts as one that was moved.
 const MOST_HOPS: usize = 100;
 
+impl Replay<'_> {
+    /// Returns whose the lines are of the files `committed`: all that differ between the parent and the commit.
+    pub fn finish(mut self, committed: &[Committed]) -> Ownership {
+        replay_rest(&mut self, committed);
+        self.flush();
+        Ownership { files: committed.iter().map(|entry| ownership(&self, entry)).collect() }
+    }
+}
+
 /// Replays what differs between the last step and the commit.
-pub(super) fn last_steps(replay: &mut Replay<'_>, committed: &[Committed]) {
+fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
     let mut steps: BTreeMap<AuthorId, Vec<Change>> = BTreeMap::new();
     for entry in committed {
         let changes = steps.entry(entry.author).or_default();
@@ -40,7 +49,7 @@ pub(super) fn last_steps(replay: &mut Replay<'_>, committed: &[Committed]) {
 }
 
 /// Returns whose the lines of a committed file are.
-pub(super) fn file(replay: &Replay<'_>, entry: &Committed) -> FileOwnership {
+fn ownership(replay: &Replay<'_>, entry: &Committed) -> FileOwnership {
     let absent = File::absent();
     let file = replay.files.get(&entry.path).unwrap_or(&absent);
     let (before, after) = (file::text(entry.before.as_ref()), file::text(entry.after.as_ref()));
@@ -136,7 +145,7 @@ impl Side<'_> {
     }
 }
 
-/// Returns the line on the other side that git takes for the same; `sides` tells which side is which.
+/// Returns the line on the other side that git takes for the same; `sides` says which side is which.
 fn counterpart(edits: &[Edit], line: usize, sides: fn(&Edit) -> (&Range<usize>, &Range<usize>)) -> Option<usize> {
     let after = edits.partition_point(|edit| sides(edit).0.start <= line);
     let Some(edit) = after.checked_sub(1).map(|at| &edits[at]) else { return Some(line) };

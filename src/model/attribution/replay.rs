@@ -1,17 +1,17 @@
-//! The replay: steps in, owners out.
+//! The replay: takes steps and keeps the owner of each line; `finish` turns that into what a commit adds and deletes.
 
 use std::collections::{BTreeMap, HashMap};
 
 use bstr::{BStr, BString};
 
 use super::{
-    AuthorId, Change, Committed, Content, Differ, Limits, Owner, Ownership,
+    AuthorId, Change, Content, Differ, Limits, Owner,
     file::{self, File},
-    finish, moves,
+    moves,
     work::{Outcome, Work},
 };
 
-/// Nobody deleted the line.
+/// The line was not deleted.
 pub(super) const NOBODY: AuthorId = AuthorId::MAX;
 
 /// The state of all files that any step has touched.
@@ -44,7 +44,7 @@ struct Job {
 }
 
 impl<'d> Replay<'d> {
-    /// Returns a replay that begins at the commit's parent, of which it is told file by file.
+    /// Returns a replay that begins at the commit's parent, whose files the changes bring in one by one.
     pub fn new(differ: Differ<'d>) -> Self {
         Self::with_limits(differ, Limits::default())
     }
@@ -90,13 +90,6 @@ impl<'d> Replay<'d> {
         for (change, source) in changes.into_iter().zip(sources) {
             self.pending.insert(change.path, Pending { source, after: change.after });
         }
-    }
-
-    /// Returns whose the lines are of the files `committed`: all that differ between the parent and the commit.
-    pub fn finish(mut self, committed: &[Committed]) -> Ownership {
-        finish::last_steps(&mut self, committed);
-        self.flush();
-        Ownership { files: committed.iter().map(|entry| finish::file(&self, entry)).collect() }
     }
 
     fn begin(&mut self, path: BString, content: Option<Content>) {

@@ -86,11 +86,6 @@ impl Attribution {
         }
         text.into_bytes()
     }
-
-    /// Returns what `text` holds, or what is wrong with it. It may come from anybody.
-    pub fn from_text(text: &[u8]) -> Result<Self, String> {
-        parse::attribution(text)
-    }
 }
 
 fn line(text: &mut String, content: std::fmt::Arguments<'_>) {

@@ -2,10 +2,16 @@
 
 use std::path::Path;
 
-use super::{FileDone, Target, about, bytes, file};
+use super::{
+    file,
+    target::{FileDone, Target, about},
+};
 use crate::{
     error::{Error, Result},
-    ops::{Context, hooks::Action},
+    ops::{
+        Context,
+        hooks::{Action, bytes},
+    },
     state::{
         failpoint,
         installed::{self, Installed},
@@ -141,7 +147,7 @@ fn forget(context: &Context, target: &Target, all: &mut Vec<Installed>, dry_run:
     installed::write(context.repo.common_dir(), all)
 }
 
-/// Nobody remembers which directories were made, but these have our name.
+/// Returns how many directories above the file we have made, when the notes are lost: those with our name.
 fn own(target: &Target) -> usize {
     let parts: Vec<_> = Path::new(&target.name).components().rev().skip(1).collect();
     parts.iter().position(|part| part.as_os_str() == "git-checkpoint").map_or(0, |at| at + 1)

@@ -1,103 +1,22 @@
-//! Lets coding agents call us: the files in which they are told to. What is in such a file is the agent's affair, so that
-//! whoever calls says what it is to hold; here it is read and written, and remembered so that it can be taken back.
+//! Lets coding agents call us, by entries in files that they read. What such an entry looks like depends on the agent, so the
+//! caller says it by [`Edit`]; here files are read and written, and noted so that the entries can be taken out again.
 //!
 //! Whatever is not ours stays byte for byte, and a file is changed only if it still is as it was read.
 
 mod file;
 mod install;
+mod target;
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BString, ByteVec as _};
-use serde::Serialize;
-
 use super::{Context, hooks::Action};
 use crate::{
-    error::{Error, Kind, Result},
-    model::path_text,
+    error::{Kind, Result},
     state::{self, installed::Installed, lock::Lock},
 };
 
 pub use crate::state::agents::Seen;
-
-/// How the text of a file is changed.
-pub trait Edit {
-    /// Returns the text with our entries, given the one there is.
-    fn install(&self, text: Option<&str>) -> Result<String>;
-    /// Returns the text without them; none if nothing else was in the file.
-    fn uninstall(&self, text: &str) -> Result<Option<String>>;
-    /// Returns true if something in `text` is ours.
-    fn is_ours(&self, text: &str) -> bool;
-    /// Returns false if the whole of `text` is ours, and somebody has edited it.
-    fn is_pristine(&self, text: &str) -> bool;
-}
-
-/// A file that makes an agent call us.
-pub struct Target {
-    /// The agent's name.
-    pub agent: String,
-    /// Whose the file is: `user`, `project` or `local`.
-    pub scope: &'static str,
-    /// The directory that the scope stands for. All but the user's must not lead out of it.
-    pub root: PathBuf,
-    /// The file, below that.
-    pub name: String,
-    /// What it holds.
-    pub edit: Box<dyn Edit>,
-    /// What is added to the name of a foreign file, which ours runs then; none unless it is a script.
-    pub before: Option<&'static str>,
-}
-
-impl Target {
-    /// Returns the file.
-    pub fn path(&self) -> PathBuf {
-        self.root.join(&self.name)
-    }
-
-    fn real(&self) -> Result<PathBuf> {
-        file::real(&self.path(), (self.scope != "user").then_some(self.root.as_path()))
-    }
-
-    fn before(&self, path: &Path) -> Option<PathBuf> {
-        let mut before = path.as_os_str().to_owned();
-        before.push(self.before?);
-        Some(before.into())
-    }
-
-    fn done(&self, action: Action) -> FileDone {
-        FileDone {
-            agent: self.agent.clone(),
-            scope: self.scope,
-            action,
-            path: bytes(&self.path()),
-            before: None,
-            note: None,
-        }
-    }
-
-    fn is_noted(&self, entry: &Installed) -> bool {
-        (entry.path.as_path(), entry.agent.as_str()) == (&self.path(), &self.agent)
-    }
-}
-
-/// What was done to one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FileDone {
-    /// The agent's name.
-    pub agent: String,
-    /// Whose the file is.
-    pub scope: &'static str,
-    /// What was done.
-    pub action: Action,
-    /// The file.
-    #[serde(serialize_with = "path_text::serialize")]
-    pub path: BString,
-    /// Where the script is that was there before.
-    #[serde(serialize_with = "super::hooks::serialize_some")]
-    pub before: Option<BString>,
-    /// What else there is to say.
-    pub note: Option<String>,
-}
+pub use target::{Edit, FileDone, Target};
 
 /// How it is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -203,21 +122,7 @@ pub fn noted(context: &Context) -> Result<Vec<Noted>> {
     Ok(noted.collect())
 }
 
-/// Returns what each agent told of last in this repository.
+/// Returns the last event of each agent in this repository.
 pub fn seen(context: &Context) -> Result<Vec<Seen>> {
     state::agents::seen(context.repo.common_dir())
-}
-
-fn bytes(path: &Path) -> BString {
-    Vec::from_path_lossy(path).into_owned().into()
-}
-
-/// Says which file an error is about.
-fn about(path: &Path, error: &Error) -> Error {
-    let named = Error::new(error.kind(), format!("cannot change '{}': {error}", path.display()));
-    let named = match error.hint() {
-        Some(hint) => named.with_hint(hint),
-        None => named.with_hint("mend the file, and run it again; nothing was written"),
-    };
-    error.causes().into_iter().fold(named, Error::with_cause)
 }

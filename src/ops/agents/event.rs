@@ -1,6 +1,10 @@
-//! Which event it is, so that one that is told twice is handled once.
+//! The identity of an event, so that one that is reported twice is handled once.
 
-use super::{super::sessions::clock, Reach, Report, Tool, What, paths};
+use super::{
+    super::sessions::clock,
+    paths,
+    report::{Reach, Report, Tool, What},
+};
 use crate::{
     git::Repo,
     state::calls::{Call, Calls, Handled},
@@ -10,13 +14,13 @@ use crate::{
 /// count from zero in every answer.
 const SAME_CALL: i64 = 60;
 
-/// The same for an event that only its content tells from another one, with nothing in between.
+/// The same for an event that has no id, only content, with nothing in between.
 const SAME_CONTENT: i64 = 5;
 
 /// What two reports of the same event have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Of a tool, the same before and after it. A digest: what agents tell goes into no file of ours by accident.
+    /// Of a tool, the same before and after it. A digest, so that no text of an agent gets into a file of ours by accident.
     pub(super) key: String,
     has_id: bool,
     is_before: bool,
@@ -64,7 +68,7 @@ impl Event {
     }
 }
 
-/// Without an id, it is told by the tool and the files, which may be named differently before and after.
+/// Without an id, a call is known by its tool and files, which may be named differently before and after.
 fn tool_key(repo: &Repo, report: &Report, tool: &Tool, who: &[&str]) -> String {
     if let Some(call) = &tool.call {
         return digest(&[who, &[&tool.name, call]].concat());
@@ -78,10 +82,10 @@ fn tool_key(repo: &Repo, report: &Report, tool: &Tool, who: &[&str]) -> String {
     format!("{}{WITHOUT_ID}{}", digest(&[who, &[&tool.name]].concat()), digest(&files))
 }
 
-/// What follows the part of a key that tells the tool, if nothing tells the calls of the same tool apart for sure.
+/// Follows the part of a key that stands for the tool, if the calls of the tool have no ids.
 const WITHOUT_ID: char = '.';
 
-/// Returns which of `open` the call is that `key` tells the end of.
+/// Returns which of `open` is the call with `key`, which has ended.
 pub(super) fn ended(open: &[Call], session: &str, key: &str) -> Option<usize> {
     let is_it = |call: &Call| call.session == session && call.key == key;
     let is_same_tool = |call: &Call| {
@@ -91,7 +95,7 @@ pub(super) fn ended(open: &[Call], session: &str, key: &str) -> Option<usize> {
     open.iter().position(is_it).or_else(|| open.iter().position(is_same_tool))
 }
 
-/// Returns a text from which nothing can be told but whether the parts are the same.
+/// Returns a text that shows whether the parts are the same, and nothing else of them.
 pub(super) fn digest(parts: &[&str]) -> String {
     let text = parts.join("\n");
     let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, text.as_bytes());

@@ -1,16 +1,16 @@
-//! What is done when an agent tells us of an event: sessions and turns are followed, and around each tool, what changed
-//! is kept as whose it is.
+//! What is done when an agent reports an event: follows its sessions and turns, and takes an attributed checkpoint before
+//! and after each tool call.
 //!
-//! Each event is handled under the worktree's lock, and once: some agents run the hooks of another one, too, and tell
-//! everything twice. What is left between events, and when events are missing, is taken up by the next one.
+//! Each event is handled under the worktree's lock, and once: some agents run the hooks of another one, too, and report
+//! everything twice. What is left between events, and when events are missing, the next event takes up.
 
 mod commit;
 mod event;
 mod paths;
+mod report;
+mod sign_of_life;
 mod tool;
 pub(crate) mod whose;
-
-use std::path::PathBuf;
 
 use super::{
     Context,
@@ -19,110 +19,19 @@ use super::{
     save,
     sessions::{
         self, OnMultisession, Opening, Question, Told, begin_session, begin_turn, check_id, clock, known, leave,
-        leave_elsewhere, prepare, question, told_of,
+        leave_elsewhere, prepare, question,
     },
 };
 use crate::{
     error::Result,
     model::session::{Action, Happening, Phase, transition},
-    state::{agents, calls::Calls, lock::Lock, sessions as session_files},
+    state::{agents, calls::Calls, lock::Lock},
 };
 
+pub use report::{Answer, Message, Reach, Report, Tool, What};
 pub(crate) use tool::{of_tool_in_use, save as save_of_tool};
 
-/// What an agent tells.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// The agent's name, of the fixed list.
-    pub agent: &'static str,
-    /// The word for what happened.
-    pub moment: &'static str,
-    /// What happened.
-    pub what: What,
-    /// The session.
-    pub session: String,
-    /// The helper of the agent that did it, if it was not the agent itself.
-    pub agent_id: Option<String>,
-    /// What is told of the session.
-    pub told: Told,
-    /// The directory that the agent works in.
-    pub cwd: PathBuf,
-    /// True if the agent tells of each tool that it uses.
-    pub tells_all_tools: bool,
-    /// True if the agent waits for our word and can be held back.
-    pub is_blockable: bool,
-}
-
-/// What happened in an agent.
-#[derive(Clone, Debug)]
-pub enum What {
-    /// A conversation was begun, or is gone on with; maybe that of another session.
-    Start(Option<String>),
-    /// The user sent a prompt.
-    Prompt(Option<String>),
-    /// The agent goes on by itself.
-    Notice,
-    /// A tool is about to be used.
-    BeforeTool(Tool),
-    /// A tool was used.
-    AfterTool(Tool),
-    /// The agent has answered, or was interrupted.
-    Stop,
-    /// A helper of the agent is done.
-    HelperStop,
-    /// The agent was left.
-    End,
-    /// A sign of life.
-    Other,
-}
-
-/// The use of a tool.
-#[derive(Clone, Debug)]
-pub struct Tool {
-    /// Its name.
-    pub name: String,
-    /// The id of this use, where the agent has one.
-    pub call: Option<String>,
-    /// What it may change.
-    pub reach: Reach,
-    /// True if it goes on after the agent was told that it is done.
-    pub is_background: bool,
-    /// True if it may delete or overwrite files that nobody has a copy of.
-    pub may_destroy: bool,
-}
-
-/// What a tool may change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// These files, absolute or relative to the report's `cwd`.
-    Files(Vec<String>),
-    /// Anything.
-    Anything,
-    /// Nothing.
-    Nothing,
-}
-
-/// What the agent is to be told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// It goes on.
-    Allow,
-    /// It goes on, and is told something.
-    Warn(Message),
-    /// It is held back; nothing has changed.
-    Deny(Message),
-}
-
-/// Something for the user of the agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// Other sessions have uncommitted work here.
-    Others(Question),
-    /// Who else is at work here, or was until it went away.
-    Guard(Box<Verdict>),
-}
-
-/// Does what the event that `report` tells of asks for.
+/// Does what the event of `report` asks for.
 ///
 /// # Errors
 /// As its parts; whatever was done until then stays, and the next event goes on from there. The agent must not notice.
@@ -156,7 +65,7 @@ fn dispatch(context: &Context, report: &Report, event: &event::Event, lock: &Loc
         What::Stop => stop(context, report, Happening::Stop, lock),
         What::End => stop(context, report, Happening::End, lock),
         What::HelperStop => tool::helper_stops(context, report, lock),
-        What::Other => sign_of_life(context, report).map(|()| Answer::Allow),
+        What::Other => sign_of_life::note(context, report).map(|()| Answer::Allow),
     }
 }
 
@@ -186,7 +95,7 @@ fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -
         answer = match (report.told.on_multisession, report.is_blockable) {
             (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question))),
             (_, true) if !is_asked => {
-                // Whoever sends the prompt again has read it.
+                // A user who sends the prompt again has read it.
                 Calls::edit(git_dir, |calls| calls.asked.push(report.session.clone()))?;
                 return Ok(Answer::Deny(Message::Others(question)));
             }
@@ -202,7 +111,7 @@ fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -
 fn notice(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
     let phase = known(context, &report.session)?.map(|session| session.phase);
     if !transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
-        return sign_of_life(context, report).map(|()| Answer::Allow);
+        return sign_of_life::note(context, report).map(|()| Answer::Allow);
     }
     let answer = crashed(context, report, lock);
     begin(context, report, Opening::Notice, lock)?;
@@ -226,9 +135,9 @@ fn begin(context: &Context, report: &Report, opening: Opening<'_>, lock: &Lock) 
     Ok(())
 }
 
-/// Saves what sessions have left whose process is gone, and tells of them.
+/// Saves what sessions have left whose process is gone, and returns an answer that names them.
 fn crashed(context: &Context, report: &Report, lock: &Lock) -> Answer {
-    // Without it, the work is there all the same, and taken for somebody else's.
+    // If that fails, their work is still there, but will count as that of another author.
     let notes = context.tell_failure("guard", guard::recover(context, &report.session, lock)).unwrap_or_default();
     if notes.is_empty() {
         return Answer::Allow;
@@ -259,12 +168,4 @@ fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -
         leave(context, &report.session, &report.told, happening, lock)?;
     }
     Ok(Answer::Allow)
-}
-
-/// Notes that the session is alive, and what is told of it.
-fn sign_of_life(context: &Context, report: &Report) -> Result<()> {
-    let Some(mut session) = known(context, &report.session)? else { return Ok(()) };
-    told_of(&mut session, &report.told);
-    sessions::sign_of_life(&mut session);
-    session_files::store(context.repo.common_dir(), &session)
 }

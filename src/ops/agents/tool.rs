@@ -1,4 +1,4 @@
-//! Before and after a tool: what others changed before it is kept as theirs, what it changed as its session's.
+//! Takes an attributed checkpoint before and after each tool call.
 
 use bstr::BString;
 
@@ -7,9 +7,11 @@ use super::{
         Context,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
-        sessions::{Opening, begin_turn, clock, known, seen_here, sign_of_life, told_of},
+        sessions::{Opening, begin_turn, clock, known, seen_here, sign_of_life as mark_alive, told_of},
     },
-    Answer, Message, Reach, Report, Tool, event, paths, whose,
+    commit, event, paths,
+    report::{Answer, Message, Reach, Report, Tool},
+    sign_of_life, whose,
 };
 use crate::{
     error::{Kind, Result},
@@ -41,7 +43,7 @@ impl Saving {
         Self { origin, turn_of: None, paths: None }
     }
 
-    /// All that has changed, and nobody knows by whom.
+    /// All that has changed, by an unknown author.
     pub(super) fn unknown() -> Self {
         Self::all(Origin { contributor: Contributor::Unknown, ..Origin::default() })
     }
@@ -65,7 +67,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
-    super::commit::look_for_unseen(context, lock)?;
+    commit::look_for_unseen(context, lock)?;
     let reach = reach(&context.repo, report, tool);
     if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
         note_outside(context, report);
@@ -75,7 +77,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
         begin_turn(context, &report.session, Opening::Prompt(None), &report.told, lock)?;
         note_scan(context)?;
     } else {
-        super::sign_of_life(context, report)?;
+        sign_of_life::note(context, report)?;
         match &reach {
             Inside::Paths(paths) => boundary(context, report, key, Some(paths.clone()), lock)?,
             Inside::Anything if tool.may_destroy || is_scan_due(context) => boundary(context, report, key, None, lock)?,
@@ -94,7 +96,7 @@ fn who<'r>(report: &'r Report, tool: &'r Tool) -> Who<'r> {
     }
 }
 
-/// Somebody is told what the user should know.
+/// Returns the answer by which the agent goes on: a warning, if `verdict` has something to report.
 fn allowed(verdict: Verdict) -> Answer {
     if verdict.report.is_none() && verdict.notes.is_empty() {
         return Answer::Allow;
@@ -121,7 +123,7 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
     let session = match known(context, &report.session)? {
         Some(mut session) => {
             told_of(&mut session, &report.told);
-            sign_of_life(&mut session);
+            mark_alive(&mut session);
             sessions::store(context.repo.common_dir(), &session)?;
             session
         }
@@ -153,13 +155,13 @@ fn save_as_nobodys(context: &Context, reach: &Inside, lock: &Lock) -> Result<()>
     save(context, &Saving { paths, ..Saving::unknown() }, lock).map(drop)
 }
 
-/// Makes a session known whose first sign is that a tool was used: its turn has begun, and nobody knows upon what.
+/// Stores a session whose first event is the use of a tool: its turn has begun, on an unknown state of the worktree.
 fn begun_unseen(context: &Context, report: &Report) -> Result<Session> {
     let repo = &context.repo;
     let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
     told_of(&mut session, &report.told);
     seen_here(context, &mut session)?;
-    sign_of_life(&mut session);
+    mark_alive(&mut session);
     session.phase = Phase::Active;
     session.turn = Turn { number: 1, started: clock(), has_checkpoint: true, ..Turn::default() };
     sessions::store(repo.common_dir(), &session)?;
@@ -167,7 +169,7 @@ fn begun_unseen(context: &Context, report: &Report) -> Result<Session> {
     Ok(session)
 }
 
-/// Keeps what changed in `paths` (none: anywhere) before the use of a tool, known by `key`, as whose it is.
+/// Takes an attributed checkpoint of what changed in `paths` (none: anywhere) before the tool call `key`.
 pub(super) fn boundary(
     context: &Context,
     report: &Report,
@@ -191,9 +193,9 @@ pub(crate) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Ta
     Ok(taken)
 }
 
-/// Follows the end of a helper: what it has left unsaved is its work, unless all that it used was told, and is done.
+/// Handles the end of a helper: what is unsaved is its work, unless it has reported each of its tools, and all have ended.
 pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
-    super::sign_of_life(context, report)?;
+    sign_of_life::note(context, report)?;
     let calls = whose::calls(context);
     let is_its = |session: &str, agent_id: &Option<String>| session == report.session && *agent_id == report.agent_id;
     let is_open = calls.open.iter().any(|call| is_its(&call.session, &call.agent_id));
@@ -222,7 +224,7 @@ fn reach(repo: &Repo, report: &Report, tool: &Tool) -> Inside {
     }
 }
 
-/// Notes that a tool is at files that are not of this worktree, which is nothing to trouble anybody with.
+/// Logs that a tool is at files that are not of this worktree; the user is not warned of that.
 fn note_outside(context: &Context, report: &Report) {
     context.emit(&Event::Error {
         operation: format!("hook {}", report.agent),
@@ -289,6 +291,6 @@ fn note_scan(context: &Context) -> Result<()> {
 fn is_scan_due(context: &Context) -> bool {
     let since = milliseconds() - Calls::read(context.repo.git_dir()).scanned;
     let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
-    // A clock that was set back tells nothing.
+    // Times from before a clock was set back say nothing.
     since < 0 || since >= least
 }

@@ -8,8 +8,8 @@ use gix::ObjectId;
 use super::{
     super::Context,
     authors::Authors,
-    file::Text,
     recorded::{Recorded, Records},
+    text::Text,
 };
 use crate::{
     error::Result,
@@ -171,10 +171,10 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Returns the records of `commit`, made at `seconds`, and whose the lines are that they do not tell of.
+    /// Returns the records of `commit`, made at `seconds`, and the author of the lines of which they say nothing.
     pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<(Vec<Rc<Recorded>>, AuthorId)> {
         let found = self.records.of(commit, &mut self.authors)?;
-        // Of a record that is not here, or damaged, nobody can tell what it would say of other lines.
+        // A record that is missing or damaged might say something of the other lines.
         let is_told = found.is_complete
             && (!found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds));
         let otherwise = if is_told { Contributor::Human } else { Contributor::Unknown };
@@ -274,7 +274,7 @@ fn without<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize
     common(one, gaps.iter())
 }
 
-/// Leaves `total` deleted lines: the counts do not tell which they are.
+/// Leaves `total` deleted lines: the counts do not say which they are.
 fn shorten(ownership: &mut FileOwnership, total: u32) {
     let mut left = total;
     for (_, count) in &mut ownership.removed {

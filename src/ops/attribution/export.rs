@@ -9,7 +9,13 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde_json::{Map, Value, json};
 
-use super::{Authors, OfCommit, Options, Who, each_commit, present::who};
+use super::{
+    authors::Authors,
+    commit::OfCommit,
+    commits::each_commit,
+    options::Options,
+    who::{Who, who},
+};
 use crate::{
     error::Result,
     model::{attribution::kind::Kind, moment, path_text},
@@ -95,7 +101,7 @@ fn contributor(kind: &str, agent: Option<&str>, model: Option<&str>) -> Value {
     value
 }
 
-/// Returns who makes a model, in the words of models.dev; none if its name does not tell.
+/// Returns who makes a model, in the words of models.dev; none if its name does not say.
 fn provider(agent: Option<&str>, model: &str) -> Option<&'static str> {
     let known = [
         ("claude", "anthropic"),

@@ -1,72 +1,33 @@
 //! Whose the lines of one file of a commit are: what git counts as added, with the owners that records tell.
 
-use std::{cell::OnceCell, ops::Range, rc::Rc};
+use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{authors::CARRIER, commit::Reader, recorded::Recorded};
+use super::{
+    authors::CARRIER,
+    commit::Reader,
+    recorded::Recorded,
+    text::{Text, usual_edits},
+};
 use crate::{
     error::Result,
     git::line_edits,
     model::{
         attribution::{
-            AuthorId, Committed, Content, Differ, FileOwnership, Owner, Replay, Span,
+            AuthorId, Differ, FileOwnership, Owner, Span,
             carry::{carry, restrict},
             combine::{Beside, Removal, combine, owner, removed},
             text::File,
         },
         change::{Change, Leaf, Mode},
         contributor::Contributor,
-        line_diff::Edit,
     },
 };
 
-/// Of so many commits without a record blame tells what they only moved or formatted: each costs as much as its diff.
+/// Blame looks for lines that were only moved or formatted in so many commits without a record: each costs a diff.
 const MOST_LOOKED_AT: usize = 100;
-
-/// The two contents of a file that has lines on both sides.
-#[derive(Default)]
-pub(crate) struct Text {
-    pub(crate) before: Vec<u8>,
-    pub(crate) after: Vec<u8>,
-    /// How they differ, as git counts.
-    pub(crate) edits: Vec<Edit>,
-    /// True if what differs from all parents is left of them: both sides of an edit need not belong together.
-    pub(crate) is_of_merge: bool,
-    by_content: OnceCell<Option<FileOwnership>>,
-}
-
-impl Text {
-    pub(crate) fn added(&self) -> Vec<Range<usize>> {
-        self.edits.iter().map(|(_, new)| new.clone()).filter(|lines| !lines.is_empty()).collect()
-    }
-
-    pub(crate) fn deleted(&self) -> Vec<Range<usize>> {
-        self.edits.iter().map(|(old, _)| old.clone()).filter(|lines| !lines.is_empty()).collect()
-    }
-
-    /// Returns what the contents alone tell: which lines `change` only moved or formatted.
-    fn by_content(&self, change: &Change) -> Option<&FileOwnership> {
-        let told = self.by_content.get_or_init(|| {
-            let is_binary = [&self.before, &self.after].iter().any(|text| line_edits::is_binary(text));
-            if is_binary || change.before.is_none() || change.after.is_none() {
-                return None;
-            }
-            let steps = line_edits::step_edits;
-            let committed = Committed {
-                path: change.path.clone(),
-                from: change.old_path.clone(),
-                before: Some(Content::Bytes(self.before.clone())),
-                after: Some(Content::Bytes(self.after.clone())),
-                edits: Some(self.edits.clone()),
-                author: CARRIER,
-            };
-            Replay::new(Differ { steps: &steps, counted: &usual_edits }).finish(&[committed]).files.pop()
-        });
-        told.as_ref()
-    }
-}
 
 /// Whose the lines of a blob are that its commit has added.
 pub(crate) struct BlobOwners {
@@ -81,7 +42,7 @@ impl BlobOwners {
     }
 }
 
-/// What a record tells of the file.
+/// What a record says of the file.
 struct View<'v> {
     record: &'v Recorded,
     file: &'v File,
@@ -98,7 +59,7 @@ impl Reader<'_> {
             (Some(old), Some(new)) => self.counting.edits((old.id, new.id), &before, &after)?,
             _ => usual_edits(&before, &after),
         };
-        Ok(Some(Text { before, after, edits, ..Text::default() }))
+        Ok(Some(Text::new(before, after, edits)))
     }
 
     /// Returns the content of a file with lines; an absent file has none, but no lines is not the same as no text.
@@ -173,7 +134,7 @@ impl Reader<'_> {
             text
         } else {
             let after = change.after.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?;
-            Text { after: after.unwrap_or_default(), ..Text::default() }
+            Text::new(Vec::new(), after.unwrap_or_default(), Vec::new())
         };
         let (views, beside) = self.joined(commit, &change, &text, &views, author)?;
         Ok(Ok(BlobOwners { views, beside }))
@@ -193,7 +154,7 @@ impl Reader<'_> {
         Ok(changes.into_iter().find(|change| change.path == path))
     }
 
-    /// Returns true if the one record tells all: it is of this very change, and no other one is missing.
+    /// Returns true if the one record says all: it is of this very change, and no other one is missing.
     fn is_all_told(&mut self, view: &View<'_>, change: &Change, otherwise: AuthorId) -> bool {
         let is_exact =
             view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
@@ -226,7 +187,7 @@ impl Reader<'_> {
             carried.push(spans);
         }
         let is_lost = carried.len() < views.len();
-        // What cannot be compared with what was recorded may be anybody's.
+        // The author of lines that cannot be compared with a record is unknown.
         let author = if is_lost { self.authors.plain(Contributor::Unknown) } else { otherwise };
         if !keeps_base {
             for spans in &mut carried {
@@ -234,7 +195,7 @@ impl Reader<'_> {
             }
         }
         if otherwise == human {
-            // What no record tells of was there before all the same if it was only moved or formatted.
+            // Lines that are in no record, and were only moved or formatted, are base lines.
             carried.extend(text.by_content(change).map(|told| told.spans.clone()));
         }
         Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base: true }))
@@ -329,7 +290,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns what the records tell of the file, newest first, under all names it had between.
+/// Returns what the records say of the file, newest first, under all names it had between.
 fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
     let mut names: Vec<&BString> = [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().collect();
     let mut found = Vec::new();
@@ -343,8 +304,4 @@ fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
         names.extend(told.from.as_ref());
     }
     found
-}
-
-fn usual_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
-    line_edits::counted_edits(line_edits::Algorithm::Myers, before, after)
 }

@@ -2,7 +2,11 @@
 
 use bstr::BString;
 
-use super::{OfFile, Who, file::Text, present::who};
+use super::{
+    commit::OfFile,
+    text::Text,
+    who::{Who, who},
+};
 use crate::model::{
     attribution::{Author, Owner, kind::Kind},
     change::Change,

@@ -1,11 +1,16 @@
-//! From owners to what people and programs are told: sums by session and by file.
+//! Sums by session and by file: from the owners of lines to the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::BString;
 use gix::ObjectId;
 
-use super::{Attribution, CommitLines, FileLines, OfCommit, OfFile, OwnedLines, PatchFile, Remover, SessionLines, Who};
+use super::{
+    commit::{OfCommit, OfFile},
+    patch::PatchFile,
+    report::{Attribution, CommitLines, FileLines, OwnedLines, Remover, SessionLines},
+    who::{Who, who},
+};
 use crate::model::{
     attribution::{
         Author, AuthorId, Owner,
@@ -198,18 +203,5 @@ fn join(known: &mut FileLines, more: FileLines) {
             Some(it) => it.lines += remover.lines,
             None => known.deleted_by.push(remover),
         }
-    }
-}
-
-/// Returns what to tell of an owner.
-pub(crate) fn who(owner: Owner, authors: &[Author]) -> Who {
-    let agent = agent_of(owner, authors).and_then(|(id, _)| authors.get(id as usize));
-    Who {
-        owner: kind_of(owner, authors),
-        session: agent.and_then(|agent| agent.session.clone()),
-        turn: agent.and_then(|agent| agent.turn),
-        agent: agent.and_then(|agent| agent.agent.clone()),
-        model: agent.and_then(|agent| agent.model.clone()),
-        agent_id: agent.and_then(|agent| agent.agent_id.clone()),
     }
 }

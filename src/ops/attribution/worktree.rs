@@ -13,8 +13,11 @@ use super::{
         status::worktree_tree,
         work::{Step, Work, steps},
     },
-    OfCommit, OfFile, Options, PatchFile, Reader, Sum,
-    file::Text,
+    commit::{OfCommit, OfFile, Reader},
+    options::Options,
+    patch::PatchFile,
+    present::Sum,
+    text::Text,
 };
 use crate::{
     error::Result,

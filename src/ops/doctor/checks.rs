@@ -7,7 +7,7 @@ use std::{
 
 use bstr::ByteSlice as _;
 
-use super::Problem;
+use super::problem::Problem;
 use crate::{
     error::Result,
     git::{Repo, hooks::Health},

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::SystemTime};
 
-use super::{Problem, checks::STALE};
+use super::{checks::STALE, problem::Problem};
 use crate::{
     git::{
         Repo,

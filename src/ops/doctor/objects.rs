@@ -6,7 +6,7 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Problem, checks::way_out};
+use super::{checks::way_out, problem::Problem};
 use crate::{error::Result, git::Repo, model::refname, ops::salvage::Survey};
 
 /// How many refs are named, and how many objects of each.

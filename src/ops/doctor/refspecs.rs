@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Problem;
+use super::problem::Problem;
 use crate::{git::Repo, model::refname};
 
 /// What is configured for one remote.

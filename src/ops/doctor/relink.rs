@@ -7,12 +7,16 @@ use std::collections::{BTreeMap, HashMap};
 
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
+use serde::Serialize;
 
-use super::{MOST_COMMITS, Relinked, Survey, excluded};
+use super::survey::{MOST_COMMITS, Survey, excluded};
 use crate::{
     error::Result,
     git::Repo,
-    model::record::{How, Link, Record, RecordId},
+    model::{
+        id_text,
+        record::{How, Link, Record, RecordId},
+    },
     ops::{
         Context,
         records::{self, Additions},
@@ -21,6 +25,18 @@ use crate::{
 
 /// As many commits, the newest, have their patches compared.
 const MOST_PATCHES: usize = 20_000;
+
+/// A record whose commit was found again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Relinked {
+    /// The record.
+    pub record: RecordId,
+    /// The commit.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub commit: ObjectId,
+    /// By what: `trailer`, `tree`, `patch` or `blob`.
+    pub by: &'static str,
+}
 
 /// Links what it finds, and says what that is.
 pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>> {

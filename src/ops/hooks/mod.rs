@@ -3,13 +3,11 @@
 //! What others have put there keeps working: it is called first, or it gets one more line. Everything that is written
 //! is noted in `hooks.toml`, and taking it back leaves the files of others as they were.
 
+mod outcome;
 mod script;
 mod words;
 
-use std::path::{Path, PathBuf};
-
-use bstr::{BString, ByteVec as _};
-use serde::Serialize;
+use std::path::PathBuf;
 
 use super::Context;
 use crate::{
@@ -19,92 +17,11 @@ use crate::{
         hook_managers::{Survey, Way},
         hooks::{Health, Hook},
     },
-    model::path_text,
     state::{self, failpoint, hooks::Written, lock::Lock, temporary},
 };
 
-/// How [`enable`] does it.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The absolute path of the program that hooks call.
-    pub program: PathBuf,
-    /// True to write into files that the user keeps for a program that manages hooks.
-    pub hook_manager: bool,
-    /// True to say what would be done, and do nothing.
-    pub dry_run: bool,
-}
-
-/// What became of one hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Action {
-    /// Our script was written.
-    Installed,
-    /// Our script was brought up to date.
-    Updated,
-    /// Our line was added to a file of the user's.
-    Added,
-    /// Nothing was to be done.
-    Unchanged,
-    /// The user has to add a line.
-    Todo,
-    /// Our script or line was taken away.
-    Removed,
-    /// Our script was taken away, and what was there before is back.
-    Restored,
-    /// Something was left because it is not as we wrote it.
-    Kept,
-}
-
-/// What was done to one hook.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HookDone {
-    /// Its name.
-    pub name: String,
-    /// What was done.
-    pub action: Action,
-    /// The file.
-    #[serde(serialize_with = "path_text::serialize")]
-    pub path: BString,
-    /// Where the hook is that was there before.
-    #[serde(serialize_with = "serialize_some")]
-    pub before: Option<BString>,
-    /// The line that the user has to add.
-    pub line: Option<String>,
-    /// What else there is to say.
-    pub note: Option<String>,
-    /// True if the line could be added with [`Options::hook_manager`].
-    #[serde(skip)]
-    pub is_addable: bool,
-}
-
-/// The result of [`enable`] and [`disable`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HooksDone {
-    /// The version of this shape.
-    pub version: u32,
-    /// Where git looks for hooks.
-    #[serde(serialize_with = "path_text::serialize")]
-    pub directory: BString,
-    /// The program that manages the hooks here.
-    pub manager: Option<String>,
-    /// What was done to each hook.
-    pub hooks: Vec<HookDone>,
-    /// True if nothing was done.
-    pub dry_run: bool,
-}
-
-impl HooksDone {
-    /// Returns true if the user has something left to do, or to look at.
-    pub fn is_incomplete(&self) -> bool {
-        self.hooks.iter().any(|hook| matches!(hook.action, Action::Todo | Action::Kept))
-    }
-}
-
-#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
-pub(super) fn serialize_some<S: serde::Serializer>(path: &Option<BString>, serializer: S) -> Result<S::Ok, S::Error> {
-    path.as_ref().map(|path| path_text::escape(path.as_ref())).serialize(serializer)
-}
+pub use outcome::{Action, HookDone, HooksDone, Options};
+pub(super) use outcome::{bytes, serialize_some};
 
 /// Lets git's hooks call us.
 ///
@@ -138,7 +55,7 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     let lock = lock(context, dry_run)?;
     let survey = context.repo.survey_hooks()?;
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
-    // Whoever takes the last line out of a file that we have made removes it.
+    // Taking the last line out of a file that we have made removes the file.
     let made: Vec<PathBuf> = written.iter().filter(|it| it.is_new).map(|it| it.path.clone()).collect();
     for entry in &mut written {
         entry.is_new = made.contains(&entry.path);
@@ -166,7 +83,7 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     Ok(done(&survey, hooks, dry_run))
 }
 
-/// Returns what was written, and what may have been written if nobody remembers.
+/// Returns what was written by our notes, and what may have been written if they are lost.
 fn places(survey: &Survey, written: &[Written]) -> Vec<Written> {
     let mut places = written.to_vec();
     for hook in Hook::ALL {
@@ -206,7 +123,7 @@ fn lock(context: &Context, dry_run: bool) -> Result<Option<Lock>> {
     Lock::acquire(&directory.join("hooks.lock"), context.settings.lock_timeout, &go_on).map(Some)
 }
 
-/// Removes what those have left who were killed while they held the lock.
+/// Removes what processes have left that were killed while they held the lock.
 fn sweep(context: &Context, mut lock: Lock, survey: &Survey, written: &[Written]) -> Lock {
     if !lock.dead().is_empty() {
         temporary::sweep(&state::directory(context.repo.common_dir()), lock.dead());
@@ -225,18 +142,4 @@ fn sweep(context: &Context, mut lock: Lock, survey: &Survey, written: &[Written]
 fn done(survey: &Survey, hooks: Vec<HookDone>, dry_run: bool) -> HooksDone {
     let manager = survey.manager.map(|manager| manager.name().to_owned());
     HooksDone { version: 1, directory: bytes(&survey.directory.path), manager, hooks, dry_run }
-}
-
-fn bytes(path: &Path) -> BString {
-    Vec::from_path_lossy(path).into_owned().into()
-}
-
-/// Replaces what is noted about one hook in one file.
-fn remember(context: &Context, written: &mut Vec<Written>, entry: Written, dry_run: bool) -> Result<()> {
-    if dry_run || written.contains(&entry) {
-        return Ok(());
-    }
-    written.retain(|other| (&other.hook, &other.path) != (&entry.hook, &entry.path));
-    written.push(entry);
-    state::hooks::write(context.repo.common_dir(), written)
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{Action, HookDone, Options, bytes, remember};
+use super::outcome::{Action, HookDone, Options, bytes};
 use crate::{
     error::{Error, Result},
     git::{
@@ -13,7 +13,7 @@ use crate::{
         hooks::{Health, Hook},
     },
     ops::Context,
-    state::hooks::Written,
+    state::hooks::{self, Written},
 };
 
 /// The script with placeholders.
@@ -73,7 +73,7 @@ pub(super) fn enable(
     let id = context.repo.blob_id(&text)?.to_string();
     let entry =
         Written { hook: hook.name().into(), path: path.to_owned(), script: Some(id), added: None, is_new: false };
-    remember(context, written, entry, options.dry_run)?;
+    hooks::remember(context.repo.common_dir(), written, entry)?;
     if let Some(moved) = hook_files::install(path, &text)? {
         done.note = Some(format!("the one set aside earlier is not called any more; it is '{}' now", moved.display()));
     }
@@ -165,7 +165,7 @@ fn fill(hook: Hook, quoted: &[u8]) -> Vec<u8> {
     TEMPLATE.replace("@HOOK@", hook.name()).as_bytes().replacen("@PROGRAM@", quoted, 1)
 }
 
-/// Returns true if nobody has edited the script `text` since we wrote it, now or in an earlier version.
+/// Returns true if the script `text` is as we wrote it, now or in an earlier version.
 fn is_pristine(context: &Context, hook: Hook, text: &[u8], written: &[Written]) -> Result<bool> {
     let id = context.repo.blob_id(text)?.to_string();
     if written.iter().any(|entry| entry.hook == hook.name() && entry.script.as_deref() == Some(&id)) {

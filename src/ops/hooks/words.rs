@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice as _;
 
-use super::{Action, HookDone, Options, bytes, remember};
+use super::outcome::{Action, HookDone, Options, bytes};
 use crate::{
     error::Result,
     git::{
@@ -11,7 +11,7 @@ use crate::{
         hooks::{Health, Hook},
     },
     ops::Context,
-    state::hooks::Written,
+    state::hooks::{self, Written},
 };
 
 pub(super) fn enable(
@@ -31,7 +31,7 @@ pub(super) fn enable(
         is_addable: false,
     };
     let content = hook_files::read(&words.path)?;
-    // Managers make their own files when they are told to.
+    // Managers write their own files when they install their hooks.
     let needs_install = words.runner.as_ref().is_some_and(|runner| !runner.exists());
     done.note = needs_install.then(|| "it has no effect until the manager is told to install its hooks".into());
     if is_called(hook, words, content.as_deref())? {
@@ -59,7 +59,7 @@ pub(super) fn enable(
         added: Some(added.clone()),
         is_new: content.is_none(),
     };
-    remember(context, written, entry, options.dry_run)?;
+    hooks::remember(context.repo.common_dir(), written, entry)?;
     let text = [content.as_deref().unwrap_or_default(), added.as_bytes()].concat();
     hook_files::write(&words.path, &text, !words.head.is_empty())?;
     Ok(done)
@@ -113,7 +113,7 @@ pub(super) fn health(hook: Hook, words: &Words) -> Result<Health> {
     if !is_called(hook, words, content.as_deref())? {
         return Ok(Health::Missing);
     }
-    // Without the manager's own file, git calls nobody.
+    // Without the manager's own file, git calls no hook.
     let is_run = words.runner.as_ref().is_none_or(|runner| runner.exists());
     Ok(if is_run { Health::Ok } else { Health::Missing })
 }

@@ -9,14 +9,12 @@ use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
-    Additions, COMMITS, Log, NewRecord, PARENTS, folder, index_path,
+    Additions, COMMITS, Log, NewRecord, PARENTS, commit, folder, index_path,
     transcript::{self, Redacted, Transcripts},
 };
 use crate::{
     error::{Kind, Result},
     git::{
-        Repo,
-        commit::NewCommit,
         edit_tree::{Edit, edit_tree},
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
@@ -99,19 +97,6 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
     failpoint::hit("records:after-refs");
     written.settle()?;
     Ok(())
-}
-
-/// Adds a commit whose only parent is `parent`, another one of the same ref.
-pub(super) fn commit(
-    repo: &Repo,
-    tree_id: ObjectId,
-    parent: Option<ObjectId>,
-    subject: &str,
-    objects: &mut NewObjects<'_>,
-) -> Result<ObjectId> {
-    let (author, committer, time) = (repo.identity(), repo.identity(), repo.now());
-    let parents = parent.into_iter().collect();
-    Repo::write_commit(&NewCommit { tree_id, parents, author, committer, time, message: subject }, objects)
 }
 
 /// What changes in the tree of the log.

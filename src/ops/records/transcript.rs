@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
-use super::{NewRecord, append};
+use super::{NewRecord, commit};
 use crate::{
     config::Store,
     error::Result,
@@ -136,7 +136,7 @@ impl<'r> Transcripts<'r> {
         }
         let edits: Vec<_> = self.edits.into_iter().collect();
         let tree_id = edit_tree(self.tree_id, &edits, objects)?;
-        let id = append::commit(self.repo, tree_id, self.tip, "transcripts\n", objects)?;
+        let id = commit(self.repo, tree_id, self.tip, "transcripts\n", objects)?;
         Ok(vec![RefUpdate { name: self.reference, old: self.tip, new: Some(id) }])
     }
 }

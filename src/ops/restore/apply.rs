@@ -15,7 +15,8 @@ use crate::{
     },
     model::{
         change::Mode,
-        plan::{self, Content, Group, Plan, Step, is_below},
+        plan::{self, Group, Plan, is_below},
+        step::{Content, Step},
         verdict::{Left, Why},
     },
     state::failpoint,

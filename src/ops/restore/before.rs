@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bstr::BString;
 use gix::ObjectId;
 
-use super::{leftover, scope::RESTORE_TOOL, snapshot::Snapshot};
+use super::{leftover, origin, snapshot::Snapshot};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -183,15 +183,10 @@ impl Before {
             return;
         }
         let short = journal.target.to_hex_with_len(10);
-        let origin = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
+        let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
         let options = save::Options {
             message: Some(format!("restore {short}")),
-            origin: Origin {
-                note: None,
-                carried: None,
-                tool: Some(format!("{RESTORE_TOOL}{}", journal.target)),
-                ..origin
-            },
+            origin: Origin { note: None, carried: None, tool: Some(origin::tool(journal.target)), ..of_target },
             ..save::Options::default()
         };
         let demands = save::Demands {

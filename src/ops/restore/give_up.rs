@@ -12,7 +12,7 @@ use crate::{
         checkout::{Outcome, Stop},
         temporary_file::Seen,
     },
-    model::{plan::Step, verdict::Why},
+    model::{step::Step, verdict::Why},
 };
 
 impl Applier<'_> {

@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result},
     git::{Repo, checkout::Stop, temporary_file::Held},
     model::{
-        plan::{Content, Step},
+        step::{Content, Step},
         verdict::Left,
     },
     state::journal::Journal,

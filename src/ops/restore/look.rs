@@ -19,7 +19,8 @@ use crate::{
     },
     model::{
         change::Mode,
-        plan::{Content, Step, is_below},
+        plan::is_below,
+        step::{Content, Step},
         verdict::Why,
     },
 };

@@ -9,7 +9,7 @@ use super::snapshot::Snapshot;
 use crate::{
     error::Result,
     git::Repo,
-    model::{change::Leaf, plan::Step, refname::Base},
+    model::{change::Leaf, refname::Base, step::Step},
 };
 
 /// What of a restore on another base is its own to take.
@@ -35,7 +35,7 @@ pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snap
     for step in steps {
         let path = step.path.as_bstr();
         let (head, base) = (repo.find_leaf(now, path)?, repo.find_leaf(then, path)?);
-        let leaf = |content: Option<crate::model::plan::Content>| content.map(|content| content.leaf);
+        let leaf = |content: Option<crate::model::step::Content>| content.map(|content| content.leaf);
         let (worktree, wanted): (Option<Leaf>, Option<Leaf>) = (leaf(step.before), leaf(step.after));
         if head != base && wanted != head {
             if wanted == base && worktree == head {

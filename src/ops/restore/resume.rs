@@ -2,7 +2,13 @@
 
 use std::time::Instant;
 
-use super::{Restored, Work, before::Before, snapshot, snapshot::Snapshot, staged::Staging};
+use super::{
+    before::Before,
+    carry_out::Work,
+    restored::Restored,
+    snapshot::{self, Snapshot},
+    staged::Staging,
+};
 use crate::{
     error::Result,
     git::objects::ReadAhead,

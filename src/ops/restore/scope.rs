@@ -10,6 +10,7 @@ use gix::ObjectId;
 
 use super::{
     before::Before,
+    origin::restored,
     snapshot::{Snapshot, all_paths},
 };
 use crate::{
@@ -20,14 +21,11 @@ use crate::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
         manifest::Part,
-        plan::Step,
+        step::Step,
         verdict::{Facts, Verdict, Why, decide},
     },
     ops::Context,
 };
-
-/// How the tool of a checkpoint begins that holds what a restore has put back; the target follows.
-pub(super) const RESTORE_TOOL: &str = "restore ";
 
 /// The states and files that facts are found in.
 pub(super) struct Scene<'a> {
@@ -277,11 +275,6 @@ impl Owners {
         }
         Ok(owners)
     }
-}
-
-/// Returns the target if `origin` is of a checkpoint taken after a restore.
-pub(crate) fn restored(origin: &Origin) -> Option<ObjectId> {
-    ObjectId::from_hex(origin.tool.as_deref()?.strip_prefix(RESTORE_TOOL)?.as_bytes()).ok()
 }
 
 /// Returns the paths whose bytes `checkpoint` changed.

@@ -12,8 +12,9 @@ use crate::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
         manifest::Manifest,
-        plan::{self, Content, Plan, Step},
+        plan::{self, Plan},
         refname::Base,
+        step::{Content, Step},
     },
 };
 

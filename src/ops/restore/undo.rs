@@ -5,8 +5,9 @@ use std::{collections::BTreeSet, time::Instant};
 use bstr::{BString, ByteSlice as _};
 
 use super::{
-    Restored, Work,
     before::{Before, Request},
+    carry_out::Work,
+    restored::Restored,
     scope::Scene,
     snapshot::Snapshot,
     staged::Staging,
@@ -15,7 +16,8 @@ use crate::{
     error::{Error, Result},
     git::exact::Exact,
     model::{
-        plan::{self, Content, Step, is_below},
+        plan::{self, is_below},
+        step::{Content, Step},
         verdict::{Verdict, Why},
     },
     ops::Context,

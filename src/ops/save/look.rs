@@ -22,7 +22,7 @@ use crate::{
         checkpoint::Checkpoint,
         manifest::{Manifest, Skipped},
         path_text,
-        plan::Step,
+        step::Step,
     },
     ops::Context,
     state::lock::Lock,

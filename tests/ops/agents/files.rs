@@ -6,7 +6,7 @@ use std::{
     process::{Output, Stdio},
 };
 
-use super::{Format, Scope, World, actions, dialect, ends, home, picture, put, read, world};
+use super::{Format, Scope, World, actions, dialects, ends, home, picture, put, read, world};
 use crate::support::site::described;
 
 #[test]
@@ -141,7 +141,7 @@ fn a_foreign_script_runs_first_and_comes_back() {
 fn what_is_ours_and_was_edited_is_left() {
     for name in ["cline", "opencode", "kiro"] {
         let world = world();
-        let file = &dialect::named(name).expect("known").files[0];
+        let file = &dialects::named(name).expect("known").files[0];
         let path = home(&world).join(file.path);
         world.done(&["enable", "--agent", name, "--user"]);
         let edited = format!("{}\n// mine\n", read(&path));
@@ -162,7 +162,7 @@ fn a_moved_program_is_written_anew() {
     let world = world();
     for name in ["claude-code", "opencode", "goose", "cline"] {
         world.done(&["enable", "--agent", name, "--user"]);
-        let file = &dialect::named(name).expect("known").files[0];
+        let file = &dialects::named(name).expect("known").files[0];
         let path = home(&world).join(file.path);
         let text = read(&path);
         let old = text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/gone/git-checkpoint");
@@ -223,7 +223,7 @@ fn as_agents_do(world: &World, line: &str, payload: &str) -> Output {
 
 #[test]
 fn what_agents_run_answers_and_blocks_nobody_once_it_is_gone() {
-    for dialect in dialect::ALL.iter().filter(|dialect| !dialect.files.is_empty()) {
+    for dialect in dialects::ALL.iter().filter(|dialect| !dialect.files.is_empty()) {
         let world = world();
         world.done(&["enable", "--agent", dialect.name, "--user"]);
         for file in dialect.files.iter().filter(|file| file.scope == Scope::User) {

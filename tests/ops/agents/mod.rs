@@ -8,7 +8,8 @@ use std::{
 };
 
 use git_checkpoint::agent::{
-    dialect::{self, ALL, Dialect},
+    dialect::Dialect,
+    dialects::{self, ALL},
     install::{File, Format, Scope},
 };
 
@@ -191,7 +192,7 @@ fn the_most_private_settings_are_taken_unless_others_are_asked_for() {
     assert!(said.contains("name the agent with '--agent'"), "{said}");
     ends(&world, 129, &["enable", "--agent", "codex", "--user", "--project"]);
     let said = ends(&world, 129, &["enable", "--agent", "cluade-code"]);
-    assert!(said.contains("'claude-code'") && dialect::ALL.iter().all(|it| said.contains(it.name)), "{said}");
+    assert!(said.contains("'claude-code'") && dialects::ALL.iter().all(|it| said.contains(it.name)), "{said}");
     let said = ends(&world, 0, &["enable", "--agent", "generic"]);
     assert!(said.contains("gitcheckpoint-agents(7)"), "{said}");
 }

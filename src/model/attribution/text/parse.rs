@@ -1,4 +1,4 @@
-//! The parser: strict, since the text may come from anybody.
+//! The parser of stored attributions. It is strict, since records come from other repositories too.
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -9,21 +9,24 @@ use crate::model::{
     contributor::Contributor,
 };
 
-pub(super) fn attribution(text: &[u8]) -> Result<Attribution, String> {
-    let text = text.to_str().map_err(|_| "it is not UTF-8".to_owned())?;
-    let mut lines = text.split_terminator('\n');
-    if lines.next() != Some(HEADER) {
-        return Err(format!("it does not begin with '{HEADER}'"));
+impl Attribution {
+    /// Returns what `text` holds, or a sentence that says what is wrong with it.
+    pub fn from_text(text: &[u8]) -> Result<Self, String> {
+        let text = text.to_str().map_err(|_| "it is not UTF-8".to_owned())?;
+        let mut lines = text.split_terminator('\n');
+        if lines.next() != Some(HEADER) {
+            return Err(format!("it does not begin with '{HEADER}'"));
+        }
+        let mut attribution = Self::default();
+        let mut total = 0;
+        for (number, line) in (2..).zip(lines) {
+            take(&mut attribution, line, &mut total).ok_or_else(|| format!("line {number} is wrong"))?;
+        }
+        Ok(attribution)
     }
-    let mut attribution = Attribution::default();
-    let mut total = 0;
-    for (number, line) in (2..).zip(lines) {
-        take(&mut attribution, line, &mut total).ok_or_else(|| format!("line {number} is wrong"))?;
-    }
-    Ok(attribution)
 }
 
-/// Takes a line; `total` bounds the sums, so that nobody who adds up has to.
+/// Takes a line; `total` is the sum of all counts so far, which must fit into a `u32`.
 fn take(attribution: &mut Attribution, line: &str, total: &mut u32) -> Option<()> {
     let (keyword, rest) = line.split_once(' ').unwrap_or((line, ""));
     let authors = attribution.authors.len();

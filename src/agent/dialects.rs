@@ -1,0 +1,43 @@
+//! The table of all dialects, and which of them a payload is in.
+
+use super::{
+    amp, claude_code, cline, codex, copilot, cursor,
+    dialect::{Dialect, Environment},
+    droid, gemini, generic, goose, kiro, opencode,
+    payload::Payload,
+    windsurf,
+};
+
+/// All dialects. What is known by the surest sign comes first.
+pub const ALL: &[Dialect] = &[
+    cursor::DIALECT,
+    cline::DIALECT,
+    windsurf::DIALECT,
+    opencode::DIALECT,
+    amp::DIALECT,
+    generic::DIALECT,
+    gemini::DIALECT,
+    codex::DIALECT,
+    copilot::DIALECT,
+    droid::DIALECT,
+    kiro::DIALECT,
+    goose::DIALECT,
+    claude_code::DIALECT,
+];
+
+/// Returns the dialect that `--agent` names.
+pub fn named(name: &str) -> Option<&'static Dialect> {
+    ALL.iter().find(|dialect| dialect.name == name)
+}
+
+/// Returns whose payload it is: what the payload says comes before the environment, and that before what `--agent`
+/// `named`.
+pub(super) fn decide(
+    payload: Payload,
+    environment: &Environment,
+    named: Option<&'static Dialect>,
+) -> Option<&'static Dialect> {
+    let by_payload = || ALL.iter().find(|dialect| (dialect.is_from)(payload));
+    let by_environment = || ALL.iter().find(|dialect| (dialect.is_within)(payload, environment));
+    by_payload().or_else(by_environment).or(named)
+}

@@ -1,0 +1,20 @@
+//! What goes wrong in a hook: it is logged, and neither git nor the agent hears of it.
+
+use crate::{
+    error::{Error, Kind},
+    model::event::Event,
+    ops::Context,
+};
+
+/// Logs `error` of `hook`. The user did not ask for what a hook does, so that the error is one of ours.
+pub(super) fn log(context: &Context, hook: &str, error: &Error) {
+    let kind = match error.kind() {
+        Kind::User | Kind::Refused => Kind::Internal,
+        kind => kind,
+    };
+    let mut message = format!("hook {hook}: {error}");
+    for cause in error.causes() {
+        message.push_str(&format!(": {cause}"));
+    }
+    context.emit(&Event::Error { operation: format!("hook {hook}"), kind: kind.as_str().into(), message });
+}

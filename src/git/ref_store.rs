@@ -1,0 +1,19 @@
+//! The format of the refs of a repository.
+
+/// Who reads and writes refs here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RefStore {
+    /// Loose and packed files: gix.
+    Files,
+    /// Any other format (reftable): gix has none, so git.
+    Git,
+}
+
+impl RefStore {
+    pub(super) fn of(repo: &gix::Repository) -> Self {
+        match repo.config_snapshot().string("extensions.refStorage") {
+            Some(format) if !format.eq_ignore_ascii_case(b"files") => Self::Git,
+            _ => Self::Files,
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! A repository with a worktree: opens it, and says where it is and how it is set up.
+//!
+//! The other files of `git` add to [`Repo`] by topic.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicBool},
+};
+
+use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
+use gix::ObjectId;
+
+use super::{
+    environment, interrupt::Interrupt, lock_files::FoundLock, presence::may_exist, ref_store::RefStore,
+    settled_packs::SettledPack,
+};
+use crate::error::{Context as _, Error, Kind, Result};
+
+/// How many bytes of objects are kept that were read.
+const OBJECT_CACHE: usize = 8 << 20;
+
+/// A repository with a worktree.
+pub struct Repo {
+    pub(super) inner: gix::Repository,
+    pub(super) root: PathBuf,
+    pub(super) worktree_id: BString,
+    pub(super) ref_store: RefStore,
+    /// False if the caller's `GIT_*` variables must not reach the git we run.
+    pub(super) honours_environment: bool,
+    /// The packs that git may collect object by object, as they were when first needed.
+    pub(super) packs: std::cell::OnceCell<Vec<SettledPack>>,
+    /// True once stored objects were found to be damaged.
+    pub(super) is_wary: std::cell::Cell<bool>,
+    /// The lock of another program that was waited for in vain.
+    pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
+    /// Comes when the work under way is to end.
+    pub(super) interrupt: Interrupt,
+}
+
+/// What HEAD points to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The commit; none if HEAD is unborn.
+    pub id: Option<ObjectId>,
+    /// The full name of the branch; none if HEAD is detached.
+    pub branch: Option<BString>,
+}
+
+impl Repo {
+    /// Opens the repository that `dir` is in, whatever `GIT_*` variables say.
+    ///
+    /// # Errors
+    /// If there is none, it is bare, not ours to trust, or uses an extension of git that is not known here.
+    pub fn open(dir: &Path) -> Result<Self> {
+        let dir = &absolute(dir)?;
+        let found = gix::ThreadSafeRepository::discover_opts(
+            dir,
+            gix::discover::upwards::Options::default(),
+            trust_map(&[], false),
+        );
+        Self::check(found, dir, false)
+    }
+
+    /// Opens the repository that `dir` is in, or that `GIT_DIR` and its relatives name, as git does.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and if the object directory is redirected by the environment.
+    pub fn open_from_environment(dir: &Path) -> Result<Self> {
+        let dir = &absolute(dir)?;
+        let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            dir,
+            gix::discover::upwards::Options { match_ceiling_dir_or_error: false, ..Default::default() },
+            trust_map(&environment::config_parameters()?, true),
+        );
+        environment::refuse_redirected_objects(found.as_ref().ok().map(gix::ThreadSafeRepository::objects_dir))?;
+        Self::check(found, dir, true)
+    }
+
+    fn check(found: gix::Result<gix::ThreadSafeRepository>, dir: &Path, honours_environment: bool) -> Result<Self> {
+        let inner = match found {
+            Ok(repo) => {
+                let mut repo = repo.to_thread_local();
+                // One operation reads the same trees several times.
+                repo.object_cache_size_if_unset(OBJECT_CACHE);
+                repo
+            }
+            Err(cause) if Self::is_inside_repository(dir) => {
+                return Err(Error::user(format!("cannot open the repository of '{}'", dir.display())).with_cause(cause));
+            }
+            Err(_) => {
+                return Err(Error::user("not a git repository (or any of the parent directories): .git")
+                    .with_hint("'git init' makes one here; 'git checkpoint -C <path>' looks elsewhere"));
+            }
+        };
+        if inner.git_dir_trust() != gix::sec::Trust::Full {
+            let root = inner.workdir().unwrap_or_else(|| inner.git_dir());
+            // Git compares with the full path.
+            let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()).display().to_string();
+            let is_plain = root.chars().all(|c| c.is_alphanumeric() || "/._-+".contains(c));
+            let word = if is_plain { root.clone() } else { format!("\"{root}\"") };
+            return Err(Error::user(format!("detected dubious ownership in repository at '{root}'"))
+                .with_hint(format!("'git config --global --add safe.directory {word}' trusts it")));
+        }
+        let Some(root) = inner.workdir().map(Path::to_owned) else {
+            return Err(Error::user("a bare repository has no worktree to checkpoint")
+                .with_hint("run it in a worktree: 'git worktree add <path>' makes one"));
+        };
+        let root = std::fs::canonicalize(&root)
+            .context(Kind::User, || format!("cannot find the worktree '{}'", root.display()))?;
+        environment::refuse_unknown_extensions(&inner)?;
+        let worktree_id = inner
+            .worktree()
+            .and_then(|tree| tree.id().ok().flatten().map(ToOwned::to_owned))
+            // A linked worktree may be called that, too.
+            .map_or_else(|| "main".into(), |id| if id == "main" { "worktrees/main".into() } else { id });
+        let ref_store = RefStore::of(&inner);
+        Ok(Self {
+            inner,
+            root,
+            worktree_id,
+            ref_store,
+            honours_environment,
+            packs: std::cell::OnceCell::new(),
+            is_wary: std::cell::Cell::new(false),
+            lost_patience: std::cell::RefCell::default(),
+            interrupt: Interrupt::default(),
+        })
+    }
+
+    /// Opens the repository whose worktree is `path` itself, for a look at its HEAD.
+    pub(super) fn open_nested(path: PathBuf) -> Option<Self> {
+        let inner = gix::open_opts(&path, options(gix::sec::Trust::Full, false)).ok()?;
+        let ref_store = RefStore::of(&inner);
+        Some(Self {
+            inner,
+            root: path,
+            worktree_id: "main".into(),
+            ref_store,
+            honours_environment: false,
+            packs: std::cell::OnceCell::new(),
+            is_wary: std::cell::Cell::new(false),
+            lost_patience: std::cell::RefCell::default(),
+            interrupt: Interrupt::default(),
+        })
+    }
+
+    /// Lets long work end, with an error, once `flag` is raised.
+    pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupt = Interrupt::by(flag);
+    }
+
+    /// Returns an error once the work is to end, which says what was waited for. Loops that take long call it between two steps.
+    pub(crate) fn check_interrupt(&self) -> Result<()> {
+        self.interrupt.check()
+    }
+
+    /// Returns true if `dir` or one above it has a `.git`.
+    pub(crate) fn is_inside_repository(dir: &Path) -> bool {
+        let Ok(dir) = std::fs::canonicalize(dir) else { return false };
+        dir.ancestors().any(|ancestor| may_exist(&ancestor.join(".git")))
+    }
+
+    /// Returns the canonical path of the worktree.
+    pub fn worktree_root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the git directory of this worktree.
+    pub fn git_dir(&self) -> &Path {
+        self.inner.git_dir()
+    }
+
+    /// Returns the git directory that all worktrees share.
+    pub fn common_dir(&self) -> &Path {
+        self.inner.common_dir()
+    }
+
+    /// Returns `main`, or git's id of this linked worktree (`worktrees/main` if that is `main`).
+    pub fn worktree_id(&self) -> &BStr {
+        self.worktree_id.as_bstr()
+    }
+
+    /// Returns true if there is no linked worktree `id` any more: it was removed, or its directory is gone.
+    pub(crate) fn has_lost_worktree(&self, id: &BStr) -> bool {
+        if id == "main" {
+            return false;
+        }
+        self.dot_git_of(id).is_none_or(|file| !file.exists())
+    }
+
+    /// Returns where the linked worktree `id` is now; none if there is none, or it is the main one.
+    pub(crate) fn linked_worktree(&self, id: &BStr) -> Option<PathBuf> {
+        if id == "main" {
+            return None;
+        }
+        self.dot_git_of(id)?.parent().map(Path::to_owned)
+    }
+
+    /// Returns the file `.git` of the linked worktree `id`, as git has noted it (gitrepository-layout(5)).
+    fn dot_git_of(&self, id: &BStr) -> Option<PathBuf> {
+        let name = id.strip_prefix(b"worktrees/").unwrap_or(id);
+        let admin = self.common_dir().join("worktrees").join(name.to_path_lossy());
+        let target = std::fs::read(admin.join("gitdir")).unwrap_or_default();
+        // It may be relative to where it is noted.
+        (!target.is_empty()).then(|| admin.join(target.trim_end().to_path_lossy()))
+    }
+
+    /// Returns the hash function that names objects here.
+    pub fn object_hash(&self) -> gix::hash::Kind {
+        self.inner.object_hash()
+    }
+
+    /// Returns the id of the tree without entries.
+    pub fn empty_tree_id(&self) -> ObjectId {
+        ObjectId::empty_tree(self.object_hash())
+    }
+
+    /// Returns the last value of the git setting `key`, for example `core.pager`.
+    pub fn config_value(&self, key: &str) -> Option<BString> {
+        self.inner.config_snapshot().string(key)
+    }
+
+    /// Returns the boolean git setting `key`; none if it is not set or not a boolean.
+    pub fn config_bool(&self, key: &str) -> Option<bool> {
+        self.inner.config_snapshot().boolean(key)
+    }
+
+    /// Returns the user's home directory.
+    pub fn home_dir(&self) -> Option<PathBuf> {
+        environment::home()
+    }
+
+    /// Returns how many bytes the file system of the object database has free for us; none if the file system does not say.
+    pub(crate) fn free_space(&self) -> Option<u64> {
+        let stat = rustix::fs::statvfs(self.inner.objects.store_ref().path()).ok()?;
+        Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    /// Returns the path of the current directory inside the worktree, with final `/`; empty at the root or outside.
+    pub fn prefix(&self, current_dir: &Path) -> BString {
+        let Ok(current) = std::fs::canonicalize(current_dir) else { return BString::default() };
+        match current.strip_prefix(&self.root) {
+            Ok(inside) if inside.as_os_str().is_empty() => BString::default(),
+            Ok(inside) => {
+                let mut prefix: BString = Vec::from_path_lossy(inside).into_owned().into();
+                prefix.push(b'/');
+                prefix
+            }
+            Err(_) => BString::default(),
+        }
+    }
+}
+
+/// Returns the absolute path of `dir`: a relative one means nothing to the git we run, nor once the current directory
+/// is gone.
+fn absolute(dir: &Path) -> Result<PathBuf> {
+    std::path::absolute(dir).context(Kind::User, || format!("cannot find '{}'", dir.display()))
+}
+
+/// Returns how a repository is opened at each level of trust.
+fn trust_map(parameters: &[BString], honours_environment: bool) -> gix::sec::trust::Mapping<gix::open::Options> {
+    let options = |trust| options(trust, honours_environment).cli_overrides(parameters.to_vec());
+    gix::sec::trust::Mapping { full: options(gix::sec::Trust::Full), reduced: options(gix::sec::Trust::Reduced) }
+}
+
+fn options(trust: gix::sec::Trust, honours_environment: bool) -> gix::open::Options {
+    use gix::sec::trust::DefaultForLevel as _;
+    let mut permissions = gix::open::Permissions::default_for_level(trust);
+    if !honours_environment {
+        permissions.env.git_prefix = gix::sec::Permission::Deny;
+        permissions.env.identity = gix::sec::Permission::Deny;
+        permissions.env.objects = gix::sec::Permission::Deny;
+    }
+    // Nanoseconds are part of a file's identity: with seconds alone, all that is saved within a second is read again.
+    // What replaces an object (git-replace(1)) has another content than its id says: no tree may be built on that.
+    gix::open::Options::default_for_level(trust)
+        .permissions(permissions)
+        .config_overrides(["gitoxide.core.useNsec=true", "core.useReplaceRefs=false"])
+}

@@ -1,0 +1,100 @@
+//! What an agent reports, and what it is answered.
+
+use std::path::PathBuf;
+
+use crate::ops::{
+    guard::Verdict,
+    sessions::{Question, Told},
+};
+
+/// What an agent reports.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The agent's name, of the fixed list.
+    pub agent: &'static str,
+    /// The word for what happened.
+    pub moment: &'static str,
+    /// What happened.
+    pub what: What,
+    /// The session.
+    pub session: String,
+    /// The helper of the agent that did it, if it was not the agent itself.
+    pub agent_id: Option<String>,
+    /// What is known of the session.
+    pub told: Told,
+    /// The directory that the agent works in.
+    pub cwd: PathBuf,
+    /// True if the agent reports each tool that it uses.
+    pub tells_all_tools: bool,
+    /// True if the agent waits for the answer and can be held back.
+    pub is_blockable: bool,
+}
+
+/// What happened in an agent.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A conversation was begun, or is gone on with; maybe that of another session.
+    Start(Option<String>),
+    /// The user sent a prompt.
+    Prompt(Option<String>),
+    /// The agent goes on by itself.
+    Notice,
+    /// A tool is about to be used.
+    BeforeTool(Tool),
+    /// A tool was used.
+    AfterTool(Tool),
+    /// The agent has answered, or was interrupted.
+    Stop,
+    /// A helper of the agent is done.
+    HelperStop,
+    /// The agent was left.
+    End,
+    /// A sign of life.
+    Other,
+}
+
+/// The use of a tool.
+#[derive(Clone, Debug)]
+pub struct Tool {
+    /// Its name.
+    pub name: String,
+    /// The id of this use, where the agent has one.
+    pub call: Option<String>,
+    /// What it may change.
+    pub reach: Reach,
+    /// True if it may go on after the agent has reported its end.
+    pub is_background: bool,
+    /// True if it may delete or overwrite files of which there is no copy.
+    pub may_destroy: bool,
+}
+
+/// What a tool may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// These files, absolute or relative to the report's `cwd`.
+    Files(Vec<String>),
+    /// Anything.
+    Anything,
+    /// Nothing.
+    Nothing,
+}
+
+/// The answer to an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It goes on.
+    Allow,
+    /// It goes on, and gets a message.
+    Warn(Message),
+    /// It is held back; nothing has changed.
+    Deny(Message),
+}
+
+/// Something for the user of the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// Other sessions have uncommitted work here.
+    Others(Question),
+    /// Who else is at work here, or was until it went away.
+    Guard(Box<Verdict>),
+}

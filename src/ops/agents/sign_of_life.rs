@@ -1,0 +1,19 @@
+//! An event that changes nothing still says that its session is alive.
+
+use super::report::Report;
+use crate::{
+    error::Result,
+    ops::{
+        Context,
+        sessions::{self, known, told_of},
+    },
+    state::sessions as session_files,
+};
+
+/// Stores that the session of `report` is alive, and what the report says of it.
+pub(super) fn note(context: &Context, report: &Report) -> Result<()> {
+    let Some(mut session) = known(context, &report.session)? else { return Ok(()) };
+    told_of(&mut session, &report.told);
+    sessions::sign_of_life(&mut session);
+    session_files::store(context.repo.common_dir(), &session)
+}

@@ -1,0 +1,125 @@
+//! Attribution of what the options ask for: one commit, a range, or the worktree.
+
+use bstr::{BString, ByteSlice as _};
+
+use super::{
+    authors::Authors,
+    commit::{OfCommit, Reader},
+    options::{Options, Target},
+    patch::PatchFile,
+    present::Sum,
+    report::Attribution,
+    worktree,
+};
+use crate::{
+    error::{Error, Result},
+    ops::Context,
+};
+
+/// How many commits of a range are prepared for at once.
+const AT_ONCE: usize = 200;
+
+/// Returns whose the lines are that `options` ask for.
+///
+/// # Errors
+/// If the revision names no commit, or objects are missing.
+pub fn attribution(context: &Context, options: &Options) -> Result<Attribution> {
+    let mut sum = Sum::new(options.patch);
+    match &options.target {
+        Target::Worktree => worktree::add(context, options, &mut sum),
+        Target::Head => one(context, options, "HEAD", &mut sum),
+        Target::Revision(text) if is_range(text) => range(context, options, text, &mut sum),
+        Target::Revision(text) => one(context, options, text, &mut sum),
+    }?;
+    Ok(sum.finish())
+}
+
+fn is_range(text: &str) -> bool {
+    text.contains("..") || text.starts_with('^')
+}
+
+fn one(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Result<()> {
+    let id = context.repo.find_commit(text)?.ok_or_else(|| unknown(text))?;
+    let mut reader = Reader::new(context)?;
+    let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
+    let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
+    let mut patch = Vec::new();
+    let commit = reader.commit_with(id, &mut wanted, &mut |file, text| {
+        if options.patch {
+            patch.push(PatchFile::of(file, text));
+        }
+        Ok(())
+    })?;
+    sum.commit = Some((commit.id, commit.seconds));
+    sum.parent = commit.parent;
+    sum.committer.clone_from(&commit.committer);
+    sum.add(&commit, &reader.authors.list, true);
+    sum.patch(patch, &reader.authors.list);
+    sum.troubles = reader.troubles().to_vec();
+    Ok(())
+}
+
+fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Result<()> {
+    if options.patch {
+        return Err(Error::user("a patch is of one commit, not of a range")
+            .with_hint("'git checkpoint attribution --patch <commit>' shows one"));
+    }
+    let ids = context.repo.commits_in(text)?.ok_or_else(|| unknown(text))?;
+    let mut reader = Reader::new(context)?;
+    let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
+    let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
+    sum.range = Some(text.to_owned());
+    for ids in ids.chunks(AT_ONCE) {
+        reader.foresee(ids);
+        for id in ids {
+            context.check_interrupt()?;
+            let commit = reader.commit(*id, &mut wanted)?;
+            if options.pathspecs.is_empty() || !commit.files.is_empty() {
+                sum.add(&commit, &reader.authors.list, false);
+            }
+        }
+    }
+    sum.troubles = reader.troubles().to_vec();
+    Ok(())
+}
+
+/// Returns the commits that `text` names, newest first, each with whose its lines are; `each` gets them one by one.
+pub(crate) fn each_commit(
+    context: &Context,
+    options: &Options,
+    each: &mut dyn FnMut(&OfCommit, &Authors) -> Result<()>,
+) -> Result<()> {
+    let text = match &options.target {
+        Target::Head => "HEAD",
+        Target::Revision(text) => text,
+        Target::Worktree => {
+            return Err(Error::user("this format is of commits, not of the worktree")
+                .with_hint("'--format markdown' and '--json' are of both"));
+        }
+    };
+    let ids = if is_range(text) {
+        context.repo.commits_in(text)?.ok_or_else(|| unknown(text))?
+    } else {
+        vec![context.repo.find_commit(text)?.ok_or_else(|| unknown(text))?]
+    };
+    let mut reader = Reader::new(context)?;
+    let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
+    let mut wanted = |path: &BString| pathspec.matches(path.as_bstr());
+    for ids in ids.chunks(AT_ONCE) {
+        reader.foresee(ids);
+        for id in ids {
+            context.check_interrupt()?;
+            let commit = reader.commit(*id, &mut wanted)?;
+            each(&commit, &reader.authors)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the error of a revision that names no commit.
+fn unknown(text: &str) -> Error {
+    Error::user(format!("no commit matches '{text}'")).with_hint(match text {
+        "HEAD" => "there is no commit yet; 'git checkpoint attribution --worktree' tells of the first one to come",
+        _ => "'git checkpoint attribution HEAD' tells of the last commit",
+    })
+}

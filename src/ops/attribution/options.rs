@@ -1,0 +1,26 @@
+//! What an attribution is asked for.
+
+use bstr::BString;
+
+/// What to look at, and what to find out.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What to look at.
+    pub target: Target,
+    /// Only these paths, relative to the worktree's root.
+    pub pathspecs: Vec<BString>,
+    /// Whether [`Attribution::patch`](super::Attribution::patch) is wanted.
+    pub patch: bool,
+}
+
+/// What to look at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// HEAD.
+    #[default]
+    Head,
+    /// A commit, or a range of commits in git's notation, such as `main..topic`.
+    Revision(String),
+    /// What is not committed yet, in this worktree.
+    Worktree,
+}

@@ -1,0 +1,141 @@
+//! The report of whose the lines are. It serializes to the JSON of `attribution --json`.
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+use serde::Serialize;
+
+use super::{patch::PatchFile, who::Who};
+use crate::model::{
+    attribution::{kind::Kind, summary::Figures},
+    id_text, path_text,
+    record::RecordId,
+};
+
+/// Whose the lines are. Serializes to what `attribution --json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Attribution {
+    /// The version of the JSON format.
+    pub version: u32,
+    /// The commit; none for a range and for the worktree.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub commit: Option<ObjectId>,
+    /// Its first parent; for the worktree, the commit that it stands on.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub parent: Option<ObjectId>,
+    /// The range, as it was asked for.
+    pub range: Option<String>,
+    /// True if it is what is not committed yet.
+    pub worktree: bool,
+    /// The records that it is made from.
+    pub records: Vec<RecordId>,
+    /// Agents that messages of commits without record name; they are not counted.
+    pub inferred: Vec<String>,
+    /// The figures of all files together.
+    pub summary: Figures,
+    /// What each agent has a part in, most lines first.
+    pub sessions: Vec<SessionLines>,
+    /// The commits of a range, newest first; empty for anything else.
+    pub commits: Vec<CommitLines>,
+    /// The files, by path.
+    pub files: Vec<FileLines>,
+    /// The changed lines, if asked for.
+    #[serde(skip)]
+    pub patch: Vec<PatchFile>,
+    /// When the commit was made, in Unix seconds; none for a range and for the worktree.
+    #[serde(skip)]
+    pub seconds: Option<i64>,
+    /// The committer's name and address.
+    #[serde(skip)]
+    pub committer: String,
+    /// What was wrong with records that could not be read.
+    #[serde(skip)]
+    pub troubles: Vec<String>,
+}
+
+/// What an agent in a session has a part in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionLines {
+    /// The session; none if it is not known.
+    pub id: Option<String>,
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// Lines that it wrote.
+    pub lines: u32,
+    /// Lines that it shares with people.
+    pub mixed: u32,
+    /// Lines that it deleted.
+    pub removed: u32,
+    /// In how many files.
+    pub files: u32,
+}
+
+/// A commit of a range.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommitLines {
+    /// The commit.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub commit: ObjectId,
+    /// Its records.
+    pub records: Vec<RecordId>,
+    /// Its figures.
+    pub summary: Figures,
+}
+
+/// Whose the lines of a file are.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileLines {
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// Where a renamed file was.
+    #[serde(serialize_with = "serialize_path")]
+    pub old_path: Option<BString>,
+    /// The blob that the lines are of; none if the file is deleted, and for a range.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub blob: Option<ObjectId>,
+    /// Lines that git counts as added.
+    pub added: u32,
+    /// Lines that git counts as deleted.
+    pub deleted: u32,
+    /// Whose the file is, if it has no lines.
+    pub whole: Option<Kind>,
+    /// True if the file was too large to be looked at line by line.
+    pub cut_off: bool,
+    /// Added lines, in order; empty for a range.
+    pub owners: Vec<OwnedLines>,
+    /// Who deleted how many lines.
+    pub deleted_by: Vec<Remover>,
+    /// The figures of the file.
+    #[serde(skip)]
+    pub figures: Figures,
+}
+
+/// Lines with one owner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OwnedLines {
+    /// The first, from 1.
+    pub start: u32,
+    /// The last.
+    pub end: u32,
+    /// Whose they are.
+    #[serde(flatten)]
+    pub who: Who,
+    /// How much of them is the agent's, in percent.
+    pub agent_share: u8,
+}
+
+/// Who deleted lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remover {
+    /// Who; `base` for lines that were only moved or formatted.
+    #[serde(flatten)]
+    pub who: Who,
+    /// How many.
+    pub lines: u32,
+}
+
+fn serialize_path<S: serde::Serializer>(path: &Option<BString>, serializer: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(|path| path_text::escape(path.as_bstr())).serialize(serializer)
+}

@@ -1,0 +1,104 @@
+//! All commits and all records, and how they are linked.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use gix::ObjectId;
+
+use super::problem::Problem;
+use crate::{
+    error::Result,
+    git::revision::Reachable,
+    model::{
+        record::{self, Link, Record, RecordId},
+        refname,
+    },
+    ops::{Context, records::Log},
+};
+
+/// So many commits, the newest, are looked through.
+pub(super) const MOST_COMMITS: usize = 500_000;
+
+/// Commits and records beside each other.
+pub(super) struct Survey {
+    /// Commits that refs lead to, newest first, with their place in `reachable`.
+    pub(super) reachable: Vec<Reachable>,
+    pub(super) known: HashSet<ObjectId>,
+    /// Which records the messages of commits name.
+    pub(super) named: Vec<(ObjectId, RecordId)>,
+    pub(super) records: BTreeMap<RecordId, Record>,
+    pub(super) links: HashMap<RecordId, Vec<Link>>,
+    /// Links that the index does not have.
+    pub(super) missing_lines: Vec<Link>,
+    /// Records without a commit that a ref leads to.
+    pub(super) lost: Vec<RecordId>,
+    pub(super) has_log: bool,
+    pub(super) damaged: Vec<Problem>,
+}
+
+/// Returns the patterns of refs that are ours: they do not count as leading to a commit.
+pub(super) fn excluded() -> Vec<String> {
+    vec![format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)]
+}
+
+impl Survey {
+    pub(super) fn new(context: &Context) -> Result<Self> {
+        let repo = &context.repo;
+        let reachable = repo.reachable(&excluded(), MOST_COMMITS)?;
+        let known: HashSet<ObjectId> = reachable.iter().map(|commit| commit.id).collect();
+        let mut named = Vec::new();
+        for (commit, message) in repo.commits_with_key(record::TRAILER, &excluded())? {
+            named.extend(record::ids_in_message(&message).into_iter().map(|id| (commit, id)));
+        }
+        let mut survey = Self {
+            reachable,
+            known,
+            named,
+            records: BTreeMap::new(),
+            links: HashMap::new(),
+            missing_lines: Vec::new(),
+            lost: Vec::new(),
+            has_log: false,
+            damaged: Vec::new(),
+        };
+        if let Some(log) = Log::open(repo)? {
+            survey.has_log = true;
+            survey.read(context, &log)?;
+        }
+        Ok(survey)
+    }
+
+    fn read(&mut self, context: &Context, log: &Log<'_>) -> Result<()> {
+        let named: HashSet<RecordId> = self.named.iter().map(|(_, id)| *id).collect();
+        for id in log.all()? {
+            context.check_interrupt()?;
+            let read = log.find(&id).and_then(|record| Ok((record, log.links(&id)?)));
+            let (record, links) = match read {
+                Ok((Some(record), links)) => (record, links),
+                Ok((None, _)) => continue,
+                Err(error) => {
+                    let causes = error.causes().join(": ");
+                    self.damaged.push(Problem::new("record-damaged", id.as_str(), format!("{error}: {causes}")));
+                    continue;
+                }
+            };
+            for chunk in record.sessions.iter().flat_map(|part| &part.chunks) {
+                if !context.repo.has_object(chunk.id) {
+                    let message = format!("'{}' of '{}' is not here", chunk.path, chunk.reference);
+                    self.damaged.push(Problem::new("transcript-missing", id.as_str(), message).note());
+                }
+            }
+            for link in &links {
+                if !log.linked_to(link.commit)?.contains(&id) {
+                    self.missing_lines.push(link.clone());
+                }
+            }
+            let is_linked = links.iter().any(|link| self.known.contains(&link.commit));
+            if !is_linked && !named.contains(&id) {
+                self.lost.push(id);
+            }
+            self.links.insert(id, links);
+            self.records.insert(id, record);
+        }
+        Ok(())
+    }
+}

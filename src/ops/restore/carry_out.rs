@@ -1,0 +1,195 @@
+//! Carries a plan out: the journal first, then the files, then the staged tree.
+
+use std::{collections::BTreeSet, time::Instant};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{
+    apply::{Applied, Applier},
+    before::Before,
+    look::Site,
+    restored::Restored,
+    snapshot::{self, Snapshot},
+    staged::Staging,
+};
+use crate::{
+    error::{Error, Result},
+    git::{Repo, objects::ReadAhead, threads},
+    model::{
+        event::Event,
+        plan::{self, Plan},
+        refname::Base,
+        step::Step,
+        verdict::{Left, Why},
+    },
+    ops::Context,
+    state::{
+        failpoint,
+        journal::{Journal, Progress},
+        temporary,
+    },
+};
+
+/// How many bytes of files may be read before they are written.
+const READ_AHEAD: usize = 8 << 20;
+
+/// A plan with all that it takes to carry it out.
+pub(super) struct Work<'a> {
+    pub(super) context: &'a Context,
+    pub(super) repo: &'a Repo,
+    pub(super) plan: &'a Plan,
+    pub(super) directories: &'a [BString],
+    pub(super) staging: Option<&'a Staging>,
+    pub(super) from: &'a Snapshot,
+    pub(super) to: &'a Snapshot,
+    pub(super) pre_restore: Option<ObjectId>,
+    pub(super) other_base: Option<Base>,
+    /// True if some steps may have been taken before a crash.
+    pub(super) is_resumed: bool,
+    /// Paths of which an interrupted restore had another program's version.
+    pub(super) swept: &'a [Left],
+    pub(super) start: Instant,
+}
+
+impl<'a> Work<'a> {
+    fn steps(&self) -> Vec<Step> {
+        self.plan.groups.iter().flat_map(plan::Group::steps).cloned().collect()
+    }
+
+    fn applier(&self, nonce: &str, steps: &[Step]) -> Result<Applier<'a>> {
+        let trees = (self.from.tree_id, self.to.tree_id);
+        let empty = &self.from.manifest.empty_directories;
+        let site = Site::new(self.repo, nonce, trees, steps, empty)?;
+        Ok(Applier::new(site, steps).resumed(self.is_resumed))
+    }
+
+    /// Removes the directories without files that the restore of `journal` has created, if they still are.
+    pub(super) fn remove_directories(&self, journal: &Journal) -> Result<()> {
+        let mut directories: BTreeSet<BString> = journal.directories.iter().cloned().collect();
+        if journal.progress == Progress::Applying {
+            // It may have died between making a directory and moving a file into it.
+            for step in journal.steps.iter().filter(|step| step.before.is_none()) {
+                directories.extend(step.path.find_iter("/").map(|at| step.path[..at].into()));
+            }
+        }
+        for known in &self.to.manifest.empty_directories {
+            directories.remove(known);
+        }
+        self.applier(&journal.nonce, &[])?.remove_directories(&directories)
+    }
+
+    /// Looks at everything, changes nothing.
+    pub(super) fn preview(&self) -> Result<Restored> {
+        let steps = self.steps();
+        let applied = self.applier(&temporary::random(), &steps)?.preview(self.plan, self.directories)?;
+        Ok(self.restored(&applied, true))
+    }
+
+    /// Carries the plan out.
+    pub(super) fn execute(&self, before: &Before) -> Result<Restored> {
+        snapshot::verify(self.repo, self.to.id, self.plan)?;
+        if let Some(staging) = self.staging {
+            staging.verify(self.repo)?;
+        }
+        let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint from before"))?;
+        if snapshot::verify_before(self.repo, pre_restore, self.plan).is_err() {
+            before.write_again(self.context)?;
+            snapshot::verify_before(self.repo, pre_restore, self.plan)?;
+        }
+        let journal = Journal {
+            progress: Progress::Applying,
+            target: self.to.id,
+            pre_restore,
+            nonce: temporary::random(),
+            steps: self.steps(),
+            directories: self.directories.to_vec(),
+            index: self.staging.map(|staging| staging.changes.clone()).unwrap_or_default(),
+        };
+        let written = journal.steps.iter().filter_map(|step| step.after);
+        let ids = written.map(|content| content.raw.unwrap_or(content.leaf.id)).collect();
+        let read_ahead = self.repo.read_ahead(ids, READ_AHEAD);
+        let ahead = std::thread::scope(|scope| {
+            // While the disk is waited for.
+            let reader = threads::start(scope, read_ahead);
+            self.repo.make_durable()?;
+            failpoint::hit("restore:after-sync");
+            journal.write(self.repo.git_dir())?;
+            failpoint::hit("restore:after-journal");
+            Ok::<_, Error>(reader.and_then(|reader| reader.join().ok()).unwrap_or_default())
+        })?;
+        self.carry_out(journal, before, ahead)
+    }
+
+    /// Does what `journal`, which is already written, says.
+    pub(super) fn carry_out(&self, mut journal: Journal, before: &Before, ahead: ReadAhead) -> Result<Restored> {
+        let mut applier = self.applier(&journal.nonce, &journal.steps)?;
+        let phase = Instant::now();
+        applier.site.ahead = ahead;
+        let applied = applier.run(self.plan, self.directories).map_err(half_way)?;
+        let (written, deleted) = (applied.written.len(), applied.deleted.len());
+        tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: have put them back");
+        if let Some(staging) = self.staging {
+            before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
+            failpoint::hit("restore:after-staged");
+        }
+        journal.progress = Progress::Done;
+        journal.steps.clone_from(&applied.steps);
+        journal.directories.clone_from(&applied.directories);
+        journal.index = self.staging.map(|staging| staging.changes.clone()).unwrap_or_default();
+        failpoint::hit("restore:before-done");
+        // A restore that changed nothing is not what the next undo takes back.
+        let is_idle = applied.is_idle() && self.staging.is_none_or(Staging::is_empty);
+        let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
+        last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
+        failpoint::hit("restore:after-done");
+        before.save_after(self.context, &journal, self.to);
+        failpoint::hit("restore:after-checkpoint");
+        let restored = self.restored(&applied, false);
+        self.context.emit(&Event::Restore {
+            to: restored.target.to_string(),
+            written: restored.written.len(),
+            deleted: restored.deleted.len(),
+            kept: restored.kept.len(),
+            conflicts: restored.conflicts.len(),
+            duration_ms: u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        Ok(restored)
+    }
+
+    fn restored(&self, applied: &Applied, dry_run: bool) -> Restored {
+        let sorted = |mut paths: Vec<BString>| {
+            paths.sort();
+            paths
+        };
+        let staged = self.staging.map(|staging| staging.left.as_slice()).unwrap_or_default();
+        let all = |planned: &[Left], found: &[Left], is_conflict: bool| {
+            let staged = staged.iter().filter(|left| (left.why == Why::UnderWay) == is_conflict);
+            let mut all: Vec<Left> = planned.iter().chain(found).chain(staged).cloned().collect();
+            all.sort_by(|a, b| a.path.cmp(&b.path));
+            all.dedup();
+            all
+        };
+        let directories = applied.directories.iter().map(|path| BString::from([path.as_slice(), b"/"].concat()));
+        Restored {
+            version: 1,
+            target: self.to.id,
+            pre_restore: self.pre_restore,
+            written: sorted(applied.written.iter().cloned().chain(directories).collect()),
+            deleted: sorted(applied.deleted.clone()),
+            staged: self.staging.map(Staging::paths).unwrap_or_default(),
+            kept: all(&self.plan.kept, &applied.kept, false),
+            conflicts: all(&self.plan.conflicts, &[self.swept, &applied.conflicts].concat(), true),
+            skipped: self.from.manifest.skipped.clone(),
+            other_base: self.other_base,
+            dry_run,
+        }
+    }
+}
+
+fn half_way(error: Error) -> Error {
+    let message = format!("{}; the restore is not complete", error.message());
+    Error::new(error.kind(), message)
+        .with_hint("'git checkpoint restore --continue' goes on with it, 'git checkpoint undo' takes it back")
+        .with_cause(error)
+}

@@ -1,0 +1,18 @@
+//! The mark of a checkpoint that was taken after a restore, and holds what that has put back.
+
+use gix::ObjectId;
+
+use crate::model::checkpoint::Origin;
+
+/// How the tool of such a checkpoint begins; the target follows.
+const RESTORE: &str = "restore ";
+
+/// Returns the tool of the checkpoint after a restore of `target`.
+pub(super) fn tool(target: ObjectId) -> String {
+    format!("{RESTORE}{target}")
+}
+
+/// Returns the target if `origin` is of a checkpoint taken after a restore.
+pub(crate) fn restored(origin: &Origin) -> Option<ObjectId> {
+    ObjectId::from_hex(origin.tool.as_deref()?.strip_prefix(RESTORE)?.as_bytes()).ok()
+}
