@@ -26,6 +26,7 @@ pub mod redact;
 pub mod refname;
 pub mod selector;
 pub mod session;
+pub mod set_aside;
 pub mod slot;
 pub mod step;
 pub mod trailer;

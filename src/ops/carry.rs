@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::recall::is_all_there;
+use super::likeness::is_all_there;
 use crate::{
     error::Result,
     git::{

@@ -9,7 +9,7 @@ use gix::ObjectId;
 
 use super::{
     Context, agents, condense,
-    follow::is_head_known,
+    known_base::is_head_known,
     recommit, records, rewrite, save,
     undone::{Amended, is_undone},
 };

@@ -6,8 +6,13 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-use super::salvage::SetAside;
-use crate::{config::Settings, error::Result, git::Repo, model::event::Event, state};
+use crate::{
+    config::Settings,
+    error::Result,
+    git::Repo,
+    model::{event::Event, set_aside::SetAside},
+    state,
+};
 
 /// A repository with the settings that hold in it: what every operation works on.
 pub struct Context {

@@ -1,15 +1,16 @@
 //! Notices that HEAD moved without us (pull, switch, reset, rebase), and lets the work in the worktree go on there.
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::collections::BTreeSet;
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
     Context,
-    carry::{Ground, carry},
+    carried::{bring, carries},
     condense,
     draft::Draft,
+    known_base::{known_base, note_base},
     onward::{Aim, Line, Moved, Rest},
     recall::take_up,
     recommit::left_behind,
@@ -28,16 +29,13 @@ use crate::{
         written::Written,
     },
     model::{
-        checkpoint::{Checkpoint, Origin},
+        checkpoint::Origin,
         contributor::Contributor,
         refname::{Base, ShadowName},
         session::{Phase, Session},
     },
-    state::{self, failpoint, lock::Lock, sessions},
+    state::{failpoint, lock::Lock, sessions},
 };
-
-/// How many checkpoints back one that carries something on is looked for: whoever comes after a crash comes soon.
-const MOST_SINCE: usize = 8;
 
 /// Lets the shadow of where HEAD was go on where HEAD is, if the worktree still shows its work; for git's hooks.
 pub fn head_moved(context: &Context) -> Result<()> {
@@ -78,27 +76,6 @@ pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
         failpoint::hit("follow:before-base");
     }
     note_base(context, now)
-}
-
-fn base_file(context: &Context) -> PathBuf {
-    state::directory(context.repo.git_dir()).join("base")
-}
-
-/// Returns where HEAD was when we last looked.
-pub(crate) fn known_base(context: &Context) -> Option<Base> {
-    // A cache: what cannot be read is not known.
-    fs::read_to_string(base_file(context)).ok().and_then(|text| Base::parse(text.trim()))
-}
-
-/// Returns true if HEAD is where it was when we last looked.
-pub(crate) fn is_head_known(context: &Context) -> Result<bool> {
-    Ok(known_base(context) == Some(Base::of_head(context.repo.head()?.id)))
-}
-
-/// Remembers where HEAD is.
-pub(crate) fn note_base(context: &Context, base: Base) -> Result<()> {
-    state::ensure_directory(context.repo.git_dir())?;
-    state::replace_file(&base_file(context), format!("{base}\n").as_bytes())
 }
 
 fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
@@ -259,13 +236,6 @@ fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BT
     Ok(paths)
 }
 
-/// Returns true if `shadow` carries on the chain that ends with `tip`.
-pub(crate) fn carries(repo: &Repo, shadow: &Shadow, tip: &Checkpoint) -> bool {
-    let Some(id) = shadow.expected else { return false };
-    let last = repo.chain(id).take_while(Result::is_ok).flatten().take(MOST_SINCE);
-    last.into_iter().any(|checkpoint| checkpoint.origin.carried == Some(tip.id))
-}
-
 /// Returns the sessions with a turn in this worktree that began on `base` and has no checkpoint yet.
 fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
     let repo = &context.repo;
@@ -275,68 +245,4 @@ fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
         is_open && session.is_in(repo.worktree_id()) && session.base() == Some(base)
     });
     Ok(turns)
-}
-
-/// Puts a checkpoint on top of `shadow` with what of the chain of `tip` the tree `now_tree_id` still shows, if any.
-pub(crate) fn bring(
-    context: &Context,
-    shadow: &mut Shadow,
-    tip: &Checkpoint,
-    origin: Origin,
-    now_tree_id: ObjectId,
-    objects: &mut NewObjects<'_>,
-) -> Result<bool> {
-    let repo = &context.repo;
-    let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
-    let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: None, is_now_seen: true };
-    let Some(carried) = carry(repo, tip, &ground, objects)? else { return Ok(false) };
-    put_on_top(context, shadow, tip, origin, carried.tree_id, objects)?;
-    Ok(true)
-}
-
-/// Puts a checkpoint with the tree `tree_id` on top of `shadow`, which carries on the chain of `tip`.
-pub(crate) fn put_on_top(
-    context: &Context,
-    shadow: &mut Shadow,
-    tip: &Checkpoint,
-    origin: Origin,
-    tree_id: ObjectId,
-    objects: &mut NewObjects<'_>,
-) -> Result<()> {
-    let repo = &context.repo;
-    let (parent_id, after) = shadow.links(objects)?;
-    let origin = Origin { carried: Some(tip.id), note: None, tool: None, ..origin };
-    // What is staged stands in the index, and the next look at the worktree tells; the raw bytes are the old ones.
-    let (name, side_id) = (&shadow.name, None);
-    let body = format!("Carried on from {} on {}.\n", tip.id, tip.base);
-    let subject = tip.subject.as_str();
-    let time = shadow.not_before(repo.now());
-    let id = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: &body, time }
-        .write(repo, objects)?;
-    let checkpoint = Checkpoint {
-        id,
-        tree_id,
-        parent_id,
-        after,
-        side_id,
-        base: name.base,
-        worktree: name.worktree.clone(),
-        origin,
-        subject: subject.to_owned(),
-        body,
-        seconds: time.seconds,
-        offset: time.offset,
-    };
-    shadow.follow(repo, checkpoint, None)
-}
-
-/// Returns in whose name the work of the chain `tip` goes on: that of the last agent in it, or the last human.
-pub(crate) fn origin_of(context: &Context, tip: &Checkpoint) -> Result<Origin> {
-    for checkpoint in context.repo.chain(tip.id) {
-        let checkpoint = checkpoint?;
-        if checkpoint.origin.contributor == Contributor::Agent {
-            return Ok(checkpoint.origin);
-        }
-    }
-    Ok(tip.origin.clone())
 }

@@ -27,11 +27,15 @@ mod tally;
 pub mod verify;
 pub mod why;
 
+mod archive;
+mod carried;
 mod carry;
 mod condense;
 mod context;
 mod draft;
 mod held;
+mod known_base;
+mod likeness;
 mod onward;
 mod recall;
 mod recommit;
@@ -40,6 +44,7 @@ mod show;
 mod timeline;
 mod turn;
 mod undone;
+mod verified_mark;
 mod work;
 
 pub use context::{Context, Subscriber};

@@ -9,11 +9,11 @@ use gix::ObjectId;
 
 use super::{
     Context,
+    archive::{archive_name, to_archive},
+    carried::{carries, origin_of, put_on_top},
     carry::{Ground, base_tree, carry},
-    follow::{carries, origin_of, put_on_top},
     history,
-    recall::is_all_there,
-    reset::{archive_name, to_archive},
+    likeness::is_all_there,
     save::Shadow,
     shadows::{self, Live},
 };

@@ -8,7 +8,7 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    recall::{added, is_alike, text},
+    likeness::{added, is_alike, text},
     records::{self, Log},
 };
 use crate::{

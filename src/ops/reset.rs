@@ -5,8 +5,10 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context, lookup,
-    salvage::{self, Look, SetAside},
+    Context,
+    archive::{archive_name, to_archive},
+    lookup,
+    salvage::{self, Look},
     save,
     sessions::{State, check_id, known},
     shadows::{self, Live},
@@ -22,6 +24,7 @@ use crate::{
         id_text, moment, path_text,
         refname::{self, Base},
         session::{Phase, Session},
+        set_aside::SetAside,
     },
     state::sessions as session_files,
 };
@@ -153,14 +156,6 @@ impl ResetDone {
     }
 }
 
-/// Returns how refs are moved to set `live` aside under the name `archive`.
-pub(crate) fn to_archive(live: &Live, archive: String) -> [RefUpdate; 2] {
-    [
-        RefUpdate { name: archive, old: None, new: Some(live.id) },
-        RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None },
-    ]
-}
-
 /// A session at work takes its next checkpoint on top of the ones before.
 fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
     let mut all = session_files::open_turns(repo.common_dir(), repo.git_dir())?.into_iter();
@@ -210,19 +205,6 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
         session_files::store(repo.common_dir(), &session)?;
     }
     Ok(GivenUp { version: 1, session: State::from(&session), archive, dry_run })
-}
-
-/// A shadow may be set aside, brought back and set aside again within a second.
-pub(crate) fn archive_name(repo: &Repo, tip: ObjectId) -> Result<String> {
-    // Not git's GIT_COMMITTER_DATE, which in a rebase is that of an old commit: the next prune would take it at its word.
-    let mut seconds = jiff::Timestamp::now().as_second().max(0);
-    loop {
-        let name = refname::archive_ref(seconds, tip);
-        if repo.find_ref(&name)?.is_none() {
-            return Ok(name);
-        }
-        seconds += 1;
-    }
 }
 
 /// A broken chain can be set aside as well: that is what `reset` is for, too.

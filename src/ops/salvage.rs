@@ -13,23 +13,22 @@ mod others;
 use std::collections::HashSet;
 
 use gix::ObjectId;
-use serde::Serialize;
 
 use super::{
     Context,
-    follow::known_base,
-    reset::archive_name,
+    archive::archive_name,
+    known_base::known_base,
     save,
     shadows::{self, Live},
-    verify,
+    verified_mark,
 };
 use crate::{
     error::{Error, Kind, Result},
     git::{Repo, readable::Reader, refs::RefUpdate},
     model::{
         event::Event,
-        id_text,
         refname::{self, Base},
+        set_aside::SetAside,
     },
     state::{self, journal::Journal, lock::Lock},
 };
@@ -39,25 +38,6 @@ pub(crate) use others::{Fate, mend_refs};
 
 /// How many lost objects are named.
 const MOST_NAMED: usize = 5;
-
-/// A broken chain that was set aside.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SetAside {
-    /// The ref that held it.
-    pub shadow: String,
-    /// The commit that the ref pointed to.
-    #[serde(serialize_with = "id_text::serialize")]
-    pub tip: ObjectId,
-    /// The ref that holds what can be read; none if nothing can be.
-    pub archive: Option<String>,
-    /// The last checkpoint there.
-    #[serde(serialize_with = "id_text::serialize_optional")]
-    pub last: Option<ObjectId>,
-    /// How many checkpoints the archive has of it.
-    pub checkpoints: usize,
-    /// Objects that cannot be read; not all of them if there are many.
-    pub unreadable: Vec<String>,
-}
 
 /// How much of a chain is read to find out whether it is broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +144,7 @@ fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<(
     if let Err(error) = follow_copies(repo, copies) {
         tracing::warn!(%error, "the journal of the last restore names checkpoints that git may remove");
     }
-    if let Err(error) = verify::follow(context, copies) {
+    if let Err(error) = verified_mark::follow(context, copies) {
         tracing::warn!(%error, "it is not noted any more that the verified checkpoint was marked by hand");
     }
     Ok(())

@@ -1,17 +1,16 @@
 //! `save`: takes a checkpoint of the whole worktree, or of named paths on top of the last one.
 
+mod cache;
 mod locking;
 mod look;
 mod protected;
+mod request;
+mod saved;
 mod shadow;
 mod take;
 
-use std::{
-    collections::BTreeMap,
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
-use bstr::BString;
 use gix::ObjectId;
 use serde::Serialize;
 
@@ -19,181 +18,32 @@ use super::{
     Context,
     agents::whose,
     follow::follow_head,
-    salvage::{Look, SetAside, set_broken_aside},
+    salvage::{Look, set_broken_aside},
     sessions::check_id,
     turn::OpenTurn,
 };
 use crate::{
     error::{Kind, Result},
-    git::{Repo, side::Side, stat_cache::StatCache},
+    git::{side::Side, stat_cache::StatCache},
     model::{
-        change::Status,
-        checkpoint::Origin,
-        contributor::Contributor,
         event::Event,
-        id_text,
-        manifest::{Skipped, Unfiltered},
-        path_text,
-        refname::{self, Base},
-        step::Step,
+        refname::{self},
     },
-    state::{self, lock::Lock},
+    state::lock::Lock,
 };
 use look::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
+pub(crate) use cache::{cache_path, store_cache};
 pub(crate) use locking::{lock, lock_soon, lock_to_write, try_lock};
 pub(crate) use look::{Seen, is_changed, limits, look_at_all};
 pub(crate) use protected::refuse_protected;
+pub use request::Options;
+pub(crate) use request::{Demands, Known};
+pub(crate) use saved::milliseconds;
+pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use shadow::Shadow;
 pub(crate) use take::{side_commit, write_again};
-
-/// How a checkpoint is to be taken.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The message; the first line is the subject. None: one is made of the changed paths.
-    pub message: Option<String>,
-    /// Who made the change.
-    pub origin: Origin,
-    /// Nobody says who made the change: it is the work of the turn under way, if that may be.
-    pub is_anybodys: bool,
-    /// Look only at these paths (relative to the worktree's root); none: at all.
-    pub paths: Option<Vec<BString>>,
-    /// Mark it as the verified checkpoint.
-    pub verify: bool,
-    /// Take it even if nothing has changed.
-    pub allow_empty: bool,
-    /// Take it even in a protected directory.
-    pub force: bool,
-}
-
-/// What other operations ask of a save.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Demands {
-    /// Take it if what is staged differs in any way, so that the index can be put back exactly.
-    pub(crate) exact_index: bool,
-    /// Take one if no checkpoint holds this state yet, be it the base's.
-    pub(crate) must_exist: bool,
-    /// Take one if no ref leads to this state yet, neither to a checkpoint of it nor to the base.
-    pub(crate) must_be_held: bool,
-    /// Look at nothing: this is what has changed since the last checkpoint.
-    pub(crate) known: Option<Known>,
-    /// Look at the index all the same.
-    pub(crate) looks_at_index: bool,
-    /// The session in whose turn it is taken, if that is not whose change it is.
-    pub(crate) turn_of: Option<String>,
-    /// Leave named paths out that are nowhere.
-    pub(crate) forgives_unknown_paths: bool,
-}
-
-/// What has changed since the last checkpoint.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    /// The steps that were taken.
-    pub(crate) steps: Vec<Step>,
-    /// The tree whose attributes say which bytes the new content stands for.
-    pub(crate) from: ObjectId,
-}
-
-/// A path that a checkpoint changes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SavedPath {
-    /// The path.
-    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
-    pub path: BString,
-    /// What happened to it.
-    pub status: Status,
-}
-
-/// A path that is not in the checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SkippedPath {
-    /// The path.
-    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
-    pub path: BString,
-    /// Why.
-    pub reason: &'static str,
-    /// Bytes, or the number of files of a directory.
-    pub size: u64,
-}
-
-impl From<&Skipped> for SkippedPath {
-    fn from(skipped: &Skipped) -> Self {
-        Self { path: skipped.path.clone(), reason: skipped.reason.as_str(), size: skipped.size }
-    }
-}
-
-/// A file that was saved as it is, because the filter that git would use for it failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UnfilteredPath {
-    /// The path.
-    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
-    pub path: BString,
-    /// The name of the filter (gitattributes(5)).
-    pub filter: String,
-    /// What went wrong; empty if that is not known.
-    pub reason: String,
-    /// True if the checkpoint before has it otherwise.
-    #[serde(rename = "new")]
-    pub is_new: bool,
-}
-
-impl UnfilteredPath {
-    /// Returns those of `files`, of which those in `before` are known.
-    pub(crate) fn list(files: &[Unfiltered], before: &[Unfiltered]) -> Vec<Self> {
-        let known: BTreeMap<&BString, &String> = before.iter().map(|file| (&file.path, &file.reason)).collect();
-        let listed = |file: &Unfiltered| {
-            let earlier = known.get(&file.path);
-            let reason = earlier.filter(|_| file.reason.is_empty()).map_or(&file.reason, |reason| *reason).clone();
-            let (path, filter) = (file.path.clone(), file.filter.to_string());
-            Self { path, filter, reason, is_new: earlier.is_none() }
-        };
-        files.iter().map(listed).collect()
-    }
-}
-
-/// The result of a save.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Saved {
-    /// The version of this shape.
-    pub version: u32,
-    /// The checkpoint that holds the state of the worktree; none if the base does.
-    #[serde(serialize_with = "id_text::serialize_optional")]
-    pub id: Option<ObjectId>,
-    /// The checkpoint before, or the base commit; none on an unborn branch without checkpoints.
-    #[serde(serialize_with = "id_text::serialize_optional")]
-    pub parent: Option<ObjectId>,
-    /// The worktree's content.
-    #[serde(serialize_with = "id_text::serialize")]
-    pub tree: ObjectId,
-    /// The commit that the shadow stands on.
-    pub base: Base,
-    /// The shadow's ref.
-    pub r#ref: String,
-    /// True if a checkpoint was taken; false if nothing has changed.
-    pub created: bool,
-    /// Who made the change.
-    pub contributor: Contributor,
-    /// The agent's session.
-    pub session: Option<String>,
-    /// The turn of the session.
-    pub turn: Option<u32>,
-    /// What changed since the checkpoint before.
-    pub paths: Vec<SavedPath>,
-    /// What is not in the checkpoint.
-    pub skipped: Vec<SkippedPath>,
-    /// Files that filters failed for, so that they are saved as they are.
-    pub unfiltered: Vec<UnfilteredPath>,
-    /// True if it is the verified checkpoint.
-    pub verified: bool,
-    /// True if a shadow was set aside before.
-    pub reset: bool,
-    /// Broken shadows of which what can be read was set aside before.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub broken: Vec<SetAside>,
-    /// How long it took.
-    pub duration_ms: u64,
-}
 
 /// A save together with what it saw.
 pub(crate) struct Taken {
@@ -299,26 +149,10 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
 
-/// Keeps what every path was for the next pass; `anchor` is the checkpoint that holds the content.
-pub(crate) fn store_cache(repo: &Repo, seen: &mut Seen, anchor: Option<ObjectId>) {
-    if let Some((cache, true)) = &mut seen.cache {
-        cache.anchor = anchor;
-        let stored = cache_path(repo).and_then(|path| cache.store(&path, repo.object_hash()));
-        if let Err(error) = stored {
-            // What was saved is saved; the next pass reads more than it had to.
-            tracing::warn!(%error, "stat cache not stored");
-        }
-    }
-}
-
-pub(crate) fn cache_path(repo: &Repo) -> Result<std::path::PathBuf> {
-    Ok(state::ensure_directory(repo.git_dir())?.join("index"))
-}
-
 fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {
     let id = shadow.held_tip();
     if let (true, Some(id)) = (options.verify, id) {
-        super::verify::mark_by_hand(context, id)?;
+        super::verified_mark::mark_by_hand(context, id)?;
     }
     let verified_id = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
     Ok(Saved {
@@ -361,8 +195,4 @@ fn tell(context: &Context, saved: &Saved, shadow: &Shadow) {
     if !saved.skipped.is_empty() {
         context.emit(&Event::Skip { paths: saved.skipped.len(), to: saved.id.map(|id| id.to_string()) });
     }
-}
-
-pub(crate) fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -20,11 +20,11 @@ use crate::{
     },
     ops::{
         Context,
+        archive::archive_name,
+        carried::put_on_top,
         carry::{Ground, carry},
         draft::{self, Draft},
-        follow::put_on_top,
         recall::keep_stashed,
-        reset::archive_name,
         save::{self, Shadow},
         shadows,
     },

@@ -1,20 +1,17 @@
 //! The verified checkpoint of a worktree: the one known to be good, marked by the user or a test run.
 
-use std::{path::PathBuf, time::Duration};
-
 use gix::ObjectId;
 use serde::Serialize;
 
-use super::{Context, lookup, save};
+use super::{
+    Context, lookup, save,
+    verified_mark::{marker, satisfied, set},
+};
 use crate::{
-    error::{Context as _, Kind, Result},
-    git::refs::RefUpdate,
+    error::{Context as _, Result},
     model::{event::Event, id_text, moment, refname},
     state,
 };
-
-/// How often a lost race for the ref is run again.
-const ATTEMPTS: u32 = 5;
 
 /// A verified checkpoint. Serializes to what `verify --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -76,80 +73,8 @@ pub fn reset(context: &Context) -> Result<Unverified> {
     Ok(Unverified { version: 1, previous })
 }
 
-/// Returns true if the next save is to become the verified checkpoint.
-pub(crate) fn wants_verification(context: &Context) -> Result<bool> {
-    let marker = marker(context);
-    marker.try_exists().context(Kind::Internal, || format!("cannot look for '{}'", marker.display()))
-}
-
-/// Notes that a verified checkpoint was saved; `by_hand` is its id if the user asked for the mark.
-pub(crate) fn satisfied(context: &Context, by_hand: Option<ObjectId>) -> Result<()> {
-    let what = || "cannot remove the mark of the next verified checkpoint".into();
-    match std::fs::remove_file(marker(context)) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).context(Kind::Internal, what)?,
-        _ => {}
-    }
-    match by_hand {
-        Some(id) => state::replace_file(&hand(context), id.to_string().as_bytes()),
-        None => Ok(()),
-    }
-}
-
-/// Makes the checkpoint `id` the verified one, as the user wants it.
-pub(crate) fn mark_by_hand(context: &Context, id: ObjectId) -> Result<()> {
-    set(context, Some(id))?;
-    satisfied(context, Some(id))?;
-    context.emit(&Event::Verify { id: Some(id.to_string()) });
-    Ok(())
-}
-
-/// Returns true if the user marked the verified checkpoint; false if it was the first of its shadow, or there is none.
-pub(crate) fn is_marked_by_hand(context: &Context) -> Result<bool> {
-    let Ok(text) = std::fs::read_to_string(hand(context)) else { return Ok(false) };
-    let marked = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
-    Ok(marked.is_some() && marked == ObjectId::from_hex(text.trim().as_bytes()).ok())
-}
-
-/// Keeps the mark of the user where the verified checkpoint is now a copy, one of `copies`, each after what it is one of.
-pub(crate) fn follow(context: &Context, copies: &[(ObjectId, ObjectId)]) -> Result<()> {
-    let Ok(text) = std::fs::read_to_string(hand(context)) else { return Ok(()) };
-    let marked = ObjectId::from_hex(text.trim().as_bytes()).ok();
-    match copies.iter().find(|(of, _)| Some(*of) == marked) {
-        Some((_, copy)) => state::replace_file(&hand(context), copy.to_string().as_bytes()),
-        None => Ok(()),
-    }
-}
-
-fn hand(context: &Context) -> PathBuf {
-    state::directory(context.repo.git_dir()).join("verified-by-hand")
-}
-
-fn marker(context: &Context) -> PathBuf {
-    state::directory(context.repo.git_dir()).join("verify-next")
-}
-
 fn describe(context: &Context, id: ObjectId) -> Result<Verified> {
     let checkpoint = lookup::checkpoint(context, id)?;
     let time = moment::iso(checkpoint.seconds, checkpoint.offset);
     Ok(Verified { version: 1, id, previous: None, subject: checkpoint.subject, time })
-}
-
-/// Points the ref to `new`, or deletes it, and returns what it pointed to: compare and swap, run again if others won.
-fn set(context: &Context, new: Option<ObjectId>) -> Result<Option<ObjectId>> {
-    let name = refname::verified_ref(context.repo.worktree_id());
-    let mut attempt = 0;
-    loop {
-        let old = context.repo.find_ref(&name)?;
-        if old == new {
-            return Ok(old);
-        }
-        attempt += 1;
-        match context.repo.update_refs(&[RefUpdate { name: name.clone(), old, new }]) {
-            Ok(()) => return Ok(old),
-            Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {
-                std::thread::sleep(Duration::from_millis(10 << attempt));
-            }
-            Err(error) => return Err(error),
-        }
-    }
 }

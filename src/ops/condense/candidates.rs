@@ -6,8 +6,9 @@ use bstr::{BString, ByteSlice as _};
 
 use super::super::{
     carry::base_tree,
+    likeness::{is_alike, is_all_there},
     onward::Line,
-    recall::{Waiting, is_alike, is_all_there, taken_back, waiting},
+    recall::{Waiting, taken_back, waiting},
     shadows::Live,
     timeline::Tip,
     work::{Step, Work, left_by, steps},

@@ -3,7 +3,7 @@
 use bstr::BString;
 
 use super::super::{
-    recall::is_alike,
+    likeness::is_alike,
     records,
     work::{Step, Work},
 };

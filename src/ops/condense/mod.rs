@@ -14,7 +14,7 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    follow::{known_base, note_base},
+    known_base::{known_base, note_base},
     onward::{Aim, Line, Rest},
     records::{self, Additions},
     rewrite,

@@ -14,7 +14,7 @@ use crate::{
     model::{record::Record, refname::Base},
     ops::{
         Context,
-        follow::{known_base, note_base},
+        known_base::{known_base, note_base},
         recommit, records,
     },
     state::{commit_note::CommitNote, lock::Lock},

@@ -13,8 +13,8 @@ use crate::{
     },
     model::{checkpoint::Origin, contributor::Contributor},
     ops::{
+        archive::archive_name,
         draft::{self, Draft},
-        reset::archive_name,
         save::{self, Shadow},
     },
     state::lock::Lock,

@@ -10,7 +10,7 @@ use crate::{
     error::Result,
     git::{Repo, refs::RefUpdate},
     model::refname,
-    ops::{Context, reset::archive_name},
+    ops::{Context, archive::archive_name},
     state::lock::Lock,
 };
 

@@ -26,10 +26,10 @@ use crate::{
     },
     ops::{
         Context,
+        archive::archive_name,
         draft::{self, Draft},
         recall::keep_stashed,
-        reset::archive_name,
-        verify,
+        verified_mark,
     },
     state::{self, lock::Lock},
 };
@@ -73,8 +73,8 @@ pub(super) fn take(
     // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
     // Nor is the first one after a broken chain, which is no start.
     let is_start = shadow.is_beginning() && context.broken().is_empty();
-    let is_first = is_start && !demands.must_exist && !verify::is_marked_by_hand(context)?;
-    let verified = options.verify || is_first || verify::wants_verification(context)?;
+    let is_first = is_start && !demands.must_exist && !verified_mark::is_marked_by_hand(context)?;
+    let verified = options.verify || is_first || verified_mark::wants_verification(context)?;
     context.check_interrupt()?;
     keep_stashed(repo, shadow, &changes)?;
     move_refs(repo, shadow, id, verified)?;
@@ -90,7 +90,7 @@ pub(super) fn take(
     }
     are_commits_here?;
     tracing::debug!(took = ?phase.elapsed(), "objects: are all here");
-    if verified && let Err(error) = verify::satisfied(context, options.verify.then_some(id)) {
+    if verified && let Err(error) = verified_mark::satisfied(context, options.verify.then_some(id)) {
         // The checkpoint is taken and marked; the next one may be marked, too.
         tracing::warn!(%error, "mark not noted");
     }

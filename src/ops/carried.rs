@@ -1,0 +1,92 @@
+//! Checkpoints that carry work of another chain on, on top of a shadow.
+
+use gix::ObjectId;
+
+use super::{
+    Context,
+    carry::{Ground, carry},
+    draft::Draft,
+    save::Shadow,
+};
+use crate::{
+    error::Result,
+    git::{Repo, new_objects::NewObjects},
+    model::{
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+    },
+};
+
+/// Returns true if `shadow` carries on the chain that ends with `tip`.
+pub(crate) fn carries(repo: &Repo, shadow: &Shadow, tip: &Checkpoint) -> bool {
+    let Some(id) = shadow.expected else { return false };
+    let last = repo.chain(id).take_while(Result::is_ok).flatten().take(MOST_SINCE);
+    last.into_iter().any(|checkpoint| checkpoint.origin.carried == Some(tip.id))
+}
+
+/// Puts a checkpoint on top of `shadow` with what of the chain of `tip` the tree `now_tree_id` still shows, if any.
+pub(crate) fn bring(
+    context: &Context,
+    shadow: &mut Shadow,
+    tip: &Checkpoint,
+    origin: Origin,
+    now_tree_id: ObjectId,
+    objects: &mut NewObjects<'_>,
+) -> Result<bool> {
+    let repo = &context.repo;
+    let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
+    let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: None, is_now_seen: true };
+    let Some(carried) = carry(repo, tip, &ground, objects)? else { return Ok(false) };
+    put_on_top(context, shadow, tip, origin, carried.tree_id, objects)?;
+    Ok(true)
+}
+
+/// Puts a checkpoint with the tree `tree_id` on top of `shadow`, which carries on the chain of `tip`.
+pub(crate) fn put_on_top(
+    context: &Context,
+    shadow: &mut Shadow,
+    tip: &Checkpoint,
+    origin: Origin,
+    tree_id: ObjectId,
+    objects: &mut NewObjects<'_>,
+) -> Result<()> {
+    let repo = &context.repo;
+    let (parent_id, after) = shadow.links(objects)?;
+    let origin = Origin { carried: Some(tip.id), note: None, tool: None, ..origin };
+    // What is staged stands in the index, and the next look at the worktree tells; the raw bytes are the old ones.
+    let (name, side_id) = (&shadow.name, None);
+    let body = format!("Carried on from {} on {}.\n", tip.id, tip.base);
+    let subject = tip.subject.as_str();
+    let time = shadow.not_before(repo.now());
+    let id = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: &body, time }
+        .write(repo, objects)?;
+    let checkpoint = Checkpoint {
+        id,
+        tree_id,
+        parent_id,
+        after,
+        side_id,
+        base: name.base,
+        worktree: name.worktree.clone(),
+        origin,
+        subject: subject.to_owned(),
+        body,
+        seconds: time.seconds,
+        offset: time.offset,
+    };
+    shadow.follow(repo, checkpoint, None)
+}
+
+/// Returns in whose name the work of the chain `tip` goes on: that of the last agent in it, or the last human.
+pub(crate) fn origin_of(context: &Context, tip: &Checkpoint) -> Result<Origin> {
+    for checkpoint in context.repo.chain(tip.id) {
+        let checkpoint = checkpoint?;
+        if checkpoint.origin.contributor == Contributor::Agent {
+            return Ok(checkpoint.origin);
+        }
+    }
+    Ok(tip.origin.clone())
+}
+
+/// How many checkpoints back one that carries something on is looked for: whoever comes after a crash comes soon.
+const MOST_SINCE: usize = 8;

@@ -1,0 +1,121 @@
+//! The result of a save.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bstr::BString;
+use gix::ObjectId;
+use serde::Serialize;
+
+use crate::model::{
+    change::Status,
+    contributor::Contributor,
+    id_text,
+    manifest::{Skipped, Unfiltered},
+    path_text,
+    refname::Base,
+    set_aside::SetAside,
+};
+
+/// A path that a checkpoint changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SavedPath {
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// What happened to it.
+    pub status: Status,
+}
+
+/// A path that is not in the checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SkippedPath {
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// Why.
+    pub reason: &'static str,
+    /// Bytes, or the number of files of a directory.
+    pub size: u64,
+}
+
+impl From<&Skipped> for SkippedPath {
+    fn from(skipped: &Skipped) -> Self {
+        Self { path: skipped.path.clone(), reason: skipped.reason.as_str(), size: skipped.size }
+    }
+}
+
+/// A file that was saved as it is, because the filter that git would use for it failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnfilteredPath {
+    /// The path.
+    #[serde(flatten, serialize_with = "path_text::serialize_fields")]
+    pub path: BString,
+    /// The name of the filter (gitattributes(5)).
+    pub filter: String,
+    /// What went wrong; empty if that is not known.
+    pub reason: String,
+    /// True if the checkpoint before has it otherwise.
+    #[serde(rename = "new")]
+    pub is_new: bool,
+}
+
+impl UnfilteredPath {
+    /// Returns those of `files`, of which those in `before` are known.
+    pub(crate) fn list(files: &[Unfiltered], before: &[Unfiltered]) -> Vec<Self> {
+        let known: BTreeMap<&BString, &String> = before.iter().map(|file| (&file.path, &file.reason)).collect();
+        let listed = |file: &Unfiltered| {
+            let earlier = known.get(&file.path);
+            let reason = earlier.filter(|_| file.reason.is_empty()).map_or(&file.reason, |reason| *reason).clone();
+            let (path, filter) = (file.path.clone(), file.filter.to_string());
+            Self { path, filter, reason, is_new: earlier.is_none() }
+        };
+        files.iter().map(listed).collect()
+    }
+}
+
+/// The result of a save.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Saved {
+    /// The version of this shape.
+    pub version: u32,
+    /// The checkpoint that holds the state of the worktree; none if the base does.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub id: Option<ObjectId>,
+    /// The checkpoint before, or the base commit; none on an unborn branch without checkpoints.
+    #[serde(serialize_with = "id_text::serialize_optional")]
+    pub parent: Option<ObjectId>,
+    /// The worktree's content.
+    #[serde(serialize_with = "id_text::serialize")]
+    pub tree: ObjectId,
+    /// The commit that the shadow stands on.
+    pub base: Base,
+    /// The shadow's ref.
+    pub r#ref: String,
+    /// True if a checkpoint was taken; false if nothing has changed.
+    pub created: bool,
+    /// Who made the change.
+    pub contributor: Contributor,
+    /// The agent's session.
+    pub session: Option<String>,
+    /// The turn of the session.
+    pub turn: Option<u32>,
+    /// What changed since the checkpoint before.
+    pub paths: Vec<SavedPath>,
+    /// What is not in the checkpoint.
+    pub skipped: Vec<SkippedPath>,
+    /// Files that filters failed for, so that they are saved as they are.
+    pub unfiltered: Vec<UnfilteredPath>,
+    /// True if it is the verified checkpoint.
+    pub verified: bool,
+    /// True if a shadow was set aside before.
+    pub reset: bool,
+    /// Broken shadows of which what can be read was set aside before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<SetAside>,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
