@@ -19,7 +19,7 @@ use super::{
     Repo,
     attribute_files::{AttributeFiles, is_attribute_file},
     beneath,
-    exact::{Converter, Failure, Storable},
+    converter::{Converter, Failure, Storable},
     limits::open_root,
     new_objects::{NewObjects, Prepared, Target, id_of},
     scan::Candidate,

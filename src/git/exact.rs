@@ -13,80 +13,17 @@ use super::{
     Repo,
     attribute_files::{AttributeFiles, is_attribute_file},
     capture::Reader,
-    driver::is_of_the_moment,
     edit_tree::Edit,
     filter::Filters,
     new_objects::{NewObjects, id_of},
 };
 use crate::{
-    error::{Error, Result},
+    error::Result,
     model::{
         change::{Leaf, Mode},
         step::{Content, Step},
     },
 };
-
-/// How many characters of an error are kept.
-const LONGEST_REASON: usize = 200;
-
-/// Turns files of the worktree into what a save stores of them.
-pub(super) struct Converter<'r> {
-    repo: &'r Repo,
-    worktree: Filters<'r>,
-    checkpoint: Filters<'r>,
-}
-
-/// What a save stores of a file.
-pub(super) struct Storable {
-    /// The content of the blob; none: the bytes of the file.
-    pub(super) blob: Option<Vec<u8>>,
-    /// True if the exact bytes are to be kept beside it.
-    pub(super) needs_raw: bool,
-    /// Why the blob is the file's bytes instead of what a filter makes of them; none if no filter failed.
-    pub(super) failure: Option<Failure>,
-}
-
-/// Why a filter failed.
-#[derive(Clone, Debug)]
-pub(super) struct Failure {
-    pub(super) reason: String,
-    /// True if it may work the next time, as the system has refused to start it.
-    pub(super) is_of_the_moment: bool,
-}
-
-impl Failure {
-    fn of(error: &Error) -> Self {
-        let causes = error.causes();
-        let reason = causes.last().map_or_else(|| error.message(), String::as_str);
-        let reason = reason.lines().next().unwrap_or_default().chars().take(LONGEST_REASON).collect();
-        Self { reason, is_of_the_moment: is_of_the_moment(error) }
-    }
-}
-
-impl<'r> Converter<'r> {
-    /// Returns what stores files in a tree with the attribute files `files`.
-    pub(super) fn new(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
-        let (worktree, checkpoint) = (Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, files.clone())?);
-        Ok(Self { repo, worktree, checkpoint })
-    }
-
-    /// Returns what a save stores of `bytes` of the file `path`. A filter that fails must not cost the file.
-    ///
-    /// # Errors
-    /// If the work is to end.
-    pub(super) fn storable(&mut self, path: &BStr, bytes: &[u8]) -> Result<Storable> {
-        let stored = self.worktree.to_git(path, bytes).map(|blob| {
-            let needs_raw = self.checkpoint.needs_raw(path, bytes, blob.as_deref()).unwrap_or(true);
-            Storable { blob, needs_raw, failure: None }
-        });
-        self.repo.check_interrupt()?;
-        Ok(stored.unwrap_or_else(|error| {
-            tracing::debug!(%error, "stored without conversion");
-            let failure = Some(Failure::of(&error));
-            Storable { blob: None, needs_raw: true, failure }
-        }))
-    }
-}
 
 /// The bytes that files of one stored checkpoint stand for.
 pub(crate) struct Exact<'r> {

@@ -11,7 +11,7 @@ use std::{
 
 use gix::lock::acquire::resolve_symlink;
 
-use super::Repo;
+use super::{Repo, found_lock::FoundLock};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     state::lock_note::{self, FoundNote, Note, Owner},
@@ -81,19 +81,6 @@ impl Drop for LockFile {
             }
         }
     }
-}
-
-/// A lock on one of git's files, as found on disk.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FoundLock {
-    /// The lock itself.
-    pub(crate) path: PathBuf,
-    /// Whether the process that holds it lives, if that is a git-checkpoint.
-    pub(crate) owner: Option<Owner>,
-    /// When it was written last.
-    pub(crate) time: SystemTime,
-    /// Device and inode.
-    identity: (u64, u64),
 }
 
 impl Repo {

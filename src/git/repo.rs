@@ -11,7 +11,7 @@ use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
 use super::{
-    environment, interrupt::Interrupt, lock_files::FoundLock, presence::may_exist, ref_store::RefStore,
+    environment, found_lock::FoundLock, interrupt::Interrupt, presence::may_exist, ref_store::RefStore,
     settled_packs::SettledPack,
 };
 use crate::error::{Context as _, Error, Kind, Result};

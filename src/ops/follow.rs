@@ -15,7 +15,7 @@ use super::{
     recall::take_up,
     recommit::left_behind,
     records,
-    save::{self, Shadow},
+    save::{Shadow, lock_to_write, look_at_all},
     shadows::Live,
     turn::{pending_of, release_pending},
 };
@@ -39,8 +39,15 @@ use crate::{
 
 /// Lets the shadow of where HEAD was go on where HEAD is, if the worktree still shows its work; for git's hooks.
 pub fn head_moved(context: &Context) -> Result<()> {
-    let followed = save::lock_to_write(context).and_then(|lock| follow_head(context, &lock));
+    let followed = lock_to_write(context).and_then(|lock| follow_head(context, &lock));
     context.tell_failure("follow", followed)
+}
+
+/// Takes the lock and asks what a turn needs; shared with `start`.
+pub(crate) fn lock_and_follow(context: &Context) -> Result<Lock> {
+    let lock = lock_to_write(context)?;
+    follow_head(context, &lock)?;
+    Ok(lock)
 }
 
 /// The same while `lock` is held.
@@ -105,7 +112,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let mut shadow = Shadow::read(repo)?;
     // Somebody who died may have come as far as this.
     pending.retain(|before| !carries(repo, &shadow, before));
-    let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
+    let (seen, objects) = look_at_all(context, &shadow, lock)?;
     let seen_objects = objects.write()?;
     let Moved { mut updates, mut written } = match &line {
         Some(line) => {
@@ -166,7 +173,7 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     if shadow.tip.is_some() {
         return Ok(());
     }
-    let (seen, objects) = save::look_at_all(context, &shadow, lock)?;
+    let (seen, objects) = look_at_all(context, &shadow, lock)?;
     let seen_objects = objects.write()?;
     let old_tree_id = repo.tree_of_commit(old)?;
     let changes = repo.diff_trees(shadow.head_tree_id, seen.tree_id)?;

@@ -18,7 +18,7 @@ use super::{
     Context,
     archive::archive_name,
     known_base::known_base,
-    save,
+    save::cache_path,
     shadows::{self, Live},
     verified_mark,
 };
@@ -140,7 +140,7 @@ fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<(
         tracing::warn!(%error, "damaged objects stay where they are");
     }
     // The cache may take a lost object for one that is stored.
-    drop(std::fs::remove_file(save::cache_path(repo)?));
+    drop(std::fs::remove_file(cache_path(repo)?));
     if let Err(error) = follow_copies(repo, copies) {
         tracing::warn!(%error, "the journal of the last restore names checkpoints that git may remove");
     }

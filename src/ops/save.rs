@@ -12,7 +12,6 @@ mod take;
 use std::time::Instant;
 
 use gix::ObjectId;
-use serde::Serialize;
 
 use super::{
     Context,
@@ -34,9 +33,9 @@ use crate::{
 use look::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
 use take::take;
 
-pub(crate) use cache::{cache_path, store_cache};
+pub(crate) use cache::cache_path;
 pub(crate) use locking::{lock, lock_soon, lock_to_write, try_lock};
-pub(crate) use look::{Seen, is_changed, limits, look_at_all};
+pub(crate) use look::{Seen, is_changed, limits, look_at_all, store_cache};
 pub(crate) use protected::refuse_protected;
 pub use request::Options;
 pub(crate) use request::{Demands, Known};

@@ -25,7 +25,7 @@ use crate::{
         carry::{Ground, carry},
         draft::{self, Draft},
         recall::keep_stashed,
-        save::{self, Shadow},
+        save::{Options, Shadow},
         shadows,
     },
     state::{
@@ -95,7 +95,7 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Returns the shadow as the next checkpoint of this turn finds it, and completes `options` by what is known.
-    pub(crate) fn enter(&mut self, context: &'c Context, options: &mut save::Options) -> Result<Shadow> {
+    pub(crate) fn enter(&mut self, context: &'c Context, options: &mut Options) -> Result<Shadow> {
         let repo = &context.repo;
         let (session, turn) = (self.session.clone(), &self.session.turn);
         if options.origin.session.as_ref() == Some(&session.id) {
@@ -135,7 +135,7 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Adds to `options` what is known of the session.
-    fn complete(&self, context: &Context, options: &mut save::Options) -> Result<()> {
+    fn complete(&self, context: &Context, options: &mut Options) -> Result<()> {
         let (session, origin) = (&self.session, &mut options.origin);
         origin.agent = origin.agent.take().or_else(|| session.agent.clone());
         origin.model = origin.model.take().or_else(|| session.model.clone());

@@ -8,7 +8,7 @@ use super::{
     verified_mark::{marker, satisfied, set},
 };
 use crate::{
-    error::{Context as _, Result},
+    error::Result,
     model::{event::Event, id_text, moment, refname},
     state,
 };

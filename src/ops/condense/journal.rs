@@ -2,22 +2,29 @@
 
 use gix::ObjectId;
 
-use super::{commit_made, keep, keep_earlier, made, was_made};
+use super::{
+    candidates::{candidates, hold_work},
+    commit::keep,
+    made::{drop_brought, was_made},
+    promise::{keep_promise_to_past, promised_elsewhere, promised_where_head_was, promises},
+    staged::has_work_on,
+    unseen::{self, commits_before, unseen},
+};
 use crate::{
     error::Result,
-    git::Repo,
-    model::{
-        record::{RecordId, ids_in_message},
-        refname::Base,
+    git::merge::Committed,
+    model::refname::Base,
+    ops::{
+        Context,
+        known_base::{known_base, note_base},
+        save::try_lock,
     },
-    ops::Context,
-    state::{commit_note::CommitNote, lock::Lock},
+    state::{
+        commit_note::{CommitNote, Unkept},
+        failpoint,
+        lock::Lock,
+    },
 };
-
-/// How many commits back from HEAD a promise is looked for.
-const MOST_COMMITS: usize = 64;
-/// How many places where HEAD was are looked at.
-const MOST_MOVES: usize = 32;
 
 /// Finishes what a process that died, or could not have the lock, has left of a condensation.
 pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
@@ -50,65 +57,92 @@ pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
     CommitNote::remove(repo.git_dir())
 }
 
-/// Keeps a promise that was made to another commit than `commit`, the one at HEAD; returns what is left of `note`.
-pub(super) fn keep_promise_to_past(context: &Context, commit: ObjectId, note: CommitNote) -> Result<CommitNote> {
+/// Condenses what the commit at HEAD took, in this worktree.
+pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let repo = &context.repo;
-    if promises(&note).is_empty() || is_made_of(repo, commit, &note)? {
-        return Ok(note);
+    let Some(commit) = repo.head()?.id else { return Ok(()) };
+    context.tell_failure("condense", commits_before(context, Some(commit))).unwrap_or_default();
+    let plain = || CommitNote { is_again: repo.is_rebasing(), ..CommitNote::default() };
+    let note = CommitNote::read(repo.git_dir())?.unwrap_or_else(plain);
+    keep_earlier(context, &note)?;
+    // Another commit is being prepared upon this one; whoever prepares it has finished this one, or noted it.
+    let is_for_next = note.head == Base::Commit(commit).to_string();
+    let note = if is_for_next { plain() } else { keep_promise_to_past(context, commit, note)? };
+    keep(context, commit, &note)?;
+    failpoint::hit("condense:before-base");
+    // A rebase or a pick leaves work where it was, and it goes on from there.
+    if !repo.is_rebasing() && !note.is_again {
+        note_base(context, Base::Commit(commit))?;
     }
-    let Some(past) = promised_elsewhere(repo, commit, &note)? else { return Ok(note) };
-    keep(context, past, &note)?;
-    Ok(CommitNote::default())
+    failpoint::hit("condense:before-note");
+    if is_for_next { Ok(()) } else { CommitNote::remove(repo.git_dir()) }
 }
 
-fn promises(note: &CommitNote) -> Vec<RecordId> {
-    note.reserved.iter().chain(&note.reused).filter_map(|id| RecordId::parse(id)).collect()
-}
-
-/// Returns true if `commit` is the one that was prepared: it has the trailer, or has none and stands where it should.
-fn is_made_of(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
-    let named = ids_in_message(repo.message_of(commit)?.as_ref());
-    if promises(note).iter().any(|id| named.contains(id)) {
-        return Ok(true);
-    }
-    // What was promised one record, and names another, is another commit.
-    let may_be = named.is_empty() || note.reserved.is_none();
-    Ok(may_be && Base::parse(&note.head) == Some(made(repo, commit, note)?.base))
-}
-
-/// Returns the commit that has a promised trailer though HEAD has moved on from it.
-fn promised_elsewhere(repo: &Repo, head: ObjectId, note: &CommitNote) -> Result<Option<ObjectId>> {
-    let promises = promises(note);
-    if promises.is_empty() {
-        return Ok(None);
-    }
-    let start = Base::parse(&note.head).and_then(Base::commit_id);
-    let mut at = Some(head);
-    for _ in 0..MOST_COMMITS {
-        let Some(id) = at.filter(|id| Some(*id) != start) else { break };
-        if !repo.is_commit(id)? {
-            break;
-        }
-        if names_any(repo, id, &promises)? {
-            return Ok(Some(id));
-        }
-        at = repo.parents_of(id)?.first().copied();
-    }
-    promised_where_head_was(repo, &promises)
-}
-
-/// Returns the commit at which HEAD was lately that has a trailer of `promises`: another branch was checked out since.
-fn promised_where_head_was(repo: &Repo, promises: &[RecordId]) -> Result<Option<ObjectId>> {
-    if !promises.is_empty() {
-        for id in repo.where_head_was(MOST_MOVES) {
-            if repo.is_commit(id)? && names_any(repo, id, promises)? {
-                return Ok(Some(id));
-            }
+fn keep_earlier(context: &Context, note: &CommitNote) -> Result<()> {
+    for Unkept { commit, note } in &note.earlier {
+        if let Ok(commit) = ObjectId::from_hex(commit.as_bytes())
+            && context.repo.is_commit(commit)?
+        {
+            keep(context, commit, note)?;
         }
     }
-    Ok(None)
+    Ok(())
 }
 
-fn names_any(repo: &Repo, commit: ObjectId, promises: &[RecordId]) -> Result<bool> {
-    Ok(ids_in_message(repo.message_of(commit)?.as_ref()).iter().any(|id| promises.contains(id)))
+/// Returns the commits, oldest first, whose promises are not kept yet and cannot be now; for the note of the next one.
+pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
+    let repo = &context.repo;
+    let head = Base::of_head(repo.head()?.id);
+    // The commit to come may take what one that nobody told of has left.
+    if let Some(known) = known_base(context).filter(|known| *known != head)
+        && has_work_on(repo, known)?
+        && let Some(lock) = try_lock(context)?
+    {
+        let kept = finish(context, &lock).and_then(|()| commits_before(context, None));
+        context.tell_failure("condense", kept).unwrap_or_default();
+    }
+    let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(Vec::new()) };
+    let made = match repo.head()?.id {
+        Some(commit) if was_made(repo, commit, &note)? => Some(commit),
+        _ => None,
+    };
+    if made.is_none() && note.earlier.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(lock) = try_lock(context)? {
+        finish(context, &lock)?;
+        return Ok(Vec::new());
+    }
+    let CommitNote { earlier, .. } = note.clone();
+    let last =
+        made.map(|commit| Unkept { commit: commit.to_string(), note: CommitNote { earlier: Vec::new(), ..note } });
+    Ok(earlier.into_iter().chain(last).collect())
+}
+
+/// Makes the records of the commits that have moved HEAD since we last looked, until something else has. What comes after
+/// the last of them that took work has only moved HEAD.
+///
+/// They have no trailer: a message is not rewritten. What one command both wrote and committed is the committer's.
+pub(crate) fn commits_unseen(context: &Context, lock: &Lock) -> Result<()> {
+    finish(context, lock)?;
+    let (Some(known), Committed { first: unseen, later }) = unseen(context)? else { return Ok(()) };
+    if unseen.is_empty() && later.is_empty() {
+        return Ok(());
+    }
+    let found = candidates(&context.repo, known, true)?;
+    let mut took = 0;
+    for (at, commit) in unseen.iter().enumerate() {
+        let repo = &context.repo;
+        let tree_id = |id: Option<ObjectId>| id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id));
+        let mut changes = repo.diff_trees(tree_id(commit.0)?, tree_id(Some(commit.1))?)?;
+        drop_brought(repo, repo.parents_of(commit.1)?.get(1..).unwrap_or_default(), &mut changes)?;
+        if hold_work(repo, &found, &changes)? {
+            took = at + 1;
+        }
+    }
+    for (at, commit) in unseen.into_iter().enumerate() {
+        unseen::keep(context, commit, at < took)?;
+    }
+    // The work that there was has not waited for these: whoever follows HEAD sees what has become of it.
+    later.into_iter().try_for_each(|commit| unseen::keep(context, commit, false))
 }

@@ -15,7 +15,7 @@ use super::{
         records::{self, Additions, NewRecord, NewSession},
         work::{Step, Work},
     },
-    Made,
+    made::Made,
 };
 use crate::{
     config::Store,
@@ -192,7 +192,7 @@ fn move_to(session: &mut Session, offset: Option<u64>) {
 }
 
 /// Adds to the last of the records `ids` what `session` has said since; all of them are whole then.
-pub(super) fn complete(context: &Context, session: &mut Session, ids: &[RecordId]) -> Result<()> {
+fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> Result<()> {
     let (mut whole, mut offset) = (Vec::new(), None);
     for id in ids {
         let Some(mut record) = records::find(&context.repo, id)? else { continue };
@@ -217,4 +217,15 @@ pub(super) fn complete(context: &Context, session: &mut Session, ids: &[RecordId
     failpoint::hit("complete:after-record");
     move_to(session, offset);
     Ok(())
+}
+
+/// Completes the records of commits that `session` made in the middle of its turn, now that the turn is over.
+pub(crate) fn complete(context: &Context, session: &mut Session) -> Result<()> {
+    let ids: Vec<RecordId> = session.open_records.iter().filter_map(|id| RecordId::parse(id)).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    complete_all(context, session, &ids)?;
+    session.open_records.clear();
+    sessions::store(context.repo.common_dir(), session)
 }

@@ -4,10 +4,7 @@ use std::{path::Path, time::SystemTime};
 
 use super::{checks::STALE, problem::Problem};
 use crate::{
-    git::{
-        Repo,
-        lock_files::{FoundLock, USUAL},
-    },
+    git::{Repo, found_lock::FoundLock, lock_files::USUAL},
     model::moment,
     state::lock_note::Owner,
 };

@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{super::Context, Who};
+use super::{super::Context, who::Who};
 use crate::{
     error::Result,
     git::{

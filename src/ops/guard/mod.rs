@@ -8,6 +8,7 @@ mod aside;
 mod crashed;
 mod facts;
 mod scene;
+mod who;
 
 use gix::ObjectId;
 use serde::Serialize;
@@ -31,17 +32,7 @@ use scene::Scene;
 
 pub(crate) use crashed::recover;
 pub(crate) use facts::is_silent;
-
-/// Who uses a tool.
-#[derive(Clone, Copy, Debug)]
-pub struct Who<'a> {
-    /// The session.
-    pub session: &'a str,
-    /// The agent's name, as checkpoints have it.
-    pub agent: Option<&'a str>,
-    /// The id of the tool call, where the agent has one.
-    pub call: Option<&'a str>,
-}
+pub use who::Who;
 
 /// What the guard says. Serializes to what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

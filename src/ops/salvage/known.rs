@@ -10,7 +10,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::{self, ShadowName},
     },
-    ops::{Context, save},
+    ops::{Context, save::cache_path},
     state::{events, journal::Journal, sessions},
 };
 
@@ -32,7 +32,7 @@ impl<'c> Known<'c> {
         let verified = repo.find_ref(&refname::verified_ref(repo.worktree_id())).ok().flatten();
         let tags = repo.refs_below(refname::TAGS).unwrap_or_default().into_iter().map(|(_, id)| id);
         known.all.extend(verified.into_iter().chain(tags));
-        let cache = save::cache_path(repo).ok().and_then(|path| StatCache::load(&path, repo.object_hash()));
+        let cache = cache_path(repo).ok().and_then(|path| StatCache::load(&path, repo.object_hash()));
         known.all.extend(cache.and_then(|cache| cache.anchor));
         let sessions = sessions::all(repo.common_dir()).unwrap_or_default();
         known.all.extend(sessions.into_iter().filter_map(|session| session.turn.shadow_tip));

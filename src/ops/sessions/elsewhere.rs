@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::{
     super::{Context, follow::follow_head, save},
-    Told,
     events::{Stopped, leave},
-    known,
+    known::{is_elsewhere, known},
+    told::Told,
 };
 use crate::{
     error::{Error, Result},
@@ -18,7 +18,7 @@ use crate::{
     model::{
         id_text,
         refname::decode_component,
-        session::{Happening, Phase, Session},
+        session::{Happening, Phase},
     },
 };
 
@@ -30,13 +30,6 @@ pub struct Elsewhere {
     /// The checkpoint there of what the turn left unsaved.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub checkpoint: Option<ObjectId>,
-}
-
-/// Returns true if `session` has a turn under way in another worktree; one that is gone holds nothing up.
-pub(crate) fn is_elsewhere(context: &Context, session: &Session) -> bool {
-    let repo = &context.repo;
-    let is_gone = || decode_component(&session.worktree).is_none_or(|id| repo.has_lost_worktree(id.as_bstr()));
-    session.phase == Phase::Active && !session.is_in(repo.worktree_id()) && !is_gone()
 }
 
 /// Ends the turn that the session `id` has in another worktree, if it has one and that can be opened.

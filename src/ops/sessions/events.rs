@@ -5,15 +5,17 @@ use serde::Serialize;
 use super::{
     super::{
         Context,
-        agents::whose::{self, Over},
-        save::{self, Saved, SkippedPath},
+        agents::whose::Over,
+        follow::lock_and_follow,
+        save::{Saved, SkippedPath},
         turn::{self, End, release_pending},
     },
-    State, Told, again, check_id, check_transcript, clock,
-    elsewhere::is_elsewhere,
-    known, prepare,
-    prompt::{lock_and_follow, told_of},
-    sign_of_life, unknown,
+    closing::close_turn,
+    id::{check_id, unknown},
+    known::{clock, is_elsewhere, known, prepare, sign_of_life, told_of},
+    retry::retry_on_race,
+    state::State,
+    told::{Told, check_transcript},
     warning::{self, Question},
 };
 use crate::{
@@ -103,7 +105,7 @@ pub(crate) fn seen_here(context: &Context, session: &mut Session) -> Result<()> 
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
 pub fn stop(context: &Context, id: &str, told: &Told) -> Result<Stopped> {
-    context.tell_failure("session stop", again(|| enter_and_leave(context, id, told, Happening::Stop)))
+    context.tell_failure("session stop", retry_on_race(|| enter_and_leave(context, id, told, Happening::Stop)))
 }
 
 /// Ends the session `id`, and its turn if one is under way.
@@ -111,7 +113,7 @@ pub fn stop(context: &Context, id: &str, told: &Told) -> Result<Stopped> {
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
 pub fn end(context: &Context, id: &str, told: &Told) -> Result<Ended> {
-    context.tell_failure("session end", again(|| enter_and_leave(context, id, told, Happening::End)))
+    context.tell_failure("session end", retry_on_race(|| enter_and_leave(context, id, told, Happening::End)))
 }
 
 fn enter_and_leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Result<Stopped> {
@@ -153,23 +155,4 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     super::super::condense::complete(context, &mut session)?;
     let checkpoint = seen.filter(|seen| seen.created);
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint, skipped })
-}
-
-/// Checkpoints what the turn of `session` has left unsaved, and ends the turn.
-///
-/// Returns what was seen, whether there was anything to save or not. For a turn that belongs to another worktree, it looks at
-/// nothing.
-pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, lock: &Lock) -> Result<Option<Saved>> {
-    let repo = &context.repo;
-    let (mut seen, mut now_tree_id) = (None, None);
-    if session.is_in(repo.worktree_id()) {
-        let origin = whose::gap(context, session, over)?;
-        let options = save::Options { origin, ..save::Options::default() };
-        let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
-        let taken = save::save_under_lock(context, &options, &demands, lock)?.saved;
-        now_tree_id = Some(taken.tree);
-        seen = Some(taken);
-    }
-    turn::end(context, session, End::Stopped, now_tree_id)?;
-    Ok(seen)
 }

@@ -1,11 +1,19 @@
 //! Finds a session: in its file, or in the checkpoints that name it when the file is lost.
 
-use super::super::{Context, timeline::live_tips};
+use bstr::ByteSlice as _;
+
+use super::{
+    super::{Context, save::refuse_protected, timeline::live_tips},
+    told::Told,
+};
 use crate::{
     error::Result,
-    model::session::Session,
+    model::{
+        refname::decode_component,
+        session::{Phase, Session, Transcript},
+    },
     state::{
-        process,
+        self, process,
         sessions::{self, Found},
     },
 };
@@ -54,4 +62,28 @@ pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
         }
     }
     Ok(rebuilt)
+}
+
+/// Takes over what is told of a session.
+pub(crate) fn told_of(session: &mut Session, told: &Told) {
+    session.agent = told.agent.clone().or_else(|| session.agent.take());
+    session.model = told.model.clone().or_else(|| session.model.take());
+    if let Some(path) = &told.transcript
+        && session.transcript.as_ref().is_none_or(|known| known.path != *path)
+    {
+        session.transcript = Some(Transcript { path: path.clone(), offset: 0 });
+    }
+}
+
+/// Returns true if `session` has a turn under way in another worktree; one that is gone holds nothing up.
+pub(crate) fn is_elsewhere(context: &Context, session: &Session) -> bool {
+    let repo = &context.repo;
+    let is_gone = || decode_component(&session.worktree).is_none_or(|id| repo.has_lost_worktree(id.as_bstr()));
+    session.phase == Phase::Active && !session.is_in(repo.worktree_id()) && !is_gone()
+}
+
+/// Makes sure that there is a place for our files, and that this is a place to take checkpoints.
+pub(crate) fn prepare(context: &Context) -> Result<()> {
+    refuse_protected(context, false)?;
+    state::ensure_directory(context.repo.git_dir()).map(drop)
 }

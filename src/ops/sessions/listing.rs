@@ -13,10 +13,12 @@ use super::{
         timeline::live_tips,
         turn::{self, End},
     },
-    State, again, check_id, clock,
-    elsewhere::{Elsewhere, end_elsewhere, is_elsewhere},
+    elsewhere::{Elsewhere, end_elsewhere},
     events::seen_here,
-    known, unknown,
+    id::{check_id, unknown},
+    known::{clock, is_elsewhere, known},
+    retry::retry_on_race,
+    state::State,
 };
 use crate::{
     error::{Error, Result},
@@ -156,7 +158,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     let repo = &context.repo;
     let (mut elsewhere, mut unsaved) = (None, None);
     if force && let Some(session) = known(context, id)?.filter(|session| is_elsewhere(context, session)) {
-        match again(|| end_elsewhere(context, id)) {
+        match retry_on_race(|| end_elsewhere(context, id)) {
             Ok(ended) => elsewhere = ended,
             Err(error) => {
                 context.check_interrupt()?;

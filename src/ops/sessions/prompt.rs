@@ -19,10 +19,13 @@ use super::{
         save::{self, Seen, Shadow},
         turn::release_pending,
     },
-    State, Told, again, check_id, check_transcript, clock,
+    closing::close_turn,
     elsewhere::{Elsewhere, end_elsewhere},
-    events::close_turn,
-    known, prepare, sign_of_life,
+    id::check_id,
+    known::{clock, known, prepare, sign_of_life, told_of},
+    retry::retry_on_race,
+    state::State,
+    told::{Told, check_transcript},
     warning::{self, Question},
 };
 use crate::{
@@ -40,7 +43,7 @@ use crate::{
         path_text,
         redact::redact,
         refname::pending_ref,
-        session::{Action, Happening, Session, Transcript, Turn, transition},
+        session::{Action, Happening, Session, Turn, transition},
     },
     state::{
         claims, failpoint,
@@ -90,11 +93,12 @@ pub fn prompt(
         .and_then(|()| check_transcript(told))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
-        .and_then(|()| again(|| end_elsewhere(context, id)))
+        .and_then(|()| retry_on_race(|| end_elsewhere(context, id)))
         .and_then(|elsewhere| {
             let opening = Opening::Prompt(message);
-            let begun =
-                again(|| save::lock_to_write(context).and_then(|lock| begin(context, id, opening, told, &lock)))?;
+            let begun = retry_on_race(|| {
+                save::lock_to_write(context).and_then(|lock| begin(context, id, opening, told, &lock))
+            })?;
             Ok(Prompted { elsewhere, ..begun })
         });
     context.tell_failure("prompt", prompted)
@@ -207,17 +211,6 @@ fn close_interrupted(context: &Context, session: &mut Session, lock: &Lock) -> R
     close_turn(context, session, Over::Unsaid, lock).map(drop)
 }
 
-/// Takes over what is told of a session.
-pub(crate) fn told_of(session: &mut Session, told: &Told) {
-    session.agent = told.agent.clone().or_else(|| session.agent.take());
-    session.model = told.model.clone().or_else(|| session.model.take());
-    if let Some(path) = &told.transcript
-        && session.transcript.as_ref().is_none_or(|known| known.path != *path)
-    {
-        session.transcript = Some(Transcript { path: path.clone(), offset: 0 });
-    }
-}
-
 /// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.
 fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
     let Some(session) = shadow.name.session.clone() else { return recall::take_up(context, shadow, seen, dirty) };
@@ -320,11 +313,4 @@ fn keep_prompt(context: &Context, session: &mut Session, message: &str) -> Resul
     }
     let prompt = Prompt { turn: session.turn.number, seconds: session.turn.started, text };
     sessions::append_prompt(context.repo.common_dir(), &session.id, &prompt)
-}
-
-/// Takes the lock and asks what a turn needs; shared with `start`.
-pub(super) fn lock_and_follow(context: &Context) -> Result<Lock> {
-    let lock = save::lock_to_write(context)?;
-    follow_head(context, &lock)?;
-    Ok(lock)
 }

@@ -3,11 +3,14 @@
 use bstr::BString;
 use serde::Serialize;
 
-use super::super::{
-    Context,
-    carry::base_tree,
-    save::Shadow,
-    tally::{Part, Tally},
+use super::{
+    super::{
+        Context,
+        carry::base_tree,
+        save::Shadow,
+        tally::{Part, Tally},
+    },
+    told::OnMultisession,
 };
 use crate::{
     config::Storage,
@@ -15,18 +18,6 @@ use crate::{
     model::path_text,
     state::sessions::{self, Found},
 };
-
-/// What to do when another session has uncommitted work on the same base.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnMultisession {
-    /// Ask, if there is anybody to ask.
-    #[default]
-    Ask,
-    /// Go on.
-    Continue,
-    /// Change nothing, and fail.
-    Cancel,
-}
 
 /// Another session with uncommitted work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,0 +1,190 @@
+//! Condenses one commit: makes the record of what it took, links it to records that were there, and lets the rest go on upon it.
+
+use gix::ObjectId;
+
+use super::{
+    candidates::{Candidate, candidates, renamed_since, touched_live, work},
+    earlier,
+    made::{Made, drop_brought, made},
+    record,
+};
+use crate::{
+    error::Result,
+    git::{Repo, counting::Counting, refs::RefUpdate, written::Written},
+    model::{
+        event::Event,
+        record::{How, Link, Record, RecordId, ids_in_message},
+        refname::{self, Base, Settled},
+    },
+    ops::{
+        Context,
+        onward::{Aim, Line, Rest},
+        records::{self, Additions},
+        rewrite,
+        save::Shadow,
+    },
+    state::{commit_note::CommitNote, failpoint},
+};
+
+/// Returns the shadows on `base` if a session has a part in them: people's own checkpoints stay where they were taken.
+pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
+    match Line::read(repo, base)? {
+        Some(line) if line.has_agent(repo)? => Ok(Some(line)),
+        _ => Ok(None),
+    }
+}
+
+/// Keeps what `note` promised to `commit`.
+pub(super) fn keep(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
+    let made = made(&context.repo, commit, note)?;
+    link_what_is_there(context, &made, note)?;
+    // What is made once more takes no work of now; post-rewrite tells what it was.
+    if note.is_again { Ok(()) } else { condense(context, &made, note) }
+}
+
+/// Links the commit to records that were there before it.
+pub(super) fn link_what_is_there(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
+    let commit = made.commit;
+    let links: Vec<Link> = note
+        .reused
+        .iter()
+        .filter_map(|id| RecordId::parse(id))
+        .map(|record| Link { record, commit, from: None, how: How::Recommit })
+        .collect();
+    if !links.is_empty() {
+        records::append(context, Additions { records: Vec::new(), links })?;
+    }
+    let id = |hex: &String| ObjectId::from_hex(hex.as_bytes()).ok();
+    let squashed: Vec<ObjectId> = note.squashed.iter().filter_map(id).collect();
+    rewrite::link_from(context, commit, &squashed, How::Squash)?;
+    let copied: Vec<ObjectId> = note.copied.iter().filter_map(id).collect();
+    rewrite::link_from(context, commit, &copied, How::Copy)?;
+    match made.base {
+        Base::Commit(old) if made.parent != Some(old) => rewrite::link_from(context, commit, &[old], How::Amend),
+        // A rebase tells of its commits when it is done.
+        _ if note.is_again && context.repo.is_rebasing() => Ok(()),
+        _ => rewrite::link_copies(context, commit),
+    }
+}
+
+pub(super) fn condense(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
+    let repo = &context.repo;
+    let found = record_work(context, made, note)?;
+    failpoint::hit("condense:before-carry");
+    let tree_id = repo.tree_of_commit(made.commit)?;
+    for candidate in &found {
+        if candidate.is_live {
+            carry_forward(context, made.base, made.commit)?;
+        } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
+            settle(repo, candidate, Settled::Condensed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the record of what the commit took; returns the shadows it may have taken it from.
+fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
+    let repo = &context.repo;
+    let found = candidates(repo, made.base, true)?;
+    let message = repo.message_of(made.commit)?;
+    let named = ids_in_message(message.as_bytes());
+    let reserved = note.reserved.as_deref().and_then(RecordId::parse);
+    let promised = reserved.filter(|id| named.contains(id));
+    if found.is_empty() && promised.is_none() {
+        return Ok(found);
+    }
+    let start_patch_ids = || repo.start_patch_ids(&[made.commit]);
+    let promised_patch_ids = promised.map(|_| start_patch_ids()).transpose()?;
+    let base_tree_id = made.from.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let tree_id = repo.tree_of_commit(made.commit)?;
+    let mut committed = repo.diff_trees(base_tree_id, tree_id)?;
+    drop_brought(repo, repo.parents_of(made.commit)?.get(1..).unwrap_or_default(), &mut committed)?;
+    let mut committed = repo.detect_renames(committed)?;
+    let renamed = renamed_since(repo, touched_live(&found), &committed)?;
+    let mut counting = Counting::new(repo).of_trees(base_tree_id, tree_id);
+    let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
+    if work.is_to_tell() {
+        let earlier = earlier_records(repo, note)?;
+        (work, committed) =
+            earlier::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
+    }
+    // Somebody else may have made it meanwhile, who saw the commit first; what was set aside since holds the work again.
+    if promised.is_none()
+        && let Some(record) = record_of(context, made.commit)?
+    {
+        // Whoever it was may have died before the sessions knew.
+        let partial = record.sessions.iter().filter(|part| part.is_partial).map(|part| part.id.as_str());
+        record::note_sessions(context, made, record.id, partial, None)?;
+        return Ok(found);
+    }
+    // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
+    if work.is_to_tell() || promised.is_some() {
+        // Of two commits that were prepared at once, the note may be the other's: what the message names counts.
+        let log = records::Log::open(repo)?;
+        let is_free = |id: &RecordId| log.as_ref().map_or(Ok(true), |log| log.has(id).map(|is_there| !is_there));
+        let mut named_first = None;
+        for id in named.iter().filter(|_| !note.is_again) {
+            if named_first.is_none() && is_free(id)? {
+                named_first = Some(*id);
+            }
+        }
+        let id = promised.or(named_first).or(reserved).unwrap_or_else(RecordId::random);
+        let (new, offsets) = {
+            let patch_ids = promised_patch_ids.map_or_else(start_patch_ids, Ok)?;
+            record::build(context, made, id, &committed, (&work, &steps), patch_ids)?
+        };
+        let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
+        // Made already, before somebody died: whoever did may have moved on in the transcripts, or not.
+        let is_first = records::find(repo, &id).unwrap_or_default().is_none();
+        failpoint::hit("condense:before-record");
+        records::append(context, Additions { records: vec![new], links: Vec::new() })?;
+        failpoint::hit("condense:after-record");
+        record::note_sessions(context, made, id, work.all_sessions(), is_first.then_some(&offsets))?;
+        failpoint::hit("condense:after-sessions");
+        let (record, commit) = (id.to_string(), made.commit.to_string());
+        context.emit(&Event::Condense { record, commit, sessions, paths });
+    }
+    Ok(found)
+}
+
+/// Returns the records that the commit of `note` has beside its own.
+fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
+    let mut ids: Vec<RecordId> = note.reused.iter().filter_map(|id| RecordId::parse(id)).collect();
+    for commit in note.squashed.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()) {
+        ids.extend(records::of_commit(repo, commit)?);
+    }
+    Ok(ids)
+}
+
+/// Lets what the commit did not take go on upon it; nothing is read from the worktree.
+fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> {
+    let repo = &context.repo;
+    let Some(line) = session_line(repo, base)? else { return Ok(()) };
+    let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
+    let aim = Aim { now_tree_id: line.latest.tree_id, is_now_seen: false, rest: Rest::IsSetAside };
+    let moved = line.go_on(context, &mut shadow, aim, &|_| false)?;
+    failpoint::hit("condense:before-refs");
+    repo.update_refs(&moved.updates)?;
+    failpoint::hit("condense:after-refs");
+    Written::settle_all(moved.written)
+}
+
+/// Says in the name of an archived shadow that nothing in it waits any more.
+fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
+    let name = refname::settled_archive_ref(&candidate.tip.name, settled);
+    let id = candidate.tip.id;
+    repo.update_refs(&[
+        RefUpdate { name, old: None, new: Some(id) },
+        RefUpdate { name: candidate.tip.name.clone(), old: Some(id), new: None },
+    ])
+}
+
+/// Returns the record that was made of `commit`.
+pub(super) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<Record>> {
+    for id in records::of_commit(&context.repo, commit)? {
+        if let Some(record) = records::find(&context.repo, &id)?.filter(|record| record.commit == commit) {
+            return Ok(Some(record));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,62 @@
+//! Whether the commit to come, of what is staged, takes work of a session.
+
+use bstr::ByteSlice as _;
+
+use super::{
+    candidates::{Candidate, candidates, hold_work, left_out, steps_to, touched_live},
+    commit::session_line,
+    earlier,
+    made::drop_brought,
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{change::Change, record::RecordId, refname::Base},
+    ops::Context,
+};
+
+/// Returns whether the commit to come, of what is staged, holds work of a session that is not in the records `told` alone.
+pub(crate) fn holds_work(context: &Context, base: Base, told: &[RecordId]) -> Result<bool> {
+    let repo = &context.repo;
+    // What lives here is most of what is committed, and few have to look any further.
+    let live = candidates(repo, base, false)?;
+    if holds_work_of(context, base, &live, told)? {
+        return Ok(true);
+    }
+    holds_work_of(context, base, &candidates(repo, base, true)?, told)
+}
+
+/// Returns true if work of a session lives on `base`: it goes on upon a commit that does not take it.
+pub(crate) fn has_work_on(repo: &Repo, base: Base) -> Result<bool> {
+    Ok(session_line(repo, base)?.is_some())
+}
+
+fn holds_work_of(context: &Context, base: Base, found: &[Candidate], told: &[RecordId]) -> Result<bool> {
+    let repo = &context.repo;
+    let mut paths: Vec<_> = found.iter().flat_map(|it| it.touched.iter().map(|change| change.path.clone())).collect();
+    paths.sort();
+    paths.dedup();
+    if paths.is_empty() {
+        return Ok(false);
+    }
+    let head_tree_id = base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let mut staged = Vec::new();
+    for (path, leaf) in repo.staged_leaves(&paths)? {
+        let before = repo.find_leaf(head_tree_id, path.as_bstr())?;
+        staged.extend(Change::between(path, before, leaf));
+    }
+    // What is there no more may be staged under another name.
+    if left_out(touched_live(found), &staged).next().is_some() {
+        staged.extend(repo.staged_anew(head_tree_id)?.into_iter().filter(|it| paths.binary_search(&it.path).is_err()));
+        staged.sort_by(|one, other| one.path.cmp(&other.path));
+    }
+    drop_brought(repo, &repo.merge_heads(), &mut staged)?;
+    if !told.is_empty() {
+        let steps = steps_to(repo, found, &staged, &[])?;
+        earlier::drop_told(repo, told, &steps, &mut staged);
+    }
+    if staged.is_empty() {
+        return Ok(false);
+    }
+    hold_work(repo, found, &staged)
+}

@@ -1,0 +1,40 @@
+//! What the program that runs a session says of it.
+
+use std::path::Path;
+
+use crate::error::{Error, Kind, Result};
+
+/// What to do when another session has uncommitted work on the same base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnMultisession {
+    /// Ask, if there is anybody to ask.
+    #[default]
+    Ask,
+    /// Go on.
+    Continue,
+    /// Change nothing, and fail.
+    Cancel,
+}
+
+/// What is told of a session by whoever runs it.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The agent's name.
+    pub agent: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+    /// The file that the agent writes the conversation to.
+    pub transcript: Option<String>,
+    /// What to do when another session has uncommitted work here.
+    pub on_multisession: OnMultisession,
+}
+
+/// Refuses a transcript that is no file.
+pub(super) fn check_transcript(told: &Told) -> Result<()> {
+    match &told.transcript {
+        Some(path) if !Path::new(path).is_absolute() => {
+            Err(Error::new(Kind::User, format!("the transcript '{path}' is not an absolute path")))
+        }
+        _ => Ok(()),
+    }
+}
