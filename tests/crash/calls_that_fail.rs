@@ -348,6 +348,23 @@ fn a_repository_that_cannot_be_looked_at_has_settings_that_are_not_known() {
 }
 
 #[test]
+fn a_hook_that_cannot_be_looked_at_is_not_left_in_silence() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    let hook = world.repo().join(".git/hooks/prepare-commit-msg");
+    for nth in 1..4 {
+        world.done(&["enable"]);
+        let refused = format!("inject=statx,newfstatat,lstat,stat:error=EACCES:when={nth}");
+        let output = traced(&world, &["-P", text_of(&hook), "-e", &refused], &["disable"]).output();
+        let output = output.expect("strace runs");
+        assert!(!output.status.success() || !hook.exists(), "{nth}: {}", described(&output));
+    }
+}
+
+#[test]
 fn what_a_change_of_settings_has_left_is_named_and_swept() {
     let world = World::new();
     world.repository();
