@@ -7,7 +7,7 @@ use super::{
         Context,
         agents::whose::{self, Over},
         save::{self, Saved, SkippedPath},
-        turn::{release_all_pending, release_pending},
+        turn::{leaves_out_the_same, release_all_pending, release_pending},
     },
     State, Told, again, check_id, check_transcript, clock,
     elsewhere::is_elsewhere,
@@ -167,7 +167,7 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, l
         let options = save::Options { origin, ..save::Options::default() };
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
         let taken = save::save_under_lock(context, &options, &demands, lock)?.saved;
-        now_tree_id = Some(taken.tree);
+        now_tree_id = leaves_out_the_same(context, &session.id, &taken)?.then_some(taken.tree);
         seen = Some(taken);
     }
     release_pending(context, &session.id, now_tree_id)?;

@@ -410,3 +410,17 @@ fn what_the_end_of_a_turn_leaves_out_is_named(
     let told = desk.json(&["session", what, "a"]);
     assert_eq!(told["skipped"][0]["path"], "large", "{told}");
 }
+
+#[test]
+fn what_was_before_a_turn_is_kept_if_only_what_is_left_out_has_changed() {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.save.max-file-size", "1k"]);
+    desk.write("f", changed(&[(3, "human")]));
+    for (large, archived) in [("large\n", 1), ("large\n", 1), ("larger\n", 1)] {
+        desk.prompt("a");
+        desk.write("large", large.repeat(1000));
+        desk.stop("a");
+        assert_eq!(desk.refs("archive").len(), archived, "{large}");
+    }
+    assert!(desk.world.held().contains(changed(&[(3, "human")]).as_bytes()));
+}
