@@ -355,12 +355,13 @@ fn a_hook_that_cannot_be_looked_at_is_not_left_in_silence() {
         return;
     }
     let hook = world.repo().join(".git/hooks/prepare-commit-msg");
-    for nth in 1..4 {
+    let calls = ["statx,newfstatat,lstat,stat", "open,openat"];
+    for (call, nth) in calls.into_iter().flat_map(|call| (1..8).map(move |nth| (call, nth))) {
         world.done(&["enable"]);
-        let refused = format!("inject=statx,newfstatat,lstat,stat:error=EACCES:when={nth}");
+        let refused = format!("inject={call}:error=EACCES:when={nth}");
         let output = traced(&world, &["-P", text_of(&hook), "-e", &refused], &["disable"]).output();
         let output = output.expect("strace runs");
-        assert!(!output.status.success() || !hook.exists(), "{nth}: {}", described(&output));
+        assert!(!output.status.success() || !hook.exists(), "{call} {nth}: {}", described(&output));
     }
 }
 
