@@ -54,7 +54,8 @@ pub(crate) fn look(path: &Path) -> Result<Found> {
         return Err(Error::user(format!("'{}' is a directory, not a hook", path.display())));
     }
     // A file that only its owner may run, or a link to nowhere, is a hook all the same. A pipe would never end.
-    let is_readable = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let leads_to_file = || fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let is_readable = metadata.is_file() || metadata.is_symlink() && leads_to_file();
     let text = match if is_readable { fs::read(path) } else { Ok(Vec::new()) } {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Vec::new(),
         text => text.context(Kind::User, || format!("cannot read '{}'", path.display()))?,

@@ -25,7 +25,7 @@ use crate::{
         carry::{Ground, carry},
         draft::{self, Draft},
         recall::keep_stashed,
-        save::{Options, Shadow},
+        save::{Options, Saved, Shadow},
         shadows,
     },
     state::{
@@ -246,6 +246,17 @@ pub(crate) fn pending_of(repo: &Repo, session: &str) -> Result<Option<(String, O
 /// Returns the checkpoint `id`, if it can be read: what was before a turn must not stop what comes after.
 fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
     repo.find_checkpoint(id).ok().flatten()
+}
+
+/// Returns true if `seen` has left out the same paths as the look at the worktree when the turn of `session` began: the turn
+/// may have changed a path that is left out only now.
+pub(crate) fn leaves_out_the_same(context: &Context, session: &str, seen: &Saved) -> Result<bool> {
+    let repo = &context.repo;
+    let pending = pending_of(repo, session)?.and_then(|(_, id)| readable(repo, id));
+    let side =
+        pending.and_then(|pending| pending.side_id).map(|id| repo.read_side(id)).transpose()?.unwrap_or_default();
+    let before = side.manifest.skipped.iter().map(|skipped| &skipped.path);
+    Ok(before.eq(seen.skipped.iter().map(|skipped| &skipped.path)))
 }
 
 /// Releases what the worktree was when the turn of `session` began. It goes to the archive, unless the worktree

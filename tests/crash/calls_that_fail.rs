@@ -348,6 +348,24 @@ fn a_repository_that_cannot_be_looked_at_has_settings_that_are_not_known() {
 }
 
 #[test]
+fn a_hook_that_cannot_be_looked_at_is_not_left_in_silence() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    let hook = world.repo().join(".git/hooks/prepare-commit-msg");
+    let calls = ["statx,newfstatat,lstat,stat", "open,openat"];
+    for (call, nth) in calls.into_iter().flat_map(|call| (1..8).map(move |nth| (call, nth))) {
+        world.done(&["enable"]);
+        let refused = format!("inject={call}:error=EACCES:when={nth}");
+        let output = traced(&world, &["-P", text_of(&hook), "-e", &refused], &["disable"]).output();
+        let output = output.expect("strace runs");
+        assert!(!output.status.success() || !hook.exists(), "{call} {nth}: {}", described(&output));
+    }
+}
+
+#[test]
 fn what_a_change_of_settings_has_left_is_named_and_swept() {
     let world = World::new();
     world.repository();

@@ -148,6 +148,7 @@ impl Prompt {
         if self.json {
             call.out.json(&prompted)?;
         } else {
+            save::warn_of_skipped(&prompted.skipped, call);
             print_prompted(&prompted, call)?;
         }
         Ok(Exit::Done)

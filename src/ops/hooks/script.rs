@@ -114,6 +114,12 @@ pub(super) fn disable(
                 done.path = bytes(&moved);
                 place = moved;
             }
+            _ if !has_before && text.is_empty() && written.iter().any(|it| it.path == path) => {
+                done.action = Action::Kept;
+                done.note =
+                    Some("nothing in it can be read: look whether it is of git-checkpoint, and remove it then".into());
+                return Ok(Some(done));
+            }
             _ if !has_before => return Ok(None),
             // We were killed after the hook had got its second name.
             _ if hook_files::is_same(path, &before).unwrap_or(false) => {

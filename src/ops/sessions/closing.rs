@@ -7,7 +7,7 @@ use crate::{
         Context,
         agents::whose::{self, Over},
         save::{self, Saved},
-        turn::{self, End},
+        turn::{self, End, leaves_out_the_same},
     },
     state::lock::Lock,
 };
@@ -24,7 +24,7 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, l
         let options = save::Options { origin, ..save::Options::default() };
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
         let taken = save::save_under_lock(context, &options, &demands, lock)?.saved;
-        now_tree_id = Some(taken.tree);
+        now_tree_id = leaves_out_the_same(context, &session.id, &taken)?.then_some(taken.tree);
         seen = Some(taken);
     }
     turn::end(context, session, End::Stopped, now_tree_id)?;

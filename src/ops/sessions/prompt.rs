@@ -16,7 +16,7 @@ use super::{
         follow::follow_head,
         guard, history, recall,
         salvage::{Look, set_broken_aside},
-        save::{self, Seen, Shadow},
+        save::{self, Seen, Shadow, SkippedPath},
         turn::release_pending,
     },
     closing::close_turn,
@@ -75,6 +75,8 @@ pub struct Prompted {
     pub interrupted: Vec<String>,
     /// The turn of this session in another worktree, which was ended first.
     pub elsewhere: Option<Elsewhere>,
+    /// What is not in the checkpoint of what was there before.
+    pub skipped: Vec<SkippedPath>,
 }
 
 /// Begins a turn of the session `id`, which need not be known.
@@ -198,6 +200,7 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
         stashed,
         interrupted,
         elsewhere: None,
+        skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
     })
 }
 

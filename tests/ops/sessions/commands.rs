@@ -372,6 +372,19 @@ fn many_ended_sessions_are_not_looked_at() {
     desk.finish();
 }
 
+#[test]
+fn what_is_left_out_of_what_was_before_a_prompt_is_named() {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.save.max-file-size", "1k"]);
+    desk.write("large", "large\n".repeat(1000));
+    let output = desk.ours(&["session", "prompt", "a", "-m", "do it"]);
+    assert_eq!(output.status.code(), Some(0), "{}", described(&output));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "warning: skipped large (too large, 5.8 KiB)\n", "{}", described(&output));
+    let told = desk.json(&["session", "prompt", "a", "-m", "again"]);
+    assert_eq!(told["skipped"][0]["path"], "large", "{told}");
+}
+
 /// The end of a turn takes a checkpoint as any other, and tells what that lacks.
 #[rstest::rstest]
 fn what_the_end_of_a_turn_leaves_out_is_named(
@@ -396,4 +409,18 @@ fn what_the_end_of_a_turn_leaves_out_is_named(
     work();
     let told = desk.json(&["session", what, "a"]);
     assert_eq!(told["skipped"][0]["path"], "large", "{told}");
+}
+
+#[test]
+fn what_was_before_a_turn_is_kept_if_only_what_is_left_out_has_changed() {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.save.max-file-size", "1k"]);
+    desk.write("f", changed(&[(3, "human")]));
+    for (large, archived) in [("large\n", 1), ("large\n", 1), ("larger\n", 1)] {
+        desk.prompt("a");
+        desk.write("large", large.repeat(1000));
+        desk.stop("a");
+        assert_eq!(desk.refs("archive").len(), archived, "{large}");
+    }
+    assert!(desk.world.held().contains(changed(&[(3, "human")]).as_bytes()));
 }
