@@ -7,16 +7,17 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    carried::{bring, carries},
+    chain::carried::{bring, carries},
+    chain::draft::Draft,
+    chain::onward::{Aim, Line, Moved, Rest},
+    chain::shadows::Live,
+    chain::{Shadow, look_at_all},
     condense,
-    draft::Draft,
     known_base::{known_base, note_base},
-    onward::{Aim, Line, Moved, Rest},
+    locking::lock_to_write,
     recall::take_up,
     recommit::left_behind,
     records,
-    save::{Shadow, lock_to_write, look_at_all},
-    shadows::Live,
     turn::{pending_of, release_pending},
 };
 use crate::{

@@ -8,8 +8,9 @@ use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
 pub use super::show::{Shown, show};
 use super::{
-    Context, lookup,
-    timeline::{self, Timeline, Tip},
+    Context,
+    chain::timeline::{self, Timeline, Tip},
+    lookup,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},

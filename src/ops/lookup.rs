@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use gix::ObjectId;
 
 use super::{
-    Context, shadows,
-    timeline::{self, Timeline},
+    Context,
+    chain::shadows,
+    chain::timeline::{self, Timeline},
 };
 use crate::{
     error::{Error, Result},

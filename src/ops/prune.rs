@@ -6,8 +6,9 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context, held,
-    timeline::{self, Tip},
+    Context,
+    chain::timeline::{self, Tip},
+    held,
 };
 use crate::{
     error::{Kind, Result},

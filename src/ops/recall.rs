@@ -9,14 +9,14 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    archive::archive_name,
-    carried::{origin_of, put_on_top},
-    carry::{Ground, base_tree, carry},
+    chain::carried::{origin_of, put_on_top},
+    chain::carry::{Ground, base_tree, carry},
+    chain::stashed::{any_has, stash_trees},
+    chain::timeline::{Tip, live_tips},
+    chain::{Seen, Shadow},
     likeness::is_alike,
     recommit::left_behind,
     records,
-    save::{Seen, Shadow},
-    timeline::{Tip, live_tips},
     work::{Work, steps},
 };
 use crate::{
@@ -28,7 +28,6 @@ use crate::{
         refs::RefUpdate,
     },
     model::{
-        change::{Change, Leaf},
         checkpoint::Checkpoint,
         contributor::Contributor,
         refname::{self, Base, Settled, ShadowName},
@@ -38,8 +37,6 @@ use crate::{
 
 /// How many shadows are looked through, newest first: what is older has been forgotten by people, too.
 const MOST_SHADOWS: usize = 64;
-/// How many stash entries are looked at.
-const MOST_STASHES: &str = "--max-count=20";
 
 /// A shadow that may hold work that nobody has taken up again.
 pub(crate) struct Waiting {
@@ -192,60 +189,4 @@ pub(crate) fn stashed(context: &Context, shadow: &Shadow) -> Result<Vec<String>>
         }
     }
     Ok(sessions_of(repo, tip, &paths)?.into_iter().collect())
-}
-
-/// Keeps the tip of `shadow` in the archive if `changes`, which the next checkpoint makes, take back to HEAD what a stash
-/// entry holds: when the stash is popped, that work is found there.
-pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
-    let Some(tip) = &shadow.tip else { return Ok(()) };
-    let mut taken_back = Vec::new();
-    for change in changes.iter().filter(|change| change.before.is_some()) {
-        if repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())? == change.after {
-            taken_back.push(change);
-        }
-    }
-    if taken_back.is_empty() {
-        return Ok(());
-    }
-    let stashes = stash_trees(repo)?;
-    let mut is_stashed = false;
-    for change in taken_back {
-        is_stashed = is_stashed || any_has(repo, &stashes, &change.path, change.before)?;
-    }
-    if !is_stashed {
-        return Ok(());
-    }
-    // The names alone say which archived shadows cannot be this one: almost all.
-    for name in repo.ref_names_below(refname::ARCHIVE)? {
-        if refname::may_be_archive_of(&name, tip.id) && repo.find_ref(&name)? == Some(tip.id) {
-            return Ok(());
-        }
-    }
-    repo.update_refs(&[RefUpdate { name: archive_name(repo, tip.id)?, old: None, new: Some(tip.id) }])
-}
-
-/// Returns the trees of the newest stash entries, with those of their untracked files.
-fn stash_trees(repo: &Repo) -> Result<Vec<ObjectId>> {
-    if repo.find_ref("refs/stash")?.is_none() {
-        return Ok(Vec::new());
-    }
-    let listed = repo.try_git(&["rev-list", "--walk-reflogs", MOST_STASHES, "refs/stash"], None)?;
-    let mut trees = Vec::new();
-    for stash in listed.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()) {
-        let untracked = repo.parents_of(stash)?.get(2).copied();
-        for commit in [Some(stash), untracked].into_iter().flatten() {
-            trees.push(repo.tree_of_commit(commit)?);
-        }
-    }
-    Ok(trees)
-}
-
-/// Returns true if one of `trees` has `leaf` at `path`.
-fn any_has(repo: &Repo, trees: &[ObjectId], path: &BString, leaf: Option<Leaf>) -> Result<bool> {
-    for tree in trees {
-        if repo.find_leaf(*tree, path.as_bstr())? == leaf {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

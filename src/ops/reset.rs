@@ -6,13 +6,14 @@ use serde::Serialize;
 
 use super::{
     Context,
-    archive::{archive_name, to_archive},
+    chain::archive::{archive_name, to_archive},
+    chain::shadows::{self, Live},
+    chain::timeline::{self, Tip},
     lookup,
     salvage::{self, Look},
     save,
-    sessions::{State, check_id, known},
-    shadows::{self, Live},
-    timeline::{self, Tip},
+    session_info::{check_id, known},
+    sessions::State,
     turn::{self, End, pending_of},
 };
 use crate::{

@@ -16,10 +16,10 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    archive::archive_name,
+    chain::archive::archive_name,
+    chain::cache_path,
+    chain::shadows::{self, Live},
     known_base::known_base,
-    save::cache_path,
-    shadows::{self, Live},
     verified_mark,
 };
 use crate::{

@@ -1,24 +1,15 @@
 //! `save`: takes a checkpoint of the whole worktree, or of named paths on top of the last one.
 
-mod cache;
-mod locking;
-mod look;
-mod protected;
-mod request;
-mod saved;
-mod shadow;
-mod take;
-
 use std::time::Instant;
 
 use gix::ObjectId;
 
 use super::{
-    Context,
-    agents::whose,
+    Context, author,
+    chain::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths, take},
     follow::follow_head,
     salvage::{Look, set_broken_aside},
-    sessions::check_id,
+    session_info::check_id,
     turn::OpenTurn,
 };
 use crate::{
@@ -30,19 +21,15 @@ use crate::{
     },
     state::lock::Lock,
 };
-use look::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths};
-use take::take;
 
-pub(crate) use cache::cache_path;
-pub(crate) use locking::{lock, lock_soon, lock_to_write, try_lock};
-pub(crate) use look::{Seen, is_changed, limits, look_at_all, store_cache};
-pub(crate) use protected::refuse_protected;
-pub use request::Options;
-pub(crate) use request::{Demands, Known};
-pub(crate) use saved::milliseconds;
-pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
-pub(crate) use shadow::Shadow;
-pub(crate) use take::{side_commit, write_again};
+pub(crate) use super::chain::{
+    Demands, Known, Seen, Shadow, is_changed, limits, look_at_all, milliseconds, side_commit, store_cache, write_again,
+};
+pub use super::chain::{Options, Saved, SavedPath, SkippedPath, UnfilteredPath};
+pub(crate) use super::{
+    locking::{lock, lock_soon, lock_to_write},
+    protected::refuse_protected,
+};
 
 /// A save together with what it saw.
 pub(crate) struct Taken {
@@ -90,7 +77,7 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     follow_head(context, lock)?;
     let options = &mut options.clone();
     if options.is_anybodys {
-        options.origin = whose::unsaved(context)?;
+        options.origin = author::unsaved(context)?;
     }
     let turn_of = demands.turn_of.as_deref().or(options.origin.session.as_deref());
     let mut turn = OpenTurn::of(context, turn_of)?;

@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice as _};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use super::{Context, history, lookup, salvage::if_readable, timeline};
+use super::{Context, chain::timeline, history, lookup, salvage::if_readable};
 use crate::{
     error::Result,
     git::side::Side,

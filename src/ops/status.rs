@@ -7,10 +7,11 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context, guard, hooks,
+    Context,
+    chain::shadows,
+    guard, hooks,
     salvage::{if_readable, why_unreadable},
     save::{self, SkippedPath, UnfilteredPath},
-    shadows,
     tally::{Part, Tally},
 };
 use crate::{

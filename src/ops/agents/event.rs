@@ -1,7 +1,7 @@
 //! The identity of an event, so that one that is reported twice is handled once.
 
 use super::{
-    super::sessions::clock,
+    super::session_info::clock,
     paths,
     report::{Reach, Report, Tool, What},
 };

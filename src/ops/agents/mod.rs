@@ -10,17 +10,14 @@ mod paths;
 mod report;
 mod sign_of_life;
 mod tool;
-pub(crate) mod whose;
 
 use super::{
-    Context,
+    Context, author,
     follow::follow_head,
     guard::{self, Verdict},
     save,
-    sessions::{
-        self, OnMultisession, Opening, Question, Told, begin_session, begin_turn, check_id, clock, known, leave,
-        leave_elsewhere, prepare, question,
-    },
+    session_info::{OnMultisession, Told, check_id, clock, is_elsewhere, known, prepare},
+    sessions::{Opening, Question, begin_session, begin_turn, leave, leave_elsewhere, question},
 };
 use crate::{
     error::Result,
@@ -40,7 +37,7 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     prepare(context)?;
     let lock = save::lock_to_write(context)?;
     let event = event::Event::of(&context.repo, report);
-    if event.is_repeated(&whose::calls(context), report) {
+    if event.is_repeated(&author::calls(context), report) {
         return Ok(Answer::Allow);
     }
     // Before a tool, the guard is asked first: when it has said no, nothing has changed.
@@ -88,7 +85,7 @@ fn start(context: &Context, report: &Report, continued: Option<&str>, lock: &Loc
 
 fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -> Result<Answer> {
     let git_dir = context.repo.git_dir();
-    let asked = whose::calls(context).asked;
+    let asked = author::calls(context).asked;
     let mut answer = crashed(context, report, lock);
     if let Some(question) = others(context, report)? {
         let is_asked = asked.contains(&report.session);
@@ -123,7 +120,7 @@ fn notice(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
 fn begin(context: &Context, report: &Report, opening: Opening<'_>, lock: &Lock) -> Result<()> {
     leave_elsewhere(context, &report.session, &report.told, Happening::Stop)?;
     // What tools in use have changed until now is not what was there before.
-    if whose::calls(context).open.iter().any(|call| call.session != report.session) {
+    if author::calls(context).open.iter().any(|call| call.session != report.session) {
         tool::boundary(context, report, "", None, lock)?;
     }
     begin_turn(context, &report.session, opening, &report.told, lock)?;
@@ -160,8 +157,8 @@ fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -
         // Whatever there is, a session that is not known has not made it.
         return Ok(Answer::Allow);
     };
-    if sessions::is_elsewhere(context, &session) {
-        tool::save(context, &tool::Saving::all(whose::of_session(&session, None)), lock)?;
+    if is_elsewhere(context, &session) {
+        tool::save(context, &tool::Saving::all(author::of_session(&session, None)), lock)?;
         leave_elsewhere(context, &report.session, &report.told, happening)?;
     } else {
         follow_head(context, lock)?;

@@ -5,7 +5,7 @@ use crate::{
     error::Result,
     ops::{
         Context,
-        sessions::{self, known, told_of},
+        session_info::{self, known, told_of},
     },
     state::sessions as session_files,
 };
@@ -14,6 +14,6 @@ use crate::{
 pub(super) fn note(context: &Context, report: &Report) -> Result<()> {
     let Some(mut session) = known(context, &report.session)? else { return Ok(()) };
     told_of(&mut session, &report.told);
-    sessions::sign_of_life(&mut session);
+    session_info::sign_of_life(&mut session);
     session_files::store(context.repo.common_dir(), &session)
 }

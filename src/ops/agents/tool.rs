@@ -4,14 +4,15 @@ use bstr::BString;
 
 use super::{
     super::{
-        Context,
+        Context, author,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
-        sessions::{Opening, begin_turn, clock, known, seen_here, sign_of_life as mark_alive, told_of},
+        session_info::{clock, known, sign_of_life as mark_alive, told_of},
+        sessions::{Opening, begin_turn, seen_here},
     },
     commit, event, paths,
     report::{Answer, Message, Reach, Report, Tool},
-    sign_of_life, whose,
+    sign_of_life,
 };
 use crate::{
     error::{Kind, Result},
@@ -56,7 +57,7 @@ impl Saving {
 
 /// Returns how to save what the tool in use has done that makes a commit, if there is one.
 pub(crate) fn of_tool_in_use(context: &Context) -> Result<Option<Saving>> {
-    let origin = whose::before_commit(context)?;
+    let origin = author::before_commit(context)?;
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
@@ -129,14 +130,14 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
         }
         None => begun_unseen(context, report)?,
     };
-    let origin = Origin { tool: tool_name(tool), ..whose::of_session(&session, report.agent_id.clone()) };
+    let origin = Origin { tool: tool_name(tool), ..author::of_session(&session, report.agent_id.clone()) };
     match reach {
         Inside::Nothing => {}
         Inside::Paths(paths) => {
             let turn_of = Some(report.session.clone());
             drop(save(context, &Saving { origin, turn_of, paths: Some(paths) }, lock)?);
         }
-        Inside::Anything if whose::is_another_at_work(context, &report.session) => {
+        Inside::Anything if author::is_another_at_work(context, &report.session) => {
             save_as_nobodys(context, &Inside::Anything, lock)?;
         }
         Inside::Anything => drop(save(context, &Saving::all(origin), lock)?),
@@ -178,7 +179,7 @@ pub(super) fn boundary(
     lock: &Lock,
 ) -> Result<()> {
     let digests = paths.as_ref().map(|paths| digests(paths));
-    let origin = whose::before(context, &report.session, key, digests.as_deref())?;
+    let origin = author::before(context, &report.session, key, digests.as_deref())?;
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
     save(context, &Saving { origin, turn_of, paths }, lock).map(drop)
 }
@@ -196,14 +197,14 @@ pub(crate) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Ta
 /// Handles the end of a helper: what is unsaved is its work, unless it has reported each of its tools, and all have ended.
 pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
     sign_of_life::note(context, report)?;
-    let calls = whose::calls(context);
+    let calls = author::calls(context);
     let is_its = |session: &str, agent_id: &Option<String>| session == report.session && *agent_id == report.agent_id;
     let is_open = calls.open.iter().any(|call| is_its(&call.session, &call.agent_id));
     let account = calls.accounts.iter().find(|account| is_its(&account.session, &account.agent_id));
     if let Some(session) = known(context, &report.session)?.filter(|session| session.phase == Phase::Active)
         && (is_open || account.map_or(!report.tells_all_tools, |account| account.used_anything))
     {
-        save(context, &Saving::all(whose::of_session(&session, report.agent_id.clone())), lock)?;
+        save(context, &Saving::all(author::of_session(&session, report.agent_id.clone())), lock)?;
     }
     Calls::edit(context.repo.git_dir(), |calls| calls.open.retain(|call| !is_its(&call.session, &call.agent_id)))?;
     Ok(Answer::Allow)

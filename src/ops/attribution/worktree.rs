@@ -7,9 +7,9 @@ use gix::ObjectId;
 use super::{
     super::{
         Context,
-        carry::base_tree,
+        chain::carry::base_tree,
+        chain::shadows,
         condense::{renamed_since, steps_aside},
-        shadows,
         status::worktree_tree,
         work::{Step, Work, steps},
     },

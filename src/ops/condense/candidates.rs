@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 
 use super::super::{
-    carry::base_tree,
+    chain::carry::base_tree,
+    chain::onward::Line,
+    chain::shadows::Live,
+    chain::timeline::Tip,
     likeness::{is_alike, is_all_there},
-    onward::Line,
     recall::{Waiting, taken_back, waiting},
-    shadows::Live,
-    timeline::Tip,
     work::{Step, Work, left_by, steps},
 };
 use crate::{

@@ -18,10 +18,10 @@ use crate::{
     },
     ops::{
         Context,
-        onward::{Aim, Line, Rest},
+        chain::Shadow,
+        chain::onward::{Aim, Line, Rest},
         records::{self, Additions},
         rewrite,
-        save::Shadow,
     },
     state::{commit_note::CommitNote, failpoint},
 };

@@ -17,7 +17,7 @@ use crate::{
     ops::{
         Context,
         known_base::{known_base, note_base},
-        save::try_lock,
+        locking::try_lock,
     },
     state::{
         commit_note::{CommitNote, Unkept},

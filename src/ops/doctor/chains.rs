@@ -6,9 +6,9 @@ use crate::{
     model::refname::{self, ShadowName},
     ops::{
         Context,
+        chain::shadows::Live,
         salvage::{self, Fate, Look},
         save,
-        shadows::Live,
     },
 };
 

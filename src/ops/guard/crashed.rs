@@ -10,9 +10,10 @@ use crate::{
         session::{Phase, Session},
     },
     ops::{
-        agents::whose::Over,
+        author::Over,
+        closing::close_turn,
         save::{self, Demands, Saved},
-        sessions::{close_turn, known},
+        session_info::known,
         turn::{self, End},
     },
     state::{claims, lock::Lock, sessions},

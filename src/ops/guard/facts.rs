@@ -17,7 +17,7 @@ use crate::{
         refname,
         session::{Phase, is_valid_id},
     },
-    ops::{Context, sessions::clock},
+    ops::{Context, session_info::clock},
     state::{claims, process, sessions},
 };
 

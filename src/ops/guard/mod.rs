@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{
     Context,
-    sessions::{check_id, clock},
+    session_info::{check_id, clock},
 };
 use crate::{
     config::Concurrency,

@@ -16,7 +16,7 @@ use crate::{
         user_index::IndexIdentity,
     },
     model::{checkpoint::Origin, refname::Base, verdict::Left},
-    ops::{Context, save, shadows},
+    ops::{Context, chain::shadows, save},
     state::{
         self,
         journal::{Journal, Progress},

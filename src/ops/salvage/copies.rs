@@ -22,7 +22,7 @@ use crate::{
     },
     ops::{
         Context,
-        draft::{self, Draft},
+        chain::draft::{self, Draft},
     },
 };
 

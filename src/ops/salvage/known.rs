@@ -10,7 +10,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::{self, ShadowName},
     },
-    ops::{Context, save::cache_path},
+    ops::{Context, chain::cache_path},
     state::{events, journal::Journal, sessions},
 };
 

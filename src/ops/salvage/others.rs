@@ -10,7 +10,7 @@ use crate::{
     error::Result,
     git::{Repo, refs::RefUpdate},
     model::refname,
-    ops::{Context, archive::archive_name},
+    ops::{Context, chain::archive::archive_name},
     state::lock::Lock,
 };
 

@@ -7,10 +7,10 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
+    super::session_info::Told,
+    super::session_info::{is_elsewhere, known},
     super::{Context, follow::follow_head, save},
     events::{Stopped, leave},
-    known::{is_elsewhere, known},
-    told::Told,
 };
 use crate::{
     error::{Error, Result},

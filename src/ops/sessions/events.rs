@@ -3,19 +3,19 @@
 use serde::Serialize;
 
 use super::{
+    super::closing::close_turn,
+    super::session_info::{Told, check_transcript},
+    super::session_info::{check_id, unknown},
+    super::session_info::{clock, is_elsewhere, known, prepare, sign_of_life, told_of},
     super::{
         Context,
-        agents::whose::Over,
+        author::Over,
         follow::lock_and_follow,
         save::{Saved, SkippedPath},
         turn::{self, End, release_pending},
     },
-    closing::close_turn,
-    id::{check_id, unknown},
-    known::{clock, is_elsewhere, known, prepare, sign_of_life, told_of},
     retry::retry_on_race,
     state::State,
-    told::{Told, check_transcript},
     warning::{self, Question},
 };
 use crate::{

@@ -6,17 +6,17 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::{
+    super::session_info::{check_id, unknown},
+    super::session_info::{clock, is_elsewhere, known},
     super::{
         Context,
-        carry::base_tree,
+        chain::carry::base_tree,
+        chain::timeline::live_tips,
         tally::Tally,
-        timeline::live_tips,
         turn::{self, End},
     },
     elsewhere::{Elsewhere, end_elsewhere},
     events::seen_here,
-    id::{check_id, unknown},
-    known::{clock, is_elsewhere, known},
     retry::retry_on_race,
     state::State,
 };

@@ -2,30 +2,22 @@
 //!
 //! Each event is a step of the table in `model::session`; what the files say is intent, what the refs say is fact.
 
-mod closing;
 mod elsewhere;
 mod events;
-mod id;
-mod known;
 mod listing;
 mod prompt;
 mod retry;
 mod state;
-mod told;
 mod warning;
 
-pub(crate) use closing::close_turn;
+pub use super::session_info::{OnMultisession, Told, new_id};
 pub use elsewhere::Elsewhere;
 pub(crate) use elsewhere::leave_elsewhere;
 pub use events::{Ended, Started, Stopped, end, start, stop};
 pub(crate) use events::{begin as begin_session, leave, seen_here};
-pub(crate) use id::check_id;
-pub use id::new_id;
-pub(crate) use known::{clock, is_elsewhere, known, prepare, sign_of_life, told_of};
 pub use listing::{Adopted, Forgotten, Listed, Shown, adopt, forget, list, show};
 pub(crate) use prompt::{Opening, begin as begin_turn};
 pub use prompt::{Prompted, prompt};
 pub use state::State;
-pub use told::{OnMultisession, Told};
 pub(crate) use warning::question;
 pub use warning::{Other, Question};

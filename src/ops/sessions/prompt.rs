@@ -7,25 +7,25 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
+    super::closing::close_turn,
+    super::session_info::check_id,
+    super::session_info::{Told, check_transcript},
+    super::session_info::{clock, known, prepare, sign_of_life, told_of},
     super::{
         Context,
-        agents::whose::{self, Over},
-        carry::base_tree,
+        author::{self, Over},
+        chain::carry::base_tree,
+        chain::draft::{self, Draft},
         condense,
-        draft::{self, Draft},
         follow::follow_head,
         guard, history, recall,
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath},
         turn::release_pending,
     },
-    closing::close_turn,
     elsewhere::{Elsewhere, end_elsewhere},
-    id::check_id,
-    known::{clock, known, prepare, sign_of_life, told_of},
     retry::retry_on_race,
     state::State,
-    told::{Told, check_transcript},
     warning::{self, Question},
 };
 use crate::{
@@ -276,7 +276,7 @@ fn keep_baseline(
         return Ok(false);
     }
     let mut commits = NewObjects::new(repo, Target::Loose);
-    let origin = whose::before_prompt(context, &session.id)?;
+    let origin = author::before_prompt(context, &session.id)?;
     let side_id = save::side_commit(repo, shadow, side_tree_id, &origin, &mut commits)?;
     let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";

@@ -4,13 +4,13 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::{
+    super::session_info::OnMultisession,
     super::{
         Context,
-        carry::base_tree,
-        save::Shadow,
+        chain::Shadow,
+        chain::carry::base_tree,
         tally::{Part, Tally},
     },
-    told::OnMultisession,
 };
 use crate::{
     config::Storage,

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::likeness::is_all_there;
 use crate::{
     error::Result,
     git::{
@@ -18,6 +17,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::Base,
     },
+    ops::likeness::is_all_there,
 };
 
 /// Where work is to go on.

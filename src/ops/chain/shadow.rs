@@ -3,6 +3,10 @@
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
+use super::{
+    draft,
+    shadows::{self, Live},
+};
 use crate::{
     error::{Error, Result},
     git::{Repo, commit::Moment, named::Before, new_objects::NewObjects, side::Side, stat_cache::StatCache},
@@ -11,10 +15,7 @@ use crate::{
         manifest::Unfiltered,
         refname::{self, Base, ShadowName},
     },
-    ops::{
-        Context, draft,
-        shadows::{self, Live},
-    },
+    ops::Context,
 };
 
 /// The state of a shadow when a save begins.
@@ -176,7 +177,7 @@ impl Shadow {
     /// Returns true if what `cache` says was stored is held by a live shadow or HEAD, so that git keeps it.
     ///
     /// What only an archived or pruned shadow holds may be collected at any moment.
-    pub(super) fn holds(&self, repo: &Repo, cache: &StatCache) -> Result<bool> {
+    pub(crate) fn holds(&self, repo: &Repo, cache: &StatCache) -> Result<bool> {
         // Saves of named paths do not touch the cache, so its checkpoint may be some way back.
         const FAR: usize = 256;
         if cache.tree_id == Some(self.head_tree_id) && !cache.may_have_raw() {
@@ -202,12 +203,12 @@ impl Shadow {
     }
 
     /// Returns the files of the last checkpoint that filters have failed for.
-    pub(super) fn unfiltered(&self) -> &[Unfiltered] {
+    pub(crate) fn unfiltered(&self) -> &[Unfiltered] {
         self.tip_side.as_ref().map(|side| side.manifest.unfiltered.as_slice()).unwrap_or_default()
     }
 
     /// Returns what is known of the worktree.
-    pub(super) fn before(&self) -> Before<'_> {
+    pub(crate) fn before(&self) -> Before<'_> {
         let skipped = self.tip_side.as_ref().map(|side| side.manifest.skipped.as_slice()).unwrap_or_default();
         let raw_tree_id = self.tip_side.as_ref().and_then(|side| side.raw_tree_id);
         Before { tree_id: self.last_tree_id(), raw_tree_id, head_tree_id: self.head_tree_id, skipped }

@@ -3,7 +3,11 @@
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Demands, Known, Shadow, cache_path};
+use super::{
+    cache::cache_path,
+    request::{Demands, Known},
+    shadow::Shadow,
+};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -84,12 +88,12 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
 }
 
 /// Refuses paths that are nowhere.
-pub(super) fn refuse_unknown_paths(context: &Context, paths: &[BString], shadow: &Shadow) -> Result<()> {
+pub(crate) fn refuse_unknown_paths(context: &Context, paths: &[BString], shadow: &Shadow) -> Result<()> {
     refuse_unknown(&context.repo, &shadow.before(), paths, &limits(context))
 }
 
 /// Takes paths out of `paths` that are neither on the disk nor in the last checkpoint, or can be in none.
-pub(super) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
+pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let mut known = Vec::with_capacity(paths.len());
     for path in paths.drain(..).filter(|path| is_storable_path(path.as_bstr())) {
         let is_there =
@@ -102,7 +106,7 @@ pub(super) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
     Ok(())
 }
 
-pub(super) fn look_at_paths<'r>(
+pub(crate) fn look_at_paths<'r>(
     context: &'r Context,
     paths: &[BString],
     shadow: &Shadow,
@@ -134,7 +138,7 @@ pub(super) fn look_at_paths<'r>(
 }
 
 /// Returns what the worktree is after the steps of `known`, without looking at it.
-pub(super) fn look_at_known<'r>(
+pub(crate) fn look_at_known<'r>(
     repo: &'r Repo,
     Known { steps, from }: &Known,
     tip: &Checkpoint,
@@ -152,7 +156,7 @@ pub(super) fn look_at_known<'r>(
 }
 
 /// Lets `seen` say what is staged now.
-pub(super) fn look_at_index(repo: &Repo, shadow: &Shadow, seen: &mut Seen, objects: &mut NewObjects<'_>) -> Result<()> {
+pub(crate) fn look_at_index(repo: &Repo, shadow: &Shadow, seen: &mut Seen, objects: &mut NewObjects<'_>) -> Result<()> {
     let staged = staged(repo, objects)?;
     let manifest = &mut seen.side.manifest;
     (manifest.unmerged, manifest.intent_to_add) = (staged.unmerged, staged.intent_to_add);

@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 
 use super::{
-    super::{Context, save::refuse_protected, timeline::live_tips},
+    super::{Context, chain::timeline::live_tips, protected::refuse_protected},
     told::Told,
 };
 use crate::{

@@ -5,7 +5,7 @@ use crate::{
     model::session::Session,
     ops::{
         Context,
-        agents::whose::{self, Over},
+        author::{self, Over},
         save::{self, Saved},
         turn::{self, End, leaves_out_the_same},
     },
@@ -20,7 +20,7 @@ pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, l
     let repo = &context.repo;
     let (mut seen, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
-        let origin = whose::gap(context, session, over)?;
+        let origin = author::gap(context, session, over)?;
         let options = save::Options { origin, ..save::Options::default() };
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
         let taken = save::save_under_lock(context, &options, &demands, lock)?.saved;

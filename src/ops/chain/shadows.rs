@@ -5,7 +5,6 @@
 use bstr::BStr;
 use gix::ObjectId;
 
-use super::Context;
 use crate::{
     config::Storage,
     error::Result,
@@ -15,6 +14,7 @@ use crate::{
         refname::{Base, ShadowName},
         session::is_valid_id,
     },
+    ops::Context,
 };
 
 /// A live shadow.

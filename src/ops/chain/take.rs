@@ -5,9 +5,13 @@ use std::time::{Duration, Instant};
 use gix::ObjectId;
 
 use super::{
-    Demands, Options, Saved, SavedPath, Shadow, SkippedPath, UnfilteredPath,
+    archive::archive_name,
+    draft::{self, Draft},
     look::{Seen, look_at_all},
-    milliseconds,
+    request::{Demands, Options},
+    saved::{Saved, SavedPath, SkippedPath, UnfilteredPath, milliseconds},
+    shadow::Shadow,
+    stashed::keep_stashed,
 };
 use crate::{
     error::{Kind, Result},
@@ -24,18 +28,12 @@ use crate::{
         checkpoint::Origin,
         refname,
     },
-    ops::{
-        Context,
-        archive::archive_name,
-        draft::{self, Draft},
-        recall::keep_stashed,
-        verified_mark,
-    },
+    ops::{Context, verified_mark},
     state::{self, lock::Lock},
 };
 
 /// Writes objects, then the commit, then moves the refs: a crash leaves the state before, or after.
-pub(super) fn take(
+pub(crate) fn take(
     context: &Context,
     options: &Options,
     demands: &Demands,

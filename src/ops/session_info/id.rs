@@ -23,6 +23,6 @@ pub fn new_id() -> String {
     format!("{}-{:06x}", jiff::Zoned::now().date(), random & 0xff_ffff)
 }
 
-pub(super) fn unknown(id: &str) -> Error {
+pub(crate) fn unknown(id: &str) -> Error {
     Error::refused(format!("no session '{id}'")).with_hint("'git checkpoint session list' shows those that are known")
 }

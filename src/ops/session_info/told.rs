@@ -30,7 +30,7 @@ pub struct Told {
 }
 
 /// Refuses a transcript that is no file.
-pub(super) fn check_transcript(told: &Told) -> Result<()> {
+pub(crate) fn check_transcript(told: &Told) -> Result<()> {
     match &told.transcript {
         Some(path) if !Path::new(path).is_absolute() => {
             Err(Error::new(Kind::User, format!("the transcript '{path}' is not an absolute path")))

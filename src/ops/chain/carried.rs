@@ -3,10 +3,9 @@
 use gix::ObjectId;
 
 use super::{
-    Context,
     carry::{Ground, carry},
     draft::Draft,
-    save::Shadow,
+    shadow::Shadow,
 };
 use crate::{
     error::Result,
@@ -15,6 +14,7 @@ use crate::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
     },
+    ops::Context,
 };
 
 /// Returns true if `shadow` carries on the chain that ends with `tip`.

@@ -8,13 +8,10 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    Context,
     archive::{archive_name, to_archive},
     carried::{carries, origin_of, put_on_top},
     carry::{Ground, base_tree, carry},
-    history,
-    likeness::is_all_there,
-    save::Shadow,
+    shadow::Shadow,
     shadows::{self, Live},
 };
 use crate::{
@@ -30,6 +27,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::{self, Base, Settled},
     },
+    ops::{Context, history, likeness::is_all_there},
 };
 
 /// The live shadows of a commit.

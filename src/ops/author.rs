@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::{Context, sessions::clock};
+use super::{Context, session_info::clock};
 use crate::{
     error::Result,
     model::{
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Returns the tools that are in use here; those that gave no sign of an end for too long are not.
-pub(super) fn calls(context: &Context) -> Calls {
+pub(crate) fn calls(context: &Context) -> Calls {
     let mut calls = Calls::read(context.repo.git_dir());
     let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
     let oldest = clock().saturating_sub(stale_after);
@@ -115,7 +115,7 @@ fn unknown() -> Origin {
 
 /// Returns whose it is what changed before the use of a tool by `session`, known by `key`, in the paths of these digests
 /// (none: anywhere).
-pub(super) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
+pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
     let calls = calls(context);
     let is_other = |call: &&Call| call.session != session || call.key != key;
     let may_reach = |call: &&Call| match (&call.paths, paths) {
@@ -127,7 +127,7 @@ pub(super) fn before(context: &Context, session: &str, key: &str, paths: Option<
 
 /// Returns whose it is what changes before a commit that a tool in use may make; none if there is no such tool, or not of
 /// one session only.
-pub(super) fn before_commit(context: &Context) -> Result<Option<Origin>> {
+pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
     let calls = calls(context);
     let mut open = Vec::new();
     for call in calls.open.iter().filter(|call| call.paths.is_none() && !call.is_background) {
@@ -164,12 +164,12 @@ fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
 }
 
 /// Returns true if a session other than `session` uses a tool here that may change anything.
-pub(super) fn is_another_at_work(context: &Context, session: &str) -> bool {
+pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
     calls(context).open.iter().any(|call| call.session != session && call.paths.is_none())
 }
 
 /// Returns the origin of what `session`, or its helper, changes.
-pub(super) fn of_session(session: &Session, agent_id: Option<String>) -> Origin {
+pub(crate) fn of_session(session: &Session, agent_id: Option<String>) -> Origin {
     Origin {
         contributor: Contributor::Agent,
         session: Some(session.id.clone()),

@@ -1,0 +1,28 @@
+//! A shadow: reads it, looks at the worktree, takes the next checkpoint, carries work on to another base, sets it aside.
+
+pub(crate) mod archive;
+mod cache;
+pub(crate) mod carried;
+pub(crate) mod carry;
+pub(crate) mod draft;
+mod look;
+pub(crate) mod onward;
+mod request;
+mod saved;
+mod shadow;
+pub(crate) mod shadows;
+pub(crate) mod stashed;
+mod take;
+pub(crate) mod timeline;
+
+pub(crate) use cache::cache_path;
+pub(crate) use look::{
+    Seen, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_known, look_at_paths,
+    refuse_unknown_paths, store_cache,
+};
+pub use request::Options;
+pub(crate) use request::{Demands, Known};
+pub(crate) use saved::milliseconds;
+pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
+pub(crate) use shadow::Shadow;
+pub(crate) use take::{side_commit, take, write_again};

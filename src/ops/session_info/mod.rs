@@ -1,0 +1,11 @@
+//! What is known of a session: its id, its file, and what the program that runs it says.
+
+mod id;
+mod known;
+mod told;
+
+pub use id::new_id;
+pub(crate) use id::{check_id, unknown};
+pub(crate) use known::{clock, is_elsewhere, known, prepare, sign_of_life, told_of};
+pub(crate) use told::check_transcript;
+pub use told::{OnMultisession, Told};
