@@ -175,14 +175,14 @@ impl<'r> Filters<'r> {
         self.repo.check_interrupt().and(done)
     }
 
-    fn to_git_by_git(&self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn to_git_by_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let id = self.run_git(&["hash-object", "-w", "--stdin"], path, b"", bytes)?;
         let id = ObjectId::from_hex(id.trim()).context(Kind::Internal, || "git's id of a blob is none".into())?;
         let converted = self.repo.read_blob(id)?;
         Ok((converted != bytes).then_some(converted))
     }
 
-    fn to_worktree_by_git(&self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
+    fn to_worktree_by_git(&mut self, path: &BStr, blob: &[u8]) -> Result<Option<Vec<u8>>> {
         if self.files.is_some() && self.tree_id.is_none() {
             return Err(Error::internal("the attributes are not stored yet"));
         }
@@ -195,9 +195,16 @@ impl<'r> Filters<'r> {
     ///
     /// # Errors
     /// Also if a tree in the making decides: git reads attributes from stored ones only.
-    fn run_git(&self, arguments: &[&str], path: &BStr, last: &[u8], input: &[u8]) -> Result<BString> {
+    fn run_git(&mut self, arguments: &[&str], path: &BStr, last: &[u8], input: &[u8]) -> Result<BString> {
         let mut all: Vec<OsString> = Vec::new();
         if self.files.is_some() {
+            if let Some(name) = self.filter_name(path)? {
+                // As for our own drivers: git must not pass on what a failing filter was given.
+                let mut setting = OsString::from("filter.");
+                setting.push(name.to_os_str().context(Kind::Internal, || "the name of a filter".into())?);
+                setting.push(".required=true");
+                all.extend([OsString::from("-c"), setting]);
+            }
             let tree_id = self.tree_id.ok_or_else(|| Error::internal("the attributes are not stored yet"))?;
             let defaults = ["-c", "core.autocrlf=false", "-c", "core.eol=lf"];
             all.extend(defaults.into_iter().map(OsString::from));

@@ -506,3 +506,22 @@ fn a_filter_of_the_attributes_themselves_changes_no_byte(#[case] commit: &str) {
         }
     }
 }
+
+/// Git takes the blob for the file where an optional filter fails; a restore must not.
+#[rstest::rstest]
+#[case::missing("nosuch")]
+#[case::failing("false")]
+fn a_filter_that_fails_in_a_restore_is_a_conflict(#[case] smudge: &str) {
+    let scene = Scene::new(FILTER, true);
+    scene.world.git(&["config", "filter.rot.clean", "tr a-z A-Z"]);
+    scene.world.git(&["config", "filter.rot.smudge", "tr A-Z a-z"]);
+    scene.write("lf.txt", b"yy\n");
+    let id = scene.save(&[]);
+    scene.write("lf.txt", b"zz\n");
+    scene.world.git(&["config", "filter.rot.smudge", smudge]);
+    let output = scene.world.checkpoint(&["restore", &id]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!(fs::read(scene.world.repo().join("lf.txt")).expect("there"), b"zz\n", "{said}");
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("its filter failed"), "{said}");
+}
