@@ -30,7 +30,10 @@ use super::{
     conversions::CONVERTING,
     driver::{Drivers, Way, is_of_the_moment},
 };
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::path_text::printable,
+};
 
 /// The conversions that attributes and settings ask for.
 pub(crate) struct Filters<'r> {
@@ -170,7 +173,7 @@ impl<'r> Filters<'r> {
             return done;
         }
         if let Ok(Some(name)) = self.filter_name(path) {
-            self.drivers.note_interrupt(name.as_bstr(), &format!("converted '{path}'"));
+            self.drivers.note_interrupt(name.as_bstr(), &format!("converted '{}'", printable(path)));
         }
         self.repo.check_interrupt().and(done)
     }

@@ -226,7 +226,7 @@ fn put_taken_back<'c>(
         .write(repo, &mut objects)?;
     let written = objects.write()?;
     let checkpoint = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
-    shadow.follow(repo, checkpoint, None)?;
+    shadow.follow(repo, checkpoint)?;
     Ok(written)
 }
 

@@ -11,7 +11,7 @@ use super::{
     Context,
     chain::carried::{origin_of, put_on_top},
     chain::carry::{Ground, base_tree, carry},
-    chain::stashed::{any_has, stash_trees},
+    chain::stashed::Stashes,
     chain::timeline::{Tip, live_tips},
     chain::{Seen, Shadow},
     likeness::is_alike,
@@ -178,15 +178,11 @@ pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> R
 pub(crate) fn stashed(context: &Context, shadow: &Shadow) -> Result<Vec<String>> {
     let repo = &context.repo;
     let Some(tip) = &shadow.tip else { return Ok(Vec::new()) };
-    let stashes = stash_trees(repo)?;
-    if stashes.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut paths = Vec::new();
-    for change in repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)? {
-        if change.after.is_some() && any_has(repo, &stashes, &change.path, change.after)? {
-            paths.push(change.path);
-        }
+    let stashes = Stashes::read(repo)?;
+    let mut paths: Vec<BString> = Vec::new();
+    if !stashes.is_empty() {
+        let changes = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?.into_iter();
+        paths.extend(changes.filter(|change| stashes.hold(&change.path, change.after)).map(|change| change.path));
     }
     Ok(sessions_of(repo, tip, &paths)?.into_iter().collect())
 }

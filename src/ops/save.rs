@@ -6,7 +6,9 @@ use gix::ObjectId;
 
 use super::{
     Context, author,
-    chain::{leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, refuse_unknown_paths, take},
+    chain::{
+        leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths, take,
+    },
     follow::follow_head,
     salvage::{Look, set_broken_aside},
     session_info::check_id,
@@ -81,7 +83,7 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     }
     let turn_of = demands.turn_of.as_deref().or(options.origin.session.as_deref());
     let mut turn = OpenTurn::of(context, turn_of)?;
-    let shadow = match &mut turn {
+    let mut shadow = match &mut turn {
         Some(turn) => turn.enter(context, options)?,
         None => Shadow::read_for(context, options.origin.session.as_deref())?,
     };
@@ -114,7 +116,7 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     // The base itself cannot be marked.
     let must_exist = demands.must_exist || options.verify;
     let is_missing = shadow.held_tip().is_none() && (must_exist || demands.must_be_held && shadow.tip.is_some());
-    let saved = if is_changed || options.allow_empty || is_missing {
+    let saved = if is_changed || options.allow_empty || is_missing && shadow.tip.is_none() {
         let saved = take(context, options, demands, &shadow, &seen, objects, (start, lock))?;
         tell(context, &saved, &shadow);
         if let Some(turn) = turn {
@@ -125,6 +127,12 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
         if repo.is_wary() {
             // The last checkpoint has the same tree, and some of it may have been missing.
             objects.write()?.settle()?;
+        }
+        if is_missing {
+            publish(repo, &mut shadow)?;
+            if let Some(turn) = turn {
+                turn.took_checkpoint(context);
+            }
         }
         unchanged(context, options, &shadow, &seen, start)?
     };

@@ -10,6 +10,7 @@ use crate::{
         commit::Moment,
         new_objects::{NewObjects, Target},
         refs::RefUpdate,
+        seed::staged,
         side::Side,
         written::Written,
     },
@@ -169,7 +170,7 @@ impl<'c> OpenTurn<'c> {
         let id = before.write(repo, &mut objects)?;
         self.written.push(objects.write()?);
         let before = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
-        shadow.follow(repo, before, Some(pending.id))
+        shadow.follow(repo, before)
     }
 
     /// The same after a commit: what it did not take was there before the turn, too.
@@ -280,12 +281,20 @@ fn release_all_pending(context: &Context, session: &str) -> Result<()> {
 fn release(repo: &Repo, name: String, id: ObjectId, now_tree_id: Option<ObjectId>) -> Result<()> {
     let mut updates = vec![RefUpdate { name, old: Some(id), new: None }];
     if let Some(pending) = readable(repo, id)
-        && now_tree_id != Some(pending.tree_id)
+        && !(now_tree_id == Some(pending.tree_id) && is_staged_still(repo, &pending)?)
         && !is_held(repo, &pending)?
     {
         updates.insert(0, RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) });
     }
     repo.update_refs(&updates)
+}
+
+/// Returns true if the index holds what was staged when `pending` was taken.
+fn is_staged_still(repo: &Repo, pending: &Checkpoint) -> Result<bool> {
+    let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?.unwrap_or_default();
+    let Some(tree_id) = side.index_tree_id else { return Ok(side.unmerged_tree_id.is_none()) };
+    let now = staged(repo, &mut NewObjects::new(repo, Target::Loose))?;
+    Ok(side.unmerged_tree_id.is_none() && now.unmerged.is_empty() && now.tree_id == Some(tree_id))
 }
 
 fn is_held(repo: &Repo, pending: &Checkpoint) -> Result<bool> {

@@ -74,7 +74,7 @@ pub(crate) fn put_on_top(
         seconds: time.seconds,
         offset: time.offset,
     };
-    shadow.follow(repo, checkpoint, None)
+    shadow.follow(repo, checkpoint)
 }
 
 /// Returns in whose name the work of the chain `tip` goes on: that of the last agent in it, or the last human.

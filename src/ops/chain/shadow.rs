@@ -26,8 +26,6 @@ pub(crate) struct Shadow {
     pub(crate) tip: Option<Checkpoint>,
     pub(crate) tip_side: Option<Side>,
     pub(crate) head_tree_id: ObjectId,
-    /// The checkpoint of the same state that a ref holds, while `tip` itself is in none.
-    stands_for: Option<ObjectId>,
     /// What it follows in its own chain: another one if the latest is another shadow's.
     parent_id: Option<ObjectId>,
     /// What the ref points to.
@@ -87,8 +85,8 @@ impl Shadow {
         let head_tree_id = base.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
         let live = shadows::live(repo, name.base, name.worktree.as_bstr())?;
         let expected = live.iter().find(|live| live.name == name).map(|live| live.id);
-        let (tip, tip_side, stands_for, parent_id, sets_aside) = (None, None, None, None, false);
-        let shadow = Self { name, tip, tip_side, head_tree_id, stands_for, parent_id, expected, live, sets_aside };
+        let (tip, tip_side, parent_id, sets_aside) = (None, None, None, false);
+        let shadow = Self { name, tip, tip_side, head_tree_id, parent_id, expected, live, sets_aside };
         Ok(shadow)
     }
 
@@ -139,18 +137,15 @@ impl Shadow {
         self.dropped().count() == self.live.len()
     }
 
-    /// Lets the next checkpoint follow `tip`, which is in its chain; `stands_for` is the checkpoint in a ref that holds the
-    /// same state, if there is one.
-    pub(crate) fn follow(&mut self, repo: &Repo, tip: Checkpoint, stands_for: Option<ObjectId>) -> Result<()> {
+    /// Lets the next checkpoint follow `tip`, which is in its chain.
+    pub(crate) fn follow(&mut self, repo: &Repo, tip: Checkpoint) -> Result<()> {
         self.parent_id = Some(tip.id);
-        self.see(repo, Some(tip))?;
-        self.stands_for = stands_for;
-        Ok(())
+        self.see(repo, Some(tip))
     }
 
     fn see(&mut self, repo: &Repo, tip: Option<Checkpoint>) -> Result<()> {
         self.tip_side = tip.as_ref().and_then(|tip| tip.side_id).map(|id| repo.read_side(id)).transpose()?;
-        (self.tip, self.stands_for) = (tip, None);
+        self.tip = tip;
         Ok(())
     }
 
@@ -168,10 +163,10 @@ impl Shadow {
         last.map_or(moment, |tip| Moment { seconds: tip.seconds, ..moment })
     }
 
-    /// Returns the checkpoint in a ref that holds the state of the one that the next one follows.
+    /// Returns the checkpoint that the next one follows, if a live shadow holds it already.
     pub(crate) fn held_tip(&self) -> Option<ObjectId> {
         let tip = self.tip.as_ref().map(|tip| tip.id);
-        tip.filter(|id| self.live.iter().any(|live| live.id == *id)).or(self.stands_for)
+        tip.filter(|id| self.live.iter().any(|live| live.id == *id))
     }
 
     /// Returns true if what `cache` says was stored is held by a live shadow or HEAD, so that git keeps it.

@@ -1,5 +1,7 @@
 //! Work that a stash entry holds.
 
+use std::collections::HashMap;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
@@ -13,61 +15,93 @@ use crate::{
     },
 };
 
-/// Keeps the tip of `shadow` in the archive if `changes`, which the next checkpoint makes, take back to HEAD what a stash
-/// entry holds: when the stash is popped, that work is found there.
-pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
-    let Some(tip) = &shadow.tip else { return Ok(()) };
-    let mut taken_back = Vec::new();
-    for change in changes.iter().filter(|change| change.before.is_some()) {
-        if repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())? == change.after {
-            taken_back.push(change);
+/// How many stash entries are looked at.
+const MOST_STASHES: &str = "--max-count=20";
+/// How many archived shadows are compared, newest first.
+const MOST_ARCHIVED: usize = 64;
+
+/// The files that stash entries hold, with what each entry has.
+pub(crate) struct Stashes(HashMap<BString, Vec<Leaf>>);
+
+impl Stashes {
+    /// Reads the newest stash entries. One that cannot be read holds nothing.
+    pub(crate) fn read(repo: &Repo) -> Result<Self> {
+        let mut files = HashMap::new();
+        if repo.find_ref("refs/stash")?.is_none() {
+            return Ok(Self(files));
+        }
+        let listed = repo.try_git(&["rev-list", "--walk-reflogs", MOST_STASHES, "refs/stash"], None)?;
+        for stash in listed.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()) {
+            repo.check_interrupt()?;
+            if let Err(error) = add(repo, stash, &mut files) {
+                repo.check_interrupt()?;
+                tracing::warn!(%error, "a stash entry cannot be read");
+            }
+        }
+        Ok(Self(files))
+    }
+
+    /// Returns true if there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns true if an entry has what `leaf` is at `path`.
+    pub(crate) fn hold(&self, path: &BString, leaf: Option<Leaf>) -> bool {
+        leaf.is_some_and(|leaf| self.0.get(path).is_some_and(|held| held.contains(&leaf)))
+    }
+}
+
+/// Adds the files of the entry `stash`: those that differ from the commit it was made on, and untracked ones.
+fn add(repo: &Repo, stash: ObjectId, files: &mut HashMap<BString, Vec<Leaf>>) -> Result<()> {
+    let parents = repo.parents_of(stash)?;
+    let mut trees = Vec::new();
+    if let Some(base) = parents.first() {
+        trees.push((repo.tree_of_commit(*base)?, repo.tree_of_commit(stash)?));
+    }
+    if let Some(untracked) = parents.get(2) {
+        trees.push((repo.empty_tree_id(), repo.tree_of_commit(*untracked)?));
+    }
+    for (base, tree_id) in trees {
+        for change in repo.diff_trees(base, tree_id)? {
+            files.entry(change.path).or_default().extend(change.after);
         }
     }
-    if taken_back.is_empty() {
+    Ok(())
+}
+
+/// Keeps the tip of `shadow` in the archive if `changes`, which the next checkpoint makes, take back to HEAD what a stash
+/// entry holds: when the stash is popped, that work is found there. A failure is only logged: the save goes on.
+pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
+    if let Err(error) = try_keep(repo, shadow, changes) {
+        repo.check_interrupt()?;
+        tracing::warn!(%error, "work that is stashed may not be known again when it is popped");
+    }
+    Ok(())
+}
+
+fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
+    let Some(tip) = &shadow.tip else { return Ok(()) };
+    if !changes.iter().any(|change| change.before.is_some()) {
         return Ok(());
     }
-    let stashes = stash_trees(repo)?;
+    let stashes = Stashes::read(repo)?;
     let mut is_stashed = false;
-    for change in taken_back {
-        is_stashed = is_stashed || any_has(repo, &stashes, &change.path, change.before)?;
+    for change in changes.iter().filter(|change| stashes.hold(&change.path, change.before)) {
+        is_stashed = is_stashed || repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())? == change.after;
     }
     if !is_stashed {
         return Ok(());
     }
-    // The names alone say which archived shadows cannot be this one: almost all.
-    for name in repo.ref_names_below(refname::ARCHIVE)? {
-        if refname::may_be_archive_of(&name, tip.id) && repo.find_ref(&name)? == Some(tip.id) {
+    let mut names = repo.ref_names_below(refname::ARCHIVE)?;
+    names.retain(|name| !refname::is_settled(name));
+    names.sort_by_key(|name| std::cmp::Reverse(refname::archived_at(name)));
+    for name in names.into_iter().take(MOST_ARCHIVED) {
+        // The same work may have been stashed before.
+        let archived = repo.find_ref(&name)?.and_then(|id| repo.find_checkpoint(id).ok().flatten());
+        if archived.is_some_and(|archived| archived.tree_id == tip.tree_id && archived.base == tip.base) {
             return Ok(());
         }
     }
     repo.update_refs(&[RefUpdate { name: archive_name(repo, tip.id)?, old: None, new: Some(tip.id) }])
 }
-
-/// Returns the trees of the newest stash entries, with those of their untracked files.
-pub(crate) fn stash_trees(repo: &Repo) -> Result<Vec<ObjectId>> {
-    if repo.find_ref("refs/stash")?.is_none() {
-        return Ok(Vec::new());
-    }
-    let listed = repo.try_git(&["rev-list", "--walk-reflogs", MOST_STASHES, "refs/stash"], None)?;
-    let mut trees = Vec::new();
-    for stash in listed.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()) {
-        let untracked = repo.parents_of(stash)?.get(2).copied();
-        for commit in [Some(stash), untracked].into_iter().flatten() {
-            trees.push(repo.tree_of_commit(commit)?);
-        }
-    }
-    Ok(trees)
-}
-
-/// Returns true if one of `trees` has `leaf` at `path`.
-pub(crate) fn any_has(repo: &Repo, trees: &[ObjectId], path: &BString, leaf: Option<Leaf>) -> Result<bool> {
-    for tree in trees {
-        if repo.find_leaf(*tree, path.as_bstr())? == leaf {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// How many stash entries are looked at.
-const MOST_STASHES: &str = "--max-count=20";

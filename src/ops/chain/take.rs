@@ -166,6 +166,15 @@ fn last_side_with(repo: &Repo, shadow: &Shadow, tree_id: ObjectId) -> Result<Opt
     }
 }
 
+/// Moves the shadow's ref to the checkpoint that the next one would follow, where no ref leads to that yet: a turn has taken it
+/// of what it began with.
+pub(crate) fn publish(repo: &Repo, shadow: &mut Shadow) -> Result<()> {
+    let Some(id) = shadow.tip.as_ref().map(|tip| tip.id) else { return Ok(()) };
+    move_refs(repo, shadow, id, false)?;
+    shadow.was_moved(id);
+    Ok(())
+}
+
 /// The shadow is ours alone while the lock is held, so only the verified mark can be moved by others meanwhile.
 fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Result<()> {
     const ATTEMPTS: u32 = 5;

@@ -16,6 +16,7 @@ mod stashes;
 mod status;
 mod storage;
 mod taken_back;
+mod turn_ends;
 mod turns;
 mod unseen;
 mod warning;

@@ -355,7 +355,9 @@ fn a_save_of_what_the_turn_began_with_names_the_checkpoint_of_that(#[case] comma
     let id = saved["id"].as_str().expect("something holds the state");
     assert_eq!((saved["created"].as_bool(), desk.git(&["show", &format!("{id}:mine")])), (Some(false), "human".into()));
     assert_eq!(saved["verified"], command.contains(&"--verify"));
-    let reached = desk.git(&["for-each-ref", "--contains", id, "refs/checkpoints/"]);
+    desk.json(&["save", "--session", "a", "--allow-empty"]);
+    desk.stop("a");
+    let reached = desk.git(&["for-each-ref", "--contains", id, "refs/checkpoints/shadow/"]);
     assert!(!reached.is_empty(), "git may remove '{id}'");
     desk.remove("mine");
     desk.world.done(&["restore", id]);
