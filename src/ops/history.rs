@@ -9,13 +9,16 @@ use serde::{Serialize, Serializer, ser::SerializeMap as _};
 pub use super::show::{Shown, show};
 use super::{
     Context,
-    chain::timeline::{self, Timeline, Tip},
+    chain::{
+        changes,
+        timeline::{self, Timeline, Tip},
+    },
     lookup,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, pathspec::Pathspec},
-    model::{change::Change, checkpoint::Checkpoint, moment, path_text, refname},
+    model::{checkpoint::Checkpoint, moment, path_text, refname},
 };
 
 /// Which checkpoints to list.
@@ -267,9 +270,4 @@ impl<'r> Filter<'r> {
             && options.until.is_none_or(|until| checkpoint.seconds <= until)
             && self.grep.as_ref().is_none_or(says)
     }
-}
-
-/// Returns how `checkpoint` differs from the one before it, or from the base.
-pub(crate) fn changes(repo: &Repo, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
-    repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)
 }

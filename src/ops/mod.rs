@@ -39,6 +39,7 @@ mod locking;
 mod protected;
 mod recall;
 mod recommit;
+mod restored_target;
 mod session_info;
 mod show;
 mod turn;

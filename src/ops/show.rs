@@ -3,7 +3,12 @@
 use bstr::{BString, ByteSlice as _};
 use serde::{Serialize, Serializer, ser::SerializeMap as _};
 
-use super::{Context, chain::timeline, history, lookup, salvage::if_readable};
+use super::{
+    Context,
+    chain::{self, timeline},
+    history, lookup,
+    salvage::if_readable,
+};
 use crate::{
     error::Result,
     git::side::Side,
@@ -44,7 +49,7 @@ pub fn show(context: &Context, text: &str) -> Result<Shown> {
     let repo = &context.repo;
     let checkpoint = lookup::checkpoint(context, lookup::resolve(context, text)?)?;
     let mut broken = Vec::new();
-    let changes = history::changes(repo, &checkpoint).and_then(|changes| repo.detect_renames(changes));
+    let changes = chain::changes(repo, &checkpoint).and_then(|changes| repo.detect_renames(changes));
     let changes = if_readable(changes, &mut broken)?.unwrap_or_default();
     let side = checkpoint.side_id.map_or_else(|| Ok(Side::default()), |id| repo.read_side(id));
     let side = if_readable(side, &mut broken)?.unwrap_or_default();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::restore::restored;
+use super::restored_target::restored;
 use crate::{
     error::{Kind, Result},
     git::{

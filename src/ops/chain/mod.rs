@@ -4,6 +4,7 @@ pub(crate) mod archive;
 mod cache;
 pub(crate) mod carried;
 pub(crate) mod carry;
+mod changes;
 pub(crate) mod draft;
 mod look;
 pub(crate) mod onward;
@@ -16,6 +17,7 @@ mod take;
 pub(crate) mod timeline;
 
 pub(crate) use cache::cache_path;
+pub(crate) use changes::changes;
 pub(crate) use look::{
     Seen, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_known, look_at_paths,
     refuse_unknown_paths, store_cache,

@@ -11,6 +11,7 @@ use super::{
     archive::{archive_name, to_archive},
     carried::{carries, origin_of, put_on_top},
     carry::{Ground, base_tree, carry},
+    changes::changes,
     shadow::Shadow,
     shadows::{self, Live},
 };
@@ -27,7 +28,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::{self, Base, Settled},
     },
-    ops::{Context, history, likeness::is_all_there},
+    ops::{Context, likeness::is_all_there},
 };
 
 /// The live shadows of a commit.
@@ -111,7 +112,7 @@ impl Line {
         for checkpoint in repo.chain_in_time(self.latest.id) {
             let checkpoint = checkpoint?;
             let Some(at) = owners.get(&checkpoint.id).filter(|_| !left.is_empty()) else { continue };
-            let changed = history::changes(repo, &checkpoint)?.into_iter().map(|change| change.path);
+            let changed = changes(repo, &checkpoint)?.into_iter().map(|change| change.path);
             shares[*at].extend(changed.filter(|path| left.remove(path)));
         }
         // What was set aside did it, but all that came after holds it.
@@ -192,7 +193,7 @@ impl Line {
     fn is_left(&self, repo: &Repo, own: &Checkpoint, goes_on: &[BString], head_tree_id: ObjectId) -> Result<bool> {
         let mut changed = BTreeSet::new();
         for checkpoint in repo.chain(own.id) {
-            changed.extend(history::changes(repo, &checkpoint?)?.into_iter().map(|change| change.path));
+            changed.extend(changes(repo, &checkpoint?)?.into_iter().map(|change| change.path));
         }
         for change in repo.diff_trees(base_tree(repo, own)?, own.tree_id)? {
             let path = change.path.as_bstr();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bstr::BString;
 use gix::ObjectId;
 
-use super::{leftover, origin, snapshot::Snapshot};
+use super::{leftover, snapshot::Snapshot};
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -16,7 +16,7 @@ use crate::{
         user_index::IndexIdentity,
     },
     model::{checkpoint::Origin, refname::Base, verdict::Left},
-    ops::{Context, chain::shadows, save},
+    ops::{Context, chain::shadows, restored_target, save},
     state::{
         self,
         journal::{Journal, Progress},
@@ -186,7 +186,12 @@ impl Before {
         let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
         let options = save::Options {
             message: Some(format!("restore {short}")),
-            origin: Origin { note: None, carried: None, tool: Some(origin::tool(journal.target)), ..of_target },
+            origin: Origin {
+                note: None,
+                carried: None,
+                tool: Some(restored_target::tool(journal.target)),
+                ..of_target
+            },
             ..save::Options::default()
         };
         let demands = save::Demands {

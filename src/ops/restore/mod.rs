@@ -10,7 +10,6 @@ mod give_up;
 mod leftover;
 mod look;
 mod moved;
-mod origin;
 mod restored;
 mod resume;
 mod scope;
@@ -35,7 +34,6 @@ use scope::Scene;
 use snapshot::Snapshot;
 use staged::Staging;
 
-pub(crate) use origin::restored;
 pub use restored::Restored;
 pub use undo::{UndoOptions, undo};
 

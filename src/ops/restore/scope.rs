@@ -9,8 +9,8 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
+    super::restored_target::restored,
     before::Before,
-    origin::restored,
     snapshot::{Snapshot, all_paths},
 };
 use crate::{

@@ -14,11 +14,11 @@ use super::{
     super::{
         Context,
         author::{self, Over},
-        chain::carry::base_tree,
         chain::draft::{self, Draft},
+        chain::{carry::base_tree, changes},
         condense,
         follow::follow_head,
-        guard, history, recall,
+        guard, recall,
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath},
         turn::release_pending,
@@ -237,7 +237,7 @@ fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BStr
     let Some(tip) = shadow.expected.map(|id| repo.find_checkpoint(id)).transpose()?.flatten() else { return Ok(None) };
     let mut own = BTreeSet::new();
     for checkpoint in repo.chain(tip.id) {
-        own.extend(paths(history::changes(repo, &checkpoint?)?));
+        own.extend(paths(changes(repo, &checkpoint?)?));
     }
     let all = paths(repo.diff_trees(base_tree(repo, &tip)?, tip.tree_id)?);
     Ok(Some(all.intersection(&own).cloned().collect()))

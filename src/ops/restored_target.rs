@@ -8,7 +8,7 @@ use crate::model::checkpoint::Origin;
 const RESTORE: &str = "restore ";
 
 /// Returns the tool of the checkpoint after a restore of `target`.
-pub(super) fn tool(target: ObjectId) -> String {
+pub(crate) fn tool(target: ObjectId) -> String {
     format!("{RESTORE}{target}")
 }
 
