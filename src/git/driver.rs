@@ -70,13 +70,20 @@ impl<'r> Drivers<'r> {
         let Some(driver) = self.all.iter().find(|driver| driver.name == name) else { return Ok(None) };
         // With a server, git does not look at the other commands.
         if let Some(line) = &driver.process {
-            return if line.is_empty() { Ok(None) } else { self.by_server(&line.clone(), way, path, bytes) };
+            if line.is_empty() {
+                return without_command(driver, way);
+            }
+            let (line, none) = (line.clone(), without_command(driver, way));
+            return match self.by_server(&line, way, path, bytes)? {
+                Some(converted) => Ok(Some(converted)),
+                None => none,
+            };
         }
         let line = match way {
             Way::Clean => &driver.clean,
             Way::Smudge => &driver.smudge,
         };
-        let Some(line) = line.as_ref().filter(|line| !line.is_empty()) else { return Ok(None) };
+        let Some(line) = line.as_ref().filter(|line| !line.is_empty()) else { return without_command(driver, way) };
         let command = self.repo.start_filter(with_path(line.as_bstr(), path));
         let command = command.map_err(|cause| not_started(way.as_str(), &cause))?;
         let output = command.output(bytes).map_err(|cause| failed(way.as_str(), &cause))?;
@@ -118,6 +125,16 @@ impl<'r> Drivers<'r> {
                 })
             }
         }
+    }
+}
+
+/// Returns nothing, or an error if `driver` must clean: git refuses to store a file then.
+///
+/// For the worktree, a required driver without a command is no error here: a file that is stored as it is comes back so.
+fn without_command(driver: &Driver, way: Way) -> Result<Option<Vec<u8>>> {
+    match way {
+        Way::Clean if driver.required => Err(Error::user(format!("it has no command '{}'", way.as_str()))),
+        Way::Clean | Way::Smudge => Ok(None),
     }
 }
 

@@ -43,7 +43,7 @@ pub struct Unverified {
 /// Marks the checkpoint that `text` names, or the latest of this worktree, as verified.
 ///
 /// # Errors
-/// As [`lookup::resolve`]; [`Kind::Race`] if others change the mark all the time.
+/// As [`lookup::resolve`]; [`Kind::Race`](crate::error::Kind::Race) if others change the mark all the time.
 pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let id = lookup::resolve(context, text.unwrap_or("@"))?;
     // A save that runs at the same time may look for the note of `reset`, or remove it.

@@ -525,3 +525,17 @@ fn a_filter_that_fails_in_a_restore_is_a_conflict(#[case] smudge: &str) {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("its filter failed"), "{said}");
 }
+
+/// Git refuses such a file; a save keeps its bytes, and says so.
+#[test]
+fn a_required_filter_without_a_command_is_named() {
+    let scene = Scene::new(FILTER, true);
+    let unset = ["config", "--unset-all", "filter.rot.clean"];
+    drop(scene.world.command("git").args(unset).output().expect("git runs"));
+    scene.world.git(&["config", "filter.rot.required", "true"]);
+    scene.world.git(&["config", "filter.rot.smudge", "cat"]);
+    scene.write("lf.txt", b"edited\n");
+    let output = scene.run(&["save"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("filter 'rot' failed: it has no command 'clean'"), "{said}");
+}
