@@ -84,7 +84,8 @@ pub(super) struct RuleTimes<'r> {
     expected: BTreeSet<BString>,
     /// When any file with settings changed.
     settings: Time,
-    /// When the attribute file of each directory (with final `/`, empty for the root) changed; none: there is none.
+    /// When an attribute file with rules for the files of each directory (with final `/`, empty for the root) last changed;
+    /// none: there is none.
     attributes: HashMap<BString, Option<Time>>,
 }
 
@@ -126,22 +127,29 @@ impl<'r> RuleTimes<'r> {
 
     /// Returns when an attribute file with rules for `path` last changed; none if there is none.
     fn newest_attributes(&mut self, path: &BStr) -> Option<Time> {
-        let directories = path.rfind_iter("/").map(|at| &path[..=at]).chain([&path[..0]]);
-        let times = directories.map(|directory| {
-            if let Some(time) = self.attributes.get(directory.as_bstr()) {
-                return *time;
-            }
-            let file = BString::from([directory.as_bytes(), b".gitattributes"].concat());
-            let time = file.to_path().ok().and_then(|file| changed(&self.repo.worktree_root().join(file)));
-            let time = match time {
-                Some(time) => Some(if self.known.contains(&file) { time } else { UNKNOWN }),
-                None => self.expected.contains(&file).then_some(UNKNOWN),
-            };
-            self.attributes.insert(directory.into(), time);
-            time
-        });
-        times.max().flatten()
+        self.newest_in(parent(path))
     }
+
+    /// Returns the same for the files in `directory`.
+    fn newest_in(&mut self, directory: &[u8]) -> Option<Time> {
+        if let Some(time) = self.attributes.get(directory.as_bstr()) {
+            return *time;
+        }
+        let file = BString::from([directory, b".gitattributes"].concat());
+        let time = file.to_path().ok().and_then(|file| changed(&self.repo.worktree_root().join(file)));
+        let own = match time {
+            Some(time) => Some(if self.known.contains(&file) { time } else { UNKNOWN }),
+            None => self.expected.contains(&file).then_some(UNKNOWN),
+        };
+        let newest = directory.strip_suffix(b"/").map_or(own, |directory| own.max(self.newest_in(parent(directory))));
+        self.attributes.insert(directory.into(), newest);
+        newest
+    }
+}
+
+/// Returns the directory of `path` with its final `/`; empty for the root.
+fn parent(path: &[u8]) -> &[u8] {
+    path.rfind_byte(b'/').map_or(&path[..0], |at| &path[..=at])
 }
 
 fn written(stat: &Stat) -> Time {
