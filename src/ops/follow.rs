@@ -7,11 +7,14 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    chain::carried::{bring, carries},
-    chain::draft::Draft,
-    chain::onward::{Aim, Line, Moved, Rest},
-    chain::shadows::Live,
-    chain::{Shadow, look_at_all},
+    chain::{
+        Shadow,
+        carried::{bring, carries},
+        draft::Draft,
+        look_at_all,
+        onward::{Aim, Line, Moved, Rest},
+        shadows::Live,
+    },
     condense,
     known_base::{known_base, note_base},
     locking::lock_to_write,

@@ -6,8 +6,10 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    chain::shadows,
-    chain::timeline::{self, Timeline},
+    chain::{
+        shadows,
+        timeline::{self, Timeline},
+    },
 };
 use crate::{
     error::{Error, Result},

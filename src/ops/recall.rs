@@ -9,11 +9,13 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    chain::carried::{origin_of, put_on_top},
-    chain::carry::{Ground, base_tree, carry},
-    chain::stashed::Stashes,
-    chain::timeline::{Tip, live_tips},
-    chain::{Seen, Shadow},
+    chain::{
+        Seen, Shadow,
+        carried::{origin_of, put_on_top},
+        carry::{Ground, base_tree, carry},
+        stashed::Stashes,
+        timeline::{Tip, live_tips},
+    },
     likeness::is_alike,
     recommit::left_behind,
     records,

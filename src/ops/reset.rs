@@ -6,9 +6,11 @@ use serde::Serialize;
 
 use super::{
     Context,
-    chain::archive::{archive_name, to_archive},
-    chain::shadows::{self, Live},
-    chain::timeline::{self, Tip},
+    chain::{
+        archive::{archive_name, to_archive},
+        shadows::{self, Live},
+        timeline::{self, Tip},
+    },
     lookup,
     salvage::{self, Look},
     save,

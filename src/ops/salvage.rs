@@ -16,9 +16,11 @@ use gix::ObjectId;
 
 use super::{
     Context,
-    chain::archive::archive_name,
-    chain::cache_path,
-    chain::shadows::{self, Live},
+    chain::{
+        archive::archive_name,
+        cache_path,
+        shadows::{self, Live},
+    },
     known_base::known_base,
     verified_mark,
 };

@@ -21,13 +21,15 @@ use crate::{
     },
     ops::{
         Context,
-        chain::archive::archive_name,
-        chain::carried::put_on_top,
-        chain::carry::{Ground, carry},
-        chain::draft::{self, Draft},
-        chain::shadows,
-        chain::stashed::keep_stashed,
-        chain::{Options, Saved, Shadow},
+        chain::{
+            Options, Saved, Shadow,
+            archive::archive_name,
+            carried::put_on_top,
+            carry::{Ground, carry},
+            draft::{self, Draft},
+            shadows,
+            stashed::keep_stashed,
+        },
     },
     state::{
         failpoint,

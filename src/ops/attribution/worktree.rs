@@ -7,8 +7,7 @@ use gix::ObjectId;
 use super::{
     super::{
         Context,
-        chain::carry::base_tree,
-        chain::shadows,
+        chain::{carry::base_tree, shadows},
         condense::{renamed_since, steps_aside},
         status::worktree_tree,
         work::{Step, Work, steps},

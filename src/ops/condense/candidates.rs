@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use bstr::{BString, ByteSlice as _};
 
 use super::super::{
-    chain::carry::base_tree,
-    chain::onward::Line,
-    chain::shadows::Live,
-    chain::timeline::Tip,
+    chain::{carry::base_tree, onward::Line, shadows::Live, timeline::Tip},
     likeness::{is_alike, is_all_there},
     recall::{Waiting, taken_back, waiting},
     work::{Step, Work, left_by, steps},

@@ -18,8 +18,10 @@ use crate::{
     },
     ops::{
         Context,
-        chain::Shadow,
-        chain::onward::{Aim, Line, Rest},
+        chain::{
+            Shadow,
+            onward::{Aim, Line, Rest},
+        },
         records::{self, Additions},
         rewrite,
     },

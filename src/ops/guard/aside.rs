@@ -13,8 +13,10 @@ use crate::{
     },
     model::{checkpoint::Origin, contributor::Contributor},
     ops::{
-        chain::archive::archive_name,
-        chain::draft::{self, Draft},
+        chain::{
+            archive::archive_name,
+            draft::{self, Draft},
+        },
         save::{self, Shadow},
     },
     state::lock::Lock,

@@ -10,8 +10,7 @@ use super::{
     super::session_info::{clock, is_elsewhere, known},
     super::{
         Context,
-        chain::carry::base_tree,
-        chain::timeline::live_tips,
+        chain::{carry::base_tree, timeline::live_tips},
         tally::Tally,
         turn::{self, End},
     },

@@ -14,8 +14,11 @@ use super::{
     super::{
         Context,
         author::{self, Over},
-        chain::draft::{self, Draft},
-        chain::{carry::base_tree, changes},
+        chain::{
+            carry::base_tree,
+            changes,
+            draft::{self, Draft},
+        },
         condense,
         follow::follow_head,
         guard, recall,

@@ -7,8 +7,7 @@ use super::{
     super::session_info::OnMultisession,
     super::{
         Context,
-        chain::Shadow,
-        chain::carry::base_tree,
+        chain::{Shadow, carry::base_tree},
         tally::{Part, Tally},
     },
 };
