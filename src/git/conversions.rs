@@ -69,9 +69,18 @@ impl Repo {
         for id in ids {
             files.push(self.read_blob(*id)?);
         }
-        files.extend(paths.filter_map(|path| std::fs::read(self.worktree_root().join(path.to_path().ok()?)).ok()));
-        Ok(files.iter().any(|file| CONVERTING.iter().any(|word| file.contains_str(word))))
+        files.extend(paths.filter_map(|path| self.read_in_worktree(path.as_bstr())));
+        Ok(files.iter().any(|file| has_converting_rules(file)))
     }
+
+    fn read_in_worktree(&self, path: &BStr) -> Option<Vec<u8>> {
+        std::fs::read(self.worktree_root().join(path.to_path().ok()?)).ok()
+    }
+}
+
+/// Returns true if the attribute file with the content `file` may have a rule that converts.
+fn has_converting_rules(file: &[u8]) -> bool {
+    CONVERTING.iter().any(|word| file.contains_str(word))
 }
 
 /// When the rules that convert files last changed, by the times of the files that hold them.
@@ -84,9 +93,17 @@ pub(super) struct RuleTimes<'r> {
     expected: BTreeSet<BString>,
     /// When any file with settings changed.
     settings: Time,
-    /// When an attribute file with rules for the files of each directory (with final `/`, empty for the root) last changed;
-    /// none: there is none.
-    attributes: HashMap<BString, Option<Time>>,
+    /// The attribute files with rules for the files of each directory (with final `/`, empty for the root).
+    attributes: HashMap<BString, Above>,
+}
+
+/// What is known of the attribute files with rules for the files of a directory.
+#[derive(Clone, Copy, Default)]
+struct Above {
+    /// When one last changed; none: there is none.
+    newest: Option<Time>,
+    /// True if one that git does not know may have a rule that converts.
+    converts_unknown_to_git: bool,
 }
 
 /// Seconds and nanoseconds.
@@ -117,33 +134,34 @@ impl<'r> RuleTimes<'r> {
     /// Returns true if an attribute file with rules for `path` changed after the file with `stat` was written, or if git does
     /// not know it.
     pub(super) fn are_attributes_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
-        self.newest_attributes(path).is_some_and(|time| time > written(stat))
+        self.above(parent(path)).newest.is_some_and(|time| time > written(stat))
     }
 
-    /// Returns true if git does not know of an attribute file with rules for `path`, or of one being gone.
-    pub(super) fn are_unknown(&mut self, path: &BStr) -> bool {
-        self.newest_attributes(path) == Some(UNKNOWN)
+    /// Returns true if an attribute file that git does not know may have a rule that converts `path`.
+    pub(super) fn converts_unknown_to_git(&mut self, path: &BStr) -> bool {
+        self.above(parent(path)).converts_unknown_to_git
     }
 
-    /// Returns when an attribute file with rules for `path` last changed; none if there is none.
-    fn newest_attributes(&mut self, path: &BStr) -> Option<Time> {
-        self.newest_in(parent(path))
-    }
-
-    /// Returns the same for the files in `directory`.
-    fn newest_in(&mut self, directory: &[u8]) -> Option<Time> {
-        if let Some(time) = self.attributes.get(directory.as_bstr()) {
-            return *time;
+    /// Returns what is known of the attribute files with rules for the files in `directory`.
+    fn above(&mut self, directory: &[u8]) -> Above {
+        if let Some(above) = self.attributes.get(directory.as_bstr()) {
+            return *above;
         }
         let file = BString::from([directory, b".gitattributes"].concat());
         let time = file.to_path().ok().and_then(|file| changed(&self.repo.worktree_root().join(file)));
+        let is_known = self.known.contains(&file);
         let own = match time {
-            Some(time) => Some(if self.known.contains(&file) { time } else { UNKNOWN }),
+            Some(time) => Some(if is_known { time } else { UNKNOWN }),
             None => self.expected.contains(&file).then_some(UNKNOWN),
         };
-        let newest = directory.strip_suffix(b"/").map_or(own, |directory| own.max(self.newest_in(parent(directory))));
-        self.attributes.insert(directory.into(), newest);
-        newest
+        let mut above =
+            directory.strip_suffix(b"/").map_or_else(Above::default, |directory| self.above(parent(directory)));
+        above.newest = above.newest.max(own);
+        above.converts_unknown_to_git |= time.is_some()
+            && !is_known
+            && self.repo.read_in_worktree(file.as_bstr()).is_none_or(|file| has_converting_rules(&file));
+        self.attributes.insert(directory.into(), above);
+        above
     }
 }
 

@@ -73,10 +73,11 @@ impl<'r> Drivers<'r> {
             if line.is_empty() {
                 return without_command(driver, way);
             }
-            let (line, none) = (line.clone(), without_command(driver, way));
-            return match self.by_server(&line, way, path, bytes)? {
-                Some(converted) => Ok(Some(converted)),
-                None => none,
+            let (line, none, is_optional) = (line.clone(), without_command(driver, way), !driver.required);
+            return match self.by_server(&line, way, path, bytes) {
+                Ok(None) => none,
+                Err(error) if is_optional && is_refused(&error) => Ok(None),
+                done => done,
             };
         }
         let line = match way {
@@ -111,10 +112,10 @@ impl<'r> Drivers<'r> {
         }
         match server.convert(way, path, bytes) {
             Ok(Ok(converted)) => Ok(Some(converted)),
-            Ok(Err(status)) if status == "error" => Err(failed(WORD, &"status=error")),
+            Ok(Err(status)) if status == "error" => Err(refused("status=error")),
             Ok(Err(status)) if status == "abort" => {
                 server.ways.retain(|known| *known != way);
-                Err(failed(WORD, &"status=abort"))
+                Err(refused("status=abort"))
             }
             answer => {
                 // What it will say next belongs to nothing that was asked.
@@ -152,22 +153,37 @@ impl Drop for Drivers<'_> {
     }
 }
 
-/// Why the system did not start a command: another time it may.
+/// Why a filter did not convert, where that matters.
 #[derive(Debug)]
-struct NotNow(String);
+enum Cause {
+    /// The system did not start a command: another time it may.
+    NotNow(String),
+    /// The server has answered that it does not.
+    Refused(String),
+}
 
-impl std::fmt::Display for NotNow {
+impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        let (Self::NotNow(text) | Self::Refused(text)) = self;
+        f.write_str(text)
     }
 }
 
-impl std::error::Error for NotNow {}
+impl std::error::Error for Cause {}
+
+fn cause(error: &Error) -> Option<&Cause> {
+    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    causes.find_map(<dyn std::error::Error>::downcast_ref)
+}
 
 /// Returns true if `error` says nothing of the filter, only of the system at this moment.
 pub(super) fn is_of_the_moment(error: &Error) -> bool {
-    let mut causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    causes.any(<dyn std::error::Error>::is::<NotNow>)
+    matches!(cause(error), Some(Cause::NotNow(_)))
+}
+
+/// Returns true if a server has refused a file: git would only ask another one the same.
+pub(super) fn is_refused(error: &Error) -> bool {
+    matches!(cause(error), Some(Cause::Refused(_)))
 }
 
 fn not_started(word: &str, cause: &io::Error) -> Error {
@@ -175,13 +191,17 @@ fn not_started(word: &str, cause: &io::Error) -> Error {
     let text = format!("'{word}' cannot be run: {cause}");
     let error = Error::user("the filter failed");
     match Errno::from_io_error(cause) {
-        Some(errno) if MOMENTARY.contains(&errno) => error.with_cause(NotNow(text)),
+        Some(errno) if MOMENTARY.contains(&errno) => error.with_cause(Cause::NotNow(text)),
         _ => error.with_cause(text),
     }
 }
 
 fn failed(word: &str, how: &dyn std::fmt::Display) -> Error {
     Error::user("the filter failed").with_cause(format!("'{word}' failed ({how})"))
+}
+
+fn refused(how: &str) -> Error {
+    Error::user("the filter failed").with_cause(Cause::Refused(format!("'{WORD}' failed ({how})")))
 }
 
 /// Returns the error that `cause` is of talking to a server.

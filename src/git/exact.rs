@@ -18,9 +18,10 @@ use super::{
     new_objects::{NewObjects, id_of},
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     model::{
         change::{Leaf, Mode},
+        path_text::printable,
         step::{Content, Step},
     },
 };
@@ -29,16 +30,23 @@ use crate::{
 pub(crate) struct Exact<'r> {
     repo: &'r Repo,
     filters: Filters<'r>,
+    /// The tree of the commit that the checkpoint stands on, if any.
+    base_tree_id: Option<ObjectId>,
 }
 
 impl<'r> Exact<'r> {
-    /// Returns those of the checkpoint with the tree `tree_id`, for `paths` only.
-    pub(crate) fn of_tree(repo: &'r Repo, tree_id: ObjectId, paths: &[BString]) -> Result<Self> {
-        Ok(Self { repo, filters: Filters::for_tree(repo, tree_id, paths)? })
+    /// Returns those of the checkpoint with the tree `tree_id` on a commit with the tree `base_tree_id`, for `paths` only.
+    /// A commit stands on itself.
+    pub(crate) fn of_tree(
+        repo: &'r Repo,
+        (tree_id, base_tree_id): (ObjectId, Option<ObjectId>),
+        paths: &[BString],
+    ) -> Result<Self> {
+        Ok(Self { repo, filters: Filters::for_tree(repo, tree_id, paths)?, base_tree_id })
     }
 
     fn by_rules(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
-        Ok(Self { repo, filters: Filters::of_checkpoint(repo, files.clone())? })
+        Ok(Self { repo, filters: Filters::of_checkpoint(repo, files.clone())?, base_tree_id: None })
     }
 
     /// Returns the bytes of the file or link `path` with `content`; `blob` is what `content` names.
@@ -49,7 +57,26 @@ impl<'r> Exact<'r> {
         if content.raw.is_some() || content.leaf.mode == Mode::Link {
             return Ok(blob);
         }
-        Ok(self.filters.to_worktree(path, &blob)?.unwrap_or(blob))
+        Ok(self.to_worktree(path, content, &blob)?.unwrap_or(blob))
+    }
+
+    /// Returns what the conversions make of `blob`, the stored `content` of the file `path`; none if it stays as it is.
+    ///
+    /// A save keeps the bytes of each file whose filter has no command for the worktree. Where there are none, a command made
+    /// the bytes that is missing now: the blob would be something else. What git has committed comes back as git checks it out.
+    fn to_worktree(&mut self, path: &BStr, content: Content, blob: &[u8]) -> Result<Option<Vec<u8>>> {
+        let converted = self.filters.to_worktree(path, blob)?;
+        if self.filters.may_get_a_filter(path)? && !self.is_of_base(path, content)? {
+            let name = self.filters.filter_name(path)?.unwrap_or_default();
+            let (name, path) = (printable(name.as_bstr()), printable(path));
+            return Err(Error::user(format!("the filter '{name}' of '{path}' has no command 'smudge' any more")));
+        }
+        Ok(converted)
+    }
+
+    fn is_of_base(&self, path: &BStr, content: Content) -> Result<bool> {
+        let Some(tree_id) = self.base_tree_id.filter(|id| *id != self.repo.empty_tree_id()) else { return Ok(false) };
+        Ok(self.repo.find_leaf(tree_id, path)?.is_some_and(|leaf| leaf.id == content.leaf.id))
     }
 
     /// Returns the id that the exact bytes of the file `path` with `content` have as a blob.
@@ -65,7 +92,7 @@ impl<'r> Exact<'r> {
             return Ok(content.leaf.id);
         }
         let blob = self.repo.read_blob(content.leaf.id)?;
-        match self.filters.to_worktree(path, &blob)? {
+        match self.to_worktree(path, content, &blob)? {
             Some(bytes) => id_of(ObjectKind::Blob, &bytes, self.repo.object_hash()),
             None => Ok(content.leaf.id),
         }
@@ -209,17 +236,17 @@ pub(crate) fn raw_edits_of_unchanged(
     Ok(raw_edits)
 }
 
-/// Returns how the tree of exact bytes changes where `steps` bring content of the tree `from_id` into the tree `base_id`;
-/// `edits` are those of that tree.
+/// Returns how the tree of exact bytes changes where `steps` bring content `from` the tree of a checkpoint (and that of the
+/// commit it stands on) into the tree `base_id`; `edits` are those of that tree.
 pub(crate) fn raw_edits_of_steps(
     repo: &Repo,
-    (from_id, base_id): (ObjectId, ObjectId),
+    (from, base_id): ((ObjectId, Option<ObjectId>), ObjectId),
     steps: &[Step],
     edits: &[(BString, Edit)],
     objects: &mut NewObjects<'_>,
 ) -> Result<Vec<(BString, Edit)>> {
     let paths: Vec<BString> = steps.iter().map(|step| step.path.clone()).collect();
-    let mut from = Exact::of_tree(repo, from_id, &paths)?;
+    let mut from = Exact::of_tree(repo, from, &paths)?;
     let files = AttributeFiles::of_tree(repo, base_id, &paths)?.with_tree_edits(repo, edits, objects)?;
     let mut now = Exact::by_rules(repo, &files)?;
     let mut raw_edits = Vec::with_capacity(steps.len());
@@ -243,8 +270,12 @@ impl Exact<'_> {
         objects: &mut NewObjects<'_>,
     ) -> Result<Option<ObjectId>> {
         let is_file = matches!(content.leaf.mode, Mode::File | Mode::Executable);
-        if content.raw.is_some() || !is_file || from.filters.conversion(path)? == self.filters.conversion(path)? {
+        if content.raw.is_some() || !is_file {
             return Ok(content.raw);
+        }
+        let is_same = from.filters.conversion(path)? == self.filters.conversion(path)?;
+        if is_same && !self.filters.may_get_a_filter(path)? {
+            return Ok(None);
         }
         let blob = self.repo.read_blob(content.leaf.id)?;
         // The restore has written the file, so that its filter works.

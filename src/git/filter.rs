@@ -28,7 +28,7 @@ use super::{
     Repo,
     attribute_files::AttributeFiles,
     conversions::CONVERTING,
-    driver::{Drivers, Way, is_of_the_moment},
+    driver::{Drivers, Way, is_of_the_moment, is_refused},
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -164,7 +164,7 @@ impl<'r> Filters<'r> {
 
     /// Git has all encodings of iconv(1), and finds commands in a directory of its own.
     fn may_git_know_better(&self, error: &Error) -> bool {
-        !is_of_the_moment(error) && !self.repo.interrupt.is_raised()
+        !is_of_the_moment(error) && !is_refused(error) && !self.repo.interrupt.is_raised()
     }
 
     /// Returns `done`, or an error that names the filter of `path` if the work is to end: that has ended the filter, too.

@@ -195,7 +195,7 @@ impl<'r> Converts<'r> {
         if known.skips_worktree || !matches!(known.mode, Mode::File | Mode::Executable) {
             return Ok(Doubt::None);
         }
-        if self.filters.is_none() && self.times.are_unknown(path) {
+        if self.filters.is_none() && self.times.converts_unknown_to_git(path) {
             self.filters = Some(both(self.repo, &self.of_index)?);
         }
         if let Some((now, then)) = &mut self.filters {

@@ -294,9 +294,17 @@ fn a_filter_of_another_time_changes_no_byte(
     scene.damage();
     bash(then);
     scene.restore(&id, &before, "with another filter");
+    let damaged = scene.files();
     scene.run(&["restore", "--all", &id]);
     bash(first);
-    scene.run(&["undo"]);
+    let undone = scene.world.checkpoint(&["undo"]);
+    // What was saved by way of a command that is gone cannot come back: it stays, and is a conflict.
+    let is_gone = first.contains("remove-section") || first.contains("unset");
+    assert_eq!(undone.status.code(), Some(i32::from(is_gone)), "{}", String::from_utf8_lossy(&undone.stdout));
+    for (path, bytes) in scene.files() {
+        let is_kept = is_gone && path.ends_with(".txt") && Some(&bytes) == before.get(&path);
+        assert!(path == ".gitattributes" || is_kept || Some(&bytes) == damaged.get(&path), "'{path}' is {bytes:?}");
+    }
 }
 
 /// Commands of a filter that cannot be run, or fail.
@@ -507,23 +515,68 @@ fn a_filter_of_the_attributes_themselves_changes_no_byte(#[case] commit: &str) {
     }
 }
 
-/// Git takes the blob for the file where an optional filter fails; a restore must not.
+/// Git takes the blob for the file where an optional filter fails, or is not configured; a restore must not.
 #[rstest::rstest]
-#[case::missing("nosuch")]
-#[case::failing("false")]
-fn a_filter_that_fails_in_a_restore_is_a_conflict(#[case] smudge: &str) {
+#[case::missing(&["filter.rot.smudge", "nosuch"], "")]
+#[case::failing(&["filter.rot.smudge", "false"], "")]
+#[case::not_configured_any_more(&["--unset", "filter.rot.smudge"], "")]
+#[case::gone(&["--remove-section", "filter.rot"], "")]
+#[case::gone_as_its_rule_is(&["--remove-section", "filter.rot"], "* -filter\n")]
+fn a_filter_that_fails_in_a_restore_is_a_conflict(#[case] setting: &[&str], #[case] attributes: &str) {
     let scene = Scene::new(FILTER, true);
     scene.world.git(&["config", "filter.rot.clean", "tr a-z A-Z"]);
     scene.world.git(&["config", "filter.rot.smudge", "tr A-Z a-z"]);
     scene.write("lf.txt", b"yy\n");
     let id = scene.save(&[]);
     scene.write("lf.txt", b"zz\n");
-    scene.world.git(&["config", "filter.rot.smudge", smudge]);
+    scene.world.git(&[&["config"], setting].concat());
+    if !attributes.is_empty() {
+        scene.write(".gitattributes", attributes.as_bytes());
+    }
     let output = scene.world.checkpoint(&["restore", &id]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert_eq!(fs::read(scene.world.repo().join("lf.txt")).expect("there"), b"zz\n", "{said}");
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("its filter failed"), "{said}");
+}
+
+/// What git has committed comes back as git checks it out, whether a filter was configured or not.
+#[rstest::rstest]
+#[case::all(&["save", "--allow-empty"])]
+#[case::one_path(&["save", "--paths", "plain"])]
+fn a_filter_that_was_never_configured_stops_no_restore(#[case] save: &[&str]) {
+    let world = World::new();
+    world.git(&["init", "-q", "-b", "main"]);
+    let scene = Scene { world };
+    for (path, bytes) in
+        [(".gitattributes", "*.txt filter=other\n"), ("a.txt", "a\n"), ("b.txt", "b\n"), ("plain", "p\n")]
+    {
+        scene.write(path, bytes.as_bytes());
+    }
+    scene.world.git(&["add", "-A"]);
+    scene.world.git(&["commit", "-qm", "base"]);
+    scene.world.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
+    scene.write("plain", b"edited\n");
+    scene.write("b.txt", b"edited\n");
+    scene.run(save);
+    let first = scene.save(&[]);
+    let read = |path: &str| fs::read_to_string(scene.world.repo().join(path)).expect("readable");
+    scene.write("a.txt", b"mine\n");
+    scene.write("b.txt", b"mine\n");
+    scene.run(&["save"]);
+    scene.run(&["restore", "--all", &first]);
+    assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("a\n", "edited\n"));
+    scene.run(&["undo"]);
+    assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "mine\n"));
+    // The work goes on upon another commit, and from there back to the one below.
+    scene.world.git(&["commit", "-qm", "mine", "a.txt"]);
+    scene.run(&["restore", "--all", "base"]);
+    assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "b\n"));
+    let of_base = scene.save(&[]);
+    scene.write("a.txt", b"x\n");
+    scene.write("b.txt", b"x\n");
+    scene.run(&["restore", "--all", &of_base]);
+    assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "b\n"));
 }
 
 /// Git refuses such a file; a save keeps its bytes, and says so.

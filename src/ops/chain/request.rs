@@ -48,6 +48,6 @@ pub(crate) struct Demands {
 pub(crate) struct Known {
     /// The steps that were taken.
     pub(crate) steps: Vec<Step>,
-    /// The tree whose attributes say which bytes the new content stands for.
-    pub(crate) from: ObjectId,
+    /// The tree whose attributes say which bytes the new content stands for, and that of the commit below it.
+    pub(crate) from: (ObjectId, Option<ObjectId>),
 }

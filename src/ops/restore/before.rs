@@ -124,7 +124,7 @@ impl Before {
     pub(super) fn save_index(&self, context: &Context) -> Result<Snapshot> {
         let message = Some("before going on with a restore".into());
         let options = save::Options { message, force: true, ..save::Options::default() };
-        let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.tree_id });
+        let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.trees(&context.repo)? });
         let demands = save::Demands {
             exact_index: true,
             must_exist: true,
@@ -194,12 +194,13 @@ impl Before {
             },
             ..save::Options::default()
         };
-        let demands = save::Demands {
-            known: Some(save::Known { steps: journal.steps.clone(), from: target.tree_id }),
-            looks_at_index: !journal.index.is_empty(),
-            ..save::Demands::default()
-        };
-        if let Err(error) = save::save_under_lock(context, &options, &demands, &self.lock) {
+        let saved = target.trees(&context.repo).and_then(|from| {
+            let known = Some(save::Known { steps: journal.steps.clone(), from });
+            let demands =
+                save::Demands { known, looks_at_index: !journal.index.is_empty(), ..save::Demands::default() };
+            save::save_under_lock(context, &options, &demands, &self.lock)
+        });
+        if let Err(error) = saved {
             // The restore is done; the next save takes it up, only as somebody's change.
             tracing::warn!(%error, "no checkpoint after the restore");
         }

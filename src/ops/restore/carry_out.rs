@@ -58,9 +58,8 @@ impl<'a> Work<'a> {
     }
 
     fn applier(&self, nonce: &str, steps: &[Step]) -> Result<Applier<'a>> {
-        let trees = (self.from.tree_id, self.to.tree_id);
         let empty = &self.from.manifest.empty_directories;
-        let site = Site::new(self.repo, nonce, trees, steps, empty)?;
+        let site = Site::new(self.repo, nonce, (self.from, self.to), steps, empty)?;
         Ok(Applier::new(site, steps).resumed(self.is_resumed))
     }
 

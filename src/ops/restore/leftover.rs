@@ -25,7 +25,7 @@ use crate::{
 /// If the checkpoints cannot be read.
 pub(super) fn sweep(repo: &Repo, journal: &Journal) -> Result<Vec<Left>> {
     let (from, to) = (Snapshot::read(repo, journal.pre_restore)?, Snapshot::read(repo, journal.target)?);
-    let mut site = Site::new(repo, &journal.nonce, (from.tree_id, to.tree_id), &journal.steps, &[])?;
+    let mut site = Site::new(repo, &journal.nonce, (&from, &to), &journal.steps, &[])?;
     let mut kept = Vec::new();
     for (number, step) in journal.steps.iter().enumerate() {
         match sweep_step(&mut site, step, number) {

@@ -6,6 +6,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 use rustix::fs::{FileType, Stat};
 
+use super::snapshot::Snapshot;
 use crate::{
     error::{Error, Kind, Result},
     git::{
@@ -60,11 +61,11 @@ impl<'a> Site<'a> {
         self.repo.check_interrupt()
     }
 
-    /// Returns the worktree on the way from the first tree to the second, in `steps`.
+    /// Returns the worktree on the way from the first state to the second, in `steps`.
     pub(super) fn new(
         repo: &'a Repo,
         nonce: &str,
-        (before, after): (ObjectId, ObjectId),
+        (before, after): (&Snapshot, &Snapshot),
         steps: &[Step],
         empty_directories: &[BString],
     ) -> Result<Self> {
@@ -72,8 +73,8 @@ impl<'a> Site<'a> {
         Ok(Self {
             repo,
             checkout: Checkout::open(repo.worktree_root(), nonce)?,
-            before: Exact::of_tree(repo, before, &paths)?,
-            after: Exact::of_tree(repo, after, &paths)?,
+            before: before.exact(repo, &paths)?,
+            after: after.exact(repo, &paths)?,
             empty_directories: empty_directories.iter().cloned().collect(),
             has_links: repo.config_bool("core.symlinks").unwrap_or(true),
             has_modes: repo.config_bool("core.fileMode").unwrap_or(true),

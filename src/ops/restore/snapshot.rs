@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use crate::{
     error::{Error, Result},
-    git::{Repo, filter::Filters},
+    git::{Repo, exact::Exact, filter::Filters},
     model::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
@@ -80,6 +80,20 @@ impl Snapshot {
             _ => None,
         };
         Ok(Some(Content { leaf, raw }))
+    }
+
+    /// Returns what says which bytes the files `paths` of this state stand for.
+    pub(super) fn exact<'r>(&self, repo: &'r Repo, paths: &[BString]) -> Result<Exact<'r>> {
+        Exact::of_tree(repo, self.trees(repo)?, paths)
+    }
+
+    /// Returns this state's tree, and that of the commit it stands on.
+    pub(super) fn trees(&self, repo: &Repo) -> Result<(ObjectId, Option<ObjectId>)> {
+        let base_tree_id = match self.base() {
+            None => Some(self.tree_id),
+            Some(base) => base.commit_id().map(|id| repo.tree_of_commit(id)).transpose()?,
+        };
+        Ok((self.tree_id, base_tree_id))
     }
 
     /// Returns the tree of exact bytes; the empty tree if there is none.

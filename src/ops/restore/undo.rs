@@ -118,9 +118,9 @@ struct Reversal<'s> {
 impl<'s> Reversal<'s> {
     fn new(scene: &Scene<'s>, journal: &Journal) -> Result<Self> {
         let paths: Vec<BString> = journal.steps.iter().map(|step| step.path.clone()).collect();
-        let after_id = scene.repo.tree_of_commit(journal.target)?;
-        let exact = |tree_id| Exact::of_tree(scene.repo, tree_id, &paths);
-        let (now, before, after) = (exact(scene.pre.tree_id)?, exact(scene.target.tree_id)?, exact(after_id)?);
+        let restored = Snapshot::read(scene.repo, journal.target)?;
+        let exact = |state: &Snapshot| state.exact(scene.repo, &paths);
+        let (now, before, after) = (exact(scene.pre)?, exact(scene.target)?, exact(&restored)?);
         Ok(Self { steps: Vec::new(), judged: Vec::new(), now, before, after })
     }
 

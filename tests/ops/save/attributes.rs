@@ -192,6 +192,22 @@ fn long_running_filters(#[case] then: &str) {
     Scenario::new(&first, then).check();
 }
 
+/// A server that refuses a file has answered: another one would say the same of it.
+#[rstest::rstest]
+#[case::optional("false")]
+#[case::required("true")]
+fn a_server_that_refuses_files_is_not_started_for_each(#[case] required: &str) {
+    let log = tempfile::NamedTempFile::new().expect("made");
+    let server = SERVER.replace("$W/home/log", &log.path().display().to_string());
+    let bench = Bench::new(&format!("{server}git config filter.long.required {required}; commit"));
+    std::fs::write(&log, "").expect("written");
+    bench.run("for i in 1 2 3 4 5 6 7 8 9; do echo ab >error$i.long; done");
+    bench.save_with(&Order::default());
+    let log = std::fs::read_to_string(&log).expect("the server has written it");
+    let starts = log.lines().filter(|line| *line == "start").count();
+    assert!(log.contains("clean error9.long") && starts <= 3, "{log}");
+}
+
 #[test]
 fn a_required_filter_that_fails_costs_no_file() {
     let bench = Bench::new(&format!(
