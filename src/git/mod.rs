@@ -79,6 +79,7 @@ mod subprocess;
 mod sweep;
 pub(crate) mod temporary_file;
 pub(crate) mod threads;
+mod unchanged;
 pub(crate) mod untracked;
 pub(crate) mod user_index;
 mod weight;

@@ -78,7 +78,7 @@ impl Repo {
     }
 
     /// Returns the content of the blobs `ids`, in order; they are read on other threads, a few ahead, if there are any.
-    pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> + use<> {
+    pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> {
         /// More would take the cores from the one who works on what is read.
         const READERS: usize = 2;
         const AHEAD: usize = 4;
@@ -99,8 +99,10 @@ impl Repo {
                 drop((first < count).then(|| threads::detach(read)));
                 receiver
             });
-        let (receivers, repo): (Vec<_>, _) = (receivers.collect(), self.inner.clone());
-        (0..count).map(move |at| receivers[at % READERS].recv().unwrap_or_else(|_| read_blob(&repo, ids[at])))
+        let receivers: Vec<_> = receivers.collect();
+        // What this repository holds in its memory alone, no other thread can read.
+        let received = move |at: usize| receivers[at % READERS].recv().ok().and_then(Result::ok);
+        (0..count).map(move |at| received(at).map_or_else(|| self.read_blob(ids[at]), Ok))
     }
 
     /// Returns the error with `message` that an object is missing, which ends an operation before it has changed anything.

@@ -143,7 +143,10 @@ pub(crate) fn take_up(
         let (head_tree_id, last_tree_id, now_tree_id) = (shadow.head_tree_id, shadow.last_tree_id(), seen.tree_id);
         let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted), is_now_seen: true };
         let mut new = NewObjects::new(repo, Target::Loose);
-        let Some(carried) = carry(repo, &checkpoint, &ground, &mut new)? else { continue };
+        let carried = carry(repo, &checkpoint, &ground, &mut new)?;
+        if carried.paths.is_empty() {
+            continue;
+        }
         taken.extend(sessions_of(repo, &checkpoint, &carried.paths)?);
         put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
         let written = new.write()?;

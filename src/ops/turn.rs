@@ -186,9 +186,8 @@ impl<'c> OpenTurn<'c> {
             wanted: None,
             is_now_seen: false,
         };
-        if let Some(carried) = carry(repo, pending, &ground, &mut objects)?
-            && carried.tree_id != shadow.last_tree_id()
-        {
+        let carried = carry(repo, pending, &ground, &mut objects)?;
+        if !carried.paths.is_empty() && carried.tree_id != shadow.last_tree_id() {
             put_on_top(context, shadow, pending, Origin::default(), carried.tree_id, &mut objects)?;
             self.written.push(objects.write()?);
         }

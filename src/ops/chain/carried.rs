@@ -36,7 +36,10 @@ pub(crate) fn bring(
     let repo = &context.repo;
     let (head_tree_id, last_tree_id) = (shadow.head_tree_id, shadow.last_tree_id());
     let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: None, is_now_seen: true };
-    let Some(carried) = carry(repo, tip, &ground, objects)? else { return Ok(false) };
+    let carried = carry(repo, tip, &ground, objects)?;
+    if carried.paths.is_empty() {
+        return Ok(false);
+    }
     put_on_top(context, shadow, tip, origin, carried.tree_id, objects)?;
     Ok(true)
 }

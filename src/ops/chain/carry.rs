@@ -39,7 +39,7 @@ pub(crate) struct Ground {
 pub(crate) struct Carried {
     /// The tree of the checkpoint that brings it.
     pub(crate) tree_id: ObjectId,
-    /// The paths.
+    /// The paths; none if nothing goes on.
     pub(crate) paths: Vec<BString>,
     /// True if something of the chain is neither among them nor in the commit.
     pub(crate) leaves_some: bool,
@@ -53,13 +53,8 @@ pub(crate) fn base_tree(repo: &Repo, checkpoint: &Checkpoint) -> Result<ObjectId
     }
 }
 
-/// Returns what of the chain ending with `tip` goes on upon `ground`; none if nothing does.
-pub(crate) fn carry(
-    repo: &Repo,
-    tip: &Checkpoint,
-    ground: &Ground,
-    objects: &mut NewObjects<'_>,
-) -> Result<Option<Carried>> {
+/// Returns what of the chain ending with `tip` goes on upon `ground`.
+pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mut NewObjects<'_>) -> Result<Carried> {
     let mut edits: Vec<(BString, Edit)> = Vec::new();
     let mut paths = Vec::new();
     let mut leaves_some = false;
@@ -69,7 +64,7 @@ pub(crate) fn carry(
         let now = repo.find_leaf(ground.now_tree_id, path)?;
         let is_wanted = ground.wanted.as_ref().is_none_or(|wanted| wanted.contains(&change.path));
         if !is_wanted || now == head || change.after == head {
-            leaves_some |= change.after != head;
+            leaves_some |= change.after != head && (ground.is_now_seen || !is_all_there(repo, &change, head)?);
             continue;
         }
         let carried = if (change.after == now && ground.is_now_seen) || change.before == head {
@@ -87,11 +82,8 @@ pub(crate) fn carry(
             edits.push((change.path, carried.map(|leaf| (leaf.id, leaf.mode))));
         }
     }
-    if paths.is_empty() {
-        return Ok(None);
-    }
-    let tree_id = edit_tree(ground.last_tree_id, &edits, objects)?;
-    Ok(Some(Carried { tree_id, paths, leaves_some }))
+    let tree_id = if edits.is_empty() { ground.last_tree_id } else { edit_tree(ground.last_tree_id, &edits, objects)? };
+    Ok(Carried { tree_id, paths, leaves_some })
 }
 
 /// Returns what `change` makes of a file that the commit has changed, too; none if the two do not go together.

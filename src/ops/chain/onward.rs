@@ -120,7 +120,8 @@ impl Line {
         Ok(shares.into_iter().map(Some).collect())
     }
 
-    fn touched(&self, repo: &Repo) -> Result<Vec<Change>> {
+    /// Returns what the work changed in the commit that it stands on.
+    pub(crate) fn touched(&self, repo: &Repo) -> Result<Vec<Change>> {
         repo.diff_trees(base_tree(repo, &self.latest)?, self.latest.tree_id)
     }
 
@@ -164,18 +165,15 @@ impl Line {
         let (head_tree_id, last_tree_id, is_all) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
         let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
         let carried = carry(repo, &self.latest, &ground, &mut objects)?;
-        if carried.is_none() && rest == Rest::Stays {
+        let goes_on = !carried.paths.is_empty();
+        if !goes_on && rest == Rest::Stays {
             return Ok(());
         }
-        let settled = if carried.is_some() { Settled::Carried } else { Settled::Condensed };
-        let leaves_some = if is_all {
-            rest == Rest::Stays && carried.as_ref().is_some_and(|carried| carried.leaves_some)
-        } else {
-            let goes_on = carried.as_ref().map(|carried| carried.paths.as_slice()).unwrap_or_default();
-            self.is_left(repo, own, goes_on, head_tree_id)?
-        };
-        // Somebody who died may have come as far as this.
-        if let Some(carried) = carried.filter(|_| !carries(repo, shadow, &self.latest)) {
+        let settled = if goes_on { Settled::Carried } else { Settled::Condensed };
+        let leaves_some =
+            if is_all { carried.leaves_some } else { self.is_left(repo, own, &carried.paths, head_tree_id)? };
+        // A crash may have come right after this step.
+        if goes_on && !carries(repo, shadow, &self.latest) {
             let origin = origin_of(context, own)?;
             put_on_top(context, shadow, &self.latest, origin, carried.tree_id, &mut objects)?;
             let new = shadow.tip.as_ref().map(|tip| tip.id);

@@ -1,5 +1,8 @@
 //! Condenses one commit: makes the record of what it took, links it to records that were there, and lets the rest go on upon it.
 
+use std::collections::BTreeSet;
+
+use bstr::BString;
 use gix::ObjectId;
 
 use super::{
@@ -10,8 +13,16 @@ use super::{
 };
 use crate::{
     error::Result,
-    git::{Repo, counting::Counting, refs::RefUpdate, written::Written},
+    git::{
+        Repo,
+        counting::Counting,
+        edit_tree::edit_tree,
+        new_objects::{NewObjects, Target},
+        refs::RefUpdate,
+        written::Written,
+    },
     model::{
+        change::Change,
         event::Event,
         record::{How, Link, Record, RecordId, ids_in_message},
         refname::{self, Base, Settled},
@@ -158,17 +169,42 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Lets what the commit did not take go on upon it; nothing is read from the worktree.
+/// Lets what the commit did not take go on upon it, but where git's index says that the worktree holds what the commit
+/// does.
 fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
     let Some(line) = session_line(repo, base)? else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
-    let aim = Aim { now_tree_id: line.latest.tree_id, is_now_seen: false, rest: Rest::IsSetAside };
+    let now_tree_id = without_committed(repo, &line, commit)?;
+    let aim = Aim { now_tree_id, is_now_seen: false, rest: Rest::IsSetAside };
     let moved = line.go_on(context, &mut shadow, aim, &|_| false)?;
     failpoint::hit("condense:before-refs");
     repo.update_refs(&moved.updates)?;
     failpoint::hit("condense:after-refs");
     Written::settle_all(moved.written)
+}
+
+/// Returns the tree of the last checkpoint of `line`, with each file as in `commit` that the worktree holds so: there, a
+/// person has undone or replaced the work.
+fn without_committed(repo: &Repo, line: &Line, commit: ObjectId) -> Result<ObjectId> {
+    let tip_tree_id = line.latest.tree_id;
+    if repo.head()?.id != Some(commit) {
+        return Ok(tip_tree_id);
+    }
+    let head_tree_id = repo.tree_of_commit(commit)?;
+    let touched: BTreeSet<BString> = line.touched(repo)?.into_iter().map(|change| change.path).collect();
+    let mut changes = repo.diff_trees(tip_tree_id, head_tree_id)?;
+    changes.retain(|change| touched.contains(&change.path));
+    let as_committed = repo.unchanged_in_worktree(changes)?;
+    if as_committed.is_empty() {
+        return Ok(tip_tree_id);
+    }
+    let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
+    let mut objects = NewObjects::new(repo, Target::Loose);
+    let tree_id = edit_tree(tip_tree_id, &as_committed.into_iter().map(edit).collect::<Vec<_>>(), &mut objects)?;
+    // Only for this comparison: nothing will refer to it.
+    drop(objects.write()?);
+    Ok(tree_id)
 }
 
 /// Says in the name of an archived shadow that nothing in it waits any more.

@@ -12,6 +12,7 @@ mod losses;
 mod manual;
 mod remaining;
 mod renames;
+mod replaced;
 mod stashes;
 mod status;
 mod storage;
