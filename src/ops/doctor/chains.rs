@@ -22,7 +22,10 @@ pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let left = look(context)?;
     for problem in &mut problems {
         problem.fixed = !left.iter().any(|other| other.subject == problem.subject);
-        if let Some((_, words)) = words.iter().find(|(name, _)| *name == problem.subject) {
+        let words = words.iter().find(|(name, _)| *name == problem.subject).map(|(_, words)| words.as_str());
+        // What was only damaged at its end is what it was.
+        let words = words.or_else(|| problem.fixed.then_some("what was damaged has been written anew"));
+        if let Some(words) = words {
             problem.message = format!("{}; {words}", problem.message);
         }
     }
@@ -41,6 +44,7 @@ fn look(context: &Context) -> Result<Vec<Problem>> {
 /// Sets the broken chains of this worktree aside, then mends all other refs. Returns, by ref, what to say of it.
 fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>> {
     let lock = save::lock(context)?;
+    objects::write_anew(&context.repo)?;
     // What is not here may only not have been fetched yet: there, only chains that git finds broken are set aside.
     let is_partial = context.repo.is_partial_clone();
     let is_named = |name: &String| problems.iter().any(|problem| problem.subject == *name);
@@ -59,6 +63,12 @@ fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>
             |archive| format!("what can be read is in '{archive}'"),
         );
         words.push((done.shadow, held));
+    }
+    if !context.broken().is_empty()
+        && let Err(error) = save::write_again(context, &lock)
+    {
+        // A damaged pack stays in its place, and the next save would take what is in it for stored.
+        tracing::warn!(%error, "what the files still have was not stored again");
     }
     let fates = if is_partial { Vec::new() } else { salvage::mend_refs(context, &lock)? };
     for (name, fate) in fates {
