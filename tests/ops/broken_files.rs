@@ -201,3 +201,79 @@ fn a_ref_of_gits_that_names_nothing_does_not_stop_the_doctor(#[case] name: &str,
     let fixed = world.checkpoint(&["doctor", "--fix"]);
     assert!(printed(&fixed).contains("fixed: "), "{}", described(&fixed));
 }
+
+#[test]
+fn archived_chains_that_share_checkpoints_show_each_once() {
+    let world = world();
+    world.done(&["reset"]);
+    let [archive] = refs(&world, "archive").try_into().expect("one is set aside");
+    for back in 1..3 {
+        let id = world.git(&["rev-parse", &format!("{archive}~{back}")]).trim().to_owned();
+        world.git(&["update-ref", &format!("refs/checkpoints/archive/17000000{back}0-{}", &id[..12]), &id]);
+    }
+    assert_eq!(refs(&world, "archive").len(), 3);
+    assert_eq!(world.done(&["list", "--archived", "--json"]).lines().count(), 3);
+}
+
+#[rstest::rstest]
+#[case::nonsense(Some("version = "))]
+#[case::empty(Some(""))]
+#[case::gone(None)]
+fn a_turn_whose_session_file_is_damaged_is_stopped_all_the_same(
+    #[case] content: Option<&str>,
+    #[values(true, false)] has_saved: bool,
+) {
+    let world = world();
+    world.done(&["session", "prompt", "s", "-m", "p"]);
+    if has_saved {
+        world.write("f", "first\n");
+        world.done(&["save", "--session", "s"]);
+    }
+    world.write("f", "its\n");
+    let file = world.repo().join(".git/checkpoint/sessions/s.toml");
+    match content {
+        Some(content) => fs::write(file, content).expect("it is there"),
+        None => fs::remove_file(file).expect("it is there"),
+    }
+    // Whoever looks first sets the file aside.
+    world.done(&["status"]);
+    world.done(&["session", "stop", "s"]);
+    let listed = world.done(&["list", "--json", "-n", "1"]);
+    assert!(listed.contains(r#""session":"s""#) && listed.contains(r#""turn":1"#), "{listed}");
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", shadow(&world))]), "its\n");
+    let refused = world.checkpoint(&["session", "stop", "other"]);
+    assert!(text(&refused).contains("no session 'other'"), "{}", described(&refused));
+}
+
+#[test]
+fn words_on_a_damaged_note_of_a_restore_say_what_to_type() {
+    let world = world();
+    world.done(&["restore", "verified", "f"]);
+    let note = world.repo().join(".git/checkpoint/restore.json");
+    fs::write(&note, "{").expect("it is there");
+    for command in [&["undo"][..], &["restore", "--all", "verified"]] {
+        let refused = world.checkpoint(command);
+        let said = text(&refused);
+        assert_eq!(refused.status.code(), Some(128), "{said}");
+        assert!(
+            said.contains("what the last restore did") && said.contains(&format!("mv {}", note.display())),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_of_ours_that_cannot_be_looked_into_is_named() {
+    let world = world();
+    let directory = world.repo().join(".git/checkpoint");
+    fs::rename(&directory, world.repo().join(".git/aside")).expect("it is there");
+    // Not even root can look into it.
+    std::os::unix::fs::symlink(&directory, &directory).expect("its place is free");
+    for command in ["status", "save", "doctor"] {
+        let failed = world.checkpoint(&[command]);
+        let said = text(&failed);
+        assert_eq!(failed.status.code(), Some(128), "{said}");
+        assert!(said.contains(".git/checkpoint'") && !said.contains("config.toml"), "{said}");
+        assert!(said.contains("permissions"), "{said}");
+    }
+}

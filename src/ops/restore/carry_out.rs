@@ -18,6 +18,7 @@ use crate::{
     git::{Repo, objects::ReadAhead, threads},
     model::{
         event::Event,
+        manifest::Part,
         plan::{self, Plan},
         refname::Base,
         step::Step,
@@ -183,6 +184,7 @@ impl<'a> Work<'a> {
             conflicts: all(&self.plan.conflicts, &[self.swept, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
             other_base: self.other_base,
+            inexact: self.to.manifest.lacks(&[Part::Raw]) && !applied.written.is_empty(),
             dry_run,
         }
     }
