@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// How many bytes of files that were read before they are written stay in memory.
-pub(super) const READ_AHEAD: usize = 8 << 20;
+pub(super) const READ_AHEAD: usize = 32 << 20;
 
 /// A plan with all that it takes to carry it out.
 pub(super) struct Work<'a> {
