@@ -166,6 +166,12 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
         };
         call.out.note(&format!("{verb} {}{staged} from {target}", phrase::count(changed, "path")))?;
     }
+    if restored.inexact {
+        call.out.warning(&format!(
+            "the exact bytes of {id} are lost: files are as git writes them, and may differ from what they were, as in line \
+             endings"
+        ));
+    }
     if let Some(base) = restored.other_base.filter(|_| !is_idle) {
         let base = base.commit_id().map_or_else(|| "no commit".into(), |id| format!("commit {}", phrase::short(&id)));
         let tense = if restored.dry_run { "is" } else { "was" };

@@ -91,12 +91,19 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
         call.out.line(&format!("\nAgents: {}", lines.join(", ")))?;
     }
     if let Some(broken) = &status.broken {
-        print_heading("The chain of checkpoints is broken:", call)?;
+        let heading = if status.hidden {
+            "The chain of checkpoints cannot be opened:"
+        } else {
+            "The chain of checkpoints is broken:"
+        };
+        print_heading(heading, call)?;
         let broken = call.out.paint(phrase::OLD, &printable(broken));
         call.out.line(&format!("\t{broken}"))?;
-        call.out.note(
-            "  (\"git checkpoint save\" sets it aside if it cannot go on, \"git checkpoint doctor --fix\" always does)",
-        )?;
+        call.out.note(if status.hidden {
+            "  (see to owner and permissions of its files, and whether their disk is mounted; nothing is given up until then)"
+        } else {
+            "  (\"git checkpoint save\" sets it aside if it cannot go on, \"git checkpoint doctor --fix\" always does)"
+        })?;
     }
     if let Some(error) = &status.last_error {
         print_heading("Last error:", call)?;

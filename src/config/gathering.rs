@@ -322,6 +322,9 @@ impl Gathering {
 
 /// Adds how to go on with a file of which nothing can be read, so that it does not stand between the user and an undo.
 fn with_way_on(error: Error, layer: Layer, path: &Path) -> Error {
+    if error.hint().is_some() {
+        return error;
+    }
     let path = path.display();
     let edit = match layer {
         Layer::User | Layer::Project | Layer::Local => {

@@ -43,7 +43,10 @@ pub(super) fn read(path: &Path, follow: bool) -> Result<Option<String>> {
     let metadata = match metadata {
         Ok(metadata) => metadata,
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(error).context(Kind::Config, || cannot_read(path)),
+        Err(error) => {
+            refuse_closed(path)?;
+            return Err(error).context(Kind::Config, || cannot_read(path));
+        }
     };
     if !metadata.is_file() {
         return Err(Error::config(format!("{}: not a regular file", cannot_read(path))));
@@ -62,6 +65,19 @@ pub(super) fn read(path: &Path, follow: bool) -> Result<Option<String>> {
             let line = line_of(error.as_bytes(), error.utf8_error().valid_up_to());
             Err(Error::config(format!("{}, line {line}: not UTF-8", cannot_read(path))))
         }
+    }
+}
+
+/// Returns an error if it is the directory of `path` that cannot be looked into.
+fn refuse_closed(path: &Path) -> Result<()> {
+    let Some(directory) = path.parent() else { return Ok(()) };
+    match directory.join(".").metadata() {
+        Err(cause) if !is_absent(&cause) => {
+            let message = format!("cannot look into the directory '{}'", directory.display());
+            let hint = "see to its owner, its permissions, and whether its disk is mounted";
+            Err(Error::internal(message).with_cause(cause).with_hint(hint))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@
 use gix::{
     ObjectId,
     diff::tree::{Recorder, recorder},
-    objs::{Find, Kind as ObjectKind, TreeRefIter},
+    objs::{Data, Find, Kind as ObjectKind, TreeRefIter},
 };
 
 use super::{Repo, new_objects::NewObjects, objects::look_again};
@@ -21,12 +21,49 @@ impl Repo {
     pub fn diff_trees(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
         look_again(|| diff_trees_in(&self.inner.objects, old, new), Result::is_ok)
     }
+
+    /// As [`diff_trees`](Self::diff_trees). Where trees were found to be damaged, it takes directories of `old` that cannot be
+    /// read for empty, so that all that `new` has there counts as added.
+    pub(crate) fn diff_trees_if_damaged(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
+        or_as_far_as_readable(self, &self.inner.objects, (old, new), self.diff_trees(old, new))
+    }
+}
+
+/// Returns what was `found` to differ between two trees; if one is damaged, how the second differs from what can be read of the
+/// first.
+fn or_as_far_as_readable(
+    repo: &Repo,
+    objects: &impl Find,
+    (old, new): (ObjectId, ObjectId),
+    found: Result<Vec<Change>>,
+) -> Result<Vec<Change>> {
+    match found {
+        Err(error) if error.kind() == Kind::Corrupt && repo.is_wary() => {
+            // What is new must be there.
+            diff_trees_in(objects, ObjectId::empty_tree(new.kind()), new).map_err(|_| error)?;
+            diff_trees_in(&OrEmpty(objects), old, new)
+        }
+        found => found,
+    }
+}
+
+/// Takes what cannot be read for the empty tree.
+struct OrEmpty<'o, T>(&'o T);
+
+impl<T: Find> Find for OrEmpty<'_, T> {
+    fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::Result<Option<Data<'a>>> {
+        let length = match self.0.try_find(id, buffer) {
+            Ok(Some(data)) if data.kind == ObjectKind::Tree => data.data.len(),
+            _ => 0,
+        };
+        Ok(Some(Data { kind: ObjectKind::Tree, object_hash: id.kind(), data: &buffer[..length] }))
+    }
 }
 
 impl NewObjects<'_> {
-    /// As [`Repo::diff_trees`], with trees that are not written yet.
+    /// As [`Repo::diff_trees_if_damaged`], with trees that are not written yet.
     pub(crate) fn changes_of_trees(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
-        diff_trees_in(self, old, new)
+        or_as_far_as_readable(self.repo(), self, (old, new), diff_trees_in(self, old, new))
     }
 }
 

@@ -9,10 +9,15 @@ impl Repo {
     /// A checkpoint may stand on objects that an earlier save, or git itself, has just written, so syncing only the new ones
     /// would not do. With `core.fsync = none` nothing is done, as in git.
     pub(crate) fn make_durable(&self) -> Result<()> {
-        if self.config_value("core.fsync").is_some_and(|value| value == "none") {
-            return Ok(());
-        }
-        sync(self.common_dir()).context(Kind::Internal, || "cannot make the checkpoint durable".into())
+        self.syncing()()
+    }
+
+    /// Returns what does the same on another thread.
+    pub(crate) fn syncing(&self) -> impl FnOnce() -> Result<()> + Send + use<> {
+        let is_wanted = self.config_value("core.fsync").is_none_or(|value| value != "none");
+        let directory = is_wanted.then(|| self.common_dir().to_owned());
+        let what = || "cannot make the checkpoint durable".into();
+        move || directory.map_or(Ok(()), |directory| sync(&directory).context(Kind::Internal, what))
     }
 }
 

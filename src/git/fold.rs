@@ -19,6 +19,7 @@ use super::{
     bases::{Base, Bases},
     deflate::deflate,
     delta::delta,
+    loose,
     new_objects::id_of,
     pack::{PackWriter, read_index},
     presence::may_exist,
@@ -243,8 +244,7 @@ impl Repo {
     }
 
     pub(super) fn loose_path(&self, id: ObjectId) -> PathBuf {
-        let hex = id.to_string();
-        self.inner.objects.store_ref().path().join(&hex[..2]).join(&hex[2..])
+        loose::path(self.inner.objects.store_ref().path(), id)
     }
 
     /// Returns the path of our pack `name`; none if `name` is not a pack's.

@@ -38,7 +38,9 @@ fn build(
     cached: Option<&CachedTree>,
     objects: &mut NewObjects<'_>,
 ) -> Result<Option<ObjectId>> {
+    // A directory that is here may lead to one that is not: where something is damaged, each is made anew.
     if let Some(cached) = cached
+        && !objects.repo().is_wary()
         && cached.num_entries.is_some_and(|count| count as usize == range.len())
         && objects.has(cached.id)
     {

@@ -113,6 +113,11 @@ impl<'r> NewObjects<'r> {
         self.contains(id) || self.repo.has_object(id)
     }
 
+    /// Returns the repository that the objects are for.
+    pub(super) fn repo(&self) -> &'r Repo {
+        self.repo
+    }
+
     fn contains(&self, id: ObjectId) -> bool {
         self.waiting.contains_key(&id) || self.spilled.contains_key(&id)
     }
@@ -219,8 +224,8 @@ impl Repo {
     /// Returns true if an object that is to go to `target` need not be written.
     pub(super) fn is_stored(&self, id: ObjectId, target: Target) -> bool {
         match target {
-            Target::Memory => self.inner.objects.exists_without_refresh(&id) && (!self.is_wary() || self.can_read(id)),
-            Target::Loose | Target::Pack => self.freshen(id) && (!self.is_wary.get() || self.can_read(id)),
+            Target::Memory => self.inner.objects.exists_without_refresh(&id) && (!self.is_wary() || self.is_sound(id)),
+            Target::Loose | Target::Pack => self.freshen(id) && (!self.is_wary.get() || self.is_sound(id)),
         }
     }
 

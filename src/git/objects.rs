@@ -16,7 +16,7 @@ use gix::{
     objs::{CommitRef, Find as _, Kind as ObjectKind, TreeRefIter},
 };
 
-use super::{Repo, threads};
+use super::{Repo, loose, threads};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{
@@ -48,33 +48,6 @@ impl Repo {
     /// Returns the content of the blob `id`.
     pub fn read_blob(&self, id: ObjectId) -> Result<Vec<u8>> {
         read_blob(&self.inner, id)
-    }
-
-    /// Returns what reads `ids` on another thread: as many blobs, from the first on, as take `limit` bytes.
-    ///
-    /// What cannot be read is left to the one who needs it.
-    pub(crate) fn read_ahead(&self, ids: Vec<ObjectId>, limit: usize) -> impl FnOnce() -> ReadAhead + Send + use<> {
-        let shared = self.inner.clone().into_sync();
-        move || {
-            let repo = shared.to_thread_local();
-            let mut blobs = ReadAhead::new();
-            let mut room = limit;
-            for id in ids {
-                let Ok(Some(header)) = repo.try_find_header(id) else { continue };
-                let size = usize::try_from(header.size()).unwrap_or(usize::MAX);
-                let Some(left) = room.checked_sub(size) else { break };
-                room = left;
-                let mut buffer = Vec::new();
-                if let Ok(Some(data)) = repo.objects.try_find(&id, &mut buffer)
-                    && data.kind == ObjectKind::Blob
-                {
-                    let length = data.data.len();
-                    buffer.truncate(length);
-                    blobs.insert(id, buffer);
-                }
-            }
-            blobs
-        }
     }
 
     /// Returns the content of the blobs `ids`, in order; they are read on other threads, a few ahead, if there are any.
@@ -224,9 +197,16 @@ fn read_object<'b>(
     buffer: &'b mut Vec<u8>,
 ) -> Result<&'b [u8]> {
     let find = || repo.objects.try_find(&id, buffer).map(|found| found.map(|data| (data.kind, data.data.len())));
-    match look_again(find, |found| matches!(found, Ok(Some(_))))
-        .context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))?
+    let found = look_again(find, |found| matches!(found, Ok(Some(_))));
+    // What gix does not find may be whole in a file of its own, behind a damaged pack or before a damaged end.
+    if !matches!(found, Ok(Some(_)))
+        && let Ok(Some(found)) = loose::read(repo.objects.store_ref().path(), id)
+        && found.kind == kind
     {
+        *buffer = found.data;
+        return Ok(buffer);
+    }
+    match found.context(Kind::Corrupt, || format!("cannot read the {kind} '{id}'"))? {
         Some((found, length)) if found == kind => Ok(&buffer[..length]),
         Some((found, _)) => Err(Error::corrupt(format!("'{id}' is a {found}, not a {kind}"))),
         None => Err(missing(repo, format!("the {kind} '{id}' is missing"))),

@@ -14,7 +14,13 @@ use gix::{
     objs::{CommitRef, Data, Find as _, Kind as ObjectKind, Tree, TreeRef},
 };
 
-use super::{Repo, new_objects::id_of, objects::look_again, presence::may_exist};
+use super::{
+    Repo,
+    loose::{self, Loose},
+    new_objects::id_of,
+    objects::look_again,
+    presence::may_exist,
+};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Reads objects, remembers those that are sound, and notes those that are not.
@@ -24,7 +30,12 @@ pub(crate) struct Reader<'r> {
     pub(super) sound: HashSet<ObjectId>,
     /// Objects that are gone or damaged.
     pub(crate) lost: BTreeSet<ObjectId>,
+    /// Objects of which only the end of the file is damaged: all of them can be read, and git does not read them.
+    pub(crate) frayed: BTreeSet<ObjectId>,
 }
+
+/// What is to be done about something that may be whole.
+const ACCESS: &str = "see to its owner, its permissions, and whether its disk is mounted";
 
 impl Repo {
     /// Returns true if the object `id` is here, whole, and what its id says.
@@ -32,23 +43,42 @@ impl Repo {
         self.read_whole(id).is_ok_and(|found| found.is_some())
     }
 
+    /// As [`can_read`](Self::can_read).
+    ///
+    /// # Errors
+    /// If the object may be whole, and cannot be read now.
+    pub(crate) fn is_whole(&self, id: ObjectId) -> Result<bool> {
+        self.read_whole(id).map(|found| found.is_some())
+    }
+
     /// Returns the object `id`; none if it is gone or damaged.
     ///
     /// # Errors
     /// If the object may be whole: its disk does not answer, its file may not be opened, or memory runs out.
     pub(super) fn read_whole(&self, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
-        let found = look_again(
-            || whole(id, |id, buffer| self.inner.objects.try_find(id, buffer)),
-            |found| matches!(found, Ok(Some(_))),
-        )?;
-        // A damaged pack may hide a sound copy of the object in a file of its own.
-        if found.is_none() { self.whole_by_itself(id) } else { Ok(found) }
+        read_whole(&self.inner, id)
     }
 
-    /// Returns the object `id` if a file of its own has it whole.
-    fn whole_by_itself(&self, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
-        let objects = gix::odb::loose::Store::at(self.inner.objects.store_ref().path(), self.object_hash());
-        whole(id, |id, buffer| objects.try_find(id, buffer))
+    /// Returns the object `id` if a file of its own has all of it.
+    fn loose(&self, id: ObjectId) -> Option<Loose> {
+        loose::read(self.inner.objects.store_ref().path(), id).ok().flatten()
+    }
+
+    /// Returns true if nothing has to be written for git to read the object `id`.
+    pub(super) fn is_sound(&self, id: ObjectId) -> bool {
+        self.loose(id).map_or_else(|| self.can_read(id), |found| found.is_well_formed)
+    }
+
+    /// Writes the files of `frayed` objects anew, and returns how many.
+    pub(crate) fn write_anew(&self, frayed: &BTreeSet<ObjectId>) -> Result<usize> {
+        let mut count = 0;
+        for id in frayed {
+            if let Some(found) = self.loose(*id).filter(|found| !found.is_well_formed) {
+                loose::write(self.inner.objects.store_ref().path(), *id, found.kind, &found.data)?;
+                count += 1;
+            }
+        }
+        Ok(count)
     }
 
     /// Returns true if the commit `id` is gone or damaged.
@@ -61,6 +91,21 @@ impl Repo {
     }
 }
 
+/// As [`Repo::read_whole`].
+pub(super) fn read_whole(repo: &gix::Repository, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
+    // A damaged pack may hide a sound copy of the object in a file of its own.
+    let own = loose::read(repo.objects.store_ref().path(), id);
+    if let Ok(Some(found)) = own {
+        return Ok(Some((found.kind, found.data)));
+    }
+    let found =
+        look_again(|| whole(id, |id, buffer| repo.objects.try_find(id, buffer)), |found| matches!(found, Ok(Some(_))))?;
+    if found.is_none() {
+        own.context(Kind::Internal, || format!("cannot read the object '{id}'")).map_err(|it| it.with_hint(ACCESS))?;
+    }
+    Ok(found)
+}
+
 /// Returns the object `id` if `find` finds it whole.
 fn whole(
     id: ObjectId,
@@ -70,7 +115,10 @@ fn whole(
     let found = match find(&id, &mut buffer) {
         Ok(found) => found.map(|data| (data.kind, data.data.len())),
         Err(error) if is_damage(&error) => None,
-        Err(error) => return Err(error).context(Kind::Internal, || format!("cannot read the object '{id}'")),
+        Err(error) => {
+            let read = Err(error).context(Kind::Internal, || format!("cannot read the object '{id}'"));
+            return read.map_err(|error| error.with_hint(ACCESS));
+        }
     };
     let Some((kind, length)) = found else { return Ok(None) };
     buffer.truncate(length);
@@ -89,8 +137,7 @@ fn is_damage(error: &gix::Error) -> bool {
 /// Returns an error if the file or directory `path`, which holds objects, cannot be opened.
 fn hidden(path: &Path) -> Option<Error> {
     let cause = File::open(path).err()?;
-    let hint = "see to its owner, its permissions, and whether its disk is mounted";
-    Some(Error::internal(format!("cannot open '{}'", path.display())).with_hint(hint).with_cause(cause))
+    Some(Error::internal(format!("cannot open '{}'", path.display())).with_hint(ACCESS).with_cause(cause))
 }
 
 impl Repo {
@@ -132,8 +179,7 @@ impl Repo {
     pub(crate) fn put_damaged_away(&self, lost: &BTreeSet<ObjectId>, directory: &Path) -> std::io::Result<()> {
         for id in lost {
             let path = self.loose_path(*id);
-            // The file is mapped next, and a disk that cannot give it any more would end the process then.
-            if std::fs::read(&path).is_ok() && matches!(self.whole_by_itself(*id), Ok(None)) {
+            if std::fs::read(&path).is_ok() && self.loose(*id).is_none() {
                 std::fs::create_dir_all(directory)?;
                 std::fs::rename(path, directory.join(id.to_string()))?;
             }
@@ -144,15 +190,25 @@ impl Repo {
 
 impl<'r> Reader<'r> {
     pub(crate) fn new(repo: &'r Repo) -> Self {
-        Self { repo, sound: HashSet::new(), lost: BTreeSet::new() }
+        Self { repo, sound: HashSet::new(), lost: BTreeSet::new(), frayed: BTreeSet::new() }
     }
 
     /// Returns the tree of the commit `id`; none if that is lost.
     pub(crate) fn tree_of_commit(&mut self, id: ObjectId) -> Result<Option<ObjectId>> {
+        drop(self.read(id));
         match self.repo.tree_of_commit(id) {
             Ok(tree_id) => Ok(Some(tree_id)),
             Err(error) => self.lose_commit(id, error).map(|()| None),
         }
+    }
+
+    /// Returns the object `id`; none if it is gone or damaged. Notes whether only the end of its file is damaged.
+    pub(crate) fn read(&mut self, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
+        let Some(found) = self.repo.loose(id) else { return self.repo.read_whole(id) };
+        if !found.is_well_formed {
+            self.frayed.insert(id);
+        }
+        Ok(Some((found.kind, found.data)))
     }
 
     /// Notes that the commit `id` is lost. Returns `error`, with which reading it has failed, if the commit is whole.
@@ -165,17 +221,20 @@ impl<'r> Reader<'r> {
     }
 
     /// Returns the tree `id`; none if it is gone or damaged.
-    pub(super) fn tree(&self, id: ObjectId) -> Result<Option<Tree>> {
+    pub(super) fn tree(&mut self, id: ObjectId) -> Result<Option<Tree>> {
         if id.is_empty_tree() {
             return Ok(Some(Tree::empty()));
         }
-        let found = self.repo.read_whole(id)?.filter(|(kind, _)| *kind == ObjectKind::Tree);
+        let found = self.read(id)?.filter(|(kind, _)| *kind == ObjectKind::Tree);
         Ok(found.and_then(|(_, data)| TreeRef::from_bytes(&data, id.kind()).ok().map(TreeRef::into_owned)))
     }
 
     /// Returns true if the blob `id` can be read; else notes that it is lost.
     pub(super) fn has_blob(&mut self, id: ObjectId) -> Result<bool> {
-        let is_sound = self.sound.contains(&id) || id.is_empty_blob() || self.repo.read_whole(id)?.is_some();
+        if self.sound.contains(&id) || id.is_empty_blob() {
+            return Ok(true);
+        }
+        let is_sound = self.read(id)?.is_some();
         if is_sound {
             self.sound.insert(id);
         } else {

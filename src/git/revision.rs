@@ -156,7 +156,8 @@ impl Repo {
 fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {
     let mut arguments: Vec<String> = start.iter().map(|&word| word.to_owned()).collect();
     arguments.extend(exclude.iter().map(|glob| format!("--exclude={glob}")));
-    arguments.push("--all".into());
+    // A ref that names nothing leads to nothing.
+    arguments.extend(["--ignore-missing".into(), "--all".into()]);
     arguments
 }
 

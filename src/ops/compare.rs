@@ -152,11 +152,13 @@ fn named(context: &Context, text: &str) -> Result<(Side, ObjectId)> {
         Ok(id) if is_full && repo.is_commit(id)? => id,
         _ => lookup::resolve(context, text)?,
     };
+    lookup::refuse_without_files(repo, id)?;
     Ok((Side::Commit(id), repo.tree_of_commit(id)?))
 }
 
 fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
     if let Some(id) = repo.find_ref(&refname::verified_ref(repo.worktree_id()))? {
+        lookup::refuse_without_files(repo, id)?;
         return Ok((Side::Commit(id), repo.tree_of_commit(id)?));
     }
     match Base::of_head(repo.head()?.id) {

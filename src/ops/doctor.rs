@@ -77,6 +77,8 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     let mut diagnosis = Diagnosis { version: 1, ..Diagnosis::default() };
     diagnosis.problems.extend(checks::unwritable(repo));
     diagnosis.problems.extend(chains::chains(context, options.fix)?);
+    diagnosis.problems.extend(objects::head(context, options.fix)?);
+    diagnosis.problems.extend(checks::other_refs(repo)?);
     diagnosis.problems.extend(locks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::condensations(repo));

@@ -180,7 +180,7 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let (seen, objects) = look_at_all(context, &shadow, lock)?;
     let seen_objects = objects.write()?;
     let old_tree_id = repo.tree_of_commit(old)?;
-    let changes = repo.diff_trees(shadow.head_tree_id, seen.tree_id)?;
+    let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     // What was a session's is known again, with all its owners.
     take_up(context, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect())?;
     // What is hardly there any more is not; records tell whether it was people's alone.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::Repo,
-    model::{checkpoint::Checkpoint, refname, selector::Selector},
+    model::{checkpoint::Checkpoint, manifest::Part, refname, selector::Selector},
 };
 
 /// How many candidates of an ambiguous prefix are listed.
@@ -56,6 +56,19 @@ pub fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
         Ok(None) => Err(unreadable(id)),
         Err(error) => Err(unreadable(id).with_cause(error)),
     }
+}
+
+/// Refuses the copy of a damaged checkpoint of which no file could be read: its tree is that of the one before.
+pub(crate) fn refuse_without_files(repo: &Repo, id: ObjectId) -> Result<()> {
+    let side_id = repo.find_checkpoint(id).ok().flatten().and_then(|checkpoint| checkpoint.side_id);
+    let side = side_id.and_then(|id| repo.read_side(id).ok());
+    if side.is_some_and(|side| side.manifest.lacks(&[Part::Tree])) { Err(without_files(id)) } else { Ok(()) }
+}
+
+/// Returns that no file of the checkpoint `id` can be read.
+pub(crate) fn without_files(id: ObjectId) -> Error {
+    Error::corrupt(format!("the files of '{id}' cannot be read: it is the copy of a damaged checkpoint"))
+        .with_hint("'git checkpoint list --archived' shows others; nothing was changed")
 }
 
 fn unreadable(id: ObjectId) -> Error {

@@ -10,7 +10,7 @@ mod copies;
 mod known;
 mod others;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use gix::ObjectId;
 
@@ -70,15 +70,19 @@ pub(crate) fn set_broken_aside(context: &Context, look: Look, lock: &Lock) -> Re
     Ok(done)
 }
 
-/// Returns why no checkpoint can follow the checkpoint `id`: its commit, its tree or its side commit cannot be read.
+/// Returns why no checkpoint can follow the checkpoint `id`: its commit, its tree or its side commit cannot be read. The error is
+/// of the kind [`Kind::Corrupt`] unless the system keeps it from being read.
 pub(crate) fn why_unreadable(repo: &Repo, id: ObjectId) -> Option<Error> {
+    let unless_hidden = |id, error| repo.is_whole(id).err().unwrap_or(error);
     let checkpoint = match repo.checkpoint(id) {
         Ok(Some(checkpoint)) => checkpoint,
         Ok(None) => return Some(Error::corrupt(format!("'{id}' is no checkpoint"))),
-        Err(error) => return Some(error),
+        Err(error) => return Some(unless_hidden(id, error)),
     };
     let tree = repo.find_entry(checkpoint.tree_id, ".".into()).map(drop);
-    let side = checkpoint.side_id.map_or(Ok(()), |id| repo.read_side(id).map(drop));
+    let tree = tree.map_err(|error| unless_hidden(checkpoint.tree_id, error));
+    let side =
+        checkpoint.side_id.map_or(Ok(()), |id| repo.read_side(id).map(drop).map_err(|error| unless_hidden(id, error)));
     tree.and(side).err()
 }
 
@@ -98,6 +102,7 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
     let repo = &context.repo;
     let mut copier = Copier::new(context);
     if look != Look::AtAll && !copier.is_broken(live.id)? {
+        repo.write_anew(&copier.reader.frayed)?;
         return Ok(None);
     }
     repo.grow_wary();
@@ -174,29 +179,51 @@ pub(crate) struct Survey<'r> {
     sound: HashSet<ObjectId>,
 }
 
+/// What is not whole behind a checkpoint, and was not found behind those that were looked at before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Damage {
+    /// Objects that are gone or damaged; where all of them were known before, a tree that leads to some.
+    pub(crate) lost: Vec<ObjectId>,
+    /// Objects of which only the end of the file is damaged.
+    pub(crate) frayed: BTreeSet<ObjectId>,
+}
+
 impl<'r> Survey<'r> {
     pub(crate) fn new(repo: &'r Repo) -> Self {
         Self { repo, reader: Reader::new(repo), sound: HashSet::new() }
     }
 
-    /// Returns what cannot be read behind the checkpoint `tip`: an object that no chain before it lacked, or else a tree.
-    pub(crate) fn unreadable_behind(&mut self, tip: ObjectId) -> Vec<ObjectId> {
+    /// Returns what is not whole behind the checkpoint `tip`.
+    ///
+    /// # Errors
+    /// If something may be whole, and cannot be read now.
+    pub(crate) fn damage_behind(&mut self, tip: ObjectId) -> Result<Damage> {
         let repo = self.repo;
-        let (before, mut passed, mut work) = (self.reader.lost.clone(), HashSet::new(), vec![tip]);
+        let (lost, frayed) = (self.reader.lost.clone(), self.reader.frayed.clone());
+        let (mut passed, mut work, mut broken) = (HashSet::new(), vec![tip], None);
         while let Some(id) = work.pop() {
             if self.sound.contains(&id) || !passed.insert(id) {
                 continue;
             }
+            self.reader.read(id)?;
             // `git rev-list` tells of commits.
             let Ok(Some(checkpoint)) = repo.checkpoint(id) else { continue };
             let base = checkpoint.base.commit_id().and_then(|id| repo.tree_of_commit(id).ok());
             let base = base.unwrap_or_else(|| repo.empty_tree_id());
-            if !self.reader.is_checkpoint_whole(&checkpoint, base).unwrap_or(false) {
-                return self.reader.lost.difference(&before).copied().chain([checkpoint.tree_id]).take(1).collect();
+            if !self.reader.is_checkpoint_whole(&checkpoint, base)? {
+                broken.get_or_insert(checkpoint.tree_id);
             }
             work.extend(repo.links_of(&checkpoint).unwrap_or_default());
         }
-        self.sound.extend(passed);
-        Vec::new()
+        let frayed = self.reader.frayed.difference(&frayed).copied().collect();
+        let Some(tree_id) = broken else {
+            self.sound.extend(passed);
+            return Ok(Damage { lost: Vec::new(), frayed });
+        };
+        let mut lost: Vec<ObjectId> = self.reader.lost.difference(&lost).copied().collect();
+        if lost.is_empty() {
+            lost.push(tree_id);
+        }
+        Ok(Damage { lost, frayed })
     }
 }

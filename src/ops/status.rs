@@ -124,6 +124,8 @@ pub struct Status {
     pub interrupted_restore: Option<ObjectId>,
     /// What of the live shadow cannot be read, if something cannot be.
     pub broken: Option<String>,
+    /// True if that may be whole, and the system keeps it from being read.
+    pub hidden: bool,
     /// The last failed operation, if none has succeeded since.
     pub last_error: Option<String>,
     /// What else the user should know.
@@ -165,7 +167,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let head_tree_id = head.id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let look = || {
         let worktree = worktree_tree(context)?;
-        let dirty = paths(worktree.repo.diff_trees(head_tree_id, worktree.tree_id)?);
+        let dirty = paths(worktree.repo.diff_trees_if_damaged(head_tree_id, worktree.tree_id)?);
         Ok::<_, Error>((worktree, dirty))
     };
     let (worktree, dirty) = match look() {
@@ -177,8 +179,13 @@ pub fn status(context: &Context) -> Result<Status> {
         seen => seen?,
     };
     let mut broken = Vec::new();
-    let (shadow, parts) = shadow_status(repo, base, head_tree_id, &mut broken)?;
-    let changes = |tip| worktree.repo.diff_trees(repo.tree_of_commit(tip)?, worktree.tree_id);
+    // Checkpoints stand on what HEAD leads to, and are not broken for that.
+    if !repo.has_object(head_tree_id) {
+        repo.grow_wary();
+    }
+    let head_damage = repo.is_wary().then(|| repo.diff_trees(repo.empty_tree_id(), head_tree_id).err()).flatten();
+    let (shadow, parts) = shadow_status((repo, &worktree.repo), base, head_tree_id, &mut broken)?;
+    let changes = |tip| worktree.repo.diff_trees_if_damaged(repo.tree_of_commit(tip)?, worktree.tree_id);
     let unsaved = shadow.as_ref().map(|shadow| if_readable(changes(shadow.tip), &mut broken)).transpose()?.flatten();
     let unsaved = unsaved.map_or_else(|| dirty.clone(), paths);
     let touched = shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
@@ -189,6 +196,12 @@ pub fn status(context: &Context) -> Result<Status> {
     let unfiltered_before = side.map(|side| side.manifest.unfiltered).unwrap_or_default();
     let verified = if_readable(repo.find_ref(&refname::verified_ref(repo.worktree_id())), &mut broken)?.flatten();
     let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
+    let mut notes = guard::notes(context);
+    notes.extend(head_damage.map(|_| {
+        "what HEAD leads to cannot all be read: 'git checkpoint doctor' names what is lost, and 'git checkpoint save' keeps \
+         what the worktree has all the same"
+            .to_owned()
+    }));
     Ok(Status {
         version: 1,
         worktree: repo.worktree_id().to_string(),
@@ -207,11 +220,18 @@ pub fn status(context: &Context) -> Result<Status> {
         nested: worktree.manifest.nested.into_iter().map(|nested| nested.path).collect(),
         hooks: hooks::health(repo)?.into_iter().map(|(hook, health)| (hook.name().into(), health)).collect(),
         interrupted_restore: interrupted_restore(repo),
+        hidden: !broken.is_empty() && is_hidden(repo, base),
         broken: broken.into_iter().next(),
         last_error: state::events::last_error(repo.common_dir(), &repo.worktree_id().to_string()),
-        notes: guard::notes(context),
+        notes,
         bytes: repo.bytes_held(),
     })
+}
+
+/// Returns true if the system keeps a live shadow from being read.
+fn is_hidden(repo: &Repo, base: Base) -> bool {
+    let live = shadows::live(repo, base, repo.worktree_id()).unwrap_or_default();
+    live.iter().filter_map(|live| why_unreadable(repo, live.id)).any(|error| error.kind() != Kind::Corrupt)
 }
 
 /// A restore that is at work right now holds the lock; it is not interrupted.
@@ -225,10 +245,11 @@ fn paths(changes: Vec<Change>) -> Vec<BString> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-/// Returns what can be read of the live shadows, and adds to `broken` what cannot. Where sessions have shadows of their own, the
+/// Returns what can be read of the live shadows, and adds to `broken` what cannot. `memory` is the repository that may have what is
+/// lost in its object memory, as the worktree still has it. Where sessions have shadows of their own, the
 /// one with the latest checkpoint stands for all.
 fn shadow_status(
-    repo: &Repo,
+    (repo, memory): (&Repo, &Repo),
     base: Base,
     base_tree_id: ObjectId,
     broken: &mut Vec<String>,
@@ -242,7 +263,7 @@ fn shadow_status(
     let Tally { checkpoints, tip_time, sessions, broken: uncounted, .. } =
         Tally::of_chains(repo, live.iter().map(|live| live.id))?;
     broken.extend(uncounted);
-    let changes = repo.tree_of_commit(tip).and_then(|tree_id| repo.diff_trees(base_tree_id, tree_id));
+    let changes = repo.tree_of_commit(tip).and_then(|tree_id| memory.diff_trees_if_damaged(base_tree_id, tree_id));
     let touched = paths(if_readable(changes, broken)?.unwrap_or_default());
     Ok((Some(ShadowStatus { r#ref, tip, checkpoints, tip_time, touched }), sessions))
 }

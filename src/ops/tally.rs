@@ -110,7 +110,7 @@ impl Tally {
             }
             walked += 1;
         }
-        if walked >= WORTH_KEEPING && tally.broken.is_none() {
+        if walked >= WORTH_KEEPING && tally.broken.is_none() && !repo.is_wary() {
             kept.insert(0, tally.clone());
             kept.truncate(MOST_KEPT);
             let text = serde_json::to_vec(&kept).unwrap_or_default();
@@ -126,7 +126,7 @@ impl Tally {
         if self.checkpoints == 1 {
             self.tip_time = checkpoint.seconds;
         }
-        let changes = repo.diff_trees(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
+        let changes = repo.diff_trees_if_damaged(repo.tree_of_commit(checkpoint.before_id())?, checkpoint.tree_id)?;
         let paths: BTreeSet<BString> = changes.into_iter().map(|change| change.path).collect();
         let source = checkpoint.origin.carried.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
         let Some(source) = source else {

@@ -162,7 +162,7 @@ impl<'c> OpenTurn<'c> {
         }
         let mut objects = NewObjects::new(repo, Target::Loose);
         let (parent_id, after) = shadow.links(&mut objects)?;
-        let changes = repo.diff_trees(shadow.last_tree_id(), pending.tree_id)?;
+        let changes = repo.diff_trees_if_damaged(shadow.last_tree_id(), pending.tree_id)?;
         keep_stashed(repo, shadow, &changes)?;
         let (subject, body) = draft::subject_and_body(None, &changes);
         let origin = pending.origin.clone();

@@ -75,6 +75,7 @@ pub fn reset(context: &Context) -> Result<Unverified> {
 
 fn describe(context: &Context, id: ObjectId) -> Result<Verified> {
     let checkpoint = lookup::checkpoint(context, id)?;
+    lookup::refuse_without_files(&context.repo, id)?;
     let time = moment::iso(checkpoint.seconds, checkpoint.offset);
     Ok(Verified { version: 1, id, previous: None, subject: checkpoint.subject, time })
 }

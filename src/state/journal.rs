@@ -134,13 +134,22 @@ impl Journal {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(cause) => {
-                return Err(Error::internal(format!("cannot read '{}'", path.display())).with_cause(cause));
+                return Err(Error::internal(format!(
+                    "cannot read '{}', which says what the last restore did",
+                    path.display()
+                ))
+                .with_cause(cause)
+                .with_hint("see to its owner and its permissions"));
             }
         };
         let damaged = |cause: String| {
-            Error::new(Kind::Corrupt, format!("'{}' is damaged", path.display())).with_cause(cause).with_hint(
-                "no file is lost: 'git checkpoint list' shows the checkpoint from before; move the file away to go on",
-            )
+            let shown = path.display();
+            let message =
+                format!("'{shown}', which says what the last restore did, is damaged: it cannot be taken back");
+            Error::new(Kind::Corrupt, message).with_cause(cause).with_hint(format!(
+                "no file is lost: 'git checkpoint list' shows the checkpoint from before it; to restore again, \
+                 'mv {shown} {shown}.bad'"
+            ))
         };
         let stored: Stored = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         Self::try_from(stored).map(Some).map_err(damaged)

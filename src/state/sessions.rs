@@ -222,6 +222,11 @@ pub fn open_turn(git_dir: &Path, id: &str) -> Result<()> {
     fs::write(&path, "").context(Kind::Internal, || format!("cannot write '{}'", path.display()))
 }
 
+/// Returns true if the session `id` has an open turn in the worktree of `git_dir`.
+pub(crate) fn has_open_turn(git_dir: &Path, id: &str) -> bool {
+    turns(git_dir).join(encode_component(id.into())).exists()
+}
+
 /// Notes that the turn of the session `id` in the worktree of `git_dir` has ended, and all of its tool calls with it.
 pub fn close_turn(git_dir: &Path, id: &str) -> Result<()> {
     claims::remove(git_dir, id)?;

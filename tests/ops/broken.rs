@@ -46,6 +46,12 @@ pub(super) enum Loss {
     Gone,
     Empty,
     Torn,
+    /// One bit in the middle is another.
+    Flipped,
+    /// All of it is there, and the checksum at the end is not.
+    Unended,
+    /// All of it is there, and the checksum at the end is another.
+    WrongSum,
 }
 
 /// Loses the object that git knows as `name`, where `live` is the shadow.
@@ -57,9 +63,16 @@ pub(super) fn lose(world: &World, name: &str, loss: Loss) {
     match loss {
         Loss::Gone => fs::remove_file(&path).expect("it is loose"),
         Loss::Empty => fs::write(&path, "").expect("it is loose"),
-        Loss::Torn => {
-            let bytes = fs::read(&path).expect("it is loose");
-            fs::write(&path, &bytes[..bytes.len() - 6]).expect("it is loose");
+        Loss::Torn | Loss::Flipped | Loss::Unended | Loss::WrongSum => {
+            let mut bytes = fs::read(&path).expect("it is loose");
+            let length = bytes.len();
+            match loss {
+                Loss::Torn => bytes.truncate(length - 6),
+                Loss::Flipped => bytes[length / 2] ^= 0x55,
+                Loss::Unended => bytes.truncate(length - 4),
+                _ => bytes[length - 1] ^= 0x55,
+            }
+            fs::write(&path, bytes).expect("it is loose");
         }
     }
 }
@@ -69,7 +82,7 @@ pub(super) fn text(output: &Output) -> String {
 }
 
 /// Checks that `save` takes everything, that git finds nothing missing, and that nothing is said twice.
-fn assert_goes_on(world: &World) {
+pub(super) fn assert_goes_on(world: &World) {
     world.write("f", "after\n");
     world.done(&["save"]);
     let live = shadow(world);
@@ -236,6 +249,8 @@ fn what_is_only_out_of_reach_is_not_given_up() {
 #[rstest::rstest]
 #[case::gone(Loss::Gone)]
 #[case::empty(Loss::Empty)]
+#[case::torn(Loss::Torn)]
+#[case::flipped(Loss::Flipped)]
 fn a_restore_deletes_nothing_that_is_stored_nowhere(#[case] loss: Loss) {
     let world = world();
     // The file is as it was saved, so that no save reads it; its content has gone from the store.
@@ -259,7 +274,7 @@ fn what_was_before_a_turn_and_is_lost_stops_nothing() {
 }
 
 /// Lets nothing in the directory of the object that git knows as `name` be looked at, not even by root; returns what undoes that.
-fn hide(world: &World, name: &str) -> impl FnOnce() + use<> {
+pub(super) fn hide(world: &World, name: &str) -> impl FnOnce() + use<> {
     let id = world.git(&["rev-parse", &name.replace("live", &shadow(world))]).trim().to_owned();
     let directory = world.repo().join(".git/objects").join(&id[..2]);
     let aside = directory.with_extension("aside");

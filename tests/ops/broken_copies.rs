@@ -253,3 +253,49 @@ fn in_a_partial_clone_what_may_be_fetched_is_not_given_up() {
     assert_eq!(world.checkpoint(&["doctor", "--fix"]).status.code(), Some(1));
     assert_eq!(world.git(&["for-each-ref", "refs/checkpoints/"]), before);
 }
+
+#[rstest::rstest]
+fn a_copy_without_any_file_is_neither_compared_nor_verified(#[values(Loss::Gone, Loss::Torn)] loss: Loss) {
+    let world = world();
+    world.done(&["verify"]);
+    lose(&world, "live^{tree}", loss);
+    let fixed = world.done(&["doctor", "--fix"]);
+    assert!(fixed.contains("none of the files: mark another checkpoint"), "{fixed}");
+    let copy = world.git(&["rev-parse", "refs/checkpoints/verified/main"]).trim().to_owned();
+    for command in [&["diff"][..], &["diff", &copy], &["diff", "verified"], &["verify", "--show"], &["verify", &copy]] {
+        let refused = world.checkpoint(command);
+        assert_eq!(refused.status.code(), Some(128), "{}", described(&refused));
+        assert!(text(&refused).contains("list --archived"), "{}", described(&refused));
+    }
+    world.done(&["save", "--verify"]);
+    world.done(&["diff"]);
+    assert_nothing_is_left(&world);
+}
+
+#[test]
+fn of_a_mark_that_was_moved_the_doctor_says_where_it_leads() {
+    let world = world();
+    world.done(&["verify"]);
+    lose(&world, "live:q/r/three", Loss::Torn);
+    let fixed = world.done(&["doctor", "--fix"]);
+    let line = fixed.lines().find(|line| line.contains("verified/main")).expect("it is mended");
+    assert!(line.contains("it leads to a copy of what can be read now"), "{line}");
+}
+
+#[test]
+fn what_is_written_without_its_exact_bytes_is_said() {
+    let world = world();
+    world.write(".gitattributes", "*.txt text\n");
+    world.write("x.txt", "a\r\nb\r\n");
+    world.done(&["save"]);
+    let copy = copy_without(&world, "live^2:raw", Loss::Gone);
+    world.write("x.txt", "other\n");
+    let restored = world.json(&["restore", "--all", "--json", "-n", &copy]);
+    assert_eq!((restored["inexact"].as_bool(), restored["written"][0].as_str()), (Some(true), Some("x.txt")));
+    let restored = world.checkpoint(&["restore", "--all", &copy]);
+    assert!(text(&restored).contains("exact bytes"), "{}", described(&restored));
+    assert_eq!(read(&world, "x.txt"), "a\nb\n");
+    world.write("f", "later\n");
+    let whole = world.json(&["restore", "--all", "--json", "@{1}"]);
+    assert_eq!(whole["inexact"], false, "{whole}");
+}

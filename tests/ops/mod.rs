@@ -7,6 +7,7 @@ mod attribution_places;
 mod attribution_walks;
 mod broken;
 mod broken_copies;
+mod broken_files;
 mod broken_words;
 mod byte_exact;
 mod compare;

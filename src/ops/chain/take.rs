@@ -52,7 +52,7 @@ pub(crate) fn take(
     context.check_interrupt()?;
     let mut written = objects.write()?;
     state::failpoint::hit("save:after-objects");
-    let changes = repo.diff_trees(shadow.last_tree_id(), seen.tree_id)?;
+    let changes = repo.diff_trees_if_damaged(shadow.last_tree_id(), seen.tree_id)?;
     written.rely_on(changes.iter().filter_map(|change| change.after).filter(is_stored).map(|leaf| leaf.id));
     rely_on_side(repo, shadow, seen, &mut written)?;
     tracing::debug!(took = ?phase.elapsed(), paths = changes.len(), "objects: have written them");
@@ -121,7 +121,7 @@ fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written
         (last.raw_tree_id.unwrap_or(empty), seen.side.raw_tree_id),
         (last.unmerged_tree_id.unwrap_or(empty), seen.side.unmerged_tree_id),
     ] {
-        let changes = new.map_or_else(|| Ok(Vec::new()), |new| repo.diff_trees(old, new))?;
+        let changes = new.map_or_else(|| Ok(Vec::new()), |new| repo.diff_trees_if_damaged(old, new))?;
         written.rely_on(changes.iter().filter_map(|change| change.after).filter(is_stored).map(|leaf| leaf.id));
     }
     Ok(())

@@ -1,6 +1,9 @@
 //! Several shadows as one stream of checkpoints, newest first.
 
-use std::{cmp::Ordering, collections::BinaryHeap};
+use std::{
+    cmp::Ordering,
+    collections::{BinaryHeap, HashSet},
+};
 
 use bstr::BStr;
 use gix::ObjectId;
@@ -64,6 +67,8 @@ pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<
 pub(crate) struct Timeline<'r> {
     repo: &'r Repo,
     heads: BinaryHeap<Head<'r>>,
+    /// The checkpoints that are or were heads: chains may share what they began with.
+    passed: HashSet<ObjectId>,
     /// The commit at HEAD, if it can be read.
     head: Option<Base>,
     /// Why chains ended early.
@@ -82,10 +87,11 @@ impl<'r> Timeline<'r> {
     /// Returns the checkpoints of the chains that end with `tips`.
     pub(crate) fn new(repo: &'r Repo, tips: &[Tip]) -> Result<Self> {
         let mut heads = BinaryHeap::with_capacity(tips.len());
-        let mut broken = Vec::new();
+        let (mut passed, mut broken) = (HashSet::new(), Vec::new());
         for (order, tip) in tips.iter().enumerate() {
             let mut chain = repo.chain(tip.id);
             match chain.next() {
+                Some(Ok(checkpoint)) if !passed.insert(checkpoint.id) => {}
                 Some(Ok(checkpoint)) => heads.push(Head { checkpoint, archived: tip.archived, order, chain }),
                 Some(Err(error)) if error.kind() == Kind::Corrupt => broken.push(error),
                 Some(Err(error)) => return Err(error),
@@ -93,7 +99,7 @@ impl<'r> Timeline<'r> {
             }
         }
         let head = repo.head().ok().map(|head| Base::of_head(head.id));
-        Ok(Self { repo, heads, head, broken })
+        Ok(Self { repo, heads, passed, head, broken })
     }
 
     /// Takes the latest; of those within one second, the first that no other came after.
@@ -133,6 +139,8 @@ impl Iterator for Timeline<'_> {
         let mut head = self.pop()?;
         let archived = head.archived;
         match head.chain.next() {
+            // Another chain goes on with the rest.
+            Some(Ok(next)) if !self.passed.insert(next.id) => {}
             Some(Ok(next)) => {
                 let checkpoint = std::mem::replace(&mut head.checkpoint, next);
                 self.heads.push(head);

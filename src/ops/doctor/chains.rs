@@ -1,12 +1,16 @@
 //! Checks of our refs and all that they lead to. What is damaged is mended by copies of what can be read.
 
+use gix::ObjectId;
+
 use super::{Problem, checks, objects};
 use crate::{
     error::Result,
+    git::Repo,
     model::refname::{self, ShadowName},
     ops::{
         Context,
         chain::shadows::Live,
+        lookup,
         salvage::{self, Fate, Look},
         save,
     },
@@ -18,11 +22,17 @@ pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     if !fix || !problems.iter().any(|problem| problem.subject.starts_with(refname::PREFIX)) {
         return Ok(problems);
     }
+    let before = context.repo.sound_refs(refname::PREFIX)?;
     let words = mend(context, &problems)?;
     let left = look(context)?;
     for problem in &mut problems {
         problem.fixed = !left.iter().any(|other| other.subject == problem.subject);
-        if let Some((_, words)) = words.iter().find(|(name, _)| *name == problem.subject) {
+        let words = words.iter().find(|(name, _)| *name == problem.subject).map(|(_, words)| words.as_str());
+        let words = match words {
+            None if problem.fixed => Some(became(&context.repo, &problem.subject, &before)?),
+            words => words.map(str::to_owned),
+        };
+        if let Some(words) = words {
             problem.message = format!("{}; {words}", problem.message);
         }
     }
@@ -30,6 +40,29 @@ pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let new: Vec<Problem> = left.into_iter().filter(is_new).collect();
     problems.extend(new);
     Ok(problems)
+}
+
+/// Returns what to say of the ref `name` that was among those `before`, and that nothing is wrong with any more.
+fn became(repo: &Repo, name: &str, before: &[(String, ObjectId)]) -> Result<String> {
+    let was = before.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
+    match repo.find_ref(name)? {
+        Some(id) if Some(id) != was => copied(repo, name),
+        // What was only damaged at its end is what it was.
+        _ => Ok("what was damaged has been written anew".to_owned()),
+    }
+}
+
+/// Returns what to say of the ref `name`, which leads to a copy now.
+fn copied(repo: &Repo, name: &str) -> Result<String> {
+    let is_without_files = repo.find_ref(name)?.is_some_and(|id| lookup::refuse_without_files(repo, id).is_err());
+    let words = match (is_without_files, name.starts_with(refname::VERIFIED)) {
+        (false, _) => "it leads to a copy of what can be read now",
+        (true, false) => "it leads to a copy now that has none of the files",
+        (true, true) => {
+            "it leads to a copy now that has none of the files: mark another checkpoint with 'git checkpoint verify'"
+        }
+    };
+    Ok(words.to_owned())
 }
 
 fn look(context: &Context) -> Result<Vec<Problem>> {
@@ -41,6 +74,7 @@ fn look(context: &Context) -> Result<Vec<Problem>> {
 /// Sets the broken chains of this worktree aside, then mends all other refs. Returns, by ref, what to say of it.
 fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>> {
     let lock = save::lock(context)?;
+    objects::write_anew(&context.repo)?;
     // What is not here may only not have been fetched yet: there, only chains that git finds broken are set aside.
     let is_partial = context.repo.is_partial_clone();
     let is_named = |name: &String| problems.iter().any(|problem| problem.subject == *name);
@@ -60,10 +94,16 @@ fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>
         );
         words.push((done.shadow, held));
     }
+    if !context.broken().is_empty()
+        && let Err(error) = save::write_again(context, &lock)
+    {
+        // A damaged pack stays in its place, and the next save would take what is in it for stored.
+        tracing::warn!(%error, "what the files still have was not stored again");
+    }
     let fates = if is_partial { Vec::new() } else { salvage::mend_refs(context, &lock)? };
     for (name, fate) in fates {
         let held = match fate {
-            Fate::Mended(now) if now == name => "it leads to a copy of what can be read now".to_owned(),
+            Fate::Mended(now) if now == name => copied(&context.repo, &name)?,
             Fate::Mended(now) => format!("what can be read is in '{now}'"),
             Fate::Lost => "nothing of it can be read".to_owned(),
         };

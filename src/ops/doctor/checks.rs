@@ -6,6 +6,7 @@ use std::{
 };
 
 use bstr::ByteSlice as _;
+use gix::ObjectId;
 
 use super::problem::Problem;
 use crate::{
@@ -41,9 +42,16 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
             problems.push(Problem::new("ref-broken", name, "it cannot be read").hint(hint));
             continue;
         };
+        let is_whole = match repo.is_whole(id) {
+            Ok(is_whole) => is_whole,
+            Err(error) => {
+                problems.push(Problem::unlooked("ref-broken", &name, &error));
+                continue;
+            }
+        };
         let wrong = if !repo.has_object(id) {
             format!("the commit {id} it leads to is missing")
-        } else if !repo.can_read(id) {
+        } else if !is_whole {
             format!("the commit {id} it leads to cannot be read")
         } else if !repo.is_commit(id)? {
             format!("{id} is not a commit")
@@ -54,14 +62,37 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
         } else {
             continue;
         };
-        let hint = way_out(repo, &name, true);
+        let hint = way_out(repo, &name, true, &[id]);
         problems.push(Problem::new("ref-broken", name, wrong).hint(hint));
     }
     Ok(problems)
 }
 
-/// Returns what to do about the ref `name`, which leads to something missing; `is_lost` if that is its own commit.
-pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool) -> String {
+/// Refs that are not ours, and name what is not here or make no sense: git goes on without some, and stops for others.
+pub(super) fn other_refs(repo: &Repo) -> Result<Vec<Problem>> {
+    let is_ours = |name: &str| name.starts_with(refname::PREFIX) || name.starts_with(refname::FETCHED);
+    let refs = repo.sound_and_broken_refs("refs/")?.into_iter().filter(|(name, _)| !is_ours(name));
+    let problem = |(name, id): (String, Option<ObjectId>)| {
+        let message = match id {
+            Some(id) if repo.has_object(id) => return None,
+            Some(id) => format!("the object {id} that it names is missing"),
+            None => "it makes no sense to git".to_owned(),
+        };
+        let hint = format!(
+            "it is not of git-checkpoint: 'git reflog show {name}' may tell what it was; 'git update-ref -d {name}' gives \
+             it up"
+        );
+        Some(Problem::new("ref-broken", name, message).hint(hint))
+    };
+    Ok(refs.filter_map(problem).collect())
+}
+
+/// Returns what to do about the ref `name`, which leads to the `missing` objects; `is_lost` if that is its own commit.
+pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectId]) -> String {
+    if let Err(error) = repo.refuse_hidden_objects(&missing.iter().copied().collect()) {
+        let hint = error.hint().unwrap_or_default();
+        return format!("{error}: {hint}; until then nothing is given up");
+    }
     let give_up = format!("'git update-ref -d {name}' gives it up, once nothing of it is wanted any more");
     match refname::ShadowName::from_ref(name) {
         Some(shadow) if shadow.worktree == repo.worktree_id() => {

@@ -3,11 +3,22 @@
 //! git walks it, all refs at once, as far as no other ref leads there as well. Only where something is missing are they
 //! told apart. The log of records has its own check.
 
+use std::process::Output;
+
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{checks::way_out, problem::Problem};
-use crate::{error::Result, git::Repo, model::refname, ops::salvage::Survey};
+use crate::{
+    error::{Error, Result},
+    git::Repo,
+    model::refname,
+    ops::{
+        Context,
+        salvage::{Damage, Survey},
+        save,
+    },
+};
 
 /// How many refs are named, and how many objects of each.
 const MOST_NAMED: usize = 20;
@@ -40,13 +51,37 @@ pub(super) fn objects(repo: &Repo) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
+/// What HEAD leads to. With `fix`, stores again what the index and the worktree still have of it, and looks again.
+pub(super) fn head(context: &Context, fix: bool) -> Result<Vec<Problem>> {
+    let repo = &context.repo;
+    let Some(id) = repo.head()?.id else { return Ok(Vec::new()) };
+    let look = || {
+        let arguments = ["rev-list", "--objects", "--quiet", treatment(repo), "--no-walk", &id.to_string()];
+        Ok::<_, Error>(Missing::of(&repo.try_git(&arguments, None)?))
+    };
+    let found = look()?;
+    if found.is_nothing() {
+        return Ok(Vec::new());
+    }
+    let message = found.message();
+    let hint = "'git checkpoint save' keeps what the worktree has all the same; fetch or copy the objects from where they \
+                still are, or let 'git checkpoint doctor --fix' store again what the index and the worktree still have";
+    let mut problem = Problem::new("objects-missing", "HEAD", message).hint(hint);
+    if fix {
+        let lock = save::lock(context)?;
+        save::write_again(context, &lock)?;
+        problem.fixed = look()?.is_nothing();
+    }
+    Ok(vec![problem])
+}
+
 /// Adds the refs of `tips` that do not lead to all of their objects to `damaged`, by halves.
 fn find(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) -> Result<()> {
     if tips.is_empty() || damaged.len() > MOST_NAMED {
         return Ok(());
     }
     let missing = missing(repo, tips)?;
-    if missing.ids.is_empty() && missing.failed.is_none() {
+    if missing.is_nothing() {
         return Ok(());
     }
     if let [(name, _)] = tips {
@@ -62,41 +97,88 @@ fn find(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) ->
 fn find_unreadable(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) {
     let mut survey = Survey::new(repo);
     for (name, id) in tips {
-        let lost = survey.unreadable_behind(*id);
-        if damaged.len() > MOST_NAMED || lost.is_empty() || damaged.iter().any(|problem| problem.subject == *name) {
+        let found = survey.damage_behind(*id);
+        if damaged.len() > MOST_NAMED || damaged.iter().any(|problem| problem.subject == *name) {
             continue;
         }
-        let named: Vec<String> = lost.iter().take(MOST_NAMED).map(ToString::to_string).collect();
-        let message = format!("objects behind it cannot be read: {}", named.join(", "));
-        damaged.push(Problem::new("objects-missing", name, message).hint(way_out(repo, name, false)));
+        let problem = |message: String| Problem::new("objects-missing", name, message);
+        match found {
+            Err(error) => damaged.push(Problem::unlooked("objects-missing", name, &error)),
+            Ok(Damage { lost, .. }) if !lost.is_empty() => {
+                let message = format!("objects behind it cannot be read: {}", listed(&lost));
+                damaged.push(problem(message).hint(way_out(repo, name, false, &lost)));
+            }
+            Ok(Damage { frayed, .. }) if !frayed.is_empty() => {
+                let frayed: Vec<ObjectId> = frayed.into_iter().collect();
+                let message =
+                    format!("git does not read objects behind it, whose files end wrongly: {}", listed(&frayed));
+                damaged.push(problem(message).hint("'git checkpoint doctor --fix' writes these files anew"));
+            }
+            Ok(_) => {}
+        }
     }
 }
 
+/// Writes the files of objects anew of which only the end is damaged, behind all refs of ours.
+pub(super) fn write_anew(repo: &Repo) -> Result<()> {
+    let mut survey = Survey::new(repo);
+    for (_, id) in repo.sound_refs(refname::PREFIX)? {
+        // What cannot be looked at now is what comes next.
+        if let Ok(damage) = survey.damage_behind(id) {
+            repo.write_anew(&damage.frayed)?;
+        }
+    }
+    Ok(())
+}
+
+fn listed(ids: &[ObjectId]) -> String {
+    ids.iter().take(MOST_NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn problem(repo: &Repo, name: &str, missing: &Missing) -> Problem {
-    let named: Vec<&str> = missing.ids.iter().take(MOST_NAMED).map(String::as_str).collect();
-    let message = match (named.as_slice(), &missing.failed) {
-        ([], said) => format!("what it leads to cannot be read: {}", said.as_deref().unwrap_or_default()),
-        ([one], _) => format!("the object {one} behind it is missing"),
-        (some, _) => format!("{} objects behind it are missing: {}", missing.ids.len(), some.join(", ")),
-    };
-    Problem::new("objects-missing", name, message).hint(way_out(repo, name, false))
+    Problem::new("objects-missing", name, missing.message()).hint(way_out(repo, name, false, &missing.ids))
 }
 
 struct Missing {
-    ids: Vec<String>,
+    ids: Vec<ObjectId>,
     /// What git said if it gave up.
     failed: Option<String>,
 }
 
+impl Missing {
+    /// Reads what git-rev-list(1) has printed.
+    fn of(output: &Output) -> Self {
+        let ids = output.stdout.lines().filter_map(|line| line.strip_prefix(b"?"));
+        let ids = ids.filter_map(|id| ObjectId::from_hex(id).ok()).collect();
+        let said =
+            || output.stderr.lines().next_back().map(|line| line.to_str_lossy().into_owned()).unwrap_or_default();
+        Self { ids, failed: (!output.status.success()).then(said) }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.ids.is_empty() && self.failed.is_none()
+    }
+
+    fn message(&self) -> String {
+        match (self.ids.as_slice(), &self.failed) {
+            ([], said) => format!("what it leads to cannot be read: {}", said.as_deref().unwrap_or_default()),
+            ([one], _) => format!("the object {one} behind it is missing"),
+            (some, _) => format!("{} objects behind it are missing: {}", some.len(), listed(some)),
+        }
+    }
+}
+
+/// Returns what git is to do about objects that are not here: what was promised may be fetched at any time; git then does not
+/// list what was not, but gives up.
+fn treatment(repo: &Repo) -> &'static str {
+    if repo.is_partial_clone() { "--missing=allow-promisor" } else { "--missing=print" }
+}
+
 fn missing(repo: &Repo, tips: &[(String, ObjectId)]) -> Result<Missing> {
     let foreign = format!("--exclude={}*", refname::PREFIX);
-    // What was promised may be fetched at any time; git then does not list what was not, but gives up.
-    let treatment = if repo.is_partial_clone() { "--missing=allow-promisor" } else { "--missing=print" };
-    let arguments = ["rev-list", "--objects", "--quiet", treatment, "--stdin", "--not", &foreign, "--all"];
+    // Other refs that name nothing are not ours to tell of here.
+    let start = ["rev-list", "--ignore-missing", "--objects", "--quiet", treatment(repo), "--stdin", "--not"];
+    let arguments = [start.as_slice(), &[&foreign, "--all"]].concat();
     let input: BString = tips.iter().map(|(_, id)| format!("{id}\n")).collect::<String>().into();
-    let output = repo.try_git(&arguments, Some(&input))?;
-    let ids = output.stdout.lines().filter_map(|line| line.strip_prefix(b"?"));
-    let ids = ids.map(|id| id.to_str_lossy().into_owned()).collect();
-    let said = || output.stderr.lines().next_back().map(|line| line.to_str_lossy().into_owned()).unwrap_or_default();
-    Ok(Missing { ids, failed: (!output.status.success()).then(said) })
+    Ok(Missing::of(&repo.try_git(&arguments, Some(&input))?))
 }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::error::Error;
+
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -34,6 +36,14 @@ impl Problem {
     pub fn new(code: &'static str, subject: impl Into<String>, message: impl Into<String>) -> Self {
         let (subject, message) = (subject.into(), message.into());
         Self { code, severity: Severity::Problem, subject, message, hint: None, fixed: false }
+    }
+
+    /// Returns that what the ref `subject` leads to may be whole, and that `error` keeps it from being looked at.
+    pub(super) fn unlooked(code: &'static str, subject: &str, error: &Error) -> Self {
+        let causes: Vec<String> = std::iter::once(error.to_string()).chain(error.causes().last().cloned()).collect();
+        let message = format!("what it leads to cannot be looked at: {}", causes.join(": "));
+        let hint = error.hint().unwrap_or("'git fsck' says what is wrong");
+        Self::new(code, subject, message).hint(format!("{hint}; until then nothing is given up"))
     }
 
     /// Makes it something that happens in ordinary use.

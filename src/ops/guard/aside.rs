@@ -43,7 +43,7 @@ pub(super) fn keep(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Obje
     let mut commits = NewObjects::new(repo, Target::Loose);
     let side_id = save::side_commit(repo, &shadow, side_tree_id, &origin, &mut commits)?;
     let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
-    let changes = repo.diff_trees(shadow.head_tree_id, seen.tree_id)?;
+    let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     let (subject, body) = draft::subject_and_body(None, &changes);
     let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
     let after = None;

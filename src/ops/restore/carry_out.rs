@@ -18,6 +18,7 @@ use crate::{
     git::{Repo, objects::ReadAhead, threads},
     model::{
         event::Event,
+        manifest::Part,
         plan::{self, Plan},
         refname::Base,
         step::Step,
@@ -31,8 +32,8 @@ use crate::{
     },
 };
 
-/// How many bytes of files may be read before they are written.
-const READ_AHEAD: usize = 8 << 20;
+/// How many bytes of files that were read before they are written stay in memory.
+pub(super) const READ_AHEAD: usize = 32 << 20;
 
 /// A plan with all that it takes to carry it out.
 pub(super) struct Work<'a> {
@@ -81,13 +82,13 @@ impl<'a> Work<'a> {
     /// Looks at everything, changes nothing.
     pub(super) fn preview(&self) -> Result<Restored> {
         let steps = self.steps();
+        snapshot::verify(self.repo, self.to.id, self.plan, 0)?;
         let applied = self.applier(&temporary::random(), &steps)?.preview(self.plan, self.directories)?;
         Ok(self.restored(&applied, true))
     }
 
     /// Carries the plan out.
     pub(super) fn execute(&self, before: &Before) -> Result<Restored> {
-        snapshot::verify(self.repo, self.to.id, self.plan)?;
         if let Some(staging) = self.staging {
             staging.verify(self.repo)?;
         }
@@ -105,18 +106,19 @@ impl<'a> Work<'a> {
             directories: self.directories.to_vec(),
             index: self.staging.map(|staging| staging.changes.clone()).unwrap_or_default(),
         };
-        let written = journal.steps.iter().filter_map(|step| step.after);
-        let ids = written.map(|content| content.raw.unwrap_or(content.leaf.id)).collect();
-        let read_ahead = self.repo.read_ahead(ids, READ_AHEAD);
         let ahead = std::thread::scope(|scope| {
             // While the disk is waited for.
-            let reader = threads::start(scope, read_ahead);
-            self.repo.make_durable()?;
-            failpoint::hit("restore:after-sync");
-            journal.write(self.repo.git_dir())?;
-            failpoint::hit("restore:after-journal");
-            Ok::<_, Error>(reader.and_then(|reader| reader.join().ok()).unwrap_or_default())
+            let sync = threads::start(scope, self.repo.syncing());
+            let ahead = snapshot::verify(self.repo, self.to.id, self.plan, READ_AHEAD)?;
+            match sync.and_then(|sync| sync.join().ok()) {
+                Some(synced) => synced?,
+                None => self.repo.make_durable()?,
+            }
+            Ok::<_, Error>(ahead)
         })?;
+        failpoint::hit("restore:after-sync");
+        journal.write(self.repo.git_dir())?;
+        failpoint::hit("restore:after-journal");
         self.carry_out(journal, before, ahead)
     }
 
@@ -181,6 +183,7 @@ impl<'a> Work<'a> {
             conflicts: all(&self.plan.conflicts, &[self.swept, &applied.conflicts].concat(), true),
             skipped: self.from.manifest.skipped.clone(),
             other_base: self.other_base,
+            inexact: self.to.manifest.lacks(&[Part::Raw]) && !applied.written.is_empty(),
             dry_run,
         }
     }

@@ -121,17 +121,13 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
 
 /// Refuses to put back what the copy of a damaged checkpoint does not have.
 fn refuse_lost(target: &Snapshot, options: &Options) -> Result<()> {
-    let refused = |what: &str, hint: String| {
-        let message = format!("{what} of '{}' cannot be read: it is the copy of a damaged checkpoint", target.id);
-        Err(Error::corrupt(message).with_hint(hint))
-    };
     if target.manifest.lacks(&[Part::Tree]) {
-        return refused("the files", "'git checkpoint list --archived' shows others; nothing was changed".into());
+        return Err(lookup::without_files(target.id));
     }
     if options.staged && target.manifest.lacks(&[Part::Staged, Part::Manifest]) {
-        return refused(
-            "what was staged",
-            "without '--staged' the worktree can be restored; nothing was changed".into(),
+        let what = format!("what was staged of '{}' cannot be read: it is the copy of a damaged checkpoint", target.id);
+        return Err(
+            Error::corrupt(what).with_hint("without '--staged' the worktree can be restored; nothing was changed")
         );
     }
     Ok(())

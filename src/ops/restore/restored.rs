@@ -43,6 +43,9 @@ pub struct Restored {
     pub skipped: Vec<Skipped>,
     /// The commit that the checkpoint stands on, if that is not the worktree's and its files are restored too.
     pub other_base: Option<Base>,
+    /// True if the exact bytes of the checkpoint are lost, so that what was written may differ from them where git sees no
+    /// difference, as in line endings.
+    pub inexact: bool,
     /// True if all this was only looked at.
     pub dry_run: bool,
 }

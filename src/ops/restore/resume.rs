@@ -4,14 +4,13 @@ use std::time::Instant;
 
 use super::{
     before::Before,
-    carry_out::Work,
+    carry_out::{READ_AHEAD, Work},
     restored::Restored,
     snapshot::{self, Snapshot},
     staged::Staging,
 };
 use crate::{
     error::Result,
-    git::objects::ReadAhead,
     model::{plan, verdict::Verdict},
     ops::Context,
 };
@@ -47,7 +46,7 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     if dry_run {
         return work.preview();
     }
-    snapshot::verify(repo, target.id, &plan)?;
+    let ahead = snapshot::verify(repo, target.id, &plan, READ_AHEAD)?;
     staging.verify(repo)?;
-    work.carry_out(journal.clone(), &before, ReadAhead::new())
+    work.carry_out(journal.clone(), &before, ahead)
 }

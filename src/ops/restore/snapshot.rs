@@ -7,11 +7,12 @@ use gix::ObjectId;
 
 use crate::{
     error::{Error, Result},
-    git::{Repo, exact::Exact, filter::Filters},
+    git::{Repo, exact::Exact, filter::Filters, objects::ReadAhead},
     model::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
         manifest::Manifest,
+        path_text,
         plan::{self, Plan},
         refname::Base,
         step::{Content, Step},
@@ -160,35 +161,42 @@ fn converted(repo: &Repo, pre: &Snapshot, target: &Snapshot, steps: &BTreeMap<BS
     Ok(found)
 }
 
-/// Makes sure that everything `plan` writes over or deletes is in the checkpoint `pre_restore`, before anything is.
+/// Makes sure that everything `plan` writes over or deletes can be read in the checkpoint `pre_restore`, before anything is.
 ///
 /// # Errors
-/// [`Kind::Race`](crate::error::Kind::Race) if something is not: the files still have it, and another checkpoint will.
+/// [`Kind::Race`](crate::error::Kind::Race) if something cannot: the files still have it, and another checkpoint will.
 pub(super) fn verify_before(repo: &Repo, pre_restore: ObjectId, plan: &Plan) -> Result<()> {
-    for step in plan.groups.iter().flat_map(plan::Group::steps) {
-        let Some(content) = step.before.filter(|content| content.leaf.mode != Mode::Gitlink) else { continue };
-        for id in [Some(content.leaf.id), content.raw].into_iter().flatten() {
-            if repo.object_size(id).ok().flatten().is_none() {
-                let message = format!("the content '{id}' of '{}' in '{pre_restore}' is missing", step.path);
-                return Err(
-                    Error::race(message).with_hint("'git checkpoint doctor' looks for more; nothing was changed")
-                );
-            }
-        }
-    }
-    Ok(())
+    let steps = plan.groups.iter().flat_map(plan::Group::steps);
+    let named = steps.filter_map(|step| Some((step, step.before?)));
+    let ids = |content: Content| [Some(content.leaf.id), content.raw].into_iter().flatten();
+    let paths = paths_of(named.flat_map(|(step, content)| ids(content).map(move |id| (step, content.leaf.mode, id))));
+    let lost = |id: ObjectId| {
+        let message = cannot_read(repo, id, &paths, pre_restore);
+        Error::race(message).with_hint("'git checkpoint doctor' looks for more; nothing was changed")
+    };
+    repo.check_blobs(&paths.keys().copied().collect::<Vec<_>>(), 0, lost).map(drop)
 }
 
-/// Makes sure that everything `plan` writes is here, before anything is written.
-pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan) -> Result<()> {
-    for step in plan.groups.iter().flat_map(|group| &group.writes) {
-        let Some(content) = step.after else { continue };
-        let id = content.raw.unwrap_or(content.leaf.id);
-        if repo.object_size(id).ok().flatten().is_none() {
-            return Err(repo.missing(format!("the content '{id}' of '{}' in '{target}' is missing", step.path)));
-        }
-    }
-    Ok(())
+/// Makes sure that everything `plan` writes can be read, before anything is written, and returns what of it fits into `room`
+/// bytes.
+pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan, room: usize) -> Result<ReadAhead> {
+    let steps = plan.groups.iter().flat_map(|group| &group.writes);
+    let named = steps.filter_map(|step| Some((step, step.after?)));
+    let named = named.map(|(step, content)| (step, content.leaf.mode, content.raw.unwrap_or(content.leaf.id)));
+    let ids: Vec<ObjectId> = named.clone().filter(|(_, mode, _)| *mode != Mode::Gitlink).map(|it| it.2).collect();
+    let paths = paths_of(named);
+    repo.check_blobs(&ids, room, |id| repo.missing(cannot_read(repo, id, &paths, target)))
+}
+
+/// Returns a path for each blob of `named`.
+fn paths_of<'s>(named: impl Iterator<Item = (&'s Step, Mode, ObjectId)>) -> BTreeMap<ObjectId, &'s BString> {
+    named.filter(|(_, mode, _)| *mode != Mode::Gitlink).map(|(step, _, id)| (id, &step.path)).collect()
+}
+
+fn cannot_read(repo: &Repo, id: ObjectId, paths: &BTreeMap<ObjectId, &BString>, checkpoint_id: ObjectId) -> String {
+    let path = paths.get(&id).map(|path| path_text::printable(path.as_bstr())).unwrap_or_default();
+    let what = if repo.has_object(id) { "cannot be read" } else { "is missing" };
+    format!("the content '{id}' of '{path}' in '{checkpoint_id}' {what}")
 }
 
 /// Returns the paths of all files in `snapshot`; reads all its trees.

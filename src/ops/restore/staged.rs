@@ -109,8 +109,8 @@ impl Staging {
                 }
                 _ => Vec::new(),
             };
-            if let Some(id) = ids.into_iter().find(|id| !repo.has_object(*id)) {
-                return Err(repo.missing(format!("the staged content '{id}' of '{path}' is missing")));
+            if let Some(id) = ids.into_iter().find(|id| !repo.can_read(*id)) {
+                return Err(repo.missing(format!("the staged content '{id}' of '{path}' cannot be read")));
             }
         }
         Ok(())

@@ -68,7 +68,10 @@ impl<'c> Copier<'c> {
     /// Returns true if the checkpoint `id` cannot be read, or something that it leads to, without those before it.
     pub(super) fn is_broken(&mut self, id: ObjectId) -> Result<bool> {
         match self.context.repo.checkpoint(id) {
-            Ok(Some(checkpoint)) => Ok(!self.is_whole(&checkpoint)?),
+            Ok(Some(checkpoint)) => {
+                self.reader.read(id)?;
+                Ok(!self.is_whole(&checkpoint)?)
+            }
             // Whoever uses the ref next says so, and `reset` sets it aside.
             Ok(None) => Ok(false),
             Err(error) => self.reader.lose_commit(id, error).map(|()| true),
@@ -219,6 +222,7 @@ impl<'c> Copier<'c> {
     /// If something that cannot be read may be whole; nothing is written then.
     pub(super) fn write(self) -> Result<(Copies, Reader<'c>, Written<'c>)> {
         self.context.repo.refuse_hidden_objects(&self.reader.lost)?;
+        self.context.repo.write_anew(&self.reader.frayed)?;
         Ok((self.copies, self.reader, self.objects.write()?))
     }
 }

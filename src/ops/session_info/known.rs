@@ -28,8 +28,8 @@ pub(crate) fn sign_of_life(session: &mut Session) {
     (session.last_seen, session.process, session.is_interrupted) = (clock(), process::agent(), false);
 }
 
-/// Returns the session `id`, rebuilt from this worktree's live shadows if its file is lost or damaged; none if it was
-/// forgotten, whatever checkpoints there are.
+/// Returns the session `id`, rebuilt from this worktree's live shadows and from the note of its open turn if its file is lost or
+/// damaged; none if it was forgotten, whatever checkpoints there are.
 pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
     let repo = &context.repo;
     match sessions::load(repo.common_dir(), id)? {
@@ -60,6 +60,16 @@ pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
             session.started = session.started.min(seconds);
             session.last_seen = session.last_seen.max(seconds);
         }
+    }
+    if sessions::has_open_turn(repo.git_dir(), id) {
+        // What it works on now may be in no checkpoint yet, and is its own all the same.
+        let session = rebuilt.get_or_insert_with(|| Session {
+            worktree_path: repo.worktree_root().display().to_string(),
+            ..Session::new(id, &repo.worktree_id().to_owned(), clock())
+        });
+        session.phase = Phase::Active;
+        let last = sessions::prompts(repo.common_dir(), id)?.last().map(|prompt| prompt.turn);
+        session.turn.number = session.turn.number.max(last.unwrap_or(1));
     }
     Ok(rebuilt)
 }

@@ -146,6 +146,8 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
     let is_broken = matches!(touched_by(context, &shadow), Err(error) if error.kind() == Kind::Corrupt);
     if is_broken {
         set_broken_aside(context, Look::AtAll, lock)?;
+        // It may be in what HEAD leads to.
+        repo.grow_wary();
         shadow = Shadow::read_for(context, Some(id))?;
     }
     let (mut seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
@@ -234,7 +236,7 @@ fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BStr
     let paths = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect::<BTreeSet<_>>();
     if shadow.name.session.is_none() {
         let Some(tip) = &shadow.tip else { return Ok(None) };
-        return Ok(Some(paths(repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?)));
+        return Ok(Some(paths(repo.diff_trees_if_damaged(base_tree(repo, tip)?, tip.tree_id)?)));
     }
     // Its checkpoints hold what others did, too.
     let Some(tip) = shadow.expected.map(|id| repo.find_checkpoint(id)).transpose()?.flatten() else { return Ok(None) };
@@ -242,7 +244,7 @@ fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BStr
     for checkpoint in repo.chain(tip.id) {
         own.extend(paths(changes(repo, &checkpoint?)?));
     }
-    let all = paths(repo.diff_trees(base_tree(repo, &tip)?, tip.tree_id)?);
+    let all = paths(repo.diff_trees_if_damaged(base_tree(repo, &tip)?, tip.tree_id)?);
     Ok(Some(all.intersection(&own).cloned().collect()))
 }
 
