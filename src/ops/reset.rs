@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{
     Context,
     chain::{
-        archive::{archive_name, to_archive},
+        archive::{archive_name, count, emit_reset, to_archive},
         shadows::{self, Live},
         timeline::{self, Tip},
     },
@@ -200,19 +200,13 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     let archive = own.as_ref().map(|own| archive_name(repo, own.id)).transpose()?;
     if !dry_run {
         if let (Some(own), Some(archive)) = (&own, archive.clone()) {
-            let (tip, checkpoints) = (own.id.to_string(), count(repo, own.id));
             repo.update_refs(&to_archive(own, archive.clone()))?;
-            context.emit(&Event::Reset { archive, tip, checkpoints });
+            emit_reset(context, archive, own.id);
         }
         turn::end(context, &mut session, End::Reset, None)?;
         session_files::store(repo.common_dir(), &session)?;
     }
     Ok(GivenUp { version: 1, session: State::from(&session), archive, dry_run })
-}
-
-/// A broken chain can be set aside as well: that is what `reset` is for, too.
-fn count(repo: &Repo, tip: ObjectId) -> usize {
-    repo.chain(tip).take_while(Result::is_ok).count()
 }
 
 /// Returns the shadows in the archive, of all worktrees, those set aside last first.

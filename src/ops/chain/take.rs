@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use gix::ObjectId;
 
 use super::{
-    archive::archive_name,
+    archive::{archive_name, emit_reset},
     draft::{self, Draft},
     look::{Seen, look_at_all},
     request::{Demands, Options},
@@ -75,7 +75,7 @@ pub(crate) fn take(
     let verified = options.verify || is_first || verified_mark::wants_verification(context)?;
     context.check_interrupt()?;
     keep_stashed(repo, shadow, &changes)?;
-    move_refs(repo, shadow, id, verified)?;
+    move_refs(context, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");
     let phase = Instant::now();
@@ -166,24 +166,29 @@ fn last_side_with(repo: &Repo, shadow: &Shadow, tree_id: ObjectId) -> Result<Opt
     }
 }
 
-/// Moves the shadow's ref to the checkpoint that the next one would follow, where no ref leads to that yet: a turn has taken it
-/// of what it began with.
-pub(crate) fn publish(repo: &Repo, shadow: &mut Shadow) -> Result<()> {
+/// Moves the shadow's ref to the shadow's tip, which no live shadow holds yet: a checkpoint of what the worktree was when the
+/// turn began. Sets aside what the turn was to set aside.
+pub(crate) fn publish(context: &Context, shadow: &mut Shadow) -> Result<()> {
     let Some(id) = shadow.tip.as_ref().map(|tip| tip.id) else { return Ok(()) };
-    move_refs(repo, shadow, id, false)?;
+    move_refs(context, shadow, id, false)?;
     shadow.was_moved(id);
     Ok(())
 }
 
-/// The shadow is ours alone while the lock is held, so only the verified mark can be moved by others meanwhile.
-fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Result<()> {
+/// Moves the shadow's ref to `id` and archives what the shadow sets aside.
+///
+/// While the lock is held, other processes can move only the verified mark: then it reads that again and retries.
+fn move_refs(context: &Context, shadow: &Shadow, id: ObjectId, verified: bool) -> Result<()> {
     const ATTEMPTS: u32 = 5;
+    let repo = &context.repo;
     let mut attempt = 0;
     loop {
-        // The archive holds what is set aside before the shadow lets go of it.
-        let mut updates = Vec::new();
+        // The archive gets a chain before the shadow's ref leaves it.
+        let (mut updates, mut archived) = (Vec::new(), Vec::new());
         for live in shadow.dropped() {
-            updates.push(RefUpdate { name: archive_name(repo, live.id)?, old: None, new: Some(live.id) });
+            let name = archive_name(repo, live.id)?;
+            archived.push((name.clone(), live.id));
+            updates.push(RefUpdate { name, old: None, new: Some(live.id) });
             if live.name != shadow.name {
                 updates.push(RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None });
             }
@@ -198,7 +203,13 @@ fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Resu
             Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {
                 std::thread::sleep(Duration::from_millis(10 << attempt));
             }
-            other => return other,
+            Err(error) => return Err(error),
+            Ok(()) => {
+                for (name, tip) in archived {
+                    emit_reset(context, name, tip);
+                }
+                return Ok(());
+            }
         }
     }
 }
