@@ -222,6 +222,9 @@ fn unset(mut here: Here, key: &str, out: &mut Output) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     out.warning(&format!("'{key}' is not set in '{}'", path.display()));
+    if let Some(hint) = edit::find(key).err().as_ref().and_then(Error::hint) {
+        out.hint(hint);
+    }
     Ok(Exit::No)
 }
 
