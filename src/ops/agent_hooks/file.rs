@@ -1,4 +1,4 @@
-//! One file of an agent: where it really is, what it holds, and how it is replaced without anybody's losing anything.
+//! One file of an agent: resolves links to it, reads it, and replaces it without losing what is in it.
 
 use std::{
     fs::{self, Permissions},
@@ -21,10 +21,10 @@ const MOST_LINKS: usize = 40;
 /// How the names of files in the making begin.
 const TEMPORARY: &str = ".git-checkpoint-";
 
-/// Follows the links at the end of `path`: people keep such files elsewhere, and link to them.
+/// Follows the symbolic links that `path` ends with: many people keep such files elsewhere and link to them.
 ///
 /// # Errors
-/// If `inside` is given and the file is not below it, or in its git directory.
+/// If `inside` is given and the file is not below it, or is in its git directory.
 pub(super) fn real(path: &Path, inside: Option<&Path>) -> Result<PathBuf> {
     let mut real = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -111,7 +111,7 @@ fn prepare(path: &Path, text: &str, is_executable: bool) -> Result<tempfile::Nam
     Ok(file)
 }
 
-/// Refuses a file that its owner may not write: somebody wants it to stay as it is.
+/// Refuses a read-only file: its owner wants it to stay as it is.
 pub(super) fn refuse_read_only(path: &Path) -> Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly()) {
         return Err(Error::user(format!("'{}' is read-only", path.display()))
@@ -120,8 +120,8 @@ pub(super) fn refuse_read_only(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts the script `text` at `path`, where a foreign one is, which is called `before` from then on. At no moment is there
-/// no script.
+/// Renames the foreign script at `path` to `before` and puts the script `text` in its place. At every moment there is a
+/// script at `path`.
 pub(super) fn put_before(path: &Path, before: &Path, text: &str) -> Result<()> {
     let what = || format!("cannot rename '{}' as '{}'", path.display(), before.display());
     let file = prepare(path, text, true)?;

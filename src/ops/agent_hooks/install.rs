@@ -64,7 +64,7 @@ pub(super) fn enable(
     if dry_run {
         return Ok(Some(done));
     }
-    // What is about to be written is noted first: should we be killed in between, it is known to be ours.
+    // Notes the file before writing it: if a crash comes in between, the next run knows that the file is ours.
     let made = if old.is_none() { made_for(&path, installed) } else { 0 };
     note(context, target, installed, made)?;
     failpoint::hit("agent-hooks:after-note");
@@ -91,7 +91,7 @@ fn refuse_second_script(path: &Path, before: Option<&Path>) -> Result<()> {
         .with_hint("keep one of them under the first name, move the other one away, and run it again"))
 }
 
-/// Returns how many of the directories above `path` are there, or about to be, just because of us.
+/// Returns how many directories above `path` were created by us, or will be.
 fn made_for(path: &Path, all: &[Installed]) -> usize {
     let mut ours = std::collections::BTreeSet::new();
     for entry in all {
@@ -153,7 +153,7 @@ fn own(target: &Target) -> usize {
     parts.iter().position(|part| part.as_os_str() == "git-checkpoint").map_or(0, |at| at + 1)
 }
 
-/// Takes our entries out of the file, if there are any; up to `made` directories above it were made for it.
+/// Removes our entries from the file. We created up to `made` directories above it.
 fn take_out(target: &Target, path: &Path, made: usize, dry_run: bool) -> Result<Option<FileDone>> {
     let before = target.before(path).filter(|before| file::is_there(before));
     let Some(old) = file::read(path)? else {
@@ -167,7 +167,7 @@ fn take_out(target: &Target, path: &Path, made: usize, dry_run: bool) -> Result<
     };
     if !target.edit.is_ours(&old) {
         if old.contains("git-checkpoint") {
-            // Something of ours may be in what cannot be read.
+            // An unreadable file may hold entries of ours: let `uninstall` report the error.
             target.edit.uninstall(&old).map_err(|error| about(path, &error))?;
         }
         return foreign(target, path, before.as_deref(), dry_run);
@@ -199,7 +199,7 @@ fn put_back(target: &Target, path: &Path, before: &Path, dry_run: bool) -> Resul
     Ok(target.done(Action::Restored))
 }
 
-/// There is a file, and nothing in it is ours.
+/// Handles a file without entries of ours.
 fn foreign(target: &Target, path: &Path, before: Option<&Path>, dry_run: bool) -> Result<Option<FileDone>> {
     let Some(before) = before else { return Ok(None) };
     // We were killed after the script had got its second name.

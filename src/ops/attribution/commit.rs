@@ -1,4 +1,4 @@
-//! Whose the lines of commits are: records where there are any, and else what may be said without.
+//! The attribution of commits: from their records, and inferred where there is no record.
 
 use std::{cell::OnceCell, collections::HashSet, ops::Range, rc::Rc};
 
@@ -30,7 +30,7 @@ use crate::{
     state,
 };
 
-/// A commit, and whose its lines are.
+/// A commit and the attribution of its lines.
 #[derive(Debug)]
 pub(crate) struct OfCommit {
     pub(crate) id: ObjectId,
@@ -45,7 +45,7 @@ pub(crate) struct OfCommit {
     pub(crate) files: Vec<OfFile>,
 }
 
-/// A file that a commit changes, and whose its lines are.
+/// A file that a commit changes, and the attribution of its lines.
 #[derive(Debug)]
 pub(crate) struct OfFile {
     pub(crate) change: Change,
@@ -93,13 +93,13 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Returns one for what is not committed yet.
+    /// Returns a reader for uncommitted changes.
     pub(super) fn of_worktree(repo: &'r Repo) -> Result<Self> {
         let reader = Self::of_repo(repo)?;
         Ok(Self { counting: reader.counting.of_worktree(), ..reader })
     }
 
-    /// Returns what was wrong with records that could not be read.
+    /// Returns the errors of unreadable records.
     pub(crate) fn troubles(&self) -> &[String] {
         &self.records.troubles
     }
@@ -110,7 +110,7 @@ impl<'r> Reader<'r> {
         self.foreseen = commits.iter().copied().collect();
     }
 
-    /// Returns whose the lines of `commit` are in the files that `wanted` asks for.
+    /// Returns the attribution of `commit`, limited to the files that `wanted` accepts.
     pub(crate) fn commit(&mut self, id: ObjectId, wanted: &mut dyn FnMut(&BString) -> bool) -> Result<OfCommit> {
         self.commit_with(id, wanted, &mut |_, _| Ok(()))
     }
@@ -181,7 +181,7 @@ impl<'r> Reader<'r> {
         Ok((found.records, self.authors.plain(otherwise)))
     }
 
-    /// Returns since when agents' work would have a record here, in Unix seconds; none if it never would.
+    /// Returns since when this repository records agents' work, in Unix seconds; none if it never did.
     fn enabled_since(&self) -> Result<Option<i64>> {
         if let Some(since) = self.enabled_since.get() {
             return Ok(*since);
@@ -194,7 +194,7 @@ impl<'r> Reader<'r> {
             next = self.repo.with_commit(id, |commit| commit.parents().next())?;
         }
         if let Some(id) = first {
-            // The first record may be of a commit with a date of its own.
+            // The commit of the first record may be older than the log.
             let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
             let recorded = self.records.seconds_of_first(self.repo.tree_of_commit(id)?)?;
             since = [since, logged, recorded].into_iter().flatten().min();
@@ -202,7 +202,7 @@ impl<'r> Reader<'r> {
         Ok(*self.enabled_since.get_or_init(|| since))
     }
 
-    /// Drops from what a merge to `tree_id` changes what one of `others` has brought: that is that side's.
+    /// Drops from the changes of a merge to `tree_id` those that one of `others`, its other parents, brought in.
     pub(super) fn drop_brought(&self, others: &[ObjectId], tree_id: ObjectId, changes: &mut Vec<Change>) -> Result<()> {
         for other in others {
             let theirs = self.repo.diff_trees(self.repo.tree_of_commit(*other)?, tree_id)?;
@@ -211,7 +211,7 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// Leaves of a merge's file what is in no parent, and what was deleted though all had it.
+    /// Narrows a file of a merge to the added lines that no parent has and the deleted lines that all parents had.
     pub(super) fn narrow(
         &mut self,
         others: &[ObjectId],
@@ -230,7 +230,7 @@ impl<'r> Reader<'r> {
             let theirs = leaf.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
             let edits = counted_edits(Algorithm::Myers, &theirs, &text.after);
             added = common(&added, edits.iter().map(|(_, new)| new));
-            // Lines of the first parent that this one does not have were deleted, or never there, on its side.
+            // This parent lacks them: its side deleted those lines, or never had them.
             let gone = counted_edits(Algorithm::Myers, &text.before, &theirs);
             deleted = without(&deleted, gone.iter().map(|(old, _)| old));
         }

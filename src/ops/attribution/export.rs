@@ -1,4 +1,4 @@
-//! The same in the formats of others: Agent Trace records, and the notes of git-ai.
+//! The attribution in foreign formats: Agent Trace records, and git-ai's notes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -44,7 +44,7 @@ pub fn agent_trace(context: &Context, options: &Options) -> Result<Vec<Value>> {
 fn trace(commit: &OfCommit, authors: &Authors) -> Value {
     let mut files = Vec::new();
     for file in &commit.files {
-        // A conversation each for every session, and one for what is no agent's.
+        // One conversation for each session, and one for all that no agent wrote.
         let mut parts: BTreeMap<Option<Who>, Vec<Value>> = BTreeMap::new();
         for span in &file.ownership.spans {
             let owner = who(span.owner, &authors.list);
@@ -127,7 +127,7 @@ fn uuid(id: ObjectId) -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// Percent-encodes what is not unreserved in URIs (RFC 3986).
+/// Percent-encodes all characters that URIs do not leave unreserved (RFC 3986).
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -225,7 +225,7 @@ fn push(ranges: &mut Ranges, start: u32, end: u32) {
     }
 }
 
-/// Paths with blanks or quotes stand in quotes; what would end the line is escaped.
+/// Quotes paths with blanks or quotes, and escapes line breaks.
 fn quoted(path: &str) -> String {
     let plain = path_text::printable(path.into());
     let is_plain = plain == path && !path.contains(char::is_whitespace) && !path.contains(['"', '\\']) && path != "---";

@@ -1,4 +1,4 @@
-//! Whose the lines of one file of a commit are: what git counts as added, with the owners that records tell.
+//! The attribution of one file of a commit: the lines that git counts as added, with the owners that the records name.
 
 use std::rc::Rc;
 
@@ -29,7 +29,7 @@ use crate::{
 /// Blame looks for lines that were only moved or formatted in so many commits without a record: each costs a diff.
 const MOST_LOOKED_AT: usize = 100;
 
-/// Whose the lines of a blob are that its commit has added.
+/// The owners of the lines that a commit added to a blob.
 pub(crate) struct BlobOwners {
     views: Vec<Vec<Span>>,
     beside: Beside,
@@ -73,7 +73,8 @@ impl Reader<'_> {
         Ok((!declared.unwrap_or_else(|| line_edits::is_binary(&bytes))).then_some(bytes))
     }
 
-    /// Returns whose the lines of `change` are, by `records` (newest first) and, where they say nothing, `otherwise`.
+    /// Returns the attribution of `change` by `records` (newest first); where they say nothing, the author is
+    /// `otherwise`.
     pub(super) fn file(
         &mut self,
         commit: ObjectId,
@@ -99,8 +100,8 @@ impl Reader<'_> {
         Ok((ownership, Some(text)))
     }
 
-    /// Returns whose the lines are that the commit, made at `seconds`, has added at `path`, whichever they are; or who is
-    /// taken for the author of all, if there is no record. It is what [`commit`](Self::commit) says of them.
+    /// Returns the owners of all lines that the commit, made at `seconds`, may have added at `path`; without a record,
+    /// the presumed author of the whole file. Agrees with [`commit`](Self::commit).
     pub(crate) fn blob_owners(
         &mut self,
         commit: ObjectId,
@@ -161,7 +162,7 @@ impl Reader<'_> {
         is_exact && otherwise == self.authors.plain(Contributor::Human)
     }
 
-    /// Returns the spans of all views in the lines that the commit has, and what is known beside them.
+    /// Returns the spans of all views, carried to the lines of the commit, and the rules for the other lines.
     fn joined(
         &mut self,
         commit: ObjectId,
@@ -181,7 +182,7 @@ impl Reader<'_> {
                 is_blind |= self.records.is_blind(view.record, older.record)?;
             }
             if is_blind {
-                // It takes for a person's what another one knows better, or would if it were here.
+                // This record counts as human what an older or missing record may attribute to an agent.
                 spans.retain(|span| span.owner != Owner::Author(human));
             }
             carried.push(spans);
@@ -225,7 +226,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the spans of what was recorded in the lines that the commit has; none if the recorded blob is gone.
+    /// Returns the recorded spans, carried to the lines of the commit; none if the recorded blob is gone.
     fn carried(&self, view: &View<'_>, change: &Change, text: &Text) -> Result<Option<Vec<Span>>> {
         let spans = &view.file.ownership.spans;
         match view.file.blob {

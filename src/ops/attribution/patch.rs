@@ -23,7 +23,7 @@ pub struct PatchFile {
     pub path: BString,
     /// Where a renamed file was.
     pub old_path: Option<BString>,
-    /// Whether the file is there before and after.
+    /// Whether the file exists before and after.
     pub sides: (bool, bool),
     /// True if it has no lines.
     pub is_binary: bool,

@@ -1,4 +1,4 @@
-//! A checkpoint about to be made: writes its commit, and leaves the refs to others.
+//! Writes the commit of a new checkpoint; the caller moves the refs.
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;

@@ -61,7 +61,7 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.is_wary());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
-    // The staged tree of then may be held by nothing: what was only staged is no reason for a checkpoint.
+    // If no ref holds the cached staged tree any more, forget it: staging alone makes no checkpoint that would hold it.
     let held = [Some(shadow.head_tree_id), shadow.tip_side.as_ref().and_then(|side| side.index_tree_id)];
     if let Some(cache) = cache.as_mut().filter(|cache| !held.contains(&cache.index_tree_id)) {
         cache.index_tree_id = None;
@@ -155,7 +155,7 @@ pub(crate) fn look_at_known<'r>(
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
 }
 
-/// Lets `seen` say what is staged now.
+/// Updates `seen` with what is staged now.
 pub(crate) fn look_at_index(repo: &Repo, shadow: &Shadow, seen: &mut Seen, objects: &mut NewObjects<'_>) -> Result<()> {
     let staged = staged(repo, objects)?;
     let manifest = &mut seen.side.manifest;
@@ -225,7 +225,7 @@ pub(crate) fn store_cache(repo: &Repo, seen: &mut Seen, anchor: Option<ObjectId>
         cache.anchor = anchor;
         let stored = cache_path(repo).and_then(|path| cache.store(&path, repo.object_hash()));
         if let Err(error) = stored {
-            // What was saved is saved; the next pass reads more than it had to.
+            // The save has succeeded; without the cache, the next pass only reads more files.
             tracing::warn!(%error, "stat cache not stored");
         }
     }

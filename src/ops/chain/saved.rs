@@ -87,7 +87,7 @@ pub struct Saved {
     /// The worktree's content.
     #[serde(serialize_with = "id_text::serialize")]
     pub tree: ObjectId,
-    /// The commit that the shadow stands on.
+    /// The base commit of the shadow.
     pub base: Base,
     /// The shadow's ref.
     pub r#ref: String,
@@ -101,7 +101,7 @@ pub struct Saved {
     pub turn: Option<u32>,
     /// What changed since the checkpoint before.
     pub paths: Vec<SavedPath>,
-    /// What is not in the checkpoint.
+    /// Paths that the checkpoint leaves out.
     pub skipped: Vec<SkippedPath>,
     /// Files that filters failed for, so that they are saved as they are.
     pub unfiltered: Vec<UnfilteredPath>,

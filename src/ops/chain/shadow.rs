@@ -32,15 +32,15 @@ pub(crate) struct Shadow {
     pub(crate) expected: Option<ObjectId>,
     /// All shadows of this worktree on the same commit, this one included.
     pub(crate) live: Vec<Live>,
-    /// True if the next checkpoint sets what is in the ref aside, and begins afresh.
+    /// True if the next checkpoint archives the shadow and begins a new one.
     pub(crate) sets_aside: bool,
 }
 
 impl Shadow {
-    /// Reads the live shadow of HEAD that is the worktree's.
+    /// Reads the worktree's live shadow on HEAD.
     ///
     /// # Errors
-    /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if its ref points to what is no checkpoint.
+    /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if its ref points to something that is no checkpoint.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
         Self::read_at(repo, Base::of_head(repo.head()?.id))
     }
@@ -94,8 +94,8 @@ impl Shadow {
         self.live.iter().find(|live| live.name == self.name).map(|live| live.id)
     }
 
-    /// Lets the next checkpoint go to the shadow of `session`, or of the worktree, and follow the same in time; there it
-    /// follows what is in the ref, or `written`, which will be.
+    /// Makes the next checkpoint go to the shadow of `session` (none: of the worktree). Its parent is `written`, a
+    /// checkpoint that is not in the ref yet, or else what the ref points to. What it follows in time does not change.
     pub(crate) fn go_to(&mut self, session: Option<String>, written: Option<ObjectId>) {
         self.name.session = session;
         self.expected = self.in_ref();
@@ -111,7 +111,8 @@ impl Shadow {
         }
     }
 
-    /// Lets the next checkpoint begin at the base; the worktree's shadow is that of all sessions, and all begin again.
+    /// Makes the next checkpoint begin a new chain at the base. In the worktree's shadow, that drops the shadows of all
+    /// sessions.
     pub(crate) fn begin_afresh(&mut self, repo: &Repo) -> Result<()> {
         self.parent_id = None;
         let others: Vec<Live> = self.live.iter().filter(|live| !self.is_dropped(live)).cloned().collect();
@@ -122,12 +123,12 @@ impl Shadow {
         self.name.session.is_none() || live.name == self.name
     }
 
-    /// Returns true if there is anything to be set aside.
+    /// Returns true if there is a live shadow that a reset would archive.
     pub(crate) fn is_begun(&self) -> bool {
         self.live.iter().any(|live| self.is_dropped(live))
     }
 
-    /// Returns what is to be set aside when the next checkpoint is taken.
+    /// Returns the shadows that the next checkpoint archives.
     pub(crate) fn dropped(&self) -> impl Iterator<Item = &Live> {
         self.live.iter().filter(|live| self.sets_aside && self.is_dropped(live))
     }
@@ -137,7 +138,7 @@ impl Shadow {
         self.dropped().count() == self.live.len()
     }
 
-    /// Lets the next checkpoint follow `tip`, which is in its chain.
+    /// Makes the next checkpoint follow `tip`, a checkpoint of this shadow's chain.
     pub(crate) fn follow(&mut self, repo: &Repo, tip: Checkpoint) -> Result<()> {
         self.parent_id = Some(tip.id);
         self.see(repo, Some(tip))
@@ -155,8 +156,8 @@ impl Shadow {
         Ok((parent_id, self.tip.as_ref().map(|tip| tip.id).filter(|id| *id != parent_id)))
     }
 
-    /// Returns `moment`, or that of the last checkpoint if clocks went back: where there are several shadows, time tells
-    /// which one came last.
+    /// Returns `moment`, or the last checkpoint's time if the clock went backwards: with several shadows, time decides
+    /// which checkpoint is the latest.
     pub(crate) fn not_before(&self, moment: Moment) -> Moment {
         let is_alone = self.name.session.is_none() && self.live.iter().all(|live| live.name == self.name);
         let last = self.tip.as_ref().filter(|tip| !is_alone && tip.seconds > moment.seconds);
@@ -186,7 +187,7 @@ impl Shadow {
         let live = shadows::live(repo, checkpoint.base, checkpoint.worktree.as_bstr())?;
         let latest = shadows::latest(repo, &live).ok().flatten().map(|tip| tip.id);
         let Some(tip) = latest.or(self.expected) else { return Ok(false) };
-        // What was carried on is as reachable as what carries it.
+        // A carried-forward chain is reachable from the checkpoint that carries it.
         let is_anchor =
             |checkpoint: Checkpoint| [Some(checkpoint.id), checkpoint.origin.carried].contains(&Some(anchor));
         Ok(repo.chain_in_time(tip).take(FAR).flatten().any(is_anchor))
@@ -202,7 +203,7 @@ impl Shadow {
         self.tip_side.as_ref().map(|side| side.manifest.unfiltered.as_slice()).unwrap_or_default()
     }
 
-    /// Returns what is known of the worktree.
+    /// Returns what is known of the worktree from the last checkpoint.
     pub(crate) fn before(&self) -> Before<'_> {
         let skipped = self.tip_side.as_ref().map(|side| side.manifest.skipped.as_slice()).unwrap_or_default();
         let raw_tree_id = self.tip_side.as_ref().and_then(|side| side.raw_tree_id);

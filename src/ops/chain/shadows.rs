@@ -25,7 +25,7 @@ pub(crate) struct Live {
     pub(crate) id: ObjectId,
 }
 
-/// Returns the live shadows of `worktree` on `base`; whatever the settings say now, they may have been others before.
+/// Returns the live shadows of `worktree` on `base`, of both storage modes: the setting may have changed since.
 pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>> {
     let name = ShadowName::of_worktree(base, worktree);
     let mut live = Vec::new();
@@ -36,9 +36,10 @@ pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>
     Ok(live)
 }
 
-/// Returns the last checkpoint of `live`; what points to none is passed over.
+/// Returns the latest checkpoint of `live`; skips refs that point to no checkpoint.
 ///
-/// Time decides, which never goes back from one to the next, and within a second, which one came after the other.
+/// The latest is the one with the latest time, which never decreases along a chain. Within one second, it is the one
+/// that the others do not follow.
 pub(crate) fn latest(repo: &Repo, live: &[Live]) -> Result<Option<Checkpoint>> {
     let mut latest: Vec<Checkpoint> = Vec::new();
     for shadow in live {
@@ -60,7 +61,7 @@ pub(crate) fn latest_on(repo: &Repo, base: Base) -> Result<Option<Checkpoint>> {
     latest(repo, &live(repo, base, repo.worktree_id())?)
 }
 
-/// Returns true if `later`, which is not older, came after `earlier`.
+/// Returns true if `later`, which is not older, builds on `earlier`.
 pub(crate) fn came_after(repo: &Repo, later: &Checkpoint, earlier: &Checkpoint) -> bool {
     let before = repo.chain_in_time(later.id).skip(1).take_while(Result::is_ok).flatten();
     before.take_while(|it| it.seconds >= earlier.seconds).any(|it| it.id == earlier.id)

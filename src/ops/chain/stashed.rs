@@ -41,7 +41,7 @@ impl Stashes {
         Ok(Self(files))
     }
 
-    /// Returns true if there are none.
+    /// Returns true if the stash is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -70,8 +70,8 @@ fn add(repo: &Repo, stash: ObjectId, files: &mut HashMap<BString, Vec<Leaf>>) ->
     Ok(())
 }
 
-/// Keeps the tip of `shadow` in the archive if `changes`, which the next checkpoint makes, take back to HEAD what a stash
-/// entry holds: when the stash is popped, that work is found there. A failure is only logged: the save goes on.
+/// Archives the tip of `shadow` if `changes`, those of the next checkpoint, revert to HEAD what a stash entry holds:
+/// when the entry is popped, that work is found in the archive. A failure is only logged, and the save continues.
 pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
     if let Err(error) = try_keep(repo, shadow, changes) {
         repo.check_interrupt()?;

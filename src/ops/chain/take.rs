@@ -68,8 +68,8 @@ pub(crate) fn take(
     let commits = commits.write()?;
     state::failpoint::hit("save:after-commit");
     repo.check_interrupt()?;
-    // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
-    // Nor is the first one after a broken chain, which is no start.
+    // The first checkpoint on a base becomes the verified one, except: one that a restore takes (it holds what the user
+    // wants to leave), one after a broken chain, and if the user has set the mark by hand.
     let is_start = shadow.is_beginning() && context.broken().is_empty();
     let is_first = is_start && !demands.must_exist && !verified_mark::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verified_mark::wants_verification(context)?;
@@ -81,7 +81,7 @@ pub(crate) fn take(
     let phase = Instant::now();
     let are_commits_here = commits.settle();
     if let Err(error) = written.settle() {
-        // Somebody has removed what was relied on; if the files have changed meanwhile, they cannot bring it back.
+        // Another process removed objects that we rely on. Only unchanged files can bring them back.
         if write_again(context, lock)? != seen.tree_id {
             return Err(error);
         }
@@ -113,7 +113,7 @@ pub(crate) fn take(
     })
 }
 
-/// Notes that `written` refers to what the side tells of files and of the index beyond the last checkpoint's side.
+/// Registers with `written` the objects that the side data refer to and the last checkpoint's side data do not.
 fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written<'_>) -> Result<()> {
     let (empty, last) = (repo.empty_tree_id(), shadow.tip_side.clone().unwrap_or_default());
     for (old, new) in [
@@ -127,12 +127,12 @@ fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written
     Ok(())
 }
 
-/// The commits of submodules are elsewhere.
+/// Commits of submodules are in other repositories.
 fn is_stored(leaf: &Leaf) -> bool {
     leaf.mode != Mode::Gitlink
 }
 
-/// Reads all files, writes what of them is not stored whole, and returns their tree.
+/// Reads all files of the worktree, writes the missing objects, and returns the tree.
 pub(crate) fn write_again(context: &Context, lock: &Lock) -> Result<ObjectId> {
     context.repo.grow_wary();
     let (seen, objects) = look_at_all(context, &Shadow::without_tip(context, None)?, lock)?;
@@ -158,7 +158,7 @@ pub(crate) fn side_commit(
     Repo::write_commit(&commit, objects).map(Some)
 }
 
-/// Returns the side commit of the last checkpoint, if it says the very same.
+/// Returns the side commit of the last checkpoint, if it has the tree `tree_id`.
 fn last_side_with(repo: &Repo, shadow: &Shadow, tree_id: ObjectId) -> Result<Option<ObjectId>> {
     match shadow.tip.as_ref().and_then(|tip| tip.side_id) {
         Some(id) if repo.tree_of_commit(id)? == tree_id => Ok(Some(id)),

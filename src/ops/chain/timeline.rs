@@ -39,11 +39,11 @@ pub(crate) fn live_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>
     Ok(tips)
 }
 
-/// Returns the tips of the archive that `worktree`, or any worktree, has put there; oldest first.
+/// Returns the tips of the archived shadows of `worktree`, or of all worktrees; oldest first.
 pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>> {
     let mut tips = Vec::new();
     for (name, id) in repo.refs_below(refname::ARCHIVE)? {
-        // The name does not tell the worktree, the checkpoint does.
+        // The ref's name does not contain the worktree; the checkpoint does.
         let is_asked_for = match worktree {
             // What cannot be read is shown everywhere.
             Some(worktree) => match repo.find_checkpoint(id) {
@@ -96,7 +96,7 @@ impl<'r> Timeline<'r> {
         Ok(Self { repo, heads, head, broken })
     }
 
-    /// Takes the latest; of those within one second, the first that no other came after.
+    /// Takes the latest head; among those of the same second, the first that no other one builds on.
     fn pop(&mut self) -> Option<Head<'r>> {
         let first = self.heads.pop()?;
         let seconds = first.checkpoint.seconds;
@@ -114,7 +114,7 @@ impl<'r> Timeline<'r> {
                 if it.base == other.base {
                     return came_after(self.repo, other, it);
                 }
-                // Where a worktree is now is where it was last.
+                // HEAD has left the other base, so its checkpoints are older.
                 it.worktree == other.worktree && Some(other.base) == self.head
             })
         };

@@ -1,4 +1,5 @@
-//! Condenses one commit: makes the record of what it took, links it to records that were there, and lets the rest go on upon it.
+//! Condenses one commit: writes the record of the work it took, links it to existing records, and carries the rest
+//! forward.
 
 use gix::ObjectId;
 
@@ -40,11 +41,11 @@ pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
 pub(super) fn keep(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
     let made = made(&context.repo, commit, note)?;
     link_what_is_there(context, &made, note)?;
-    // What is made once more takes no work of now; post-rewrite tells what it was.
+    // A commit that git repeats takes no new work; post-rewrite says which commit it copies.
     if note.is_again { Ok(()) } else { condense(context, &made, note) }
 }
 
-/// Links the commit to records that were there before it.
+/// Links the commit to records that existed before it.
 pub(super) fn link_what_is_there(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
     let commit = made.commit;
     let links: Vec<Link> = note
@@ -63,7 +64,7 @@ pub(super) fn link_what_is_there(context: &Context, made: &Made, note: &CommitNo
     rewrite::link_from(context, commit, &copied, How::Copy)?;
     match made.base {
         Base::Commit(old) if made.parent != Some(old) => rewrite::link_from(context, commit, &[old], How::Amend),
-        // A rebase tells of its commits when it is done.
+        // A rebase reports its commits at its end.
         _ if note.is_again && context.repo.is_rebasing() => Ok(()),
         _ => rewrite::link_copies(context, commit),
     }
@@ -110,16 +111,17 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
         (work, committed) =
             earlier::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
     }
-    // Somebody else may have made it meanwhile, who saw the commit first; what was set aside since holds the work again.
+    // Another process may have noticed the commit first and made its record. If we made another one, archived shadows
+    // would give their work twice.
     if promised.is_none()
         && let Some(record) = record_of(context, made.commit)?
     {
-        // Whoever it was may have died before the sessions knew.
+        // That process may have crashed before it updated the sessions.
         let partial = record.sessions.iter().filter(|part| part.is_partial).map(|part| part.id.as_str());
         record::note_sessions(context, made, record.id, partial, None)?;
         return Ok(found);
     }
-    // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
+    // A promised record is made whatever has happened to the shadow since: the commit's trailer names it.
     if work.is_to_tell() || promised.is_some() {
         // Of two commits that were prepared at once, the note may be the other's: what the message names counts.
         let log = records::Log::open(repo)?;
@@ -136,7 +138,8 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
             record::build(context, made, id, &committed, (&work, &steps), patch_ids)?
         };
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
-        // Made already, before somebody died: whoever did may have moved on in the transcripts, or not.
+        // If the record exists, a process crashed after writing it. Whether the sessions' positions in their
+        // transcripts moved on is unknown.
         let is_first = records::find(repo, &id).unwrap_or_default().is_none();
         failpoint::hit("condense:before-record");
         records::append(context, Additions { records: vec![new], links: Vec::new() })?;
@@ -158,7 +161,7 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Lets what the commit did not take go on upon it; nothing is read from the worktree.
+/// Carries forward to the commit what it did not take. Does not read the worktree.
 fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
     let Some(line) = session_line(repo, base)? else { return Ok(()) };
@@ -171,7 +174,7 @@ fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> 
     Written::settle_all(moved.written)
 }
 
-/// Says in the name of an archived shadow that nothing in it waits any more.
+/// Marks in an archived shadow's name that all of its work is committed.
 fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
     let name = refname::settled_archive_ref(&candidate.tip.name, settled);
     let id = candidate.tip.id;
