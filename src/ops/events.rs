@@ -1,4 +1,4 @@
-//! Reads the log of operations, and what is appended to it.
+//! Reads the log of operations, and follows it as it grows.
 
 use std::time::Duration;
 

@@ -13,9 +13,9 @@ use crate::{error::Result, git::Repo, model::checkpoint::Checkpoint};
 /// Chains longer than this in sum are not weighed.
 const MOST_CHECKPOINTS: usize = 50_000;
 
-/// Adds to `found` what the chain that ends with `tip` brought in.
+/// Adds to `found` the objects that the chain ending with `tip` brought in.
 ///
-/// Stops at a checkpoint that is in `found` already. Returns false if there was more than is bearable.
+/// Stops at a checkpoint that `found` already contains. Returns false if the budget is used up first.
 pub(crate) fn collect(repo: &Repo, tip: ObjectId, found: &mut HashSet<ObjectId>, budget: &mut Budget) -> Result<bool> {
     for checkpoint in repo.chain(tip) {
         let checkpoint = checkpoint?;

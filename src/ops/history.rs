@@ -63,12 +63,12 @@ pub struct Entry {
     pub verified: bool,
     /// True if its shadow was set aside.
     pub archived: bool,
-    /// How many earlier checkpoints of the same turn it stands for.
+    /// How many earlier checkpoints of the same turn this entry represents.
     pub folded: usize,
 }
 
-/// Calls `each` with the checkpoints that `options` ask for, newest first, until it returns false. Returns what could not be
-/// read: what came before that is not shown.
+/// Calls `each` with the checkpoints that `options` select, newest first, until it returns false. Returns the errors of
+/// broken chains, whose earlier checkpoints are left out.
 ///
 /// # Errors
 /// If the regular expression or a pathspec is malformed, the tag is unknown, or a checkpoint cannot be read.
@@ -233,7 +233,7 @@ impl<'r> Filter<'r> {
         Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
     }
 
-    /// Returns the entry of `checkpoint`, if it passes; what is costly to know is asked last.
+    /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
     fn entry(&mut self, checkpoint: Checkpoint, archived: bool, marks: &Marks) -> Result<Option<Entry>> {
         if !self.passes(&checkpoint) {
             return Ok(None);

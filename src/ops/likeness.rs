@@ -13,9 +13,9 @@ use crate::{
     model::change::{Change, Leaf, Mode},
 };
 
-/// Returns true if `now` is, at the path of `change`, what `change` made of it, or holds most of the lines it added.
+/// Returns true if `now`, at the path of `change`, is what `change` made of it, or contains most of the lines it added.
 ///
-/// `head` is what the commit has there.
+/// `head` is the file in the commit.
 pub(crate) fn is_alike(repo: &Repo, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
     holds(repo, change, head, now, |held, total| held * 2 > total)
 }
@@ -25,8 +25,8 @@ pub(crate) fn is_all_there(repo: &Repo, change: &Change, now: Option<Leaf>) -> R
     holds(repo, change, change.before, now, |held, total| held == total)
 }
 
-/// Returns true if `now` is what `change` made, or `is_enough` says so of how many of its lines `now` has more than
-/// `head`, and how many there are.
+/// Returns true if `now` is what `change` made, or if `is_enough` accepts how many of the added lines `now` has beyond
+/// those of `head`, and how many lines were added.
 fn holds(
     repo: &Repo,
     change: &Change,
@@ -47,7 +47,7 @@ fn holds(
     Ok(total > 0 && is_enough(held, total))
 }
 
-/// Returns the content of a text file, which is empty if there is none; nothing for any other.
+/// Returns the content of a text file, empty for a file that does not exist; none for other files.
 pub(crate) fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
     let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
     if !matches!(leaf.mode, Mode::File | Mode::Executable) {

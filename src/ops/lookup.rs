@@ -22,12 +22,12 @@ const LIST: &str = "'git checkpoint list' shows the checkpoints of this worktree
 /// How many candidates of an ambiguous prefix are listed.
 const LISTED: usize = 10;
 
-/// Returns the id of the checkpoint that `text` names; of `base`, the base commit of the live shadow.
+/// Returns the id of the checkpoint that `text` names; for `base`, that of the base commit of the live shadow.
 ///
 /// Neither a full id nor `@{0}` walks a chain.
 ///
 /// # Errors
-/// If there is none, if several match, or if it is the id of something else.
+/// If none or several match, or if `text` is the id of another object.
 pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
     let repo = &context.repo;
     match Selector::parse(text) {
@@ -99,7 +99,7 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
     }
 }
 
-/// HEAD, or where there is no commit yet, the empty root commit that the shadow stands on.
+/// Returns HEAD; on an unborn branch, the empty root commit that the shadow is based on.
 fn base(repo: &Repo) -> Result<ObjectId> {
     if let Some(id) = repo.head()?.id {
         return Ok(id);
@@ -116,7 +116,7 @@ fn tag(repo: &Repo, name: &str) -> Result<Option<ObjectId>> {
     repo.find_ref(&refname::tag_ref(name))
 }
 
-/// Taken at its word if it is a checkpoint, reachable or not: to prove more would mean to walk every chain.
+/// Accepts any checkpoint, reachable or not: to check that would mean to walk every chain.
 fn full_id(repo: &Repo, hex: &str) -> Result<ObjectId> {
     let id = ObjectId::from_hex(hex.as_bytes()).map_err(|_| no_match(repo, hex))?;
     let is_ours = || Ok::<_, Error>(repo.refs_below(refname::PREFIX)?.iter().any(|(_, tip)| *tip == id));

@@ -1,5 +1,5 @@
-//! Knows work again that has a record already and is committed once more: after `git reset --soft`, in one part or in
-//! several, after `git cherry-pick -n`, or of a squash whose message was given up.
+//! Recognizes work that already has a record and is committed again: after `git reset --soft`, as a whole or in parts,
+//! after `git cherry-pick -n`, or from a squash that lost its message.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,24 +28,24 @@ const MOST_MOVES: usize = 32;
 const MOST_COMMITS: usize = 100;
 /// How many commits back from HEAD may be where the two lines part.
 const MOST_KEPT: usize = 32;
-/// Half of what was taken back is known again by as many letters and digits.
+/// With this many letters and digits, half of the recorded lines are enough to recognize the work.
 const LEAST_IN_HALF: usize = 6;
-/// A smaller part of it is known again by as many: one line that anybody may write does not tell.
+/// With this many, a smaller part is enough: one common line is no evidence.
 const LEAST_IN_PART: usize = 20;
 /// How many commits of files that a pick has staged are looked at.
 const MOST_PICKED: usize = 100;
 
-/// Where work is looked for again.
+/// Where to look for recorded work.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// What is staged.
+    /// In the index.
     Staged,
-    /// This commit.
+    /// In this commit.
     In(ObjectId),
 }
 
 impl Place {
-    /// Returns what is there at `paths`.
+    /// Returns the files at `paths`.
     fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
         let Self::In(commit) = self else { return repo.staged_leaves(paths) };
         let tree_id = repo.tree_of_commit(commit)?;
@@ -54,18 +54,19 @@ impl Place {
     }
 }
 
-/// Returns the records whose work is staged on `head`: of commits that stood there, and of those a reset left behind.
+/// Returns the records whose work is staged on `head`: those of other children of `head`, and of commits that a reset
+/// removed.
 pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
     again(context, head, Place::Staged)
 }
 
-/// Returns the records of others whose work `commit`, which was made on `head`, has again.
+/// Returns the records of other commits whose work `commit`, a child of `head`, contains again.
 pub(super) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let mut ids = again(context, head, Place::In(commit))?;
-    // What has come after it, in another worktree, was not there to be committed again.
+    // A record of another worktree that is as new as the commit or newer is no earlier work.
     let was_there = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
@@ -100,9 +101,10 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
     Ok(found)
 }
 
-/// Returns the commits that resets have left behind: from where they began down to what leads to `head` now, too.
+/// Returns the commits that resets removed from HEAD: from where each reset began back to the commits that `head` still
+/// has.
 ///
-/// `git stash` resets as well, and `ORIG_HEAD` is then where HEAD is; the reflog tells of more than the last one.
+/// `git stash` resets as well and leaves `ORIG_HEAD` at HEAD; the reflog has the earlier resets.
 pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
     let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, by_reset)| *by_reset).map(|(id, _)| *id).collect();
@@ -113,7 +115,7 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    // Most often HEAD has gone on from there.
+    // Usually, `head` contains all of them.
     let (kept, oldest) = line_of(repo, head, MOST_KEPT, |commit, _| {
         starts.retain(|start| *start != commit);
         !starts.is_empty()
@@ -121,7 +123,7 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    // What is older than all of these leads to none of them.
+    // An older commit cannot lead to any of these.
     let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
     let mut left: Vec<ObjectId> = Vec::new();
     for start in starts {
@@ -140,8 +142,8 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
     Ok(left)
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as far as they are here and `goes_on` says so of them
-/// and the second they were made at; and when the last of them was made.
+/// Returns up to `most` commits from `start` on, first parents only, as long as this repository has them and `goes_on`
+/// accepts the commit and its time; and the time of the last one.
 fn line_of(
     repo: &Repo,
     start: Option<ObjectId>,
@@ -172,7 +174,8 @@ pub(super) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch what is staged: `git cherry-pick -n` names the last of them only.
+/// Returns the records of commits that touch what is staged: after `git cherry-pick -n`, git knows only the last one
+/// picked.
 fn picked(context: &Context) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let staged = repo.run_git(&["diff", "--cached", "--name-only", "-z", "--no-renames"], None)?;
@@ -209,7 +212,7 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
         if now.map(|leaf| leaf.id) == file.after {
             return Ok(true);
         }
-        // What came from another repository may lack the content.
+        // Records from another repository may name blobs that are missing here.
         let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
         let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
         if is_here

@@ -1,4 +1,5 @@
-//! Sets the live shadow aside, shows what was set aside, and brings it back. Files are never touched.
+//! Moves the live shadow to the archive, lists the archive, and makes an archived shadow live again. Never touches
+//! files.
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -56,7 +57,7 @@ pub struct ResetDone {
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
-    /// The commit it stands on.
+    /// Its base commit.
     pub base: Base,
     /// How many checkpoints it holds.
     pub checkpoints: usize,
@@ -93,9 +94,9 @@ pub struct Archived {
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
-    /// The subject of that.
+    /// The subject of that checkpoint.
     pub subject: String,
-    /// The commit it stands on.
+    /// Its base commit.
     pub base: Option<Base>,
     /// The worktree it belongs to.
     #[serde(serialize_with = "path_text::serialize")]
@@ -104,10 +105,10 @@ pub struct Archived {
     pub checkpoints: usize,
 }
 
-/// Moves the live shadow of this worktree and HEAD to the archive, and those that sessions have there of their own.
+/// Moves the live shadow of this worktree on HEAD to the archive, together with the sessions' own shadows there.
 ///
 /// # Errors
-/// [`Kind::Refused`] if there is none, or a session with a turn under way here works on it.
+/// [`Kind::Refused`] if there is none, or if a session has an open turn on it.
 pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
     context.tell_failure("reset", set_aside(context, options))
 }
@@ -118,7 +119,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let lock = save::lock(context)?;
     let base = Base::of_head(repo.head()?.id);
     if !options.dry_run {
-        // What stays in the archive shall be whole.
+        // Archived shadows must be readable.
         salvage::set_broken_aside(context, Look::BehindTip, &lock)?;
     }
     let mut live = shadows::live(repo, base, repo.worktree_id())?;
@@ -150,7 +151,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
 }
 
 impl ResetDone {
-    /// Returns what was done where the shadow was broken.
+    /// Returns the result for a broken shadow, which was set aside before.
     fn of_broken(done: SetAside, base: Base) -> Self {
         let SetAside { shadow, tip, archive, last, checkpoints, .. } = done;
         let tip = last.unwrap_or(tip);
@@ -159,7 +160,7 @@ impl ResetDone {
     }
 }
 
-/// A session at work takes its next checkpoint on top of the ones before.
+/// Refuses while a session has an open turn here: its next checkpoint builds on the ones before.
 fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
     let mut all = session_files::open_turns(repo.common_dir(), repo.git_dir())?.into_iter();
     let is_at_work =
@@ -173,12 +174,13 @@ fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
     }
 }
 
-/// Gives up what the turn of the session `id` was about to do: what it would set aside, and what was before it.
+/// Cancels the reset that the open turn of session `id` was to do with its first checkpoint, and drops the checkpoint
+/// of what the turn began with.
 ///
-/// A shadow of its own on HEAD is set aside; no other checkpoint is touched.
+/// Archives the session's own shadow on HEAD, if it has one; other checkpoints stay.
 ///
 /// # Errors
-/// [`Kind::Refused`] if the session is not known here, or has nothing to give up.
+/// [`Kind::Refused`] if the session is unknown here, or has nothing to cancel.
 pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     context.tell_failure("reset", drop_claim(context, id, dry_run))
 }
@@ -239,10 +241,10 @@ fn short(archive: &str) -> &str {
 
 /// Makes the archived shadow that `text` names live again: by its name in the archive, or by any of its checkpoints.
 ///
-/// Returns it as it was set aside before; `shadow` is the ref that holds it now.
+/// The result describes the archived shadow; its `shadow` is the new live ref.
 ///
 /// # Errors
-/// [`Kind::Refused`] if there is a live shadow in its place, or it belongs to another worktree.
+/// [`Kind::Refused`] if a live shadow is in its place, or if it belongs to another worktree.
 pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
     context.tell_failure("restore-archived", bring_back(context, text))
 }
@@ -257,7 +259,7 @@ fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
         return Err(Error::refused(format!("'{}' belongs to the worktree '{worktree}'", short(&tip.name)))
             .with_hint("run it there; 'git checkpoint restore <id>' brings its files here"));
     }
-    // With shadows of their own, sessions do not stand in each other's way.
+    // If sessions have shadows of their own, only the same session's live shadow is in the way.
     let name = shadows::name_for(context, checkpoint.base, checkpoint.origin.session.as_deref());
     let live = shadows::live(repo, checkpoint.base, repo.worktree_id())?;
     let shadow = name.to_ref();

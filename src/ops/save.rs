@@ -47,8 +47,8 @@ pub(crate) struct Taken {
 /// Takes a checkpoint.
 ///
 /// # Errors
-/// [`Kind::User`] if the session's id is none; [`Kind::Refused`] in a protected directory; [`Kind::Race`] if another process holds the lock for too long. No id is
-/// ever returned for a save that failed.
+/// [`Kind::User`] if the session's id is malformed; [`Kind::Refused`] in a protected directory; [`Kind::Race`] if
+/// another process holds the lock for too long. A failed save never returns an id.
 pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let checked = options.origin.session.as_deref().map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
@@ -59,13 +59,15 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     context.tell_failure("save", taken).map(|taken| taken.saved)
 }
 
-/// Takes a checkpoint while `lock` is held. Where objects are missing that were not looked for at first, it sets the chain
-/// aside that leads to them; where some were removed meanwhile, it begins anew: both once.
+/// Takes a checkpoint while `lock` is held.
+///
+/// If the save meets missing objects, it sets aside the chain that leads to them and tries once more. It also tries
+/// once more after a race.
 pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
     match try_save(context, options, demands, lock) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(context, Look::BehindTip, lock)?.is_empty() {
-                // What is missing may be in no chain, but in what a cache or the index relies on.
+                // No chain lacks the object: the stat cache or the index may rely on it.
                 context.repo.grow_wary();
             }
             try_save(context, options, demands, lock).map_err(|again| again.with_cause(error))
@@ -104,7 +106,7 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
             }
             (seen, objects)
         }
-        // The root stands for everything.
+        // The root means all paths.
         (Some(paths), ..) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
         (Some(paths), ..) => {
             refuse_unknown_paths(context, paths, &shadow)?;

@@ -37,7 +37,7 @@ pub struct Shown {
     pub verified: bool,
     /// True if it is the last one of a shadow in the archive.
     pub archived: bool,
-    /// Why paths or what the tree cannot say are missing here, if something cannot be read.
+    /// What of this checkpoint cannot be read, and is missing here.
     pub broken: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
-//! What a chain of checkpoints adds up to, remembered so that `status` need not walk all of it again.
+//! The statistics of a chain of checkpoints, cached so that `status` need not walk all of it again.
 //!
-//! A chain never changes below its tip, so what was counted once stays true for every tip that grows from there.
+//! A chain never changes below its tip, so statistics stay valid for all tips that build on theirs.
 
 use std::collections::BTreeSet;
 
@@ -30,11 +30,11 @@ const MOST_KEPT: usize = 16;
 pub(super) struct Tally {
     /// The last checkpoint, in hexadecimal digits.
     tip: String,
-    /// How many checkpoints there are.
+    /// The number of checkpoints.
     pub(super) checkpoints: usize,
     /// When the last one was taken, in Unix seconds.
     pub(super) tip_time: i64,
-    /// The sessions that took them, the one that came last first.
+    /// The sessions that took them, the latest one first.
     pub(super) sessions: Vec<Part>,
     /// Why something of the chain is not counted, if something cannot be read.
     #[serde(skip)]
@@ -67,7 +67,7 @@ impl Part {
     }
 }
 
-/// Paths are bytes, and what is kept is text.
+/// Escapes a path: paths are bytes, and the cache is text.
 fn key(path: &BString) -> String {
     path_text::escape(path.as_ref())
 }
@@ -133,7 +133,7 @@ impl Tally {
             self.count(checkpoint.origin, checkpoint.seconds, paths.iter());
             return Ok(());
         };
-        // What was carried on is the work of those who did it.
+        // A carried-forward checkpoint counts for the sessions whose work it carries.
         for step in work::steps(repo, &source, &|path| paths.contains(path))?.into_iter().rev() {
             self.count(step.origin, source.seconds, step.changes.iter().map(|change| &change.path));
         }
@@ -152,7 +152,7 @@ impl Tally {
         }
     }
 
-    /// Adds what `earlier` counted below the checkpoints counted here.
+    /// Adds the cached statistics of the checkpoints below those counted here.
     fn append(&mut self, earlier: &Self) {
         if self.checkpoints == 0 {
             self.tip_time = earlier.tip_time;

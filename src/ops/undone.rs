@@ -1,6 +1,6 @@
 //! Whether an amend has undone the work of a record: then the commit is no longer linked to it.
 //!
-//! What cannot be told counts as still there, and so does what the amend has not touched.
+//! In doubt, the work counts as still there; files that the amend does not touch keep theirs.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ use crate::{
 /// What a commit is amended to.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Amended {
-    /// What is staged.
+    /// The index.
     Staged,
     /// This commit.
     To(ObjectId),
@@ -73,7 +73,7 @@ pub(super) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
     Ok(!files.is_empty())
 }
 
-/// Returns what is at `paths`.
+/// Returns the files at `paths`.
 fn leaves(repo: &Repo, new: Amended, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
     match new {
         Amended::Staged => repo.staged_leaves(paths),
@@ -96,7 +96,8 @@ fn renamed(repo: &Repo, old: ObjectId, new: Amended) -> Result<Vec<(BString, BSt
     Ok(fields.chunks_exact(3).map(|it| (it[1].to_owned(), it[2].to_owned())).collect())
 }
 
-/// Returns true if `now` may hold anything that an agent did to `file`, of which `told` is known.
+/// Returns true if `now` may contain anything that an agent did to `file`; `told` is the stored attribution of the
+/// file.
 fn holds_any(
     repo: &Repo,
     file: &RecordFile,
@@ -107,7 +108,7 @@ fn holds_any(
     if now.map(|leaf| leaf.id) == file.after {
         return Ok(true);
     }
-    // It was made and is gone, or was deleted and is there again.
+    // The agent created the file and it is gone, or the agent deleted it and it is back.
     let (Some(now), Some(after)) = (now, file.after) else { return Ok(false) };
     let (Some(told), true) = (told, repo.has_object(after)) else { return Ok(true) };
     let is_agent = |id: AuthorId| authors.get(id as usize).is_some_and(|it| it.contributor == Contributor::Agent);
@@ -121,7 +122,7 @@ fn holds_any(
         return Ok(true);
     }
     let differ = Differ { steps: &step_edits, counted: &step_edits };
-    // Whoever amends is a person, as far as this is about agents' lines.
+    // Only agents' lines matter here, so whoever amends counts as a human.
     let amender = AuthorId::try_from(authors.len() - 1).unwrap_or(AuthorId::MAX);
     let spans = carry(&differ, &told.ownership.spans, &after, &now, amender);
     Ok(spans.iter().any(|span| agent_of(span.owner, authors).is_some()))

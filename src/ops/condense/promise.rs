@@ -20,7 +20,7 @@ const MOST_COMMITS: usize = 64;
 /// How many places where HEAD was are looked at.
 const MOST_MOVES: usize = 32;
 
-/// Keeps a promise that was made to another commit than `commit`, the one at HEAD; returns what is left of `note`.
+/// Keeps a promise made to an earlier commit than `commit`, the one at HEAD. Returns what remains of `note`.
 pub(super) fn keep_promise_to_past(context: &Context, commit: ObjectId, note: CommitNote) -> Result<CommitNote> {
     let repo = &context.repo;
     if promises(&note).is_empty() || is_made_of(repo, commit, &note)? {
@@ -35,13 +35,13 @@ pub(super) fn promises(note: &CommitNote) -> Vec<RecordId> {
     note.reserved.iter().chain(&note.reused).filter_map(|id| RecordId::parse(id)).collect()
 }
 
-/// Returns true if `commit` is the one that was prepared: it has the trailer, or has none and stands where it should.
+/// Returns true if `commit` is the one that was prepared: it has the trailer, or it has none and the expected base.
 fn is_made_of(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
     let named = ids_in_message(repo.message_of(commit)?.as_ref());
     if promises(note).iter().any(|id| named.contains(id)) {
         return Ok(true);
     }
-    // What was promised one record, and names another, is another commit.
+    // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = named.is_empty() || note.reserved.is_none();
     Ok(may_be && Base::parse(&note.head) == Some(made(repo, commit, note)?.base))
 }

@@ -122,7 +122,7 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
     }
 }
 
-/// Returns what there is to keep of a session: the prompts of its turns, and what its transcript has more than before.
+/// Returns what to store of a session: the prompts of its turns, and the new part of its transcript.
 fn kept_of(context: &Context, id: &str, turns: &[u32], increment: Option<Increment>) -> Result<NewSession> {
     let prompts = sessions::prompts(context.repo.common_dir(), id)?;
     let prompts = prompts.into_iter().filter(|prompt| turns.contains(&prompt.turn));
@@ -137,17 +137,18 @@ struct Increment {
     end: u64,
 }
 
-/// Returns what the agent has written since the last record; none if there is nothing, or it cannot be read.
+/// Returns what the agent has appended to its transcript since the last record; none if there is nothing, or it cannot
+/// be read.
 fn increment(context: &Context, session: &Session) -> Option<Increment> {
     let settings = &context.settings.transcript;
     let transcript = session.transcript.as_ref().filter(|_| settings.store == Store::Full)?;
-    // To open a pipe would wait for whoever writes into it.
+    // Do not block on a named pipe without a writer.
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).ok()?;
     let mut file = File::options().read(true).custom_flags(nonblocking).open(&transcript.path).ok()?;
     let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
     // A file that was cut is another one.
     let offset = if length < transcript.offset { 0 } else { transcript.offset };
-    // What is too long is cut at its beginning.
+    // Of a transcript that is too long, keep the end.
     let start = offset.max(length.saturating_sub(settings.max_size.unwrap_or(u64::MAX)));
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut bytes = Vec::new();
@@ -161,8 +162,8 @@ fn increment(context: &Context, session: &Session) -> Option<Increment> {
     (!bytes.is_empty()).then_some(Increment { bytes, end: start + end as u64 })
 }
 
-/// Notes in `sessions` what is in the record now, which took their transcripts as far as `offsets`; none if
-/// somebody may have noted that before.
+/// Notes in `sessions` that the record `id` covers their work, and their transcripts up to `offsets`; none if another
+/// process may have noted the offsets already.
 pub(super) fn note_sessions<'s>(
     context: &Context,
     made: &Made,
@@ -219,7 +220,7 @@ fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> R
     Ok(())
 }
 
-/// Completes the records of commits that `session` made in the middle of its turn, now that the turn is over.
+/// Completes the records of commits that `session` made in the middle of its turn; called when the turn has ended.
 pub(crate) fn complete(context: &Context, session: &mut Session) -> Result<()> {
     let ids: Vec<RecordId> = session.open_records.iter().filter_map(|id| RecordId::parse(id)).collect();
     if ids.is_empty() {

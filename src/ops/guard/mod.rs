@@ -39,13 +39,13 @@ pub use who::Who;
 pub struct Verdict {
     /// The version of this shape.
     pub version: u32,
-    /// Whether the agent goes on.
+    /// Whether the agent may continue.
     pub decision: Decision,
-    /// Why not, or why somebody is told.
+    /// The reason for a denial or a warning.
     pub report: Option<Report>,
-    /// What the user should know, and is told only once.
+    /// One-time notes for the user.
     pub notes: Vec<String>,
-    /// False if nobody can tell any more that the change of the tool is the session's.
+    /// False if the change of the tool can no longer be attributed to the session.
     pub is_attributed: bool,
     /// The archived checkpoint with what the tool has done, if that belongs into no session's chain.
     #[serde(serialize_with = "id_text::serialize_optional")]
@@ -143,8 +143,8 @@ fn judge_after(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict>
     Ok(verdict)
 }
 
-/// Returns true if what was known of `session` is gone: it was known when a call began (`has_begun`), or nothing at all is
-/// known of any session here, where checkpoints were taken. Another session may just not have been seen before.
+/// Returns true if the file of `session` has been lost: it existed when a call began (`has_begun`), or this repository
+/// has checkpoints but no session file at all. Otherwise, the session may simply be new.
 fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     let repo = &context.repo;
     if sessions::peek(repo.common_dir(), session).is_some() {
@@ -153,12 +153,12 @@ fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     Ok(has_begun || !sessions::has_any(repo.common_dir()) && !repo.refs_below(refname::PREFIX)?.is_empty())
 }
 
-/// Takes back the claim of `session` on this worktree: its turn is over.
+/// Removes the claim of `session` on this worktree when its turn ends.
 pub fn release(context: &Context, session: &str) -> Result<()> {
     claims::remove(context.repo.git_dir(), session)
 }
 
-/// Returns true if `session` had a turn here with no tool at work when its process went away.
+/// Returns true if the process of `session` died during its turn here, while no tool was running.
 pub(crate) fn has_left(context: &Context, session: &str) -> bool {
     let claim = claims::load(context.repo.git_dir(), session);
     claim.is_some_and(|claim| claim.calls.is_empty() && facts::is_claim_gone(context, &claim))

@@ -1,7 +1,7 @@
-//! Lets git's hooks call us, takes that back, and looks whether it still holds.
+//! Installs our calls in git's hooks, removes them, and checks that they are still there.
 //!
-//! What others have put there keeps working: it is called first, or it gets one more line. Everything that is written
-//! is noted in `hooks.toml`, and taking it back leaves the files of others as they were.
+//! Foreign hooks keep working: we call them first, or add a line to them. All that is written is noted in `hooks.toml`,
+//! and removing it leaves foreign files as they were.
 
 mod outcome;
 mod script;
@@ -23,7 +23,7 @@ use crate::{
 pub use outcome::{Action, HookDone, HooksDone, Options};
 pub(super) use outcome::{bytes, serialize_some};
 
-/// Lets git's hooks call us.
+/// Installs our calls in git's hooks.
 ///
 /// # Errors
 /// If git runs no hooks here, or a file cannot be read or written.
@@ -34,7 +34,7 @@ pub fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
     let _lock = lock.map(|lock| sweep(context, lock, &survey, &written));
     let mut hooks = Vec::new();
     for hook in Hook::ALL {
-        // What is about to be written is noted first: should we be killed in between, it is known to be ours.
+        // Note the file before writing it: if a crash comes in between, the next run knows that the file is ours.
         let done = match survey.way(hook) {
             Way::Script(path) => script::enable(context, hook, &path, options, &mut written)?,
             Way::Words(words) => words::enable(context, hook, &words, options, &mut written)?,
@@ -47,7 +47,7 @@ pub fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
     Ok(done(&survey, hooks, options.dry_run))
 }
 
-/// Takes back what [`enable`] did; hooks that were there before are as they were.
+/// Undoes what [`enable`] did, so that the earlier hooks are as before.
 ///
 /// # Errors
 /// If a file cannot be read or written.
@@ -83,7 +83,7 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     Ok(done(&survey, hooks, dry_run))
 }
 
-/// Returns what was written by our notes, and what may have been written if they are lost.
+/// Returns the files that our notes name, and those that we may have written if the notes are lost.
 fn places(survey: &Survey, written: &[Written]) -> Vec<Written> {
     let mut places = written.to_vec();
     for hook in Hook::ALL {

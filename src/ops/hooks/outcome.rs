@@ -34,7 +34,7 @@ pub enum Action {
     Todo,
     /// Our script or line was taken away.
     Removed,
-    /// Our script was taken away, and what was there before is back.
+    /// Our script was removed, and the earlier hook is back.
     Restored,
     /// Something was left because it is not as we wrote it.
     Kept,
@@ -50,12 +50,12 @@ pub struct HookDone {
     /// The file.
     #[serde(serialize_with = "path_text::serialize")]
     pub path: BString,
-    /// Where the hook is that was there before.
+    /// Where the earlier hook is now.
     #[serde(serialize_with = "serialize_some")]
     pub before: Option<BString>,
     /// The line that the user has to add.
     pub line: Option<String>,
-    /// What else there is to say.
+    /// A remark for the user.
     pub note: Option<String>,
     /// True if the line could be added with [`Options::hook_manager`].
     #[serde(skip)]
@@ -70,7 +70,7 @@ pub struct HooksDone {
     /// Where git looks for hooks.
     #[serde(serialize_with = "path_text::serialize")]
     pub directory: BString,
-    /// The program that manages the hooks here.
+    /// The program that manages the hooks of this repository.
     pub manager: Option<String>,
     /// What was done to each hook.
     pub hooks: Vec<HookDone>,

@@ -152,7 +152,7 @@ pub(super) fn health(hook: Hook, path: &Path) -> Result<Health> {
     })
 }
 
-/// Returns true if the hook `text` at `path` calls a script of ours that it has found there and moved away.
+/// Returns true if the hook `text` at `path` calls our script, which a hook manager found there and moved away.
 fn is_chained(hook: Hook, path: &Path, text: &[u8]) -> bool {
     let Some(moved) = hook_files::moved_script(path, hook) else { return false };
     let suffix = moved.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();

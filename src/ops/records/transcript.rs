@@ -1,4 +1,5 @@
-//! What is kept of conversations: redacted, cut to size, each piece stored once in `refs/checkpoints/transcripts/<month>`.
+//! The stored part of conversations: redacted, cut to size, each chunk stored once in
+//! `refs/checkpoints/transcripts/<month>`.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ pub(super) fn redact(context: &Context, new: &mut NewRecord) -> Vec<Redacted> {
             text.prompts = session.prompts.into_iter().map(prompt).collect();
         }
         if settings.store == Store::Full {
-            // Redacted first: a secret that was cut in two would not be known for one.
+            // Redact before cutting: half a secret would not be recognized.
             text.transcript = clean(session.transcript.unwrap_or_default());
             cut(&mut text.transcript, settings.max_size);
         }
@@ -85,10 +86,10 @@ impl<'r> Transcripts<'r> {
         Ok(Self { repo, reference, tip, tree_id, edits: BTreeMap::new(), last: BTreeMap::new() })
     }
 
-    /// Adds a piece to the transcript of `session`, and returns where it is.
+    /// Adds a chunk to the transcript of `session`, and returns where it is.
     ///
-    /// The very bytes that came last are not stored again: a crash kept the record from being written, or a second record
-    /// shares them.
+    /// If the last chunk has the same bytes, that one is used: a crash came before its record was written, or two
+    /// records share it.
     pub(super) fn add(
         &mut self,
         session: &str,
