@@ -4,14 +4,14 @@ use std::fs;
 
 use crate::state::process::parent_of;
 
-/// How many processes up git is looked for: there is the hook's shell in between, and maybe a hook manager.
+/// How many ancestors are searched for git: the hook's shell comes in between, and maybe a hook manager.
 const MOST_ANCESTORS: usize = 8;
 
-/// Returns whether the `git commit` that runs us in a hook has `--amend`; none if it is another command that does, or
-/// none that can be read (not Linux).
+/// Returns whether the `git commit` that runs our hook has `--amend`; none if another command runs it, or if the
+/// processes cannot be read (not Linux).
 ///
-/// What git tells prepare-commit-msg (githooks(5)) is not enough: nothing with `-m`, and with `-C HEAD` the same as with
-/// `--amend`. After the commit, post-rewrite tells.
+/// The arguments of prepare-commit-msg (githooks(5)) do not suffice: with `-m` there are none, and `-C HEAD` has the
+/// same as `--amend`. After the commit, post-rewrite says whether it was an amend.
 pub(crate) fn is_amending() -> Option<bool> {
     let mut process = parent_of(std::process::id());
     for _ in 0..MOST_ANCESTORS {
@@ -44,7 +44,7 @@ fn is_git(program: &[u8]) -> bool {
     program.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name == b"git" || name == b"git-commit")
 }
 
-/// Options whose value may be the next word: a message that says `--amend` is none.
+/// Options whose value may be the next word, so that a message `--amend` does not count.
 const WITH_VALUE: [&[u8]; 11] = [
     b"--message",
     b"--file",

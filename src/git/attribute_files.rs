@@ -1,4 +1,5 @@
-//! The `.gitattributes` files of one tree, stored or in the making: they decide which bytes a checkpoint stands for.
+//! The `.gitattributes` files of a tree, stored or being built: they decide how a blob is converted to the bytes in the
+//! worktree.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use gix::objs::Kind as ObjectKind;
 
-/// How many deltas may stand on each other: each costs every later read of what stands on it.
+/// The longest chain of deltas: each delta slows down every later read.
 const DEEPEST: u32 = 20;
 /// Larger objects are stored whole.
 const LARGEST: usize = 1 << 20;
@@ -17,7 +17,7 @@ pub(super) struct Base {
     pub(super) kind: ObjectKind,
     /// Where it is in the pack.
     pub(super) offset: u64,
-    /// How many deltas it stands on.
+    /// The length of its chain of deltas.
     pub(super) depth: u32,
     pub(super) data: Vec<u8>,
 }

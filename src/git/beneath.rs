@@ -13,9 +13,9 @@ use crate::error::Error;
 /// What an error says of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// There is nothing.
+    /// The path does not exist.
     Gone,
-    /// There may be something, but it is not for us to see.
+    /// The path may exist, but we may not read it.
     Unreadable,
     /// It is not about this path.
     Other,
@@ -25,7 +25,7 @@ impl Trouble {
     /// Returns what `errno` says of the path it is about.
     pub(crate) fn of(errno: Errno) -> Self {
         match errno {
-            // A symbolic link where a directory was: what is behind it is not of this worktree.
+            // A directory became a symbolic link: what it points to is not part of this worktree.
             Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Self::Gone,
             Errno::ACCESS | Errno::PERM | Errno::IO => Self::Unreadable,
             _ => Self::Other,
@@ -39,10 +39,10 @@ pub(super) fn unreadable(path: &BStr, errno: Errno) -> Error {
     Error::internal(format!("cannot read {what}")).with_cause(errno)
 }
 
-/// Opens `path` below the directory `root` with `flags`; no component of it may be a symbolic link.
+/// Opens `path` below the directory `root` with `flags`, without following symbolic links.
 ///
 /// # Errors
-/// `ELOOP` or `ENOTDIR` if one is, `ENOENT` and others as open(2).
+/// `ELOOP` or `ENOTDIR` if a component is a symbolic link, `ENOENT` and others as open(2).
 pub(crate) fn open(root: impl AsFd, path: &BStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match open_at_once(&root, path, flags) {

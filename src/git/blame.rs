@@ -25,9 +25,9 @@ pub(crate) struct Question<'q> {
 pub(crate) struct Blamed {
     /// The commit; none if it is not committed yet.
     pub(crate) commit: Option<ObjectId>,
-    /// The path there.
+    /// The path in that commit.
     pub(crate) path: BString,
-    /// The number there, from 1.
+    /// The line number in that commit, from 1.
     pub(crate) original: u32,
     /// The number in the file, from 1.
     pub(crate) line: u32,
@@ -49,10 +49,10 @@ struct Header {
 }
 
 impl Repo {
-    /// Returns the lines that are asked for, in order, as git blames them.
+    /// Returns the lines that `question` asks for, in order, as git blames them.
     ///
     /// # Errors
-    /// What git says, if there is no such path or range.
+    /// Git's message, if there is no such path or range.
     pub(crate) fn blame(&self, question: &Question<'_>) -> Result<Vec<Blamed>> {
         use std::os::unix::ffi::OsStringExt as _;
         let mut arguments: Vec<std::ffi::OsString> = ["blame", "--porcelain", "--no-progress"].map(Into::into).into();

@@ -66,9 +66,9 @@ pub(crate) enum Captured {
     Unreadable,
 }
 
-/// Reads all of `candidates`, adds what is new to `objects` and returns what became of each, in the same order.
+/// Reads all `candidates`, adds new content to `objects` and returns the result of each, in the same order.
 ///
-/// `files` are the attribute files of the tree in the making, which decide whether exact bytes are kept beside it.
+/// `files` are the attribute files of the tree being built; they decide whether exact bytes are kept beside it.
 fn capture(
     repo: &Repo,
     candidates: &[Candidate],
@@ -92,10 +92,10 @@ fn capture(
     results.into_iter().map(|result| result.ok_or_else(|| Error::internal("a file was not read"))).collect()
 }
 
-/// Reads all of `candidates` as [`capture`] does, and returns the attribute files of the tree that holds them, too; `files`
-/// are those of the tree without them.
+/// Reads all `candidates` as [`capture`] does, and also returns the attribute files of the resulting tree; `files` are
+/// those of the tree without the candidates.
 ///
-/// Attribute files decide for all others, so they are read first.
+/// Attribute files apply to all other files, so they are read first.
 pub(crate) fn capture_by_rules(
     repo: &Repo,
     candidates: &[Candidate],
@@ -117,7 +117,7 @@ pub(crate) fn capture_by_rules(
             return Ok((captured, files));
         }
         if attempt == ATTEMPTS {
-            // An attribute file that changes all the time is stored as it was when it decided for the others.
+            // An attribute file that keeps changing is stored as it was when it was applied to the other files.
             let slots = candidates.iter().zip(&mut captured).filter(|(candidate, _)| is_rule(candidate));
             for ((_, slot), mut first) in slots.zip(read_first) {
                 if let Captured::Content(content) = &mut first {
@@ -147,7 +147,7 @@ fn with_captured(
 
 type Message = Result<(usize, Captured, Vec<Prepared>)>;
 
-/// Lets other threads read, and hands on to `take` what they have read; returns false if none can be started.
+/// Reads with several threads, and passes the results to `take`; returns false if no thread can be started.
 fn read_by_others(
     repo: &Repo,
     candidates: &[Candidate],
@@ -156,7 +156,7 @@ fn read_by_others(
 ) -> Result<bool> {
     let next = AtomicUsize::new(0);
     let shared = repo.inner.clone().into_sync();
-    // A short queue keeps what is read but not yet stored within bounds.
+    // The short queue limits how much is read but not yet stored.
     let (sender, receiver) = mpsc::sync_channel(32);
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..threads::useful(MOST_THREADS))
@@ -260,7 +260,7 @@ impl<'r> Reader<'r> {
         Ok((Captured::Content(content), new))
     }
 
-    /// Returns bytes, stat and mode bits of a file, and whether it stood still meanwhile.
+    /// Returns bytes, stat and mode bits of a file, and whether it stayed unchanged while it was read.
     fn read_file(&self, path: &BStr) -> rustix::io::Result<(Vec<u8>, Stat, RawMode, bool)> {
         // Without NONBLOCK, a FIFO that takes the file's place would be waited for.
         let fd = beneath::open(&self.root, path, OFlags::RDONLY | OFlags::NONBLOCK)?;

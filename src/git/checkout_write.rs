@@ -1,7 +1,7 @@
-//! Writes and deletes single files of the worktree, each only if it still is what the caller has seen.
+//! Writes and deletes single files of the worktree, each only if it is still as the caller has seen it.
 //!
-//! Content appears by rename from a temporary file beside it. What another program writes meanwhile stays: `checked_rename`
-//! sees it, and `temporary_file` says what may be deleted.
+//! Content is written to a temporary file and renamed into place. What another program writes at the same time stays:
+//! `checked_rename` detects it, and `temporary_file` decides what may be deleted.
 
 use std::os::fd::OwnedFd;
 
@@ -27,7 +27,7 @@ pub(crate) enum Put<'a> {
     Link(&'a [u8]),
 }
 
-/// What a file is called whose own name is not known, before the rest of its name.
+/// The first part of the name that a file gets if its own name is unknown.
 const UNKNOWN: &str = "unknown";
 
 impl Put<'_> {
@@ -44,8 +44,8 @@ impl Checkout {
         [2 * number, 2 * number + 1].map(|number| checkout_names::temporary_name(&self.nonce, number).into())
     }
 
-    /// Writes what `put` says to a temporary file beside `path`, creating directories on the way. `number` tells it from
-    /// others; a regular file takes over the permissions of `existing`.
+    /// Writes `put` to a temporary file beside `path`, and creates missing directories. `number` makes the temporary
+    /// name unique; a regular file gets the permissions of `existing`.
     pub(crate) fn prepare(
         &mut self,
         path: &BStr,
@@ -114,8 +114,8 @@ impl Checkout {
         Ok(written)
     }
 
-    /// Returns what came of `done`, once nothing is left at the temporary names `number` beside `path`: what `is_known`
-    /// is deleted, and what another program has written is a conflict, with a name that stays.
+    /// Returns `done` after cleaning up the temporary names `number` beside `path`: content that `is_known` accepts is
+    /// deleted, and content that another program wrote gets a permanent name and makes the path a conflict.
     pub(crate) fn settle<T>(
         &mut self,
         path: &BStr,
@@ -127,7 +127,7 @@ impl Checkout {
         let (parent, name) = match self.parent(path, false) {
             Ok(Some(found)) => found,
             Ok(None) => return done,
-            // What was done at the path stays true, and must be known as done.
+            // The change of `path` itself stands, and the caller must know that.
             Err(stop) => {
                 tracing::warn!(%path, ?stop, "temporary files may stay");
                 return done;
@@ -167,7 +167,7 @@ impl Checkout {
         names.iter().filter_map(|name| Held::read(parent, name.as_bstr()).transpose()).collect()
     }
 
-    /// Lets a file that was taken away by an interrupted restore go back to `path`, if it is `bytes` and there is none.
+    /// Renames a file that an interrupted restore took away back to `path`, if it contains `bytes` and `path` is free.
     pub(crate) fn bring_back(&mut self, path: &BStr, number: usize, bytes: &[u8]) -> Outcome<()> {
         let names = self.temporary_names(number);
         let Some((parent, name)) = self.parent(path, false)? else { return Ok(()) };
@@ -193,7 +193,7 @@ impl Checkout {
             return Err(Stop::Left(Why::UnderWay));
         }
         rustix::fs::fchmod(&fd, with_executable(opened.st_mode, is_executable)).map_err(|e| stop(e, what))?;
-        // A program that has saved a new file meanwhile has the mode of its own.
+        // Another program has saved a new file meanwhile, with its own mode.
         match stat_at(parent, name)? {
             Some(found) if is_same_file(&found, &opened) => Ok(()),
             _ => Err(Stop::Left(Why::UnderWay)),

@@ -37,7 +37,7 @@ pub(crate) struct NewCommit<'a> {
 }
 
 impl Identity {
-    /// Returns the identity for what nobody in particular does.
+    /// Returns the identity for commits without a user or an agent behind them.
     pub(crate) fn fallback() -> Self {
         Self { name: "git-checkpoint".into(), email: "checkpoint@agent.invalid".into() }
     }
@@ -79,7 +79,7 @@ impl Repo {
         }
     }
 
-    /// Returns the time of now with the local offset, or what `GIT_COMMITTER_DATE` says.
+    /// Returns the current time with the local offset, or `GIT_COMMITTER_DATE`.
     pub(crate) fn now(&self) -> Moment {
         let fixed = self.honours_environment.then(|| environment::variable("GIT_COMMITTER_DATE")).flatten();
         let fixed = fixed.and_then(|text| gix::date::parse(text.to_str().ok()?, Some(jiff::Zoned::now())).ok());
@@ -109,7 +109,8 @@ impl Repo {
         objects.add(ObjectKind::Commit, &data)
     }
 
-    /// Adds the commit that stands for no commit yet to `objects`, and returns its id: the same in all repositories.
+    /// Adds the commit that serves as base on an unborn branch to `objects`, and returns its id, which is the same in
+    /// all repositories.
     pub(crate) fn write_unborn_base(objects: &mut NewObjects<'_>) -> Result<ObjectId> {
         let tree_id = objects.add(ObjectKind::Tree, b"")?;
         let commit = NewCommit {

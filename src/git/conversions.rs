@@ -1,4 +1,4 @@
-//! The settings that convert files, and whether there are any.
+//! The settings that make git convert files, and whether there are any.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -23,8 +23,8 @@ impl Repo {
         self.config_value("core.autocrlf").is_some_and(|value| !is_off(&value))
     }
 
-    /// Returns a number for the commands of filters, and one for the attribute files outside the worktree that may name
-    /// filters: all that decides from outside which bytes a checkpoint stands for. Other numbers mean other settings.
+    /// Returns two checksums of the settings outside the worktree that affect conversions: of the filter commands, and
+    /// of the attribute files outside the worktree that may name filters. If they differ, the settings have changed.
     pub(crate) fn filter_settings(&self) -> Result<(u32, u32)> {
         let mut commands = flate2::Crc::new();
         for pair in self.config_pairs("filter") {
@@ -40,7 +40,8 @@ impl Repo {
         Ok((commands.sum(), sum.sum()))
     }
 
-    /// Returns true if git is configured with commands of a filter other than Git LFS, whose pointers tell themselves.
+    /// Returns true if git is configured with filter commands other than those of Git LFS, whose pointer files can be
+    /// recognized.
     pub(super) fn has_filter_commands(&self) -> bool {
         self.config_pairs("filter").iter().any(|pair| !pair.key.starts_with("lfs."))
     }
@@ -79,13 +80,13 @@ impl Repo {
 /// A file that is older may have bytes that today's rules do not give: git takes it for unchanged until its times change.
 pub(super) struct RuleTimes<'r> {
     repo: &'r Repo,
-    /// The attribute files that git knows, and those that should be there.
+    /// The attribute files that git knows, and those that should exist.
     known: BTreeSet<BString>,
     expected: BTreeSet<BString>,
     /// When any file with settings changed.
     settings: Time,
-    /// When an attribute file with rules for the files of each directory (with final `/`, empty for the root) last changed;
-    /// none: there is none.
+    /// For each directory (with final `/`, empty for the root): when an attribute file that applies to its files last
+    /// changed; none: there is none.
     attributes: HashMap<BString, Option<Time>>,
 }
 
@@ -125,7 +126,7 @@ impl<'r> RuleTimes<'r> {
         self.newest_attributes(path) == Some(UNKNOWN)
     }
 
-    /// Returns when an attribute file with rules for `path` last changed; none if there is none.
+    /// Returns when an attribute file that applies to `path` last changed; none if there is none.
     fn newest_attributes(&mut self, path: &BStr) -> Option<Time> {
         self.newest_in(parent(path))
     }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::Result, model::line_diff::Edit};
 
-/// No context, so that a hunk is an edit; and nothing that a setting could add to what is read.
+/// Diff options: no context, so that each hunk is one edit, and no effect of settings on the output.
 const PLAIN: [&str; 9] = [
     "--patch",
     "--unified=0",
@@ -70,12 +70,13 @@ impl<'r> Counting<'r> {
         Self { repo, algorithm, asks_git, question: None, known: HashMap::new() }
     }
 
-    /// Returns one that never asks git: where it does not matter if a line counts here or there.
+    /// Returns one that never asks git, for callers to which it does not matter which of two equal lines counts as
+    /// changed.
     pub(crate) fn usual(repo: &'r Repo) -> Self {
         Self { asks_git: false, ..Self::new(repo) }
     }
 
-    /// Prepares for what `commits` change of their first parents; what was known of others is forgotten.
+    /// Prepares for the changes of `commits` against their first parents, and forgets earlier answers.
     pub(crate) fn of_commits(&mut self, commits: &[ObjectId]) {
         self.known.clear();
         self.question = self.asks_git.then(|| Question::Commits(commits.to_vec()));
@@ -87,7 +88,7 @@ impl<'r> Counting<'r> {
         self
     }
 
-    /// Prepares for what is not committed yet.
+    /// Prepares for uncommitted changes.
     pub(crate) fn of_worktree(mut self) -> Self {
         self.question = self.asks_git.then_some(Question::Worktree);
         self
@@ -131,7 +132,7 @@ impl<'r> Counting<'r> {
             let output = self.repo.try_git(&[&["diff"], &PLAIN[..], &[&old, &new]].concat(), None)?;
             self.known.extend(parse(output.stdout.as_bstr()));
         }
-        // What git knows nothing of, such as a new file in the worktree that was an old one, it does not count either.
+        // Git does not pair these two blobs, for example if an untracked file continues a deleted one: count ourselves.
         let nearest = || counted_edits(self.algorithm, before, after);
         Ok(Some(self.known.get(&ids).cloned().unwrap_or_else(nearest)))
     }
@@ -146,7 +147,8 @@ impl Repo {
     }
 }
 
-/// Reads patches without context: whose blobs, and which lines. Content begins with a sign, headings do not.
+/// Parses patches without context into pairs of blobs and their edits. Lines of content begin with a sign, headings do
+/// not.
 fn parse(output: &BStr) -> HashMap<Pair, Vec<Edit>> {
     let mut found: HashMap<Pair, Vec<Edit>> = HashMap::new();
     let mut current = None;

@@ -18,7 +18,7 @@ use crate::{
 /// A change of the tree: none removes the path.
 pub(crate) type Edit = Option<(ObjectId, Mode)>;
 
-/// Returns the tree `base` with `edits`, whose changed directories are added to `objects`.
+/// Returns the tree `base` with `edits` applied; adds the new trees to `objects`.
 pub(crate) fn edit_tree(base: ObjectId, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<ObjectId> {
     if edits.is_empty() {
         return Ok(base);

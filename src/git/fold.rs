@@ -1,8 +1,8 @@
-//! Folds what many saves wrote into few packs, with deltas, so that a save costs some hundred bytes of disk instead of a
-//! block for each object, and the number of packs stays small.
+//! Folds the objects of many saves into few packs, with deltas: a save then costs some hundred bytes of disk instead of
+//! a block for each object, and the number of packs stays small.
 //!
-//! Only objects that we wrote are touched, listed in `loose` and `packs` of our directory once a ref leads to them. What git has repacked or
-//! collected meanwhile is simply not there any more. Whatever fails here costs disk space, nothing else.
+//! Only objects that we wrote are touched, those listed in `loose` and `packs` of our directory once a ref leads to
+//! them. Objects that git has repacked or collected since are skipped. A failure here costs disk space, nothing else.
 
 use std::{
     collections::HashSet,
@@ -80,7 +80,7 @@ impl Repo {
         loose + packs
     }
 
-    /// Folds if there is enough to fold and nobody else, nor git's gc, is at it.
+    /// Folds if there is enough to fold and neither another process of ours nor `git gc` is doing so.
     pub(crate) fn fold_if_due(&self) {
         if let Err(error) = self.try_fold() {
             tracing::warn!(%error, "objects not folded");
@@ -100,8 +100,8 @@ impl Repo {
         self.fold(&directory)
     }
 
-    /// Returns true while git's gc is at work here, by git's own rule: its mark counts for twelve hours at most, and on
-    /// this host as long as the process is there.
+    /// Returns true while `git gc` runs, by git's own rule: `gc.pid` counts for at most twelve hours, and on this host
+    /// as long as the process exists.
     pub(super) fn is_git_collecting(&self) -> bool {
         let path = self.common_dir().join("gc.pid");
         let age = std::fs::metadata(&path).and_then(|metadata| metadata.modified());
@@ -160,7 +160,8 @@ impl Repo {
         }
         failpoint::hit("fold:after-packs");
         for path in ids.iter().filter(|id| stored.contains(*id)).map(|id| self.loose_path(*id)) {
-            // The directory stays for `git gc`: git fails to add an object to one that goes twice meanwhile.
+            // Leave the directory to `git gc`: git cannot add an object to a directory that is removed twice at that
+            // moment.
             drop(std::fs::remove_file(&path));
             failpoint::hit("fold:after-loose");
         }
@@ -186,7 +187,7 @@ impl Repo {
         Ok(())
     }
 
-    /// Drops the names of packs that are gone from our note, unless another process notes one meanwhile.
+    /// Removes the names of packs that no longer exist from our list, unless another process adds one at the same time.
     fn forget_gone_packs(&self, directory: &Path) -> Result<()> {
         let note = directory.join("packs");
         let taken = directory.join("packs.folding");
@@ -201,14 +202,14 @@ impl Repo {
         Ok(())
     }
 
-    /// Copies our young packs into `writer`, or if there are many all small ones, and returns their paths.
+    /// Copies our young packs into `writer`, or all small ones if there are many, and returns their paths.
     fn merge_small_packs(&self, directory: &Path, writer: &mut PackWriter) -> Result<Vec<PathBuf>> {
         let mut merged = Vec::new();
         let mut small = self.small_packs(directory);
         if small.len() < PACK_LIMIT {
             small.retain(|path| std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < YOUNG_PACK));
         }
-        // The newest last: what was written last is what the next objects are like.
+        // The newest last: new objects are most similar to the last ones written.
         small.sort_by_cached_key(|path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok());
         for path in small {
             let entries = read_index(&path, self.object_hash())?;
@@ -285,7 +286,7 @@ mod tests {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let me = std::process::id();
         assert!(is_alive_or_elsewhere(&format!("{me} {host}")));
-        // Linux has no such pid: the largest is 2^22.
+        // The pid does not exist: Linux's largest is 2^22.
         assert!(!is_alive_or_elsewhere(&format!("2147483647 {host}")));
         assert!(is_alive_or_elsewhere("2147483647 not-this-host"));
         for nonsense in ["", "x", "12", &format!("x {host}"), &format!("-1 {host}"), &format!("0 {host}")] {
