@@ -19,7 +19,7 @@ pub(crate) struct Change {
     pub(crate) id: String,
     /// The commit that it is now.
     pub(crate) commit_id: String,
-    /// The commits it stands on.
+    /// Its parent commits.
     pub(crate) parents: Vec<String>,
     /// Its message.
     pub(crate) description: String,
@@ -35,7 +35,7 @@ struct Line {
     change: Change,
 }
 
-/// What is asked for of each change.
+/// The template for the fields of each change.
 const TEMPLATE: &str = r#""{\"at\":" ++ json(current_working_copy) ++ ",\"change\":" ++ json(self) ++ "}\n""#;
 
 /// What jj says.
@@ -43,9 +43,9 @@ const TEMPLATE: &str = r#""{\"at\":" ++ json(current_working_copy) ++ ",\"change
 pub(crate) enum Answer {
     /// The changes asked for.
     Changes(Vec<Change>),
-    /// There is no such program.
+    /// jj is not installed.
     NoProgram,
-    /// It cannot tell; why.
+    /// jj gives no answer, for this reason.
     Silent(String),
 }
 
@@ -55,7 +55,7 @@ impl Change {
         ObjectId::from_hex(self.commit_id.as_bytes()).ok()
     }
 
-    /// Returns true if it stands on `head`, so that jj knows where git is.
+    /// Returns true if `head` is one of its parents, so that jj and git agree where HEAD is.
     pub(crate) fn stands_on(&self, head: Option<ObjectId>) -> bool {
         // The root of all changes is no commit of git's.
         let is_root = |id: &String| id.bytes().all(|byte| byte == b'0');
@@ -68,7 +68,8 @@ impl Change {
     }
 }
 
-/// What jj says when two processes have changed the repository at once, and nobody has joined that yet.
+/// jj's message after two processes changed the repository at the same time, until a jj command merges their
+/// operations.
 const DIVERGED: &str = "resolved to more than one operation";
 
 impl Repo {

@@ -11,7 +11,7 @@ use gix::diff::blob::{Diff, InternedInput, TokenSource as _, sources::byte_lines
 use super::Repo;
 use crate::model::line_diff::Edit;
 
-/// git looks for NUL in this many bytes at the start to tell text from binary.
+/// Like git, we look for NUL in this many bytes at the start to distinguish binary files from text.
 const FIRST_FEW_BYTES: usize = 8000;
 
 /// Returns true if git takes `data` for binary, unless attributes say otherwise.
@@ -63,10 +63,10 @@ pub fn step_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
     edits(Algorithm::Histogram, before, after)
 }
 
-/// Numbers the lines of both texts, equal ones alike.
+/// Assigns a number to each line of both texts, the same one to equal lines.
 ///
-/// Most lines stand in both, one after the other: such a line is compared with the one that is expected, which takes less
-/// than to look for its end and to hash it.
+/// Most lines occur in both texts in the same order: such a line is first compared with the expected one, which is
+/// faster than to search for its end and to hash it.
 fn interned<'t>(before: &'t [u8], after: &'t [u8]) -> InternedInput<&'t [u8]> {
     let mut input = InternedInput::default();
     input.reserve(byte_lines(before).estimate_tokens(), 0);
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The short cut for lines that stand in both numbers them as the plain way does.
+        /// The fast path for common lines assigns the same numbers as the slow one.
         #[test]
         fn lines_are_numbered_alike(before in "[ab\r\n]{0,20}", after in "[ab\r\n]{0,20}", common in "[abc\n]{0,20}") {
             for (before, after) in [(before.clone(), after.clone()), (before + &common, after + &common)] {

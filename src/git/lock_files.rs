@@ -1,4 +1,5 @@
-//! Git's locks on files, `<file>.lock`: takes them as git does, and removes those that a killed process of ours has left.
+//! Git's lock files, `<file>.lock`: takes them as git does, and removes those that a killed process of ours left
+//! behind.
 
 use std::{
     fs,
@@ -17,7 +18,7 @@ use crate::{
     state::lock_note::{self, FoundNote, Note, Owner},
 };
 
-/// How long to wait for a lock that another process holds: as long as git waits for that of the packed refs.
+/// How long we wait for another process's lock: as long as git does for `packed-refs.lock`.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Git holds most locks for no longer than this: one that is older does not go just now.
 pub(crate) const USUAL: Duration = Duration::from_secs(10);
@@ -99,8 +100,8 @@ impl Repo {
         }
     }
 
-    /// Takes the lock as soon as no other process holds it, as a link to `note` where the file system allows. One that others
-    /// have held for long, or that was waited for before, is not waited for.
+    /// Takes the lock as soon as it is free, as a hard link to `note` where the file system allows that. Does not wait
+    /// for a lock that is old, or for which we waited in vain before.
     ///
     /// # Errors
     /// [`Kind::Race`] if another process holds it for too long.
@@ -111,7 +112,7 @@ impl Repo {
         let what = || format!("cannot lock '{}'", request.name);
         let [mut pause, longest] = PAUSES;
         let start = Instant::now();
-        // The file system may be another machine's, with a clock of its own.
+        // Use the file system's clock: it may be another machine's.
         let now = note.and_then(|note| note.time()).unwrap_or_else(SystemTime::now);
         loop {
             let made = request.boundary.map_or(Ok(()), |_| make_directories(lock.parent().unwrap_or(&lock)));
@@ -143,13 +144,13 @@ impl Repo {
         }
     }
 
-    /// Returns true if there is no use in waiting for `lock`, as found at `now`.
+    /// Returns true if waiting for `lock`, as found at `now`, is useless.
     fn is_in_vain(&self, lock: &FoundLock, now: SystemTime) -> bool {
         let is_old = now.duration_since(lock.time).is_ok_and(|age| age >= USUAL);
         is_old || self.lost_patience.borrow().as_ref() == Some(lock)
     }
 
-    /// Removes the locks that killed processes of ours have left, and no others.
+    /// Removes the locks that killed processes of ours left behind, and no others.
     pub(crate) fn remove_dead_locks(&self) {
         let mut notes = lock_note::all(self.common_dir());
         notes.retain(|note| note.owner == Owner::Dead);
@@ -201,7 +202,8 @@ impl Repo {
     }
 }
 
-/// Makes `directory` and those above it. Git may remove one between two looks of this: that is none found, not one in the way.
+/// Creates `directory` and its parents. If git removes one at the same time, the error is `NotFound`, not that a file
+/// is in the way.
 fn make_directories(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory).map_err(|error| {
         let is_in_the_way = directory.ancestors().any(Path::is_file);
@@ -213,8 +215,8 @@ fn make_directories(directory: &Path) -> io::Result<()> {
     })
 }
 
-/// Makes the new file `lock` with `content`: as a link to `note`, which has that content, where the file system has links
-/// and the note is on the same one; else as a file of its own.
+/// Creates the file `lock` with `content`: as a hard link to `note`, which has that content, if the file system allows
+/// that; otherwise as a file of its own.
 fn make(lock: &Path, note: Option<&Note>, content: &[u8]) -> io::Result<()> {
     match note.map(|note| note.link_to(lock)) {
         Some(Ok(())) => return Ok(()),

@@ -1,4 +1,4 @@
-//! Three-way merges of files, and what commits tell of themselves.
+//! Three-way merges of files, and what the reflog says about commits.
 
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
@@ -30,8 +30,8 @@ impl<'l> HeadMove<'l> {
         Some(Self { old: Some(old).filter(|id| !id.is_null()), new, name: who.name, email: who.email, said })
     }
 
-    /// Returns true if it says that it was a commit of its own, and not one that was made once more; git does not translate
-    /// this, and others that commit say the same.
+    /// Returns true if the entry is of a new commit, not of one that git repeats. Git does not translate these words,
+    /// and other programs use the same ones.
     fn is_commit(&self) -> bool {
         let is_again = ["commit (cherry-pick)", "commit (rebase)"].iter().any(|it| self.said.starts_with_str(it));
         self.said.starts_with(b"commit") && !is_again
@@ -43,12 +43,12 @@ impl<'l> HeadMove<'l> {
 pub(crate) struct Committed {
     /// Those that were made one after the other, before anything else has moved HEAD.
     pub(crate) first: Vec<(Option<ObjectId>, ObjectId)>,
-    /// Those that were made after something else has, such as a reset.
+    /// Commits after another kind of move, such as a reset.
     pub(crate) later: Vec<(Option<ObjectId>, ObjectId)>,
 }
 
 impl Repo {
-    /// Returns the blob `ours` with what turns `base` into `theirs`; none if both changed the same lines.
+    /// Applies the change from `base` to `theirs` to the blob `ours`; none if both changed the same lines.
     pub(crate) fn merge_blobs(&self, base: ObjectId, ours: ObjectId, theirs: ObjectId) -> Result<Option<BString>> {
         let what = || "cannot merge two versions of a file".to_owned();
         let file = |id| {
@@ -59,7 +59,7 @@ impl Repo {
         let (base, ours, theirs) = (file(base)?, file(ours)?, file(theirs)?);
         let arguments = ["merge-file".as_ref(), "-p".as_ref(), "-q".as_ref(), &*ours, &*base, &*theirs];
         let output = self.try_git(&arguments, None)?;
-        // The status is the number of conflicts, or 255 for what cannot be merged, such as binary files.
+        // The exit status is the number of conflicts, or 255 for files that cannot be merged, such as binary ones.
         Ok(output.status.success().then(|| output.stdout.into()))
     }
 
@@ -71,8 +71,8 @@ impl Repo {
         text.lines().rev().take(count).filter_map(id).collect()
     }
 
-    /// Returns the commits that were made here since HEAD was at `known`; none if HEAD was moved more than `count` times, or
-    /// there is no reflog in files.
+    /// Returns the commits made in this worktree since HEAD was at `known`; none if HEAD moved more than `count` times,
+    /// or if there is no reflog file.
     pub(crate) fn committed_since(&self, known: Option<ObjectId>, head: ObjectId, count: usize) -> Result<Committed> {
         let text = self.head_log();
         let (mut moves, mut at) = (Vec::new(), head);
@@ -105,8 +105,8 @@ impl Repo {
         Ok(made)
     }
 
-    /// Returns true if `moved`, of which nothing is said, as of `git update-ref`, went on to a commit that whoever moved HEAD
-    /// had made.
+    /// Returns true if `moved`, which has no message (as by `git update-ref`), is a move to a child commit whose
+    /// committer also moved HEAD.
     fn is_unsaid_commit(&self, moved: &HeadMove<'_>) -> Result<bool> {
         let is_by_them = self.with_commit(moved.new, |commit| {
             commit.committer().is_ok_and(|it| it.name == moved.name && it.email == moved.email)
@@ -183,8 +183,8 @@ impl Repo {
         Ok(if is_first { Vec::new() } else { parents })
     }
 
-    /// Returns the first parent of the commit `id`, and when it was made, in Unix seconds; none if it is not here, or no
-    /// commit.
+    /// Returns the first parent of the commit `id` and its time in Unix seconds; none if this repository does not have
+    /// it, or if it is no commit.
     pub(crate) fn parent_and_time(&self, id: ObjectId) -> Result<Option<(Option<ObjectId>, i64)>> {
         let found =
             self.inner.try_find_object(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"))?;

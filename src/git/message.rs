@@ -1,7 +1,7 @@
-//! The message of a commit in the making: a file that git hands to its hooks.
+//! The message of the commit being made: a file that git passes to its hooks.
 //!
-//! Where trailers go is git's to say (git-interpret-trailers(1)). What is a comment in the file depends on whether the
-//! user gets to edit it: only then does git take comments and what is below the scissors out by default.
+//! Git decides where trailers go (git-interpret-trailers(1)). Whether `#` begins a comment depends on whether the user
+//! edits the message: by default, only then git removes comments and everything below the scissors.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ struct Reading {
 }
 
 impl Repo {
-    /// Adds a trailer for each of `ids` to the message in `file`, unless it is there.
+    /// Adds a trailer for each of `ids` to the message in `file`, unless it has one already.
     ///
     /// # Errors
     /// If the file cannot be read or written, or git cannot be run.
@@ -156,12 +156,12 @@ impl Reading {
     }
 }
 
-/// Returns false if nobody will edit the message: git says so to its hooks.
+/// Returns false if the message will not be edited: git then sets `GIT_EDITOR=:` for its hooks.
 pub(crate) fn is_edited() -> bool {
     environment::variable("GIT_EDITOR").is_none_or(|editor| editor != ":")
 }
 
-/// Returns true if `text` has a line that is a trailer of ours; no other file needs a look.
+/// Returns true if a line of `text` looks like our trailer. Other messages need no parsing.
 pub(crate) fn has_trailer(text: &[u8]) -> bool {
     text.lines().any(|line| is_trailer(line.trim_end()))
 }

@@ -15,7 +15,7 @@ pub(crate) fn mode_of(kind: FileType, bits: RawMode) -> Option<Mode> {
     }
 }
 
-/// What the file system cannot tell, as the settings say.
+/// What this file system cannot represent, according to git's settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Modes {
     ignores_executable: bool,
@@ -36,7 +36,7 @@ impl Modes {
 }
 
 impl Repo {
-    /// Returns what the file system of this worktree cannot tell.
+    /// Returns what the file system of this worktree cannot represent.
     pub(crate) fn modes(&self) -> Modes {
         Modes {
             ignores_executable: self.config_bool("core.fileMode") == Some(false),

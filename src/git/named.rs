@@ -1,7 +1,7 @@
-//! Captures just the paths that are named: the cost does not depend on the size of the worktree.
+//! Captures only the named paths: the cost does not depend on the size of the worktree.
 //!
-//! Everything else stays as the last checkpoint has it. The stat cache is not read, and the user's index only for what is
-//! below a directory, or if an ignore rule or a limit asks whether git tracks a path all the same.
+//! All other paths stay as in the last checkpoint. The stat cache is not read. The user's index is read only for named
+//! directories, and if an ignore rule or a limit matters unless git tracks the path.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -48,7 +48,7 @@ pub(crate) struct Named {
     pub(crate) unfiltered: Vec<Unfiltered>,
 }
 
-/// What is known of the worktree so far.
+/// What the last checkpoint knows about the worktree.
 #[derive(Debug)]
 pub(crate) struct Before<'b> {
     /// The tree of the last checkpoint, or of HEAD.
@@ -154,7 +154,7 @@ impl<'r, 'l> Finder<'r, 'l> {
             || before.skipped.iter().any(is_left_out)
             || self.user_index().is_some_and(|index| index.entry_by_path(path).is_some())
             || !self.tracked_below(path).is_empty()
-            // What is ignored or another repository's is not looked at, be it there or not.
+            // Ignored paths, and those of nested repositories, are not captured whether they exist or not.
             || self.is_inside_nested(path)?
             || self.excludes.is_ignored(path, false)?;
         if is_known {
@@ -201,7 +201,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         Ok(())
     }
 
-    /// A directory: what the tree has below it, and what is new there.
+    /// Adds a directory: the paths that the tree has below it, and new ones.
     fn add_directory(&mut self, path: &BStr, before: Option<(u32, ObjectId)>) -> Result<()> {
         match before {
             Some((mode, _)) if mode == GITLINK => {
@@ -245,7 +245,7 @@ impl<'r, 'l> Finder<'r, 'l> {
     }
 
     fn stat(&self, path: &BStr) -> rustix::io::Result<rustix::fs::Stat> {
-        // Below a symbolic link there is nothing of this worktree.
+        // Nothing below a symbolic link is part of this worktree.
         for at in slashes(path) {
             let parent = rustix::fs::statat(&self.root, path[..at].as_bytes(), AtFlags::SYMLINK_NOFOLLOW)?;
             if FileType::from_raw_mode(parent.st_mode) != FileType::Directory {
@@ -300,7 +300,7 @@ impl<'r, 'l> Finder<'r, 'l> {
 }
 
 impl Repo {
-    /// Returns true if what an earlier checkpoint has left out is still there and not in the tree `tree_id` by now.
+    /// Returns true if a path that an earlier checkpoint left out still exists and is not in the tree `tree_id`.
     pub(crate) fn is_still_left_out(&self, skipped: &Skipped, tree_id: ObjectId) -> Result<bool> {
         let path = gix::path::from_bstr(skipped.path.as_bstr()).unwrap_or_default();
         let stat = match rustix::fs::lstat(self.worktree_root().join(path)) {

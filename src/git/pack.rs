@@ -37,7 +37,7 @@ pub(super) struct PackWriter {
     file: BufWriter<tempfile::NamedTempFile>,
     offset: u64,
     entries: Vec<Entry>,
-    /// For each delta, by its offset: how many deltas it stands on, itself included.
+    /// For each delta, by its offset: the length of its chain of deltas.
     depths: HashMap<u64, u32>,
 }
 
@@ -65,7 +65,7 @@ impl PackWriter {
         self.entries.len()
     }
 
-    /// Appends the object `id` of `size` bytes, whose zlib stream is `deflated`.
+    /// Appends the object `id` of `size` bytes; `deflated` is its zlib stream.
     pub(super) fn add(&mut self, id: ObjectId, kind: ObjectKind, size: usize, deflated: &[u8]) -> Result<u64> {
         let code = match kind {
             ObjectKind::Commit => 1,
@@ -84,7 +84,7 @@ impl PackWriter {
         self.add_entry(id, &header, &deflate(&[delta]))
     }
 
-    /// Returns how many deltas the entry at `offset` stands on.
+    /// Returns the length of the chain of deltas of the entry at `offset`.
     pub(super) fn depth(&self, offset: u64) -> u32 {
         self.depths.get(&offset).copied().unwrap_or(0)
     }
@@ -153,7 +153,7 @@ impl PackWriter {
     }
 
     /// The same for objects that no ref leads to yet: `git repack -a -d` leaves the pack alone until the [`Keep`] is
-    /// dropped. None if somebody else keeps it already.
+    /// dropped. No [`Keep`] if another process already keeps the pack.
     pub(super) fn finish_kept(self) -> Result<(PathBuf, Option<Keep>)> {
         self.publish(true)
     }
@@ -187,8 +187,8 @@ impl PackWriter {
         let path = self.directory.join(format!("pack-{checksum}.pack"));
         let keep = if is_kept { Keep::new(&path)? } else { None };
         failpoint::hit("pack:before-pack");
-        // The index last: a pack is looked for only where there is an index.
-        // A `git prune --expire=now` removes temporary files, too.
+        // The index comes last: git uses a pack once it has an index. If the temporary file is gone, `git prune
+        // --expire=now` removed it.
         let failed = |error: tempfile::PersistError| {
             let is_gone = error.error.kind() == std::io::ErrorKind::NotFound;
             Error::new(if is_gone { Kind::Race } else { Kind::Internal }, what()).with_cause(error.error)

@@ -81,7 +81,7 @@ impl Repo {
 }
 
 impl Pathspec<'_> {
-    /// Returns true if there is no pathspec at all, so that everything matches.
+    /// Returns true if there is no pathspec, so that every path matches.
     pub(crate) fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }

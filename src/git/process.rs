@@ -1,4 +1,4 @@
-//! Runs git where gix cannot: reftable, the user's index, editors; and jj, whose state git cannot see.
+//! Runs git for what gix cannot do (reftable, the user's index, editors), and jj, whose state git does not have.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -48,8 +48,8 @@ pub(crate) fn editor() -> Result<OsString> {
         .with_cause(output.stderr.trim().to_str_lossy()))
 }
 
-/// Adds `trailers` to the message in `file` as git-interpret-trailers(1) does without any settings but `comment`: what
-/// `trailer.*` has a user's commits get (even the output of commands) is not ours to add once more.
+/// Adds `trailers` to the message in `file` as git-interpret-trailers(1) does, with `comment` as the only setting: the
+/// user's `trailer.*` settings add trailers of their own, and may even run commands.
 ///
 /// # Errors
 /// If git cannot be run, or fails.
@@ -93,8 +93,8 @@ pub(super) fn interpret_trailers(
 /// How long `jj` may take: an agent waits.
 const JJ_LIMIT: Duration = Duration::from_secs(5);
 
-/// Runs `jj` with `arguments` in the colocated repository `root`, so that it changes nothing, not even its own log of
-/// operations, and reads no settings of the user's; returns none if there is no such program.
+/// Runs `jj` with `arguments` in the colocated repository `root`, so that it changes nothing, not even its operation
+/// log, and ignores the user's settings; none if jj is not installed.
 ///
 /// # Errors
 /// If it takes too long.
@@ -140,7 +140,7 @@ pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
     told.map(Some).ok_or_else(|| Error::internal(what()).with_cause("it takes too long"))
 }
 
-/// Reads all there is in a thread of its own.
+/// Reads the pipe to its end in a thread of its own.
 fn reading(mut pipe: impl Read + Send + 'static) -> std::io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
     threads::detach(move || {
@@ -201,7 +201,8 @@ impl Repo {
         started.and_then(|git| git.output(input)).context(Kind::Internal, what)
     }
 
-    /// The same as [`run_git`](Self::run_git) for a git that runs filters: it ends once the work under way is to end.
+    /// The same as [`run_git`](Self::run_git) for a git command that runs filters: it is killed when the operation is
+    /// interrupted.
     pub(super) fn run_filtering_git(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<BString> {
         let mut command = self.git(arguments);
         let output = self.start_to_end(command.stdin(Stdio::piped())).and_then(|git| git.output(input));
@@ -220,7 +221,7 @@ impl Repo {
         self.start_to_end(command.current_dir(self.worktree_root()))
     }
 
-    /// Starts `command`, which ends once the work under way is to end, if possible with all that it has started.
+    /// Starts `command`; it is killed when the operation is interrupted, if possible with all processes it has started.
     fn start_to_end(&self, command: &mut Command) -> std::io::Result<Subprocess> {
         // What asks for a passphrase must be in the foreground of the terminal, where Ctrl-C ends everything.
         let is_leader = self.interrupt.may_come() && !has_terminal();

@@ -43,7 +43,7 @@ proptest! {
     #[test]
     fn no_bytes_make_the_stat_cache_panic(bytes in prop_oneof![bytes(300), damaged(stat_cache::sample_bytes())]) {
         if let Some(mut cache) = stat_cache::decode(&bytes, SHA1) {
-            // What is believed has paths for all entries.
+            // A cache that decodes has paths for all entries.
             let length: usize = cache.entries().iter().map(|entry| cache.path(entry).len()).sum();
             prop_assert!(length <= bytes.len());
             let _ = (cache.find("b/c".into()).is_some(), cache.below("b/".into()));

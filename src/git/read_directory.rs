@@ -30,7 +30,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The same where the system has no such call.
+/// The same for systems without such a call.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) fn read(directory: BorrowedFd<'_>, _: &mut Buffer, mut each: impl FnMut(&BStr, FileType)) -> Result<()> {
     for item in rustix::fs::Dir::read_from(directory)? {

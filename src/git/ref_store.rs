@@ -1,6 +1,6 @@
 //! The format of the refs of a repository.
 
-/// Who reads and writes refs here.
+/// How this repository stores its refs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefStore {
     /// Loose and packed files: gix.

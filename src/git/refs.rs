@@ -13,7 +13,7 @@ pub struct RefUpdate {
     pub name: String,
     /// What it must point to before; none: it must not exist.
     pub old: Option<ObjectId>,
-    /// What it shall point to; none: it is deleted.
+    /// The new value; none: delete the ref.
     pub new: Option<ObjectId>,
 }
 
@@ -46,7 +46,7 @@ impl Repo {
         }
     }
 
-    /// Returns all refs whose names begin with `prefix` (which ends in `/`), with what they point to, by name.
+    /// Returns all refs whose names begin with `prefix` (which ends in `/`), with their values, sorted by name.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         match self.ref_store {
             RefStore::Files => self.refs_below_in_files(prefix),
@@ -67,7 +67,7 @@ impl Repo {
         Ok(refs.into_iter().filter_map(|(name, id)| Some((name, id?))).collect())
     }
 
-    /// Returns the refs below `prefix`, with what they point to; none for one that makes no sense.
+    /// Returns the refs below `prefix`, with their values; none for a malformed value.
     pub(crate) fn sound_and_broken_refs(&self, prefix: &str) -> Result<Vec<(String, Option<ObjectId>)>> {
         let output = self.try_git(&["for-each-ref", "--format=%(objectname) %(refname)", prefix], None)?;
         let parse = |line: &[u8]| {
@@ -97,7 +97,7 @@ impl Repo {
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<()> {
         self.remove_dead_locks();
-        // A process that lists refs meanwhile may see neither where it was nor where it goes.
+        // A process that lists refs at this moment may see the object under neither name.
         for gone in updates.iter().filter(|update| update.new.is_none()) {
             if let Some(id) = gone.old.filter(|id| updates.iter().any(|update| update.new == Some(*id))) {
                 self.renew(id);
@@ -286,12 +286,13 @@ mod tests {
         }
     }
 
-    /// `git pack-refs` writes all refs into one file and removes theirs, while we change and delete some of them.
+    /// `git pack-refs` packs all refs and removes the loose ones, while we change and delete some of them.
     #[test]
     fn nothing_is_taken_back_while_others_pack_refs() {
         let (directory, repo) = repository(&[]);
         let mut objects = NewObjects::new(&repo, StoreAs::Loose);
-        // A ref that is gone and comes back as it was is lost to git itself, if it packs meanwhile.
+        // Git itself loses a ref that is deleted and then gets its old value back while refs are packed; so values do
+        // not repeat.
         let ids: Vec<ObjectId> = (0..1_000)
             .map(|turn| objects.add(gix::objs::Kind::Blob, format!("{turn}").as_bytes()).expect("it can be written"))
             .collect();

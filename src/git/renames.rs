@@ -18,7 +18,7 @@ use crate::{
 const MAX_SCORE: u64 = 60_000;
 /// Half of the larger file must be common: git's default.
 const MIN_SCORE: u64 = MAX_SCORE / 2;
-/// What a pair that shares its file name must reach to be taken without looking at others.
+/// The score that a pair with the same file name needs to be accepted without looking at other pairs.
 const MIN_BASENAME_SCORE: u64 = MIN_SCORE + (MAX_SCORE - MIN_SCORE) / 2;
 /// git's default of `diff.renameLimit`.
 const DEFAULT_LIMIT: usize = 1000;
@@ -138,7 +138,7 @@ impl<'r> Search<'r> {
         }
     }
 
-    /// Joins the paths whose file name was deleted once and added once, if they are similar enough.
+    /// Pairs paths whose file name was deleted once and added once, if they are similar enough.
     fn match_names(&mut self) -> Result<()> {
         let (sources, targets) = (self.unique_names(&self.sources), self.unique_names(&self.targets));
         let mut pairs: Vec<(usize, usize)> =

@@ -33,7 +33,7 @@ pub struct Repo {
     pub(super) is_wary: std::cell::Cell<bool>,
     /// The lock of another program that was waited for in vain.
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
-    /// Comes when the work under way is to end.
+    /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
 }
 
@@ -47,10 +47,10 @@ pub struct Head {
 }
 
 impl Repo {
-    /// Opens the repository that `dir` is in, whatever `GIT_*` variables say.
+    /// Opens the repository that contains `dir`, regardless of `GIT_*` variables.
     ///
     /// # Errors
-    /// If there is none, it is bare, not ours to trust, or uses an extension of git that is not known here.
+    /// If there is none, or it is bare, not trusted, or uses an unknown git extension.
     pub fn open(dir: &Path) -> Result<Self> {
         let dir = &absolute(dir)?;
         let found = gix::ThreadSafeRepository::discover_opts(
@@ -127,7 +127,7 @@ impl Repo {
         })
     }
 
-    /// Opens the repository whose worktree is `path` itself, for a look at its HEAD.
+    /// Opens the repository whose worktree is exactly `path`, to read its HEAD.
     pub(super) fn open_nested(path: PathBuf) -> Option<Self> {
         let inner = gix::open_opts(&path, options(gix::sec::Trust::Full, false)).ok()?;
         let ref_store = RefStore::of(&inner);
@@ -144,12 +144,13 @@ impl Repo {
         })
     }
 
-    /// Lets long work end, with an error, once `flag` is raised.
+    /// Makes long operations end with an error once `flag` is set.
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
         self.interrupt = Interrupt::by(flag);
     }
 
-    /// Returns an error once the work is to end, which says what was waited for. Loops that take long call it between two steps.
+    /// Returns an error once the operation is interrupted; it names what the operation was waiting for. Long loops call
+    /// it between two steps.
     pub(crate) fn check_interrupt(&self) -> Result<()> {
         self.interrupt.check()
     }
@@ -180,7 +181,7 @@ impl Repo {
         self.worktree_id.as_bstr()
     }
 
-    /// Returns true if there is no linked worktree `id` any more: it was removed, or its directory is gone.
+    /// Returns true if the linked worktree `id` was removed, or its directory is gone.
     pub(crate) fn has_lost_worktree(&self, id: &BStr) -> bool {
         if id == "main" {
             return false;
@@ -188,7 +189,7 @@ impl Repo {
         self.dot_git_of(id).is_none_or(|file| !file.exists())
     }
 
-    /// Returns where the linked worktree `id` is now; none if there is none, or it is the main one.
+    /// Returns the path of the linked worktree `id`; none if it does not exist, or is the main worktree.
     pub(crate) fn linked_worktree(&self, id: &BStr) -> Option<PathBuf> {
         if id == "main" {
             return None;
@@ -205,7 +206,7 @@ impl Repo {
         (!target.is_empty()).then(|| admin.join(target.trim_end().to_path_lossy()))
     }
 
-    /// Returns the hash function that names objects here.
+    /// Returns the hash function of this repository.
     pub fn object_hash(&self) -> gix::hash::Kind {
         self.inner.object_hash()
     }

@@ -53,7 +53,7 @@ impl Repo {
             return Ok(false);
         }
         let time = self.with_commit(id, |commit| commit.committer().ok().and_then(|it| it.time().ok()))?;
-        // What is older than a commit does not hold it.
+        // An older commit cannot contain it.
         let sorting = match time {
             Some(time) => {
                 Sorting::ByCommitTimeCutoff { order: CommitTimeOrder::NewestFirst, seconds: time.seconds - SLACK }
@@ -110,7 +110,7 @@ impl Repo {
         let mut arguments = walk(&start, exclude);
         arguments.push("--stdin".into());
         let mut input = b"--\n".to_vec();
-        // A path with a line break cannot be said this way; the others of its commit can.
+        // Paths with a line break cannot be passed; other paths of the same commit will find it.
         for path in paths.iter().filter(|path| !path.contains(&b'\n')) {
             input.extend_from_slice(path);
             input.push(b'\n');
@@ -121,7 +121,7 @@ impl Repo {
 
     /// Returns the stable patch ids of `commits` against their first parents; merges and empty commits have none.
     ///
-    /// One pair of processes, however many commits there are.
+    /// Starts two processes, however many commits there are.
     pub(crate) fn patch_ids(&self, commits: &[ObjectId]) -> Result<HashMap<ObjectId, String>> {
         self.start_patch_ids(commits)?.finish()
     }

@@ -1,7 +1,7 @@
-//! One pass over the worktree beside the stat cache: what is not as it was last captured.
+//! Compares the worktree with the stat cache in one pass, and finds what differs from the last capture.
 //!
-//! Directories are read in parallel and merged with the sorted range of known paths below them; a known file costs
-//! one `fstatat`. Nothing is read here, and ignore rules are left to `untracked`.
+//! Directories are read in parallel and merged with the sorted range of known paths below them; a known file costs one
+//! `fstatat`. No file content is read, and ignore rules are left to `untracked`.
 
 use std::{
     os::fd::{AsFd as _, BorrowedFd, OwnedFd},
@@ -55,13 +55,13 @@ pub(crate) struct Unknown {
 /// What a pass found.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// Known files whose stat differs.
+    /// Known files whose stat has changed.
     pub(crate) candidates: Vec<Candidate>,
     /// Places in the cache of paths that are gone.
     pub(crate) removed: Vec<usize>,
-    /// Places in the cache of submodules and nested repositories that are there.
+    /// Positions in the cache of submodules and nested repositories that still exist.
     pub(crate) gitlinks: Vec<usize>,
-    /// Files and directories to be told apart by the ignore rules.
+    /// Unknown files and directories, to be sorted by the ignore rules.
     pub(crate) unknown: Vec<Unknown>,
     /// Directories with known files that hold a `.git`.
     pub(crate) git_directories: Vec<BString>,
@@ -133,7 +133,7 @@ struct Shared {
 /// Compares the worktree of `repo` with `cache`.
 ///
 /// # Errors
-/// If the root itself cannot be read, something fails that is not about one path, or somebody asked to end.
+/// If the root cannot be read, an error concerns more than one path, or the operation is interrupted.
 pub(crate) fn scan(repo: &Repo, cache: &StatCache, modes: Modes) -> Result<Scan> {
     let root = repo.worktree_root();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -182,7 +182,7 @@ impl Queue<'_> {
         self.state.lock().expect("no thread panics while holding it")
     }
 
-    /// Returns a directory that another thread gave away; none once all threads wait for one.
+    /// Waits for a directory that another thread gives away; none once all threads wait.
     fn wait(&self) -> Option<Task> {
         let mut state = self.lock();
         state.busy -= 1;

@@ -1,4 +1,4 @@
-//! git config: a whole section of it, where its values stand, and changes of the repository's own file.
+//! git config: reads whole sections and where their values come from, and changes the repository's own file.
 
 use std::path::{Path, PathBuf};
 
@@ -71,7 +71,7 @@ impl Repo {
         let output = self.try_git(&arguments, None)?;
         match output.status.code() {
             Some(0) => {}
-            // There is none.
+            // No value matches.
             Some(1) => return Ok(Vec::new()),
             _ => return Err(Error::internal("'git config' failed").with_cause(output.stderr.trim().to_str_lossy())),
         }

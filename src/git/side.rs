@@ -82,7 +82,7 @@ fn check(manifest: &Manifest) -> std::result::Result<(), String> {
     }
 }
 
-/// Returns the tree with `paths` and their blobs, added to `objects`; none if there are none.
+/// Returns the tree of `paths` and their blobs, added to `objects`; none if `paths` is empty.
 pub(crate) fn tree_of_blobs(
     repo: &Repo,
     paths: Vec<(BString, ObjectId)>,
@@ -99,7 +99,7 @@ fn tree_of_edits(repo: &Repo, edits: &[(BString, Edit)], objects: &mut NewObject
     edit_tree(repo.empty_tree_id(), edits, objects).map(Some)
 }
 
-/// Returns the tree of the unmerged stages in `manifest`, added to `objects`; none if there are none.
+/// Returns the tree of the unmerged stages in `manifest`, added to `objects`; none if there are no such stages.
 pub(crate) fn tree_of_unmerged(
     repo: &Repo,
     manifest: &Manifest,
@@ -109,14 +109,14 @@ pub(crate) fn tree_of_unmerged(
     for entry in &manifest.unmerged {
         let mut path = BString::from(format!("{}/", entry.stage));
         path.extend_from_slice(&entry.path);
-        // The commits of a submodule are elsewhere: only as such may a tree name them.
+        // The commits of a submodule are in another repository; a tree may name them only as gitlinks.
         let mode = if entry.is_commit() { Mode::Gitlink } else { Mode::File };
         edits.push((path, Some((entry.id, mode))));
     }
     tree_of_edits(repo, &edits, objects)
 }
 
-/// Returns the tree of a side commit that says `side`, added to `objects`; none if there is nothing to say.
+/// Returns the tree of a side commit with the data of `side`, added to `objects`; none if there are no data.
 pub(crate) fn write_side_tree(side: &Side, objects: &mut NewObjects<'_>) -> Result<Option<ObjectId>> {
     let entry = |name: &str, mode: u32, oid: ObjectId| Entry {
         mode: EntryMode::try_from(mode).expect("a known mode"),

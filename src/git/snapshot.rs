@@ -50,7 +50,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the paths whose exact bytes are kept beside the tree.
+    /// Returns the paths whose exact bytes are stored beside the tree.
     pub(crate) fn raw_paths(&self) -> Vec<(BString, ObjectId)> {
         let cache = &self.cache;
         let entries = if cache.may_have_raw() { cache.entries() } else { &[] };
@@ -143,10 +143,11 @@ pub(crate) fn full_pass<'r>(
     Ok((Snapshot { tree_id, index_tree_id, manifest, cache, is_cache_new }, objects))
 }
 
-/// Returns the moment before a pass, from which on a file's times do not tell whether it changed again.
+/// Returns the time before a pass. A file with this time or a later one may change once more without getting another
+/// time.
 fn started(keep: Keep) -> (i64, u32) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    // The file system's clock may be a server's, and behind ours.
+    // The file system's clock may be a server's, and slower than ours.
     let now = match keep {
         Keep::ToWrite { clock } => now.min(clock),
         Keep::InMemory => now,
@@ -155,7 +156,7 @@ fn started(keep: Keep) -> (i64, u32) {
     (i64::try_from(time.as_secs()).unwrap_or(i64::MAX), time.subsec_nanos())
 }
 
-/// Returns true if all that `cache` says was stored is still here; `git gc` may have collected it.
+/// Returns true if the repository still has all that `cache` says was stored; `git gc` may have collected it.
 fn is_whole(repo: &Repo, cache: &StatCache, in_memory: bool) -> bool {
     let is_here = |id| if in_memory { repo.has_object(id) } else { repo.freshen(id) };
     let has_tree = cache.tree_id.is_some_and(|id| repo.has_object(id));
@@ -223,7 +224,7 @@ impl<'r> Pass<'r, '_> {
         let rules: Vec<Candidate> = candidates.iter().filter(|candidate| is_rule(candidate)).cloned().collect();
         let (captured, files) = capture_by_rules(self.repo, &rules, files, objects)?;
         self.note_all(rules, captured);
-        // Only what this version of a file was, under the rules of now, is known.
+        // The cache knows about an unchanged file only what the attribute rules of that time gave.
         let before = self.earlier.map_or(known, AttributeFiles::of_cache);
         let changed = if has_new_settings { vec![BString::default()] } else { before.differing_directories(&files) };
         let is_concerned = |path: &BStr| changed.iter().any(|directory| path.starts_with(directory));
@@ -267,7 +268,7 @@ impl<'r> Pass<'r, '_> {
                 }
                 Captured::Gone => drop(self.changes.insert(candidate.path, None)),
                 Captured::Unreadable => {
-                    // What was captured last stays in the tree: unreadable is not deleted.
+                    // The last captured version stays in the tree: an unreadable file is not a deleted one.
                     let size = u64::from(candidate.stat.size);
                     self.manifest.skipped.push(Skipped { path: candidate.path, reason: Reason::Unreadable, size });
                 }
@@ -275,7 +276,7 @@ impl<'r> Pass<'r, '_> {
         }
     }
 
-    /// Asks again which exact bytes are kept of `paths`, whose rules may not be as they were when that was last asked.
+    /// Decides again which exact bytes of `paths` to keep, since the attribute rules may have changed.
     fn recheck(
         &mut self,
         rules: (&AttributeFiles, &AttributeFiles),
@@ -304,7 +305,7 @@ impl<'r> Pass<'r, '_> {
         Ok(())
     }
 
-    /// Returns what is known of `candidate` if this very version of the file was captured before.
+    /// Returns what is known of `candidate` if exactly this version of the file was captured before.
     fn recall(&self, candidate: &Candidate) -> Option<Known> {
         let path = candidate.path.as_bstr();
         self.earlier.and_then(|cache| {
@@ -315,7 +316,7 @@ impl<'r> Pass<'r, '_> {
         })
     }
 
-    /// Notes that the file of `candidate` is `known`, whose flags of the index do not count.
+    /// Notes `known` for the file of `candidate`; index flags come from the cache.
     fn note(&mut self, candidate: &Candidate, known: Known) {
         let before = candidate.position.map(|at| &self.cache.entries()[at]);
         let mode = self.modes.stored(known.mode, before.map(|entry| entry.mode));

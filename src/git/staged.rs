@@ -1,4 +1,4 @@
-//! What is staged at some paths, in the index that git has named to its hook.
+//! What is staged at some paths, in the index that git passes to its hook.
 
 use std::{
     collections::BTreeMap,
@@ -23,9 +23,9 @@ use crate::{
 };
 
 impl Repo {
-    /// Returns what the commit to come will have at each of `paths`: what is staged there.
+    /// Returns what the next commit will have at each of `paths`: what is staged.
     ///
-    /// `git commit -a`, `git commit <path>` and their like run hooks with an index of their own.
+    /// `git commit -a` and `git commit <path>` run hooks with an index of their own.
     pub(crate) fn staged_leaves(&self, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
         let path = self.index_to_commit();
         let mut leaves: BTreeMap<BString, Option<Leaf>> = paths.iter().map(|path| (path.clone(), None)).collect();
@@ -99,11 +99,12 @@ fn leaf_of(entry: &Entry) -> Option<Leaf> {
 /// How much of the end of an index is read to find the tree in it: enough for most, then for all but odd ones.
 const TAILS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// Returns the tree of the index in the file `path`, if git has noted it there: `git commit` does before it runs hooks.
+/// Returns the tree of the index in the file `path`, if git has cached it there: `git commit` does so before it runs
+/// hooks.
 ///
-/// Extensions stand at the end, behind all entries, and each tells its length (gitformat-index(5)): what begins with
-/// `TREE` and from which such lengths lead exactly to the end of the file is one. Thus a large index, most of which is
-/// entries, is not read.
+/// Extensions come after all entries, each with its length (gitformat-index(5)). A place that begins with `TREE`, and
+/// from which the lengths lead exactly to the end of the file, is the start of an extension. So a large index need not
+/// be read.
 fn cached_tree(path: &Path, hash: gix::hash::Kind) -> io::Result<Option<ObjectId>> {
     let mut file = fs::File::open(path)?;
     let length = file.metadata()?.len();

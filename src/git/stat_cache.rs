@@ -72,7 +72,7 @@ pub(crate) struct Entry {
     pub(crate) mode: Mode,
     /// In the user's index: captured whatever the ignore rules say.
     pub(crate) is_tracked: bool,
-    /// To be left as the user's index has it (sparse checkout) unless the file is there.
+    /// True for a path that sparse checkout leaves out: unless its file exists, it stays as in the user's index.
     pub(crate) skips_worktree: bool,
     /// To be read again whatever the stat says.
     pub(crate) is_racy: bool,
@@ -80,7 +80,7 @@ pub(crate) struct Entry {
     pub(crate) is_unfiltered: bool,
 }
 
-/// A path and what is known of it, to be put into a cache.
+/// What is known about a path, to be put into a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     pub(crate) stat: Stat,
@@ -112,15 +112,15 @@ pub(crate) struct StatCache {
     /// Shared, as a pass that finds nothing hands on what it was given.
     paths: Arc<Vec<u8>>,
     entries: Arc<Vec<Entry>>,
-    /// The blobs with the exact bytes of files whose stored ones do not come back as they were.
+    /// The blobs with the exact bytes of files that do not survive a round trip through their conversions.
     raw_ids: Arc<Vec<ObjectId>>,
     /// The tree that all entries with an id make up; none: not known.
     pub(crate) tree_id: Option<ObjectId>,
     /// The user's index that the flags come from.
     pub(crate) index: IndexIdentity,
-    /// The tree of that index; none if it holds unmerged or intent-to-add entries, so that it must be read again.
+    /// The tree of that index; none if the index has unmerged or intent-to-add entries, so that it must be read again.
     pub(crate) index_tree_id: Option<ObjectId>,
-    /// The checkpoint that holds what was stored; none: HEAD does.
+    /// The checkpoint that holds the stored content; none: HEAD holds it.
     pub(crate) anchor: Option<ObjectId>,
     /// Numbers for the settings of filters; see [`filter_settings`](crate::git::Repo::filter_settings).
     pub(crate) filters: (u32, u32),
@@ -173,7 +173,7 @@ impl StatCache {
         self.entries.binary_search_by(|entry| self.path(entry).cmp(path)).ok()
     }
 
-    /// Returns what is known of `path`.
+    /// Returns the entry of `path`.
     pub(crate) fn find(&self, path: &BStr) -> Option<&Entry> {
         self.position(path).map(|at| &self.entries[at])
     }
@@ -196,7 +196,7 @@ impl StatCache {
         self.raw_ids.get(at).copied()
     }
 
-    /// Returns what is known of `entry`, without the path.
+    /// Returns `entry` without its path.
     pub(crate) fn known(&self, entry: &Entry) -> Known {
         let Entry { stat, id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered, .. } = *entry;
         Known { stat, id, raw_id: self.raw_id(entry), mode, is_tracked, skips_worktree, is_racy, is_unfiltered }
