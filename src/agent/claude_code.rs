@@ -1,4 +1,4 @@
-//! Claude Code: the protocol that others took over. Its settings are plain JSON, shared with everything else it keeps.
+//! Claude Code: the protocol that other agents adopted. Its settings are plain JSON and contain much more than hooks.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ const SHAPE: Shape = Shape {
 const OF_NOBODY: &[&str] =
     &["task-notification", "system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat"];
 
-/// Who submits a prompt by itself, where that is told.
+/// The sources of prompts that no user submits, if the payload names a source.
 const OF_ITSELF: &[&str] = &["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
 
 /// Returns true if the prompt has anything but what it submits by itself: who pastes that says more.
@@ -96,7 +96,7 @@ fn event(payload: Payload) -> Result<Event> {
         let own = named_transcript(payload).filter(|path| !path.contains("/subagents/"));
         event.transcript = own.map(str::to_owned);
     }
-    // Each tool that the helper uses is told, too.
+    // The tool calls of the helper are reported as well.
     if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == "Agent") {
         tool.reach = Reach::Nothing;
     }

@@ -1,6 +1,6 @@
-//! What an agent's own file of the conversation tells that its events do not: the model.
+//! Reads from an agent's own file of the conversation what its events lack: the model.
 //!
-//! Such files change from version to version; what is not understood tells nothing.
+//! The format of these files changes from version to version; unknown formats are ignored.
 
 use serde_json::Value;
 

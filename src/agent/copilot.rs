@@ -64,7 +64,7 @@ const SHAPE: Shape = Shape {
 
 const FAMILY: Family = Family { agent: DIALECT.name, moments: &[("agentstop", Moment::Stop)] };
 
-/// Hooks with names in camel case are told everything but the event's name.
+/// Returns true for the payload of a hook whose name is in camel case: it has everything but the event's name.
 fn is_camel(payload: Payload) -> bool {
     payload.has("sessionId")
         && payload.value(&["timestamp"]).is_some_and(Value::is_number)

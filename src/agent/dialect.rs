@@ -34,7 +34,7 @@ pub struct Dialect {
     pub ignored: &'static str,
     /// The names of its programs.
     pub programs: &'static [&'static str],
-    /// Folders below the home directory that are there where the agent is installed.
+    /// Folders below the home directory that exist where the agent is installed.
     pub homes: &'static [&'static str],
     /// Folders below the home directory where it keeps conversations.
     pub(super) conversations: &'static [&'static str],
@@ -56,7 +56,7 @@ impl Dialect {
         own.chain(relocated).filter(|folder| folder.is_absolute()).collect()
     }
 
-    /// Returns the answer by which the agent goes on.
+    /// Returns the reply that lets the agent continue.
     pub fn allow(&self, moment: Moment) -> Reply {
         (self.allow)(moment)
     }
@@ -66,7 +66,7 @@ impl Dialect {
         (self.deny)(moment, &printable(text))
     }
 
-    /// Returns the answer by which the agent goes on, and which shows a warning where the agent has a way to.
+    /// Returns the reply that lets the agent continue and shows a warning, if the agent can show one.
     pub fn warn(&self, moment: Moment, text: &str) -> Reply {
         (self.warn)(moment, &printable(text))
     }

@@ -62,7 +62,7 @@ const OWN: &[(&str, Moment)] = &[
 
 fn event(payload: Payload) -> Result<Event> {
     let event = Family { agent: DIALECT.name, moments: OWN }.event(payload)?;
-    // It announces a compaction before every call of the model, whether there will be one or not.
+    // Gemini announces a compaction before every call of the model, whether it comes or not.
     if event.moment == Moment::Compact && payload.text(&["trigger"]) != Some("manual") {
         return Ok(Event::ignored(DIALECT.name));
     }

@@ -15,7 +15,7 @@ pub struct Reply {
     pub code: u8,
 }
 
-/// The exit code by which most agents are told no.
+/// The exit code that means a denial to most agents.
 const NO: u8 = 2;
 
 impl Reply {
@@ -34,7 +34,7 @@ impl Reply {
         Self { stderr: ended(text), code: NO, ..Self::default() }
     }
 
-    /// Says `text` to whoever reads logs.
+    /// Writes `text` to standard error, for logs.
     pub(super) fn aside(text: &str) -> Self {
         Self { stderr: ended(text), ..Self::default() }
     }
@@ -65,10 +65,10 @@ pub(super) fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
 }
 
-/// The answer of the agents that speak as Claude Code does, when they are told no.
+/// The denial for agents that follow Claude Code's protocol.
 ///
-/// After a tool, the exit code does not undo anything, but the model reads the text; at a stop it would make the agent
-/// go on for ever.
+/// After a tool call, the exit code undoes nothing, but the model reads the text. At a stop, it would keep the agent
+/// running forever.
 pub(super) fn exit_code_family_denies(moment: Moment, text: &str) -> Reply {
     match moment {
         Moment::Prompt | Moment::PreTool | Moment::PostTool => Reply::no(text),
@@ -76,7 +76,7 @@ pub(super) fn exit_code_family_denies(moment: Moment, text: &str) -> Reply {
     }
 }
 
-/// The answer of the same agents when the user is to be told something.
+/// The warning to the user for the same agents.
 pub(super) fn exit_code_family_warns(_moment: Moment, text: &str) -> Reply {
     Reply::json(&json!({ "systemMessage": text }))
 }

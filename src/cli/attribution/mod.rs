@@ -59,7 +59,7 @@ pub(super) struct AttributionCommand {
     check: bool,
 }
 
-/// Formats of others.
+/// Foreign formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Markdown,
@@ -120,7 +120,7 @@ impl AttributionCommand {
         if self.stat { text::print_stat(found, call) } else { text::print(found, call) }
     }
 
-    /// Formats of others have no figures, so they are looked up again if they are to be judged.
+    /// Foreign formats have no totals, so `--check` computes the attribution again.
     fn checked(&self, context: &Context, options: &Options, call: &mut Call) -> Result<Exit> {
         if !self.check {
             return Ok(Exit::Done);
