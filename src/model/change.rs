@@ -94,7 +94,7 @@ pub struct Leaf {
 pub struct Change {
     /// The path relative to the worktree's root, with `/`.
     pub path: BString,
-    /// Where a renamed path came from.
+    /// The old path of a renamed file.
     pub old_path: Option<BString>,
     /// What happened.
     pub status: Status,

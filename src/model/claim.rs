@@ -1,4 +1,4 @@
-//! What a session says of itself in a worktree while its tools are at work there.
+//! The claim of a session on a worktree while its tools are running there.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,12 +43,12 @@ pub struct Claim {
     /// The agent's process, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
-    /// The tool calls under way, oldest first.
+    /// The open tool calls, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
 }
 
-/// More calls than this at once are none that somebody waits for.
+/// No agent waits for more open calls than this: the oldest ones are dropped.
 const MOST_CALLS: usize = 64;
 
 impl Claim {

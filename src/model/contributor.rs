@@ -10,7 +10,7 @@ pub enum Contributor {
     Agent,
     /// A person.
     Human,
-    /// Nobody can tell.
+    /// The author is unknown.
     Unknown,
 }
 

@@ -1,4 +1,4 @@
-//! What an operation tells the world when it is done.
+//! The events that operations emit.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub enum Event {
     Initialize {
         /// The worktree's id.
         worktree: String,
-        /// The commit it stands on, or `unborn`.
+        /// Its base commit, or `unborn`.
         base: String,
         /// True if this worktree had no checkpoint before.
         created: bool,
@@ -44,7 +44,7 @@ pub enum Event {
         deleted: usize,
         /// How many were left alone because they are not the checkpoint's to change.
         kept: usize,
-        /// How many were left alone because they changed under way or are in the way.
+        /// How many were left alone because they changed meanwhile, or another file is in the way.
         conflicts: usize,
         /// How long it took.
         duration_ms: u64,
@@ -68,7 +68,7 @@ pub enum Event {
         tip: String,
         /// How many checkpoints can be read.
         checkpoints: usize,
-        /// Objects that cannot be read; not all, if there are many.
+        /// Unreadable objects, at most five.
         unreadable: Vec<String>,
     },
     /// A shadow was brought back from the archive.
@@ -92,7 +92,7 @@ pub enum Event {
         /// The checkpoint.
         to: Option<String>,
     },
-    /// A turn began, and it was decided whether work goes on where the shadow ends.
+    /// A turn began: does its work continue the shadow?
     Overlap {
         /// The session.
         session: String,

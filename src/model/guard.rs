@@ -1,4 +1,4 @@
-//! Whether an agent may go on in a worktree that others work in, too: the table, and what is said where it may not.
+//! Whether an agent may continue in a worktree that others use, too: the decision table, and the messages.
 
 mod report;
 
@@ -19,7 +19,7 @@ pub enum Policy {
     Off,
 }
 
-/// What is the matter in a worktree before or after a tool call of a session.
+/// The state of a worktree before or after a session's tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// It is the worktree of another session's agent.
@@ -40,23 +40,23 @@ pub enum State {
         /// True if the commit is on a remote-tracking branch.
         is_published: bool,
     },
-    /// Another live session has a tool call under way.
+    /// Another live session has an open tool call.
     Busy,
 }
 
-/// What is done about it.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// The agent goes on.
+    /// The agent continues.
     Allow,
-    /// The agent goes on, and somebody is told.
+    /// The agent continues, with a warning.
     Warn,
     /// The agent is held back.
     Deny,
 }
 
-/// Returns what is done about `state`.
+/// Returns the decision for `state`.
 pub fn decide(state: State, policy: Policy) -> Decision {
     use State::{Busy, Diverged, Moved, Named, Temporary, Worktree};
     let is_strict = policy == Policy::Strict;
@@ -74,7 +74,7 @@ pub fn decide(state: State, policy: Policy) -> Decision {
     }
 }
 
-/// What is the matter, as programs are told.
+/// The state in the JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
@@ -93,7 +93,7 @@ pub enum Code {
 }
 
 impl State {
-    /// Returns how programs are told of it.
+    /// Returns the code for the JSON output.
     pub fn code(self) -> Code {
         match self {
             Self::Worktree => Code::AgentWorktree,

@@ -47,7 +47,7 @@ impl Reason {
 pub enum Part {
     /// The files: the tree is that of the checkpoint before.
     Tree,
-    /// What was staged, or some of it.
+    /// The staged content, or a part of it.
     Staged,
     /// The exact bytes that blobs do not give back.
     Raw,
@@ -85,7 +85,7 @@ pub struct Nested {
     pub path: BString,
     /// The commit its HEAD is at; none if unborn or unreadable.
     pub head: Option<ObjectId>,
-    /// True if it has changes that are not committed; none if that cannot be told.
+    /// True if it has uncommitted changes; none if that is unknown.
     pub dirty: Option<bool>,
 }
 
@@ -103,7 +103,7 @@ pub struct Unmerged {
 }
 
 impl Unmerged {
-    /// Returns true if it is a submodule's, whose commits are in no repository of ours.
+    /// Returns true for a submodule, whose commits are in another repository.
     pub fn is_commit(&self) -> bool {
         self.mode == 0o160_000
     }
@@ -140,7 +140,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Returns true if there is nothing to say.
+    /// Returns true if the manifest is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -179,7 +179,7 @@ impl Manifest {
         toml::to_string(&Stored::from(&sorted)).expect("the stored form has only strings, numbers and tables")
     }
 
-    /// Returns the manifest that `text` holds, or what is wrong with it.
+    /// Parses `text`; the error says what is wrong with it.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         let stored: Stored = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         if stored.version != VERSION {

@@ -12,9 +12,9 @@ use super::{
 /// Steps that succeed or fail together: first what makes room is deleted, then the rest is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
-    /// Deletions without which there is no room for `writes`; or deletions on their own.
+    /// Deletions that make room for `writes`; or only deletions.
     pub clears: Vec<Step>,
-    /// What is written.
+    /// The files to write.
     pub writes: Vec<Step>,
 }
 
@@ -30,7 +30,7 @@ impl Group {
 pub struct Plan {
     /// Writes first, plain deletions last.
     pub groups: Vec<Group>,
-    /// Paths that are not ours to change.
+    /// Paths that must not be changed.
     pub kept: Vec<Left>,
     /// Paths that cannot be changed.
     pub conflicts: Vec<Left>,

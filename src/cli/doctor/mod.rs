@@ -77,7 +77,7 @@ impl Doctor {
     }
 }
 
-/// Returns what is left of changes of settings that were killed.
+/// Returns temporary files left by processes that were killed while they changed settings.
 fn settings_left(context: &Context, fix: bool) -> Vec<Problem> {
     let sources = settings::sources(Some(&context.repo));
     let layers = [Layer::User, Layer::Project, Layer::Local];
@@ -96,7 +96,7 @@ fn settings_left(context: &Context, fix: bool) -> Vec<Problem> {
     found.map(problem).collect()
 }
 
-/// Installs git's hooks again, if some were enabled and are not there any more; what is not ours to write stays.
+/// Installs git's hooks again, if some were enabled and are missing. Leaves foreign files alone.
 fn mend_hooks(context: &Context, places: &Places, diagnosis: &mut Diagnosis) -> Result<()> {
     let is_hook = |problem: &&mut Problem| problem.code == "hook-missing";
     if diagnosis.problems.iter_mut().filter(is_hook).count() == 0 {

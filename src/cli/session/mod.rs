@@ -1,4 +1,4 @@
-//! `git checkpoint session`: tells of an agent's conversation, event by event, and shows what is known of it.
+//! `git checkpoint session`: reports an agent's conversation event by event, and shows what is known of sessions.
 
 mod events;
 mod look;

@@ -16,7 +16,7 @@ use crate::model::line_diff::Edit;
 const MOST_HOPS: usize = 100;
 
 impl Replay<'_> {
-    /// Returns whose the lines are of the files `committed`: all that differ between the parent and the commit.
+    /// Returns the attribution of `committed`, all files that differ between the parent and the commit.
     pub fn finish(mut self, committed: &[Committed]) -> Ownership {
         replay_rest(&mut self, committed);
         self.flush();
@@ -48,7 +48,7 @@ fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
     }
 }
 
-/// Returns whose the lines of a committed file are.
+/// Returns the attribution of a committed file.
 fn ownership(replay: &Replay<'_>, entry: &Committed) -> FileOwnership {
     let absent = File::absent();
     let file = replay.files.get(&entry.path).unwrap_or(&absent);
@@ -99,7 +99,8 @@ fn images(lines: &[Line], base: Option<u32>) -> BTreeMap<u32, usize> {
 
 /// The two views of a file: the replayed one, and git's comparison of the parent with the commit.
 ///
-/// Where a line stands several times, they may disagree on which of them is the old one. Git's view decides which is
+/// If a line occurs several times, they may disagree on which of them is old. Git's view decides which ones count as
+/// added; such a line gets the owner that the replayed view gives to the line which git considers old, and so on.
 /// added; the owner is the one that the replayed view gives to the line that git takes for the old one, and so on.
 struct Side<'s> {
     file: Option<u32>,
@@ -161,7 +162,7 @@ fn counted(replay: &Replay<'_>, before: &[u8], after: &[u8]) -> Vec<Edit> {
     }
 }
 
-/// What is left between the common lines at both ends.
+/// Returns the edit between the common lines at both ends.
 fn ends(before: &[u8], after: &[u8]) -> Vec<Edit> {
     let (old, new) = (line_count(before) as usize, line_count(after) as usize);
     let same = |(a, b): &(&[u8], &[u8])| a == b;

@@ -17,7 +17,8 @@ const MOST_CANDIDATES: usize = 16;
 /// A line of a file of the step.
 type Place = (usize, usize);
 
-/// Looks in `works` (all files of a step) for lines that are gone in one place and came in another, and places them.
+/// Finds lines in `works` (all files of a step) that disappeared in one place and appeared in another, and gives them
+/// their old owner.
 pub(super) fn place_moved(works: &mut [Work<'_>]) {
     let index = index(works);
     for file in 0..works.len() {
@@ -40,7 +41,8 @@ pub(super) fn place_moved(works: &mut [Work<'_>]) {
     }
 }
 
-/// Returns where lines that hold enough are gone and where they came, in order, if they are gone in one place only.
+/// Returns where distinctive lines disappeared and where they appeared, in order, if they disappeared in one place
+/// only.
 fn lone(works: &[Work<'_>]) -> Vec<(Place, Place)> {
     struct Lone {
         from: Place,
@@ -104,7 +106,7 @@ fn index(works: &[Work<'_>]) -> HashMap<Vec<u8>, Vec<Place>> {
     index
 }
 
-/// Returns the text of lines that can be told from others.
+/// Returns the text of the lines, if enough of them are distinctive.
 fn text(lines: &[&[u8]]) -> Option<Vec<u8>> {
     (lines.iter().filter(|line| is_telling(line)).count() >= LEAST_TELLING).then(|| {
         lines.iter().fold(Vec::new(), |mut text, line| {

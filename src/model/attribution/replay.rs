@@ -44,7 +44,7 @@ struct Job {
 }
 
 impl<'d> Replay<'d> {
-    /// Returns a replay that begins at the commit's parent, whose files the changes bring in one by one.
+    /// Returns a replay that begins at the commit's parent; each change brings the parent's content of its file.
     pub fn new(differ: Differ<'d>) -> Self {
         Self::with_limits(differ, Limits::default())
     }
@@ -128,7 +128,8 @@ impl<'d> Replay<'d> {
         moves::place_moved(&mut works);
         let outcomes: Vec<Outcome> =
             works.into_iter().map(|work| work.finish(&self.differ, &self.limits, author)).collect();
-        // What was moved away is not deleted; what is back is so no longer. Deletions first: they may be undone elsewhere.
+        // Moved lines are not deleted, and restored ones no longer are. Deletions come first, because another file may
+        // undo them.
         for outcome in &outcomes {
             for origin in outcome.graves.iter().filter_map(|grave| grave.line.origin) {
                 self.fates[origin.file as usize][origin.line as usize] = author;
@@ -163,7 +164,7 @@ impl<'d> Replay<'d> {
     }
 }
 
-/// A file that is gone, and whose content came as a new file, was renamed.
+/// Finds renames: a deleted file whose content appears in a new file.
 fn find_renames(jobs: &mut [Job]) {
     let mut gone: HashMap<&Content, Vec<usize>> = HashMap::new();
     for (at, job) in jobs.iter().enumerate().rev().filter(|(_, job)| job.after.is_none()) {

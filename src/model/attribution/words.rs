@@ -1,4 +1,4 @@
-//! Lines that replace each other, compared word by word: which were wrapped anew, which were edited, and which are new.
+//! Compares lines that replace each other word by word: some were rewrapped, some edited, and some are new.
 
 use super::Differ;
 
@@ -10,7 +10,7 @@ const LEAST_COMMON: u32 = 50;
 pub(super) enum Derived {
     /// Nothing.
     New,
-    /// The old line, whose words stand elsewhere now.
+    /// An old line whose words are in other lines now.
     Kept(usize),
     /// The old line; so much, in percent, is new.
     Edited(usize, u8),
@@ -20,7 +20,7 @@ pub(super) enum Derived {
 pub(super) struct Pairs {
     /// One for each new line.
     pub(super) lines: Vec<Derived>,
-    /// Old lines all of whose words are still there.
+    /// Old lines whose words all still exist.
     pub(super) kept: Vec<usize>,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn pair(differ: &Differ<'_>, old: &[&[u8]], new: &[&[u8]]) -> Pairs {
     for line in sources.iter().flatten().map(|(line, _)| *line) {
         users[line] += 1;
     }
-    // What is missing in a line that became several is missing in none of them.
+    // If an old line was split into several, words that it lost do not make any of them count as edited.
     let is_all_there = |(line, _): &(usize, u32)| is_whole(*line) || users[*line] > 1;
     let mut lines: Vec<Derived> = Vec::with_capacity(new.len());
     for (at, sources) in sources.iter().enumerate() {

@@ -1,8 +1,7 @@
-//! One step in one file: which line of the new content comes from which line of the old one.
+//! One step in one file: finds the old line that each new line comes from.
 //!
-//! In this order: lines that the diff has in common; lines that differ in blanks only; lines that were deleted before
-//! and are back; (in `moves`) blocks that moved; (in `words`) lines that were wrapped anew or edited. All that is left
-//! is the author's.
+//! In this order: common lines of the diff; lines that differ only in blanks; lines that were deleted before and are
+//! back; (in `moves`) moved blocks; (in `words`) rewrapped or edited lines. The rest belongs to the author.
 
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
@@ -20,7 +19,8 @@ const MARGIN: usize = 100;
 
 /// So many lines at a time, of very many that are replaced by as many, are compared word by word.
 const PARALLEL_LINES: usize = 32;
-/// So many deleted lines around a place (and four for each line there) are compared with what came there: the last ones.
+/// How many deleted lines around a place (and four more for each line there) are compared with the new lines: the last
+/// ones.
 const MOST_NEAR: usize = 400;
 
 /// The part of a file that differs before and after a step.
@@ -29,7 +29,7 @@ pub(super) struct Work<'t> {
     pub(super) skip: usize,
     pub(super) old: Vec<&'t [u8]>,
     pub(super) new: Vec<&'t [u8]>,
-    /// What is known of the old lines.
+    /// The owners of the old lines.
     pub(super) known: &'t [Line],
     /// The lines that replace each other, counted in this part.
     pub(super) hunks: Vec<Edit>,
@@ -46,7 +46,7 @@ pub(super) struct Work<'t> {
 
 /// What a step does to a file, apart from its content.
 pub(super) struct Outcome {
-    /// The lines of the old content that are replaced, and what is known of those in their place.
+    /// The replaced lines of the old content, and the owners of the new ones.
     pub(super) replaced: Range<usize>,
     pub(super) lines: Vec<Line>,
     /// The edits, in lines of the whole file.
@@ -59,14 +59,14 @@ pub(super) struct Outcome {
 }
 
 impl<'t> Work<'t> {
-    /// Compares, and places what is certain within the file.
+    /// Compares the contents, and places the lines that are certain within the file.
     pub(super) fn new(differ: &Differ<'_>, limits: &Limits, file: &'t File, after: &'t [u8]) -> Self {
         let before = file.text();
         let (top, bottom) = common_ends(before, after);
         let skip = line_count(&before[..top]) as usize;
         let (before, after) = (&before[top..before.len() - bottom], &after[top..after.len() - bottom]);
         let split = |text: &'t [u8]| {
-            // As many as there were, or a few more.
+            // Room for as many lines as before, and some more.
             let mut lines: Vec<&[u8]> = Vec::with_capacity(file.lines.len() - skip + MARGIN);
             lines.extend(text.lines_with_terminator());
             lines
@@ -131,7 +131,7 @@ impl<'t> Work<'t> {
         }
     }
 
-    /// A line that was deleted from here, by whom ever, gets its owner back.
+    /// Finds lines that were deleted here before, by any author: they get their owner back.
     fn place_restored(&mut self, differ: &Differ<'_>, graves: &[Grave]) {
         if graves.is_empty() {
             return;
@@ -157,7 +157,7 @@ impl<'t> Work<'t> {
         }
     }
 
-    /// Decides on what is still open in replaced hunks: wrapped, edited, or the author's.
+    /// Places the remaining lines of replaced hunks: rewrapped, edited, or the author's.
     pub(super) fn finish(mut self, differ: &Differ<'_>, limits: &Limits, author: AuthorId) -> Outcome {
         let mut edited = vec![false; self.old.len()];
         if !self.is_cut_off {
@@ -222,7 +222,7 @@ impl<'t> Work<'t> {
         } else if size(&gone, &self.old).max(size(&come, &self.new)) <= limits.hunk_bytes {
             self.place_words(differ, author, edited, &gone, &come);
         } else if gone.len() == come.len() {
-            // Something was replaced all over: each line stands for its counterpart.
+            // The whole place was replaced: each line is compared with its counterpart.
             for (gone, come) in gone.chunks(PARALLEL_LINES).zip(come.chunks(PARALLEL_LINES)) {
                 self.place_words(differ, author, edited, gone, come);
             }
