@@ -34,9 +34,9 @@ pub(crate) fn calls(context: &Context) -> Calls {
 /// How we know that a turn has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// The agent said so, or is gone: a tool that was not done has been interrupted.
+    /// The agent reported it, or its process is gone: a tool call that was not done was interrupted.
     Said,
-    /// Another one begins: a tool that was not done has perhaps been refused by the user.
+    /// The next turn begins: the user may have rejected a tool call that was not done.
     Unsaid,
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
         [] => {
             let mut open = Vec::new();
             for call in calls.open.iter().filter(|call| call.paths.is_none()) {
-                // Who saves after an agent was killed is a person.
+                // After an agent was killed, a human makes this save.
                 if !is_gone(context, &call.session)? {
                     open.push(call);
                 }
@@ -134,7 +134,7 @@ pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
     let calls = calls(context);
     let mut open = Vec::new();
     for call in calls.open.iter().filter(|call| call.paths.is_none() && !call.is_background) {
-        // Who commits after an agent was killed is a person, or another agent.
+        // After an agent was killed, a human or another agent makes this commit.
         if !is_gone(context, &call.session)? {
             open.push(call);
         }
@@ -171,7 +171,7 @@ pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
     calls(context).open.iter().any(|call| call.session != session && call.paths.is_none())
 }
 
-/// Returns the origin of what `session`, or its helper, changes.
+/// Returns the origin of changes by `session`, or by its helper `agent_id`.
 pub(crate) fn of_session(session: &Session, agent_id: Option<String>) -> Origin {
     Origin {
         contributor: Contributor::Agent,

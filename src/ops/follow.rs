@@ -49,23 +49,23 @@ pub fn head_moved(context: &Context) -> Result<()> {
     context.tell_failure("follow", followed)
 }
 
-/// Takes the lock and asks what a turn needs; shared with `start`.
+/// Takes the lock and follows HEAD, as every turn needs it.
 pub(crate) fn lock_and_follow(context: &Context) -> Result<Lock> {
     let lock = lock_to_write(context)?;
     follow_head(context, &lock)?;
     Ok(lock)
 }
 
-/// The same while `lock` is held.
+/// Follows HEAD while `lock` is held.
 pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
-    // In the middle of a rebase, HEAD is where the work never was.
+    // During a rebase, HEAD is at commits that the work was never based on.
     if repo.is_rebasing() {
         return Ok(());
     }
     if let Err(error) = condense::finish(context, lock) {
         context.check_interrupt()?;
-        // Nothing is lost: the note stays, and until it is done, the work stays where it is.
+        // The note stays, and until the condensation succeeds, the work stays on its base.
         return context.tell_failure("condense", Err(error)).or(Ok(()));
     }
     let now = Base::of_head(repo.head()?.id);
@@ -161,8 +161,8 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     Ok(())
 }
 
-/// Saves what HEAD had at `known` and has no more, after a reset in the middle of a turn, where the worktree still shows it
-/// or something that was made of it: what a turn has not written is not its work.
+/// After a reset in the middle of a turn, takes checkpoints of what the reset removed from HEAD and the worktree still
+/// has, changed or not: it is not the work of the turn.
 fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
@@ -214,7 +214,7 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     Written::settle_all(written.into_iter().chain([seen_objects]))
 }
 
-/// Puts a checkpoint with `edits` on top of `shadow`: what the commit `old` had.
+/// Adds a checkpoint with `edits` to `shadow`: content of the commit `old`.
 fn put_taken_back<'c>(
     context: &'c Context,
     shadow: &mut Shadow,
@@ -236,7 +236,7 @@ fn put_taken_back<'c>(
     Ok(written)
 }
 
-/// Returns the files in which the records of `old`, and of those before it that are `left` as well, have work of sessions.
+/// Returns the files with work of sessions in the records of `old`, and of its ancestors among `left`.
 fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BTreeSet<BString>> {
     let (mut paths, mut at) = (BTreeSet::new(), Some(old));
     while let Some(commit) = at.filter(|commit| left.contains(commit)) {
@@ -250,7 +250,7 @@ fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BT
     Ok(paths)
 }
 
-/// Returns the sessions with a turn in this worktree that began on `base` and has no checkpoint yet.
+/// Returns the sessions with an open turn in this worktree that began on `base` and has no checkpoint yet.
 fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
     let repo = &context.repo;
     let mut turns = sessions::open_turns(repo.common_dir(), repo.git_dir())?;

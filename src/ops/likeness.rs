@@ -1,4 +1,5 @@
-//! Whether a file holds the work of a change: it is as the change left it, or has most or all of the lines that it added.
+//! Whether a file contains the work of a change: it is as the change left it, or has most or all of the lines that it
+//! added.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub(crate) fn is_alike(repo: &Repo, change: &Change, head: Option<Leaf>, now: Op
     holds(repo, change, head, now, |held, total| held * 2 > total)
 }
 
-/// Returns true if `now` is what `change` made of its path, or holds all lines that it added: nothing of it is left.
+/// Returns true if `now` is what `change` made of its path, or contains all lines that it added.
 pub(crate) fn is_all_there(repo: &Repo, change: &Change, now: Option<Leaf>) -> Result<bool> {
     holds(repo, change, change.before, now, |held, total| held == total)
 }
@@ -56,7 +57,7 @@ pub(crate) fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
     Ok(Some(repo.read_blob(leaf.id)?).filter(|data| !is_binary(data)))
 }
 
-/// Returns the lines that `after` has more than `before`, and how often; without those that say nothing.
+/// Returns the lines that `after` has more often than `before`, and how much more often; without insignificant lines.
 pub(crate) fn added<'t>(before: &[u8], after: &'t [u8]) -> BTreeMap<&'t [u8], usize> {
     let lines: Vec<&[u8]> = after.lines().collect();
     let mut found = BTreeMap::new();

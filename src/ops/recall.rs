@@ -1,6 +1,6 @@
-//! Knows work again that was set aside: a stash that was popped, a commit that takes what an archived shadow holds.
+//! Recognizes archived work that comes back: by `git stash pop`, or in a commit.
 //!
-//! What counts is content: a file is as a checkpoint left it, or holds most of the lines that were added to it.
+//! Content counts: a file is as a checkpoint left it, or contains most of the lines that were added to it.
 
 use std::collections::BTreeSet;
 
@@ -40,15 +40,16 @@ use crate::{
 /// How many archived shadows are searched, newest first. Users have forgotten older work, too.
 const MOST_SHADOWS: usize = 64;
 
-/// An archived shadow whose work may come back to the worktree.
+/// A shadow, archived or live elsewhere, whose work may come to this worktree.
 pub(crate) struct Waiting {
     pub(crate) tip: Tip,
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// Returns the shadows with work that is in no record and not in `except` or one beside it, archived and live, newest first.
+/// Returns the shadows whose work is in no record, archived and live, newest first; not `except` and the other live
+/// shadows of its base and worktree.
 ///
-/// They are those of all worktrees: a stash can be popped in another one, before anything happens in its own.
+/// Includes those of other worktrees: a stash can be popped in another worktree.
 pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> {
     let mut tips = live_tips(repo, None)?;
     let is_excepted = |name: &ShadowName| (name.base, &name.worktree) == (except.base, &except.worktree);
@@ -91,7 +92,7 @@ fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<V
 }
 
 fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
-    // A broken shadow is `status`' and `doctor`'s matter.
+    // `status` and `doctor` report broken shadows.
     let read = |tip: Tip| Some(Waiting { checkpoint: repo.find_checkpoint(tip.id).ok().flatten()?, tip });
     let mut waiting: Vec<Waiting> = tips.into_iter().filter_map(read).collect();
     waiting.sort_by_key(|it| std::cmp::Reverse(it.checkpoint.seconds));

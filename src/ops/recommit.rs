@@ -22,17 +22,17 @@ use crate::{
     },
 };
 
-/// How many moves of HEAD back a reset is looked for.
+/// How many moves of HEAD back we look for a reset.
 const MOST_MOVES: usize = 32;
-/// How many commits that resets have left behind are looked at.
+/// How many commits removed by resets we look at.
 const MOST_COMMITS: usize = 100;
-/// How many commits back from HEAD may be where the two lines part.
+/// How many commits back from HEAD we look for the commit at which the removed ones branch off.
 const MOST_KEPT: usize = 32;
 /// With this many letters and digits, half of the recorded lines are enough to recognize the work.
 const LEAST_IN_HALF: usize = 6;
 /// With this many, a smaller part is enough: one common line is no evidence.
 const LEAST_IN_PART: usize = 20;
-/// How many commits of files that a pick has staged are looked at.
+/// How many commits of files staged by a cherry-pick we look at.
 const MOST_PICKED: usize = 100;
 
 /// Where to look for recorded work.
@@ -79,11 +79,11 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    // Of what a reset has taken back, a part is known again, too.
+    // Of commits that a reset removed, a part is enough.
     let mut left = BTreeSet::new();
     for commit in left_behind(repo, head)? {
         left.extend(log.of_commit(commit)?);
-        // Another reset before that one has left these.
+        // These were removed by an earlier reset.
         ids.extend(records::of_parent(repo, commit)?);
     }
     if matches!(place, Place::Staged)
@@ -108,7 +108,7 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
 pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
     let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, by_reset)| *by_reset).map(|(id, _)| *id).collect();
-    // What set it may be long ago.
+    // `ORIG_HEAD` may be from an old operation.
     let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
     starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));
     starts.retain(|start| Some(*start) != head);
@@ -134,7 +134,7 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
         let (line, _) = line_of(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
         match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
             Some(end) => left.extend(&line[..end]),
-            // Down to a root: all of it was left, or it is another line of history.
+            // The line ends at a root commit: the reset removed all of it, or it is another line of history.
             None if line.len() < most && kept.len() < MOST_KEPT => left.extend(line),
             None => {}
         }
@@ -190,7 +190,7 @@ fn picked(context: &Context) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Returns true if a file of the record `id` is staged as a session left it, or with most of what that added.
+/// Returns true if a file of the record `id` is staged as a session left it, or with most of the lines that it added.
 pub(super) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
     is_at(Place::Staged, context, head, id, false)
 }
@@ -225,8 +225,8 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
     Ok(false)
 }
 
-/// Returns true if `now` takes a part of what agents did in `change`, of the record `id`, which was taken back: half of
-/// their lines that `head` has not, or enough of them and nothing else that is new.
+/// Returns true if `now` has a part of what agents did in `change` of the record `id`, which a reset removed: half of
+/// their lines that `head` does not have, or enough of them and no other new lines.
 fn has_part(repo: &Repo, id: &RecordId, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(false) };

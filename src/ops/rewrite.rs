@@ -1,4 +1,4 @@
-//! Keeps records with their work when commits are rewritten, copied or squashed.
+//! Keeps records linked to their work when commits are rewritten, copied or squashed.
 
 use std::collections::BTreeMap;
 
@@ -62,10 +62,10 @@ fn held(repo: &Repo, links: Vec<Link>) -> Result<Vec<Link>> {
     Ok(held)
 }
 
-/// Links `commit` to the records that its message names though they were made for another commit (a cherry-pick), and to
-/// those of the commits that its message lists (`git merge --squash`).
+/// Links `commit` to the records that its message names though they were made for another commit (a cherry-pick), and
+/// to those of the commits that its message lists (`git merge --squash`).
 ///
-/// Not for a commit that an amend or a rebase made: post-rewrite knows better what that is.
+/// Not for the commits of an amend or a rebase: post-rewrite knows their originals.
 pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
     let Some(log) = Log::open(repo)? else { return Ok(()) };

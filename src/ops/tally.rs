@@ -19,13 +19,13 @@ use crate::{
     state,
 };
 
-/// From this many checkpoints on that had to be walked, the result is kept.
+/// A result is cached if at least this many checkpoints had to be walked.
 const WORTH_KEEPING: usize = 64;
 
-/// How many are kept, the last one first: with `storage = "session"`, each session has a chain.
+/// How many results are cached, the latest first: with `storage = "session"`, each session has a chain.
 const MOST_KEPT: usize = 16;
 
-/// The sum of a chain.
+/// The statistics of a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
     /// The last checkpoint, in hexadecimal digits.
@@ -36,7 +36,7 @@ pub(super) struct Tally {
     pub(super) tip_time: i64,
     /// The sessions that took them, the latest one first.
     pub(super) sessions: Vec<Part>,
-    /// Why something of the chain is not counted, if something cannot be read.
+    /// What cannot be read and is not counted.
     #[serde(skip)]
     pub(super) broken: Option<String>,
 }
@@ -73,7 +73,7 @@ fn key(path: &BString) -> String {
 }
 
 impl Tally {
-    /// Returns the sum of the chains that end with `tips`.
+    /// Returns the statistics of the chains that end with `tips`.
     pub(super) fn of_chains(repo: &Repo, tips: impl IntoIterator<Item = ObjectId>) -> Result<Self> {
         let mut sums = tips.into_iter().map(|tip| Self::of_chain(repo, tip)).collect::<Result<Vec<_>>>()?;
         sums.sort_by_key(|tally| std::cmp::Reverse(tally.tip_time));
@@ -83,10 +83,10 @@ impl Tally {
         Ok(sum)
     }
 
-    /// Returns the sum of the chain that ends with `tip`.
+    /// Returns the statistics of the chain that ends with `tip`.
     pub(super) fn of_chain(repo: &Repo, tip: ObjectId) -> Result<Self> {
         let path = state::directory(repo.git_dir()).join("tally");
-        // A file that is torn, or of another version, is as good as none.
+        // Ignore a damaged file, or one of another version.
         let mut kept: Vec<Self> =
             std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let mut tally = Self { tip: tip.to_string(), ..Self::default() };

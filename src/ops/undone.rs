@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// What a commit is amended to.
+/// The amended version of a commit.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Amended {
     /// The index.
@@ -36,7 +36,8 @@ pub(super) enum Amended {
     To(ObjectId),
 }
 
-/// Returns true if nothing that an agent did in the record `id` is left of the commit `old` where it is amended to `new`.
+/// Returns true if the amended version `new` of the commit `old` has nothing left of what agents did in the record
+/// `id`.
 pub(super) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended) -> Result<bool> {
     let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
     let stored = records::attribution(repo, id)?.unwrap_or_default();
@@ -85,7 +86,7 @@ fn leaves(repo: &Repo, new: Amended, paths: &[BString]) -> Result<BTreeMap<BStri
     }
 }
 
-/// Returns the files that the amend has given other names: from and to.
+/// Returns the files that the amend renames: from and to.
 fn renamed(repo: &Repo, old: ObjectId, new: Amended) -> Result<Vec<(BString, BString)>> {
     let old = old.to_string();
     let mut arguments = vec!["diff", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "-z"];

@@ -28,7 +28,7 @@ use crate::{
 /// The author of changes that are in no checkpoint: whoever made the commit.
 pub(crate) const COMMITTER: AuthorId = 0;
 
-/// A checkpoint's part in some files.
+/// What one checkpoint changed in some files.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) origin: Origin,
@@ -53,7 +53,7 @@ fn steps_beside(
     followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
 ) -> Result<Vec<Step>> {
     let (mut own, mut chain) = (HashSet::new(), Vec::new());
-    // Names that wanted files had before, found on the way back.
+    // Earlier names of wanted files, found on the way back.
     let mut former = BTreeSet::new();
     for checkpoint in repo.chain_in_time(tip.id) {
         let checkpoint = checkpoint?;
@@ -92,7 +92,7 @@ fn steps_beside(
                     };
                     changes.retain(|change| !is_told(change));
                 }
-                // A restore keeps no hold on what it put back. If that is damaged, it is as if it were pruned.
+                // A restore does not hold what it restored. If that is damaged, treat it as dropped.
                 Ok(_) => {}
                 Err(error) if error.kind() == Kind::Corrupt && !is_kept => {}
                 Err(error) => return Err(error),
@@ -196,7 +196,7 @@ impl Work {
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
-            // Most of it is at hand: what the first step began with, and what the last one left.
+            // Most content is at hand: from the first step, and from the last one.
             let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
                 Some(base) => Some(base),
                 None => content(repo, change.before)?,
@@ -225,7 +225,7 @@ impl Work {
         !self.sessions.is_empty() || self.ownership.files.iter().flat_map(owners).any(may_be_of_session)
     }
 
-    /// Returns the sessions that have a part in the commit.
+    /// Returns the sessions that contributed to the commit.
     pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
         self.sessions.values().flatten().map(String::as_str).collect()
     }
@@ -261,7 +261,7 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str>
     last.filter(|origin| origin.contributor == Contributor::Agent)?.session.as_deref()
 }
 
-/// Returns who has a part in the file.
+/// Returns the authors who contributed to the file.
 fn owners(file: &FileOwnership) -> Vec<AuthorId> {
     let mut owners: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
     for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {

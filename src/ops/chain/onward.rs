@@ -33,7 +33,7 @@ use crate::{
 
 /// The live shadows of a commit.
 pub(crate) struct Line {
-    /// The last checkpoint of all.
+    /// The latest checkpoint of all of them.
     pub(crate) latest: Checkpoint,
     /// The shadows that `latest` builds on, its own included; oldest first.
     pub(crate) shadows: Vec<(Live, Checkpoint)>,
@@ -64,7 +64,7 @@ pub(crate) struct Aim {
 #[derive(Default)]
 pub(crate) struct Moved<'c> {
     pub(crate) updates: Vec<RefUpdate>,
-    /// Protected until the refs are moved.
+    /// Protected until the refs are updated.
     pub(crate) written: Vec<Written<'c>>,
 }
 

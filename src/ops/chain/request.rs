@@ -5,10 +5,10 @@ use gix::ObjectId;
 
 use crate::model::{checkpoint::Origin, step::Step};
 
-/// How a checkpoint is to be taken.
+/// The options of a save.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The message; the first line is the subject. None: one is made of the changed paths.
+    /// The message; its first line is the subject. None: the subject names the changed paths.
     pub message: Option<String>,
     /// Who made the change.
     pub origin: Origin,
@@ -24,7 +24,7 @@ pub struct Options {
     pub force: bool,
 }
 
-/// What other operations ask of a save.
+/// What other operations require of a save.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Demands {
     /// Take it even if only the staged content differs, so that the index can be restored exactly.

@@ -1,4 +1,4 @@
-//! The shadow that a checkpoint goes to, and what it follows.
+//! The shadow that a checkpoint is added to, and its predecessors.
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -22,11 +22,11 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Shadow {
     pub(crate) name: ShadowName,
-    /// What the next checkpoint follows in time; not yet in a ref if a turn has put something in between.
+    /// The predecessor in time of the next checkpoint; not in a ref yet if it is what a turn began with.
     pub(crate) tip: Option<Checkpoint>,
     pub(crate) tip_side: Option<Side>,
     pub(crate) head_tree_id: ObjectId,
-    /// What it follows in its own chain: another one if the latest is another shadow's.
+    /// The predecessor in the shadow's own chain: another one if the latest checkpoint is in another shadow.
     parent_id: Option<ObjectId>,
     /// What the ref points to.
     pub(crate) expected: Option<ObjectId>,
@@ -45,13 +45,13 @@ impl Shadow {
         Self::read_at(repo, Base::of_head(repo.head()?.id))
     }
 
-    /// The same for the one that a checkpoint by `session` goes to.
+    /// Reads the live shadow on HEAD that a checkpoint by `session` is added to.
     pub(crate) fn read_for(context: &Context, session: Option<&str>) -> Result<Self> {
         let base = Base::of_head(context.repo.head()?.id);
         Self::read_as(&context.repo, shadows::name_for(context, base, session))
     }
 
-    /// The same for the live shadow of `base` in this worktree.
+    /// Reads the worktree's live shadow on `base`.
     pub(crate) fn read_at(repo: &Repo, base: Base) -> Result<Self> {
         Self::read_as(repo, ShadowName::of_worktree(base, repo.worktree_id()))
     }
@@ -71,7 +71,7 @@ impl Shadow {
         Ok(shadow)
     }
 
-    /// Returns the shadow that a checkpoint by `session` goes to as if nothing were in it.
+    /// Returns the shadow that a checkpoint by `session` is added to, as if it were empty.
     pub(crate) fn without_tip(context: &Context, session: Option<&str>) -> Result<Self> {
         let repo = &context.repo;
         let base = Base::of_head(repo.head()?.id);
@@ -102,7 +102,7 @@ impl Shadow {
         self.parent_id = written.or(self.expected);
     }
 
-    /// Notes that its ref leads to `id` now.
+    /// Notes that its ref points to `id` now.
     pub(crate) fn was_moved(&mut self, id: ObjectId) {
         self.expected = Some(id);
         match self.live.iter_mut().find(|live| live.name == self.name) {
@@ -150,7 +150,7 @@ impl Shadow {
         Ok(())
     }
 
-    /// Returns what the next checkpoint follows in its chain, and in time if that is another one.
+    /// Returns the predecessor of the next checkpoint in its chain, and in time if that is another one.
     pub(crate) fn links(&self, objects: &mut NewObjects<'_>) -> Result<(ObjectId, Option<ObjectId>)> {
         let parent_id = self.parent_id.map_or_else(|| draft::base_commit(self.name.base, objects), Ok)?;
         Ok((parent_id, self.tip.as_ref().map(|tip| tip.id).filter(|id| *id != parent_id)))
@@ -164,17 +164,17 @@ impl Shadow {
         last.map_or(moment, |tip| Moment { seconds: tip.seconds, ..moment })
     }
 
-    /// Returns the checkpoint that the next one follows, if a live shadow holds it already.
+    /// Returns the predecessor in time of the next checkpoint, if a live shadow holds it.
     pub(crate) fn held_tip(&self) -> Option<ObjectId> {
         let tip = self.tip.as_ref().map(|tip| tip.id);
         tip.filter(|id| self.live.iter().any(|live| live.id == *id))
     }
 
-    /// Returns true if what `cache` says was stored is held by a live shadow or HEAD, so that git keeps it.
+    /// Returns true if a live shadow or HEAD holds what was stored for `cache`, so that git keeps it.
     ///
-    /// What only an archived or pruned shadow holds may be collected at any moment.
+    /// Objects that only an archived or dropped shadow holds may be collected at any moment.
     pub(crate) fn holds(&self, repo: &Repo, cache: &StatCache) -> Result<bool> {
-        // Saves of named paths do not touch the cache, so its checkpoint may be some way back.
+        // A save of named paths leaves the cache alone, so the cache's checkpoint may be some way back.
         const FAR: usize = 256;
         if cache.tree_id == Some(self.head_tree_id) && !cache.may_have_raw() {
             return Ok(true);
@@ -198,7 +198,7 @@ impl Shadow {
         self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
     }
 
-    /// Returns the files of the last checkpoint that filters have failed for.
+    /// Returns the files of the last checkpoint whose filters failed.
     pub(crate) fn unfiltered(&self) -> &[Unfiltered] {
         self.tip_side.as_ref().map(|side| side.manifest.unfiltered.as_slice()).unwrap_or_default()
     }

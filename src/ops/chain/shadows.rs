@@ -1,6 +1,6 @@
-//! The live shadows of one commit in one worktree: the worktree's, and those that sessions have of their own.
+//! The live shadows of one commit in one worktree: the worktree's, and the sessions' own.
 //!
-//! Each is a chain by itself. From the latest checkpoint of them all, [`Repo::chain_in_time`] goes through every one.
+//! Each is a chain of its own. From the latest checkpoint, [`Repo::chain_in_time`] walks all of them.
 
 use bstr::BStr;
 use gix::ObjectId;
@@ -67,7 +67,7 @@ pub(crate) fn came_after(repo: &Repo, later: &Checkpoint, earlier: &Checkpoint) 
     before.take_while(|it| it.seconds >= earlier.seconds).any(|it| it.id == earlier.id)
 }
 
-/// Returns the name of the shadow that a checkpoint by `session` goes to.
+/// Returns the name of the shadow that a checkpoint by `session` is added to.
 pub(crate) fn name_for(context: &Context, base: Base, session: Option<&str>) -> ShadowName {
     let has_own = context.settings.storage == Storage::Session;
     let session = session.filter(|id| has_own && is_valid_id(id)).map(Into::into);

@@ -1,4 +1,4 @@
-//! Makes the commit and moves the refs.
+//! Writes the commit of a checkpoint and moves the refs.
 
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ use crate::{
     state::{self, lock::Lock},
 };
 
-/// Writes objects, then the commit, then moves the refs: a crash leaves the state before, or after.
+/// Writes the objects, then the commit, then moves the refs: a crash leaves the state before or after the checkpoint.
 pub(crate) fn take(
     context: &Context,
     options: &Options,
@@ -45,7 +45,7 @@ pub(crate) fn take(
     let (repo, phase) = (&context.repo, Instant::now());
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
-        // Known to every git without being stored, but git-fsck(1) wants to see what refs lead to.
+        // Git knows the empty tree without storing it, but git-fsck(1) reports it as missing.
         objects.add(gix::objs::Kind::Tree, b"")?;
     }
     state::failpoint::hit("save:before-objects");
@@ -89,7 +89,7 @@ pub(crate) fn take(
     are_commits_here?;
     tracing::debug!(took = ?phase.elapsed(), "objects: are all here");
     if verified && let Err(error) = verified_mark::satisfied(context, options.verify.then_some(id)) {
-        // The checkpoint is taken and marked; the next one may be marked, too.
+        // The checkpoint is taken and marked. At worst, the next one is marked as well.
         tracing::warn!(%error, "mark not noted");
     }
     Ok(Saved {

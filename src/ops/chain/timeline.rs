@@ -22,7 +22,7 @@ pub(crate) struct Tip {
     pub(crate) name: String,
     /// The newest checkpoint.
     pub(crate) id: ObjectId,
-    /// True if the shadow was set aside.
+    /// True if the shadow is archived.
     pub(crate) archived: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<
     for (name, id) in repo.refs_below(refname::ARCHIVE)? {
         // The ref's name does not contain the worktree; the checkpoint does.
         let is_asked_for = match worktree {
-            // What cannot be read is shown everywhere.
+            // An unreadable one may belong to any worktree.
             Some(worktree) => match repo.find_checkpoint(id) {
                 Ok(checkpoint) => checkpoint.is_some_and(|checkpoint| checkpoint.worktree == worktree),
                 Err(_) => true,
@@ -66,20 +66,20 @@ pub(crate) struct Timeline<'r> {
     heads: BinaryHeap<Head<'r>>,
     /// The commit at HEAD, if it can be read.
     head: Option<Base>,
-    /// Why chains ended early.
+    /// The errors that ended chains early.
     pub(crate) broken: Vec<Error>,
 }
 
 struct Head<'r> {
     checkpoint: Checkpoint,
     archived: bool,
-    /// Breaks ties of time, so that the order does not change from call to call.
+    /// Breaks ties of time, so that the order is stable.
     order: usize,
     chain: Chain<'r>,
 }
 
 impl<'r> Timeline<'r> {
-    /// Returns the checkpoints of the chains that end with `tips`.
+    /// Returns the timeline of the chains that end with `tips`.
     pub(crate) fn new(repo: &'r Repo, tips: &[Tip]) -> Result<Self> {
         let mut heads = BinaryHeap::with_capacity(tips.len());
         let mut broken = Vec::new();

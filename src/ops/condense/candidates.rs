@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// A shadow, and what it touches.
+/// A shadow, and the paths it touches.
 pub(super) struct Candidate {
     pub(super) tip: Tip,
     pub(super) checkpoint: Checkpoint,
@@ -30,7 +30,7 @@ pub(super) struct Candidate {
     pub(super) is_live: bool,
 }
 
-/// Returns the shadows that commits on `base` in this worktree may take work from, with those that wait if asked for;
+/// Returns the shadows whose work commits on `base` in this worktree may take, on request also archived ones that wait;
 /// the live one comes last.
 pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
     let line = Line::read(repo, base)?;
@@ -45,7 +45,7 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
     for (live, checkpoint) in beside {
         found.extend(Candidate::of(repo, tip(&live), checkpoint, false)?);
     }
-    // The last one knows what all of them did.
+    // The latest checkpoint contains the work of all of them.
     if let Some((live, _)) = shadows.last() {
         found.extend(Candidate::of(repo, tip(live), latest, true)?);
     }
@@ -107,7 +107,8 @@ impl Candidate {
         Ok(paths)
     }
 
-    /// Returns true if all work of this shadow is in the tree `tree_id`: each file as it left it, or each line it added.
+    /// Returns true if the tree `tree_id` contains all work of this shadow: each file as the shadow left it, or all
+    /// lines that it added.
     pub(super) fn is_all_in(&self, repo: &Repo, tree_id: gix::ObjectId) -> Result<bool> {
         for change in &self.touched {
             let now = repo.find_leaf(tree_id, change.path.as_bstr())?;
@@ -119,7 +120,7 @@ impl Candidate {
     }
 }
 
-/// Returns what the live one of `candidates` touches.
+/// Returns the paths that the live one of `candidates` touches.
 pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
@@ -193,7 +194,7 @@ pub(super) fn work(
     Ok((Work::of(repo, &all, committed, counting)?, all))
 }
 
-/// Returns what `candidates` did to the files of `committed`; nothing if no agent had a part in that.
+/// Returns the steps of `candidates` that led to `committed`; none if no agent contributed.
 pub(super) fn steps_to(
     repo: &Repo,
     candidates: &[Candidate],
@@ -219,7 +220,7 @@ pub(super) fn steps_to(
     Ok(all)
 }
 
-/// Returns in which of the files of `committed` the work of each of `candidates` may be.
+/// Returns for each of `candidates` the paths of `committed` that may contain its work.
 fn asked<'c>(
     repo: &Repo,
     candidates: &'c [Candidate],

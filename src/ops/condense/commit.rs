@@ -29,7 +29,7 @@ use crate::{
     state::{commit_note::CommitNote, failpoint},
 };
 
-/// Returns the shadows on `base` if a session has a part in them: people's own checkpoints stay where they were taken.
+/// Returns the shadows on `base` if a session contributed to them. A human's own checkpoints are not carried forward.
 pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
     match Line::read(repo, base)? {
         Some(line) if line.has_agent(repo)? => Ok(Some(line)),
@@ -85,7 +85,7 @@ pub(super) fn condense(context: &Context, made: &Made, note: &CommitNote) -> Res
     Ok(())
 }
 
-/// Makes the record of what the commit took; returns the shadows it may have taken it from.
+/// Makes the record of the work that the commit took; returns the shadows it may have taken it from.
 fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
     let repo = &context.repo;
     let found = candidates(repo, made.base, true)?;
@@ -123,7 +123,7 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     }
     // A promised record is made whatever has happened to the shadow since: the commit's trailer names it.
     if work.is_to_tell() || promised.is_some() {
-        // Of two commits that were prepared at once, the note may be the other's: what the message names counts.
+        // If two commits were prepared at the same time, the note may be the other one's: the ids in the message count.
         let log = records::Log::open(repo)?;
         let is_free = |id: &RecordId| log.as_ref().map_or(Ok(true), |log| log.has(id).map(|is_there| !is_there));
         let mut named_first = None;
@@ -152,7 +152,7 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     Ok(found)
 }
 
-/// Returns the records that the commit of `note` has beside its own.
+/// Returns the records of the commit of `note` besides its own.
 fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     let mut ids: Vec<RecordId> = note.reused.iter().filter_map(|id| RecordId::parse(id)).collect();
     for commit in note.squashed.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()) {
@@ -184,7 +184,7 @@ fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
     ])
 }
 
-/// Returns the record that was made of `commit`.
+/// Returns the record that was made for `commit` itself.
 pub(super) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<Record>> {
     for id in records::of_commit(&context.repo, commit)? {
         if let Some(record) = records::find(&context.repo, &id)?.filter(|record| record.commit == commit) {

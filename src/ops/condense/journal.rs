@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Finishes what a process that died, or could not have the lock, has left of a condensation.
+/// Finishes a condensation that a process left because it crashed or could not get the lock.
 pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let Some(mut note) = CommitNote::read(repo.git_dir())? else { return Ok(()) };
@@ -57,7 +57,7 @@ pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
     CommitNote::remove(repo.git_dir())
 }
 
-/// Condenses what the commit at HEAD took, in this worktree.
+/// Condenses the work that the commit at HEAD took in this worktree.
 pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let Some(commit) = repo.head()?.id else { return Ok(()) };
@@ -120,10 +120,11 @@ pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     Ok(earlier.into_iter().chain(last).collect())
 }
 
-/// Makes the records of the commits that have moved HEAD since we last looked, until something else has. What comes after
-/// the last of them that took work has only moved HEAD.
+/// Makes the records of the unseen commits, as far as HEAD moved by commits only. Commits after the last one that took
+/// work only move HEAD.
 ///
-/// They have no trailer: a message is not rewritten. What one command both wrote and committed is the committer's.
+/// These commits get no trailer, since that would rewrite them. If one command both changed files and committed them,
+/// the changes are the committer's.
 pub(crate) fn commits_unseen(context: &Context, lock: &Lock) -> Result<()> {
     finish(context, lock)?;
     let (Some(known), Committed { first: unseen, later }) = unseen(context)? else { return Ok(()) };

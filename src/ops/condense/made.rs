@@ -22,11 +22,11 @@ pub(super) struct Made {
     pub(super) parent: Option<ObjectId>,
     /// The base of the shadow that the work comes from: the parent, or the commit that was amended.
     pub(super) base: Base,
-    /// What the work of the commit begins with: the same, unless it was rewritten since.
+    /// The commit that the work starts from: `base`, or what it was rewritten to since.
     pub(super) from: Base,
 }
 
-/// Returns true if `commit`, at HEAD, is the one that `note` was written for.
+/// Returns true if `note` was written for `commit`, the one at HEAD.
 pub(super) fn was_made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
     if let Some(id) = note.reserved.as_deref().and_then(RecordId::parse)
         && ids_in_message(repo.message_of(commit)?.as_bytes()).contains(&id)

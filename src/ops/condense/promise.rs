@@ -1,4 +1,4 @@
-//! Finds the commit that a promised record belongs to, after HEAD has moved on.
+//! Finds the commit that a promised record belongs to after HEAD has moved.
 
 use gix::ObjectId;
 
@@ -14,10 +14,10 @@ use crate::{
     state::commit_note::CommitNote,
 };
 
-/// How many commits back from HEAD a promise is looked for.
+/// How many commits back from HEAD we search for the promised trailer.
 const MOST_COMMITS: usize = 64;
 
-/// How many places where HEAD was are looked at.
+/// How many earlier positions of HEAD we search.
 const MOST_MOVES: usize = 32;
 
 /// Keeps a promise made to an earlier commit than `commit`, the one at HEAD. Returns what remains of `note`.
@@ -46,7 +46,7 @@ fn is_made_of(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> 
     Ok(may_be && Base::parse(&note.head) == Some(made(repo, commit, note)?.base))
 }
 
-/// Returns the commit that has a promised trailer though HEAD has moved on from it.
+/// Returns the commit that has a promised trailer, though HEAD has moved since.
 pub(super) fn promised_elsewhere(repo: &Repo, head: ObjectId, note: &CommitNote) -> Result<Option<ObjectId>> {
     let promises = promises(note);
     if promises.is_empty() {
@@ -67,7 +67,7 @@ pub(super) fn promised_elsewhere(repo: &Repo, head: ObjectId, note: &CommitNote)
     promised_where_head_was(repo, &promises)
 }
 
-/// Returns the commit at which HEAD was lately that has a trailer of `promises`: another branch was checked out since.
+/// Returns a recent position of HEAD that has a trailer of `promises`: another branch was checked out since.
 pub(super) fn promised_where_head_was(repo: &Repo, promises: &[RecordId]) -> Result<Option<ObjectId>> {
     if !promises.is_empty() {
         for id in repo.where_head_was(MOST_MOVES) {

@@ -1,4 +1,4 @@
-//! What a record says of a commit.
+//! Builds the record of a commit.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,10 +33,11 @@ use crate::{
     },
 };
 
-/// How far the transcripts of sessions are in records, by session, in bytes.
+/// By session, the position in its transcript up to which records contain it, in bytes.
 pub(super) type Offsets = BTreeMap<String, u64>;
 
-/// Returns the record `id` of the commit that was made, and how far it takes the transcripts. `patch_ids` has the commit's.
+/// Returns the record `id` of the commit that was made, and the new positions in the transcripts. `patch_ids` computes
+/// the commit's patch id.
 pub(super) fn build(
     context: &Context,
     made: &Made,
@@ -91,7 +92,7 @@ pub(super) fn build(
 fn load(context: &Context, id: &str) -> Result<Option<Session>> {
     match sessions::load(context.repo.common_dir(), id)? {
         Found::Session(session) => Ok(Some(*session)),
-        // What the checkpoints say of it is enough for a record.
+        // Without the session's file, the record has what the checkpoints contain.
         Found::Absent | Found::Damaged(_) => Ok(None),
     }
 }
@@ -101,7 +102,7 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
     let names = |change: &'_ Change| [Some(change.path.clone()), change.old_path.clone()].into_iter().flatten();
     let mut paths: BTreeSet<BString> = committed.iter().filter(has_part).flat_map(names).collect();
     let mut mine = Vec::new();
-    // Files are followed to the names they had before.
+    // Follow renames backwards to the earlier names.
     for step in steps.iter().rev() {
         let here: Vec<&Change> = step.changes.iter().filter(|change| paths.contains(&change.path)).collect();
         if !here.is_empty() && step.origin.session.as_deref() == Some(id) {
@@ -130,10 +131,10 @@ fn kept_of(context: &Context, id: &str, turns: &[u32], increment: Option<Increme
     Ok(NewSession { prompts: prompts.collect(), transcript: increment.map(|increment| increment.bytes) })
 }
 
-/// What an agent has written since the last record.
+/// What an agent appended to its transcript since the last record.
 struct Increment {
     bytes: Vec<u8>,
-    /// Where it ends in the file.
+    /// Its end in the file.
     end: u64,
 }
 
@@ -146,14 +147,14 @@ fn increment(context: &Context, session: &Session) -> Option<Increment> {
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).ok()?;
     let mut file = File::options().read(true).custom_flags(nonblocking).open(&transcript.path).ok()?;
     let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
-    // A file that was cut is another one.
+    // A file that became shorter is a new one.
     let offset = if length < transcript.offset { 0 } else { transcript.offset };
     // Of a transcript that is too long, keep the end.
     let start = offset.max(length.saturating_sub(settings.max_size.unwrap_or(u64::MAX)));
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut bytes = Vec::new();
     file.take(length - start).read_to_end(&mut bytes).ok()?;
-    // The last line may still be being written, and the first one be cut.
+    // The last line may be incomplete because the agent is writing it, and the first one because of the cut.
     let end = bytes.rfind_byte(b'\n').map_or(0, |at| at + 1);
     bytes.truncate(end);
     if start > offset {
@@ -185,14 +186,14 @@ pub(super) fn note_sessions<'s>(
     Ok(())
 }
 
-/// Notes that the transcript is in records up to `offset`.
+/// Notes that records contain the transcript up to `offset`.
 fn move_to(session: &mut Session, offset: Option<u64>) {
     if let (Some(transcript), Some(offset)) = (&mut session.transcript, offset) {
         transcript.offset = offset;
     }
 }
 
-/// Adds to the last of the records `ids` what `session` has said since; all of them are whole then.
+/// Adds the rest of the transcript of `session` to the last of the records `ids`, and marks all of them as complete.
 fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> Result<()> {
     let (mut whole, mut offset) = (Vec::new(), None);
     for id in ids {
@@ -206,7 +207,7 @@ fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> R
         }
         let part = &mut record.sessions[at];
         part.is_partial = false;
-        // Some agents name it only when they stop.
+        // Some agents report their model only when they stop.
         part.model = part.model.take().or_else(|| session.model.clone());
         record.revision += 1;
         whole.push(NewRecord { record, attribution: Vec::new(), sessions: kept });

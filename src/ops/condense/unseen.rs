@@ -18,10 +18,10 @@ use crate::{
     state::commit_note::CommitNote,
 };
 
-/// How often HEAD may have been moved since.
+/// The largest number of moves of HEAD that we look through.
 const MOST_MOVES: usize = 64;
 
-/// A commit, after where HEAD was before it.
+/// The position of HEAD before a commit, and the commit.
 type Unseen = (Option<ObjectId>, ObjectId);
 
 /// Makes the records of the unseen commits before `last`, the one that git reports now; none: a commit about to be
@@ -35,7 +35,7 @@ pub(super) fn commits_before(context: &Context, last: Option<ObjectId>) -> Resul
     Ok(())
 }
 
-/// Returns where HEAD was when we last looked, if it was moved since, and the commits that moved it.
+/// Returns where HEAD was when we last looked, if it has moved since, and the commits that moved it.
 pub(super) fn unseen(context: &Context) -> Result<(Option<Base>, Committed)> {
     let repo = &context.repo;
     let (Some(head), Some(known)) = (repo.head()?.id, known_base(context)) else {
