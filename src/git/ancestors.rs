@@ -1,4 +1,4 @@
-//! The git that runs us as a hook: what it was asked for, where it does not say.
+//! The `git commit` that runs us as a hook: its options, which it does not pass on.
 
 use std::fs;
 
@@ -59,7 +59,7 @@ const WITH_VALUE: [&[u8]; 11] = [
     b"--squash",
 ];
 
-/// Options end at `--`; git takes any beginning that is unambiguous.
+/// Options end at `--`; git accepts unambiguous abbreviations.
 fn asks_for_amend(words: &[&[u8]]) -> bool {
     let mut options = words.iter().take_while(|word| **word != b"--");
     while let Some(word) = options.next() {
@@ -78,7 +78,7 @@ fn takes_next(word: &[u8]) -> bool {
     if word.starts_with(b"--") {
         return WITH_VALUE.contains(&word);
     }
-    // Of several in one word, what comes after a letter with a value is that value.
+    // In a word with several short options, the rest after an option with a value is that value.
     let letters = word.strip_prefix(b"-").unwrap_or_default();
     letters.iter().position(|letter| b"mFCct".contains(letter)).is_some_and(|at| at + 1 == letters.len())
 }

@@ -1,4 +1,4 @@
-//! Finds, for an object to be packed, the one packed before from which it differs least: the base of its delta.
+//! Chooses the base of a delta: among the objects packed last, the one that differs least from the new one.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use gix::objs::Kind as ObjectKind;
 const DEEPEST: u32 = 20;
 /// Larger objects are stored whole.
 const LARGEST: usize = 1 << 20;
-/// How many bytes of objects are remembered.
+/// How many bytes of objects are kept in memory.
 const MEMORY: usize = 8 << 20;
 
 /// An object in the pack being written.
 #[derive(Debug)]
 pub(super) struct Base {
     pub(super) kind: ObjectKind,
-    /// Where it is in the pack.
+    /// Its offset in the pack.
     pub(super) offset: u64,
     /// The length of its chain of deltas.
     pub(super) depth: u32,
@@ -30,7 +30,7 @@ pub(super) struct Bases {
 }
 
 impl Bases {
-    /// Remembers `base` for what comes after it.
+    /// Keeps `base` as a candidate for later objects.
     pub(super) fn push(&mut self, base: Base) {
         if base.data.len() > LARGEST || base.depth >= DEEPEST {
             return;

@@ -1,4 +1,4 @@
-//! Which commit each line of a file is of: git-blame(1), asked in its porcelain format.
+//! Which commit each line of a file comes from: runs git-blame(1) and parses its porcelain format.
 
 use std::collections::HashMap;
 
@@ -72,7 +72,7 @@ impl Repo {
     }
 }
 
-/// Returns what git `said`, with what to do about it; of a range that it cannot read it only prints its usage.
+/// Returns the error for git's message `said`, with a hint. For a malformed range, git only prints its usage.
 fn refused(said: &str, ranges: &[String]) -> Error {
     const RANGES: &str = "'-L <first>,<last>', '-L <first>,+<count>', '-L /<regex>/' or '-L :<function>' names lines";
     if said.starts_with("usage:") && !ranges.is_empty() {
@@ -129,7 +129,7 @@ fn parse(output: &[u8]) -> Option<Vec<Blamed>> {
     Some(blamed)
 }
 
-/// Returns a name that git wrote, perhaps in quotes with C escapes (quote.c).
+/// Parses a name as git writes it, possibly in quotes with C escapes (quote.c).
 fn unquoted(name: &[u8]) -> Option<BString> {
     let Some(inner) = name.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
         return Some(name.into());

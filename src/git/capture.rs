@@ -1,4 +1,4 @@
-//! Reads changed files: bytes as git would store them, the same file twice never.
+//! Reads changed files as git would store them, each file at most once.
 
 use std::{
     os::fd::OwnedFd,
@@ -31,36 +31,36 @@ use crate::{
     model::change::Mode,
 };
 
-/// From this many files on, reading is shared between threads.
+/// From this number of files on, several threads read.
 const PARALLEL_FROM: usize = 16;
-/// By how many at most.
+/// The largest number of threads.
 const MOST_THREADS: usize = 8;
 /// How often a file that changes while it is read is read again before it counts as racy.
 const ATTEMPTS: usize = 3;
 
-/// A file as it was read.
+/// A captured file.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     /// The blob.
     pub(crate) id: ObjectId,
-    /// The blob with the exact bytes, if the stored ones do not come back as they were.
+    /// The blob with the exact bytes, if the stored ones do not survive a round trip through the conversions.
     pub(crate) raw_id: Option<ObjectId>,
-    /// What the file was while it was read.
+    /// The stat of the file while it was read.
     pub(crate) stat: Stat,
-    /// What it is to git.
+    /// The mode that git would store.
     pub(crate) mode: Mode,
-    /// True if it changed under our hands.
+    /// True if the file changed while it was read.
     pub(crate) is_torn: bool,
-    /// Why a filter failed, so that the blob holds the exact bytes instead of what git would store; none if none did.
+    /// Why a filter failed, so that the blob has the exact bytes; none if no filter failed.
     pub(super) failure: Option<Failure>,
 }
 
-/// What became of a candidate.
+/// The result for a candidate.
 #[derive(Clone, Debug)]
 pub(crate) enum Captured {
     /// It was read.
     Content(Content),
-    /// It is gone.
+    /// It does not exist any more.
     Gone,
     /// It cannot be read.
     Unreadable,
@@ -169,7 +169,7 @@ fn read_by_others(
         let is_read = !readers.is_empty();
         let taken = receiver.into_iter().try_for_each(take);
         let ended = readers.into_iter().try_for_each(threads::end);
-        // Only now every thread has noted what it waited for.
+        // All threads have ended, so what they waited for is noted.
         repo.check_interrupt().and(ended).and(taken).map(|()| is_read)
     })
 }
@@ -189,7 +189,7 @@ fn read_all(
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some(candidate) = candidates.get(at) else { return };
         let message = reader.read(candidate).map(|(captured, prepared)| (at, captured, prepared));
-        // The receiver hangs up at the first error.
+        // The receiver is dropped at the first error.
         if sender.send(message).is_err() {
             return;
         }
@@ -210,10 +210,10 @@ impl<'r> Reader<'r> {
         Ok(Self { repo, root, converter, target })
     }
 
-    /// Returns what became of `candidate`, and the objects that the repository lacks.
+    /// Returns the result for `candidate`, and the objects that the repository lacks.
     ///
     /// # Errors
-    /// If the operating system fails, or the work is to end.
+    /// If the operating system fails, or the operation is interrupted.
     pub(crate) fn read(&mut self, candidate: &Candidate) -> Result<(Captured, Vec<Prepared>)> {
         self.repo.check_interrupt()?;
         let path = candidate.path.as_bstr();
@@ -262,7 +262,7 @@ impl<'r> Reader<'r> {
 
     /// Returns bytes, stat and mode bits of a file, and whether it stayed unchanged while it was read.
     fn read_file(&self, path: &BStr) -> rustix::io::Result<(Vec<u8>, Stat, RawMode, bool)> {
-        // Without NONBLOCK, a FIFO that takes the file's place would be waited for.
+        // Without NONBLOCK, opening a FIFO that replaced the file would block.
         let fd = beneath::open(&self.root, path, OFlags::RDONLY | OFlags::NONBLOCK)?;
         let before = rustix::fs::fstat(&fd)?;
         if rustix::fs::FileType::from_raw_mode(before.st_mode) != rustix::fs::FileType::RegularFile {
@@ -277,7 +277,7 @@ impl<'r> Reader<'r> {
         Ok((bytes, Stat::of(&before), before.st_mode, is_whole))
     }
 
-    /// Returns the bytes of a file that is still as `stat` says.
+    /// Returns the bytes of a file if its stat is still `stat`.
     pub(crate) fn bytes_of(&self, path: &BStr, stat: Stat) -> Option<Vec<u8>> {
         let (bytes, now, _, is_whole) = self.read_file(path).ok()?;
         (is_whole && now == stat).then_some(bytes)

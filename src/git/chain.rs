@@ -55,7 +55,7 @@ impl Repo {
         Ok(ids)
     }
 
-    /// Returns the checkpoint that the object `id` is; none if it is absent, or anything else.
+    /// Returns the checkpoint with the id `id`; none if the object is missing, or is no checkpoint.
     pub(crate) fn find_checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
         if self.is_commit(id)? { self.checkpoint(id) } else { Ok(None) }
     }

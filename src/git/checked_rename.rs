@@ -20,11 +20,11 @@ pub(super) struct Place<'a> {
     pub(super) name: &'a BStr,
     /// Where the new file is written, and where the old one goes.
     pub(super) temporary: &'a BStr,
-    /// Where the old file goes if two files cannot change places in one step.
+    /// Where the old file goes if two files cannot be exchanged atomically.
     pub(super) aside: &'a BStr,
 }
 
-/// How often a file goes back to its name while another program saves without a pause.
+/// How often we give a file its name back while another program keeps saving.
 const PATIENCE: usize = 16;
 
 impl Place<'_> {
@@ -48,7 +48,7 @@ impl Place<'_> {
         match delete_known(self.parent, self.temporary, &|held| held.is_as(seen)) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
-            // What gave way cannot be looked at or deleted, so it goes back, whatever it is.
+            // The old file cannot be compared or deleted, so it goes back.
             Err(stop) => return Err(self.exchange().map_or_else(|errno| self.half_way(errno), |()| stop)),
         }
         self.give_back(ours)?;
@@ -70,7 +70,7 @@ impl Place<'_> {
         let mut newest = match Held::read(self.parent, self.temporary) {
             Ok(Some(held)) => held,
             Ok(None) => return Ok(()),
-            // It is another program's, so it goes back unseen.
+            // It is another program's file, so it goes back without a look.
             Err(stop) => return Err(self.exchange().map_or_else(|errno| self.half_way(errno), |()| stop)),
         };
         let mut last = None;
@@ -78,7 +78,7 @@ impl Place<'_> {
             failpoint::hit("rename:back");
             match self.exchange() {
                 Ok(()) => {}
-                // It is deleted: what it was stays where it is.
+                // The path was deleted: the old file stays at the temporary name.
                 Err(Errno::NOENT) => return Ok(()),
                 Err(errno) => return Err(self.cannot("write", errno)),
             }
@@ -113,7 +113,7 @@ impl Place<'_> {
         })
     }
 
-    /// Removes the file `seen` by way of the temporary name, for the same reason.
+    /// Removes the file `seen` after renaming it to the temporary name, for the same reason.
     pub(super) fn remove(&self, seen: &Seen) -> Outcome<()> {
         failpoint::hit("rename:before");
         self.take_away()?;
@@ -127,7 +127,7 @@ impl Place<'_> {
         Err(deleted.err().unwrap_or(Stop::Left(Why::UnderWay)))
     }
 
-    /// Renames the file to the temporary name, which nothing else has.
+    /// Renames the file to the temporary name, which must be free.
     fn take_away(&self) -> Outcome<()> {
         let (from, to) = (self.name.as_bytes(), self.temporary.as_bytes());
         match rustix::fs::renameat_with(self.parent, from, self.parent, to, RenameFlags::NOREPLACE) {

@@ -18,12 +18,12 @@ use crate::{
     model::verdict::Why,
 };
 
-/// Why something was not done: the path is left as it is, or nothing more can be done at all.
+/// Why an action was not done: for this path only, or for good.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The path is left as it is.
     Left(Why),
-    /// The operating system failed in a way that will not be better with the next path.
+    /// An error of the operating system that will also hit the next paths.
     Failed(Error),
 }
 
@@ -36,10 +36,10 @@ impl From<Error> for Stop {
 /// The result of an action on one path.
 pub(crate) type Outcome<T> = std::result::Result<T, Stop>;
 
-/// The files of a worktree, to be changed one by one; best in the order of their paths.
+/// The files of a worktree, to be changed one by one; fastest in the order of their paths.
 pub(crate) struct Checkout {
     root: OwnedFd,
-    /// The directories on the way to the last path, from the root's child on.
+    /// The open directories that lead to the last path, from the root's child on.
     stack: Vec<(BString, OwnedFd)>,
     pub(super) nonce: String,
     /// Device and inode of the current directory. As in git, it is never removed: a shell may be in it.
@@ -47,7 +47,7 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
-    /// Opens the worktree at `root`; the names of temporary files hold `nonce`, 16 hexadecimal digits.
+    /// Opens the worktree at `root`; the names of temporary files contain `nonce`, 16 hexadecimal digits.
     pub(crate) fn open(root: &std::path::Path, nonce: &str) -> Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let root = rustix::fs::open(root, flags, Mode::empty())
@@ -84,7 +84,7 @@ impl Checkout {
         Ok(true)
     }
 
-    /// Forgets open directories from `directory` on: it is about to go, or to be replaced.
+    /// Closes open directories from `directory` on, before it is removed or replaced.
     fn leave(&mut self, directory: &BStr) {
         let depth = directory.split(|byte| *byte == b'/').count();
         self.stack.truncate(depth.saturating_sub(1));
@@ -145,7 +145,7 @@ impl Checkout {
         }
     }
 
-    /// Returns all that is below the directory `path` and is no directory, and the directories, deepest first.
+    /// Returns all files below the directory `path`, and all directories, deepest first.
     pub(crate) fn list(&mut self, path: &BStr) -> Outcome<(Vec<BString>, Vec<BString>)> {
         let (mut files, mut directories) = (Vec::new(), vec![path.to_owned()]);
         let mut next = 0;
@@ -201,7 +201,7 @@ fn open_directory(above: BorrowedFd<'_>, name: &BStr, creates: bool) -> Outcome<
         Err(Errno::NOTDIR | Errno::LOOP) => match stat_at(above, name)? {
             Some(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => Err(Stop::Left(Why::BelowLink)),
             _ if creates => Err(Stop::Left(Why::InTheWay)),
-            // A file where a directory is asked for: nothing can be below it.
+            // A file in the place of a parent directory: the path cannot exist.
             _ => Ok(None),
         },
         Err(errno) => Err(stop(errno, what)),
@@ -222,7 +222,7 @@ pub(super) fn is_same_renamed(a: &Stat, b: &Stat) -> bool {
         && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
 }
 
-/// Returns true if both are one file.
+/// Returns true if both are the same file.
 pub(super) fn is_same_file(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::model::verdict::Why;
 
-/// What to put at a path.
+/// What to write at a path.
 pub(crate) enum Put<'a> {
     /// A regular file with this content, executable or not.
     File(&'a [u8], bool),
@@ -39,7 +39,8 @@ impl Put<'_> {
 }
 
 impl Checkout {
-    /// Returns the two temporary names for the path `number`: of the new file, and of the old one if that has to go first.
+    /// Returns the two temporary names for the path `number`: for the new file, and for the old one if it must go
+    /// first.
     fn temporary_names(&self, number: usize) -> [BString; 2] {
         [2 * number, 2 * number + 1].map(|number| checkout_names::temporary_name(&self.nonce, number).into())
     }
@@ -64,7 +65,7 @@ impl Checkout {
                 let existing = existing
                     .filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
                     .map(|stat| with_executable(stat.st_mode, *is_executable));
-                // Without a file to take permissions from, the umask decides, as for any new file.
+                // If there is no file whose permissions to copy, the umask decides, as for any new file.
                 let mode = match (existing, is_executable) {
                     (Some(_), _) => Mode::RUSR | Mode::WUSR,
                     (None, true) => Mode::from_raw_mode(0o777),
@@ -82,7 +83,7 @@ impl Checkout {
         }
     }
 
-    /// Moves the temporary file `number`, which holds what `put` says, to `path`, if that still is what `existing` says.
+    /// Renames the temporary file `number`, whose content is `put`, to `path`, if that is still as in `existing`.
     /// Returns its metadata.
     pub(crate) fn commit(
         &mut self,
@@ -153,14 +154,15 @@ impl Checkout {
         }
     }
 
-    /// Gives the file `path`, of which nothing is known, a name that later saves see; returns that, or none if it has gone.
+    /// Renames the file `path`, whose content is unknown, to a name that later saves include; returns that, or none if
+    /// the file does not exist.
     pub(crate) fn keep_unknown(&mut self, path: &BStr) -> Outcome<Option<BString>> {
         let Some((parent, name)) = self.parent(path, false)? else { return Ok(None) };
         let kept = discard(parent, name, UNKNOWN.into(), &|_| false)?;
         Ok(kept.map(|kept| BString::from([&path[..path.len() - name.len()], kept.as_bytes()].concat())))
     }
 
-    /// Returns what an interrupted restore has left at the temporary names `number` beside `path`.
+    /// Returns the files that an interrupted restore left at the temporary names `number` beside `path`.
     pub(crate) fn leftovers(&mut self, path: &BStr, number: usize) -> Outcome<Vec<Held>> {
         let names = self.temporary_names(number);
         let Some((parent, _)) = self.parent(path, false)? else { return Ok(Vec::new()) };
@@ -182,7 +184,7 @@ impl Checkout {
         Ok(())
     }
 
-    /// Sets or clears the executable bits of the regular file `path`, if that still is what `existing` says.
+    /// Sets or clears the executable bits of the regular file `path`, if it is still as in `existing`.
     pub(crate) fn set_executable(&mut self, path: &BStr, is_executable: bool, existing: &Stat) -> Outcome<()> {
         let what = || format!("cannot change the mode of '{path}'");
         let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
@@ -200,7 +202,8 @@ impl Checkout {
         }
     }
 
-    /// Deletes the file or symbolic link `path`, if that still is what `existing` says. `number` is that of its temporary file.
+    /// Deletes the file or symbolic link `path`, if it is still as in `existing`. `number` is that of its temporary
+    /// file.
     pub(crate) fn delete(&mut self, path: &BStr, existing: &Seen, number: usize) -> Outcome<()> {
         let removed = self.try_delete(path, existing, number);
         self.settle(path, number, removed, &|held| held.is_as(existing))

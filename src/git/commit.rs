@@ -1,4 +1,4 @@
-//! Commits that no hook, template, signature or setting has a say in.
+//! Writes commits without hooks, templates, signatures or settings.
 
 use bstr::{BString, ByteSlice as _};
 use gix::{
@@ -25,7 +25,7 @@ pub(crate) struct Moment {
     pub(crate) offset: i32,
 }
 
-/// What a commit says beside its id.
+/// The content of a new commit.
 #[derive(Clone, Debug)]
 pub(crate) struct NewCommit<'a> {
     pub(crate) tree_id: ObjectId,
@@ -56,14 +56,14 @@ impl Identity {
     }
 }
 
-/// What git strips of names: brackets and line breaks would break the commit's header.
+/// Removes what git removes from names: brackets and line breaks would break the commit's header.
 fn plain(text: &[u8]) -> BString {
     let kept: Vec<u8> = text.iter().copied().filter(|byte| !matches!(byte, b'<' | b'>' | b'\n' | b'\r' | 0)).collect();
     kept.trim().into()
 }
 
 impl Repo {
-    /// Returns the user's identity by environment and settings, as git finds it, or the fallback.
+    /// Returns the user's identity from environment and settings, as git does, or the fallback.
     pub(crate) fn identity(&self) -> Identity {
         let find = |variable: &str, keys: [&str; 2]| {
             let from_environment = self.honours_environment.then(|| environment::variable(variable)).flatten();

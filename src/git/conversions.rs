@@ -59,9 +59,9 @@ impl Repo {
         Ok(paths.iter().filter_map(|path| std::fs::read(path).ok()).collect())
     }
 
-    /// Returns true if attributes may convert any file, so that bytes in the worktree may differ from what git stored even
-    /// where git sees no change. `paths` and `ids` are those of all `.gitattributes` that git knows: a filter may hide in a
-    /// blob what the file in the worktree says.
+    /// Returns true if attributes may convert any file, so that a file's bytes may differ from the stored ones though
+    /// git sees no change. `paths` and `ids` are all `.gitattributes` that git knows: a filter may make the blob of
+    /// such a file differ from the file.
     pub(super) fn may_convert<'p>(&self, paths: impl Iterator<Item = &'p BString>, ids: &[ObjectId]) -> Result<bool> {
         if self.converts_line_endings() {
             return Ok(true);
@@ -75,9 +75,9 @@ impl Repo {
     }
 }
 
-/// When the rules that convert files last changed, by the times of the files that hold them.
+/// When the rules that convert files last changed, by the times of the files with these rules.
 ///
-/// A file that is older may have bytes that today's rules do not give: git takes it for unchanged until its times change.
+/// An older file may have bytes that today's rules would not give: git considers it unchanged until its times change.
 pub(super) struct RuleTimes<'r> {
     repo: &'r Repo,
     /// The attribute files that git knows, and those that should exist.
@@ -93,24 +93,25 @@ pub(super) struct RuleTimes<'r> {
 /// Seconds and nanoseconds.
 type Time = (i64, u32);
 
-/// The time of a file that git does not know of, or not of its being gone: newer than any other.
+/// The time of an attribute file that git does not know, or does not know to be gone: newer than any other.
 const UNKNOWN: Time = (i64::MAX, 0);
 
 impl<'r> RuleTimes<'r> {
-    /// Returns the times of the files with settings, and of attribute files, of which git knows `known` and expects
-    /// `expected` in the worktree.
+    /// Reads the times of the files with settings and of attribute files. Git knows the attribute files `known`, and
+    /// expects `expected` in the worktree.
     pub(super) fn new(repo: &'r Repo, known: BTreeSet<BString>, expected: BTreeSet<BString>) -> Self {
         let config = repo.inner.config_snapshot();
         let files = config.plumbing().sections().filter_map(|section| section.meta().path.as_deref());
         let mut files: BTreeSet<PathBuf> = files.map(Path::to_owned).collect();
         files.extend(repo.inner.attribute_global_paths().unwrap_or_default());
-        // The directory, too: it changes when the file in it is deleted.
+        // The directory's time, too: it changes when the file is deleted.
         files.extend([repo.common_dir().join("info/attributes"), repo.common_dir().join("info")]);
         let settings = files.iter().filter_map(|file| changed(file)).max().unwrap_or_default();
         Self { repo, known, expected, settings, attributes: HashMap::new() }
     }
 
-    /// Returns true if a rule for `path` changed after the file with `stat` was written, or if git does not know the rule.
+    /// Returns true if a rule for `path` changed after the file with `stat` was written, or if git does not know the
+    /// rule.
     pub(super) fn are_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
         self.settings > written(stat) || self.are_attributes_newer(path, stat)
     }
@@ -121,7 +122,7 @@ impl<'r> RuleTimes<'r> {
         self.newest_attributes(path).is_some_and(|time| time > written(stat))
     }
 
-    /// Returns true if git does not know of an attribute file with rules for `path`, or of one being gone.
+    /// Returns true if there is an attribute file for `path` that git does not know, or if one that git knows is gone.
     pub(super) fn are_unknown(&mut self, path: &BStr) -> bool {
         self.newest_attributes(path) == Some(UNKNOWN)
     }
@@ -131,7 +132,7 @@ impl<'r> RuleTimes<'r> {
         self.newest_in(parent(path))
     }
 
-    /// Returns the same for the files in `directory`.
+    /// The same for the files in `directory`.
     fn newest_in(&mut self, directory: &[u8]) -> Option<Time> {
         if let Some(time) = self.attributes.get(directory.as_bstr()) {
             return *time;

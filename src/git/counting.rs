@@ -1,7 +1,7 @@
 //! Which lines git counts as added and deleted, whatever algorithm the user has chosen.
 //!
-//! Of git's algorithms, Myers' (the default) is at hand to the line, in `line_edits`. For any other, git is asked: once
-//! for all files of many commits, and its answers are kept by the ids of the two blobs.
+//! `line_edits` implements Myers' algorithm (git's default) exactly. For other algorithms we run git once for all files
+//! of many commits, and cache its answers by the ids of the two blobs.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ const PLAIN: [&str; 9] = [
     "--submodule=short",
 ];
 
-/// Merges are what they change of their first parent; `-m` takes its meaning from a setting.
+/// Compares merges with their first parent; the meaning of `-m` depends on a setting.
 const LOG: [&str; 9] = [
     "-c",
     "log.diffMerges=first-parent",
@@ -43,22 +43,22 @@ const LOG: [&str; 9] = [
 /// Two blobs.
 type Pair = (ObjectId, ObjectId);
 
-/// What git is to compare.
+/// What git compares.
 enum Question {
     /// Commits with their first parents.
     Commits(Vec<ObjectId>),
     Trees(ObjectId, ObjectId),
-    /// The worktree with HEAD. Files that git does not track are all new.
+    /// The worktree with HEAD. Untracked files are new.
     Worktree,
 }
 
 /// Counts lines as `git diff --numstat` does in this repository.
 pub(crate) struct Counting<'r> {
     repo: &'r Repo,
-    /// The most similar one that is at hand.
+    /// The most similar algorithm that we implement.
     algorithm: Algorithm,
     asks_git: bool,
-    /// What will be asked when the first answer is wanted.
+    /// The question to ask git once the first answer is needed.
     question: Option<Question>,
     known: HashMap<Pair, Vec<Edit>>,
 }
@@ -82,7 +82,7 @@ impl<'r> Counting<'r> {
         self.question = self.asks_git.then(|| Question::Commits(commits.to_vec()));
     }
 
-    /// Prepares for how two trees differ.
+    /// Prepares for the difference of two trees.
     pub(crate) fn of_trees(mut self, old: ObjectId, new: ObjectId) -> Self {
         self.question = self.asks_git.then_some(Question::Trees(old, new));
         self
@@ -119,7 +119,7 @@ impl<'r> Counting<'r> {
         Ok(unusual.unwrap_or_else(|| counted_edits(Algorithm::Myers, before, after)))
     }
 
-    /// The same; none if they are those of git's default.
+    /// The same; none if they are those of git's default algorithm.
     pub(crate) fn unusual_edits(&mut self, ids: Pair, before: &[u8], after: &[u8]) -> Result<Option<Vec<Edit>>> {
         if before.is_empty() || after.is_empty() || !self.asks_git {
             return Ok(None);
@@ -139,7 +139,7 @@ impl<'r> Counting<'r> {
 }
 
 impl Repo {
-    /// Returns true if files have an algorithm of their own, by their attributes (`diff.<driver>.algorithm`).
+    /// Returns true if attributes set an algorithm for some files (`diff.<driver>.algorithm`).
     fn has_algorithm_by_path(&self) -> bool {
         let snapshot = self.inner.config_snapshot();
         let mut sections = snapshot.plumbing().sections_by_name("diff").into_iter().flatten();

@@ -46,9 +46,9 @@ pub(super) fn refuse_unknown_extensions(repo: &gix::Repository) -> Result<()> {
     Ok(())
 }
 
-/// Refuses redirected object directories: gix ignores them, so objects would land in the wrong place.
+/// Refuses redirected object directories: gix ignores the redirection, so objects would go to the wrong place.
 ///
-/// Naming the directory that `objects_dir` is anyhow redirects nothing.
+/// A variable that names `objects_dir` itself redirects nothing.
 pub(super) fn refuse_redirected_objects(objects_dir: Option<&std::path::Path>) -> Result<()> {
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
     let own = objects_dir.and_then(real);

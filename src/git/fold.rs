@@ -28,16 +28,16 @@ use crate::{
     state::{self, failpoint, lock::Lock},
 };
 
-/// From this many loose objects on, they are folded.
+/// From this number of loose objects on, they are folded.
 const LOOSE_LIMIT: usize = 96;
-/// From this many small packs on, they become one.
+/// From this number of small packs on, they are merged.
 const PACK_LIMIT: usize = 8;
 /// A pack of this many bytes is left alone.
 const LARGE_PACK: u64 = 2 << 20;
-/// A pack that has no index for so long never gets one.
+/// A pack that has had no index for this long will never get one.
 const ABANDONED: Duration = Duration::from_secs(3600);
-/// A pack of fewer bytes takes part in every fold, so that its objects serve as bases; more would be a lot to read
-/// back each time.
+/// Smaller packs take part in every fold, so that their objects serve as bases. Reading larger ones each time would
+/// take too long.
 const YOUNG_PACK: u64 = 256 << 10;
 /// How many objects of it serve as bases.
 const BASES: usize = 128;
@@ -117,7 +117,7 @@ impl Repo {
         }
         let is_small = |path: &PathBuf| {
             let is_pinned = ["keep", "promisor"].iter().any(|end| may_exist(&path.with_extension(end)));
-            // Without index it is what a process that died left, or another is about to publish.
+            // A pack without an index was left by a crash, or another process is about to publish it.
             let is_usable = path.with_extension("idx").exists();
             is_usable && !is_pinned && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < LARGE_PACK)
         };
@@ -133,7 +133,7 @@ impl Repo {
         let loose_note = directory.join("loose");
         let taken_note = directory.join("loose.folding");
         let mut lines = noted(&taken_note);
-        // Renamed first: what other processes note from now on goes to a new file.
+        // Renamed first, so that other processes note new objects in a new file.
         if std::fs::rename(&loose_note, &taken_note).is_ok() {
             lines.extend(noted(&taken_note));
         }
@@ -152,7 +152,7 @@ impl Repo {
         failpoint::hit("fold:after-pack");
         self.note_pack(&new_pack);
         self.verify_pack(&new_pack, &stored)?;
-        // Everything is in the new pack by now, read back, durable and visible; readers that had the old files look again.
+        // The new pack has everything, is verified, durable and visible. Readers of the old files find the new one.
         for path in merged.iter().filter(|path| **path != new_pack) {
             drop(std::fs::remove_file(path.with_extension("idx")));
             failpoint::hit("fold:after-index");
@@ -169,7 +169,7 @@ impl Repo {
         self.forget_gone_packs(directory)
     }
 
-    /// Reads all `ids` back from the finished pack `path` alone, before any other copy of them goes.
+    /// Reads all `ids` back from the finished pack `path` alone, before their other copies are deleted.
     fn verify_pack(&self, path: &Path, ids: &HashSet<ObjectId>) -> Result<()> {
         let what = || format!("cannot read back '{}'", path.display());
         let bundle = gix::odb::pack::Bundle::at(path, self.object_hash()).context(Kind::Corrupt, what)?;
@@ -221,7 +221,8 @@ impl Repo {
         Ok(merged)
     }
 
-    /// Adds those of the loose objects `ids` that can be read to `writer`, each as a delta if it is like one of the last.
+    /// Adds the readable ones of the loose objects `ids` to `writer`, each as a delta if it is similar to one of the
+    /// last.
     fn add_with_deltas(&self, ids: impl Iterator<Item = ObjectId>, writer: &mut PackWriter) -> Result<()> {
         let mut bases = Bases::default();
         for (id, offset) in writer.last(BASES) {
@@ -265,7 +266,7 @@ fn is_alive_or_elsewhere(mark: &str) -> bool {
     !is_here || rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// Removes the pack `path` if it has no index and never gets one, and returns true then.
+/// Removes the pack `path` if it has no index and will never get one; returns true if so.
 fn remove_abandoned(path: &Path) -> bool {
     let age =
         std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
