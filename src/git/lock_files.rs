@@ -20,7 +20,7 @@ use crate::{
 
 /// How long we wait for another process's lock: as long as git does for `packed-refs.lock`.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Git holds most locks for no longer than this: one that is older does not go just now.
+/// Git holds most locks for less than this: do not wait for an older one.
 pub(crate) const USUAL: Duration = Duration::from_secs(10);
 /// How long to wait between two attempts, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
@@ -34,7 +34,7 @@ pub(super) struct LockRequest<'a> {
     pub(super) name: &'a str,
     /// The file to lock.
     pub(super) path: &'a Path,
-    /// Directories below this one are made as needed, and removed when they are empty.
+    /// Directories below this one are created as needed, and removed once they are empty.
     pub(super) boundary: Option<&'a Path>,
     /// The content of the lock.
     pub(super) content: &'a [u8],
@@ -61,7 +61,7 @@ impl LockFile {
             if !self.target.is_dir() {
                 return Err(Error::internal(what(&self.target)).with_cause(cause));
             }
-            // It has no refs any more, or the name would not be free.
+            // An empty directory in the place of the file would block the rename.
             gix::tempfile::remove_dir::empty_depth_first(self.target.clone())
                 .context(Kind::Internal, || what(&self.target))?;
             fs::rename(lock, &self.target).context(Kind::Internal, || what(&self.target))?;
@@ -89,7 +89,7 @@ impl Repo {
         resolve_symlink(&self.common_dir().join("packed-refs"))
     }
 
-    /// Makes a note for locks with `content`; without one they work as well, but stay if we are killed.
+    /// Creates a note for locks with `content`. Locks work without one, but stay if we are killed.
     pub(super) fn note_locks(&self, content: &[u8]) -> Option<Rc<Note>> {
         match Note::new(self.common_dir(), content) {
             Ok(note) => Some(Rc::new(note)),
@@ -131,7 +131,7 @@ impl Repo {
                         return Err(Error::race(what()).with_cause(cause).with_hint(HINT));
                     }
                 }
-                // Git removes directories that it has emptied, and may do so between their making and that of the lock.
+                // Git removes empty directories, perhaps between the creation of one and that of the lock in it.
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound && start.elapsed() < PATIENCE => {}
                 Err(cause) => {
                     let is_race = cause.kind() == io::ErrorKind::NotFound;
@@ -156,7 +156,7 @@ impl Repo {
         notes.retain(|note| note.owner == Owner::Dead);
         let locks = if notes.iter().any(|note| note.is_linked) { self.find_locks() } else { Vec::new() };
         for lock in &locks {
-            // As long as a note exists, its inode is that of no other file.
+            // As long as the note exists, no other file has its inode.
             let Some(note) = notes.iter().find(|note| note.identity == lock.identity) else { continue };
             let path = lock.path.display();
             match note.remove_lock(&lock.path) {

@@ -34,7 +34,7 @@ pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8])
 }
 
 fn place(objects: &Path, hex: &str, stream: &[u8]) -> std::io::Result<()> {
-    // git's own prefix: `git gc` sweeps what a crash leaves.
+    // Git's own prefix, so that `git gc` removes what a crash leaves behind.
     let mut file = tempfile::Builder::new()
         .prefix(&temporary::prefix("tmp_obj_"))
         .permissions(std::fs::Permissions::from_mode(0o444))

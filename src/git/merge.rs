@@ -38,10 +38,10 @@ impl<'l> HeadMove<'l> {
     }
 }
 
-/// Commits that have moved HEAD, oldest first, each after where HEAD was before it.
+/// Commits that moved HEAD, oldest first, each with the position of HEAD before it.
 #[derive(Debug, Default)]
 pub(crate) struct Committed {
-    /// Those that were made one after the other, before anything else has moved HEAD.
+    /// Commits before any other kind of move.
     pub(crate) first: Vec<(Option<ObjectId>, ObjectId)>,
     /// Commits after another kind of move, such as a reset.
     pub(crate) later: Vec<(Option<ObjectId>, ObjectId)>,
@@ -63,8 +63,8 @@ impl Repo {
         Ok(output.status.success().then(|| output.stdout.into()))
     }
 
-    /// Returns the commits at which HEAD of this worktree was lately, the last of `count` moves first; none without a
-    /// reflog in files.
+    /// Returns the commits that the last `count` moves of HEAD in this worktree led to, the last one first; none
+    /// without a reflog file.
     pub(crate) fn where_head_was(&self, count: usize) -> Vec<ObjectId> {
         let text = self.head_log();
         let id = |line: &[u8]| ObjectId::from_hex(line.split_str(" ").nth(1)?).ok();
@@ -89,10 +89,10 @@ impl Repo {
         Ok(Committed::default())
     }
 
-    /// Returns what `moves`, the last one first, have committed.
+    /// Returns the commits among `moves`, of which the last one comes first.
     fn commits_of(&self, moves: Vec<HeadMove<'_>>) -> Result<Committed> {
         let (mut made, mut was_moved) = (Committed::default(), false);
-        // A branch that is made, or a reset to where HEAD is, moves nothing.
+        // Skip entries that do not move HEAD, such as the creation of a branch.
         for moved in moves.into_iter().rev().filter(|moved| moved.old != Some(moved.new)) {
             if !self.is_commit(moved.new)? || !(moved.is_commit() || self.is_unsaid_commit(&moved)?) {
                 was_moved = true;
@@ -114,8 +114,8 @@ impl Repo {
         Ok(moved.said.is_empty() && is_by_them && self.parents_of(moved.new)? == moved.old.as_slice())
     }
 
-    /// Returns the commits that HEAD has lately been taken away from, the last one first, of the last `count` moves, each with
-    /// whether a reset did it; none without a reflog in files.
+    /// Returns the commits that HEAD left in its last `count` moves, the last one first, each with whether a reset did
+    /// it; none without a reflog file.
     pub(crate) fn left_lately(&self, count: usize) -> Vec<(ObjectId, bool)> {
         let text = self.head_log();
         let left = |line: &[u8]| {
@@ -133,9 +133,9 @@ impl Repo {
         !self.head_log().is_empty()
     }
 
-    /// Returns the end of the reflog of HEAD in this worktree, as files have it, or nothing.
+    /// Returns the end of the reflog of HEAD in this worktree, in the format of the file; empty if there is none.
     fn head_log(&self) -> Vec<u8> {
-        // What cannot be read is as good as none.
+        // An unreadable reflog counts as none.
         match self.ref_store {
             RefStore::Files => self.head_log_in_file().unwrap_or_default(),
             RefStore::Git => self.head_log_by_git().unwrap_or_default(),
@@ -158,7 +158,7 @@ impl Repo {
         let said = self.try_git(&["log", "-g", &most, format, "HEAD", "--"], None)?.stdout;
         let mut lines: Vec<&[u8]> = said.lines().collect();
         lines.reverse();
-        // Each begins with where HEAD was before, which git does not print.
+        // A line begins with the position of HEAD before, which git does not print.
         let id_of = |line: &[u8]| line.split_str(" ").next().unwrap_or_default().to_vec();
         let mut old = ObjectId::null(self.object_hash()).to_string().into_bytes();
         if lines.len() > MOST {
@@ -172,7 +172,7 @@ impl Repo {
         Ok(text)
     }
 
-    /// Returns the parents of the commit `id`, as git does: none of one at which a shallow clone begins.
+    /// Returns the parents of the commit `id`, as git does: none for the boundary of a shallow clone.
     pub(crate) fn parents_of(&self, id: ObjectId) -> Result<Vec<ObjectId>> {
         let parents: Vec<ObjectId> = self.with_commit(id, |commit| commit.parents().collect())?;
         if parents.is_empty() {

@@ -35,16 +35,16 @@ use crate::{
     },
 };
 
-/// What the named paths are now.
+/// The named paths as they are now.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    /// How the tree changes.
+    /// The edits of the tree.
     pub(crate) edits: Vec<(BString, Edit)>,
-    /// How the tree of exact bytes changes.
+    /// The edits of the tree of exact bytes.
     pub(crate) raw_edits: Vec<(BString, Edit)>,
     /// Paths left out.
     pub(crate) skipped: Vec<Skipped>,
-    /// Files that no filter has converted, as one failed.
+    /// Files that were stored unfiltered, because a filter failed.
     pub(crate) unfiltered: Vec<Unfiltered>,
 }
 
@@ -57,17 +57,17 @@ pub(crate) struct Before<'b> {
     pub(crate) raw_tree_id: Option<ObjectId>,
     /// The tree of HEAD.
     pub(crate) head_tree_id: ObjectId,
-    /// What the last checkpoint has left out.
+    /// The paths that the last checkpoint left out.
     pub(crate) skipped: &'b [Skipped],
 }
 
-/// Refuses `paths` that are nowhere, as `git add` does: a misspelt path must not look saved.
+/// Refuses `paths` that exist nowhere, as `git add` does: a misspelt path must not look saved.
 pub(crate) fn refuse_unknown(repo: &Repo, before: &Before<'_>, paths: &[BString], limits: &Limits) -> Result<()> {
     let mut finder = Finder::new(repo, before.tree_id, limits)?;
     paths.iter().try_for_each(|path| finder.refuse_unknown(path.as_bstr(), before))
 }
 
-/// Returns what `paths` are now, beside the tree `before`; new blobs are added to `objects`.
+/// Captures `paths`, given the last checkpoint's `before`; adds new blobs to `objects`.
 pub(crate) fn named_paths(
     repo: &Repo,
     before: &Before<'_>,
@@ -171,7 +171,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         let stat = match self.stat(path) {
             Ok(stat) => stat,
             Err(errno) if Trouble::of(errno) == Trouble::Gone => return self.remove(path, before),
-            // Unreadable is not deleted.
+            // An unreadable file is not a deleted one.
             Err(_) => {
                 self.named.skipped.push(Skipped { path: path.to_owned(), reason: Reason::Unreadable, size: 0 });
                 return Ok(());
@@ -255,7 +255,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         rustix::fs::statat(&self.root, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// A directory with a `.git` is a boundary, unless the tree has files of it.
+    /// A directory with a `.git` is a nested repository, unless the tree has files of it.
     fn is_inside_nested(&self, path: &BStr) -> Result<bool> {
         for at in slashes(path) {
             let mut inner = BString::from(&path[..at]);
@@ -272,7 +272,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         self.index.get_or_init(|| self.repo.user_index().ok().flatten()).as_ref()
     }
 
-    /// Asked of the user's index only if it matters: if the rules ignore the path or a limit refuses it.
+    /// Reads the user's index only if the answer matters: if an ignore rule or a limit refuses the path.
     fn is_tracked(&mut self, path: &BStr, stat: &rustix::fs::Stat) -> Result<bool> {
         let is_refused = self.limits.refusal(stat).is_some() || self.limits.max_untracked_files == 0;
         if !is_refused && !self.excludes.is_ignored(path, false)? {
@@ -320,7 +320,7 @@ impl Repo {
 const DIRECTORY: u32 = 0o40_000;
 const GITLINK: u32 = 0o160_000;
 
-/// Returns where the slashes of `path` are.
+/// Returns the positions of the slashes in `path`.
 fn slashes(path: &BStr) -> impl Iterator<Item = usize> + '_ {
     path.find_iter("/")
 }

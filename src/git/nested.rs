@@ -49,7 +49,7 @@ impl Repo {
             return Some(true);
         }
         let untracked = collect(&nested, &cache, None, &found, limits).ok()?;
-        // What cannot be stored is nothing to git either.
+        // Git cannot store these paths either, so they do not count.
         let is_new = |reason: Reason| matches!(reason, Reason::TooLarge | Reason::TooManyFiles | Reason::LowDiskSpace);
         Some(
             !untracked.candidates.is_empty()
@@ -79,7 +79,7 @@ impl Repo {
     }
 }
 
-/// Returns what `index` knows of files.
+/// Returns the stats of the files in `index`.
 fn stat_cache_of(index: &State) -> StatCache {
     let mut cache = StatCache::default();
     for entry in index.entries() {
@@ -102,8 +102,8 @@ fn stat_cache_of(index: &State) -> StatCache {
     cache
 }
 
-/// Returns true if a file that git tracks is gone or another one. Copying a repository changes inodes and ctimes, so
-/// these say nothing.
+/// Returns true if a tracked file was deleted or changed. Inodes and ctimes do not count: copying a repository changes
+/// them.
 fn is_changed(cache: &StatCache, found: &Scan, modes: Modes) -> bool {
     let is_other = |entry: &Entry, candidate: &Candidate| {
         let nanoseconds = if entry.stat.mtime.1 == 0 { 0 } else { candidate.stat.mtime.1 };

@@ -1,4 +1,5 @@
-//! Objects that a save makes: kept until all are known, then written so that a crash leaves at most unreferenced ones.
+//! The new objects of a save: collected in memory, then written so that a crash leaves only unreferenced objects
+//! behind.
 
 use std::collections::{HashMap, HashSet};
 
@@ -38,7 +39,7 @@ pub(crate) struct NewObjects<'r> {
     spilled: HashMap<ObjectId, ObjectKind>,
     waiting_bytes: usize,
     pack: Option<PackWriter>,
-    /// Those that need not be written.
+    /// Objects that exist already.
     relied_on: Vec<ObjectId>,
 }
 
@@ -140,10 +141,10 @@ impl<'r> NewObjects<'r> {
         Ok(())
     }
 
-    /// Writes all objects, durable where git's are: packs are synced, loose objects as git's default has them.
+    /// Writes all objects as durably as git does: packs are synced, loose objects follow git's default.
     pub(crate) fn write(mut self) -> Result<Written<'r>> {
         let (repo, relied_on) = (self.repo, std::mem::take(&mut self.relied_on));
-        // At its end, git drops loose objects that no ref led to when it began to look.
+        // At its end, `git gc` deletes loose objects that were unreferenced when it began.
         if self.target == Target::Loose && !self.order.is_empty() && repo.is_git_collecting() {
             self.switch_to_pack();
         }
@@ -201,7 +202,8 @@ impl Find for NewObjects<'_> {
 }
 
 impl Repo {
-    /// Returns this repository with a memory for objects, so that a tree of the worktree can be looked at unwritten.
+    /// Returns this repository with in-memory objects, so that a tree of the worktree can be compared without being
+    /// written.
     pub(crate) fn with_object_memory(&self) -> Self {
         Self {
             inner: self.inner.clone().with_object_memory(),
@@ -216,7 +218,7 @@ impl Repo {
         }
     }
 
-    /// Returns true if an object that is to go to `target` need not be written.
+    /// Returns true if an object for `target` need not be written.
     pub(super) fn is_stored(&self, id: ObjectId, target: Target) -> bool {
         match target {
             Target::Memory => self.inner.objects.exists_without_refresh(&id) && (!self.is_wary() || self.can_read(id)),
@@ -235,7 +237,7 @@ impl Repo {
             return false;
         }
         let path = self.loose_path(id);
-        // A `git gc` that has looked at packs and refs already may be about to drop it whatever its pack's age.
+        // A running `git gc` may be about to delete the object, whatever the age of its pack.
         (has_content(&path) && touch(&path)) || (!self.is_git_collecting() && self.freshen_pack_of(id))
     }
 

@@ -25,12 +25,12 @@ use crate::{
     },
 };
 
-/// How long an object that is not found is waited for.
+/// The pauses between attempts to find a missing object.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(25)];
 /// How many objects a process waits for. If more are missing, they are not just being repacked.
 const MOST_AWAITED: usize = 8;
 
-/// Blobs that were read before they are needed.
+/// Blobs that were read ahead.
 pub(crate) type ReadAhead = HashMap<ObjectId, Vec<u8>>;
 
 impl Repo {
@@ -50,9 +50,9 @@ impl Repo {
         read_blob(&self.inner, id)
     }
 
-    /// Returns what reads `ids` on another thread: as many blobs, from the first on, as take `limit` bytes.
+    /// Reads `ids` on another thread, from the first one on, until the blobs take `limit` bytes.
     ///
-    /// What cannot be read is left to the one who needs it.
+    /// Skips unreadable blobs: the caller reads them itself and gets the error.
     pub(crate) fn read_ahead(&self, ids: Vec<ObjectId>, limit: usize) -> impl FnOnce() -> ReadAhead + Send + use<> {
         let shared = self.inner.clone().into_sync();
         move || {
@@ -95,7 +95,7 @@ impl Repo {
                         }
                     }
                 };
-                // Without a thread the channel is closed, and each blob is read when it is needed.
+                // Without a thread, the channel is closed, and each blob is read when it is needed.
                 drop((first < count).then(|| threads::detach(read)));
                 receiver
             });
@@ -136,12 +136,12 @@ impl Repo {
         self.with_commit(id, |commit| CommitRef::tree(commit))
     }
 
-    /// Returns the checkpoint that the commit `id` is; none if it is another commit.
+    /// Returns the checkpoint with the id `id`; none for another commit.
     pub fn checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
         self.with_commit(id, |commit| Checkpoint::from_commit(id, commit))
     }
 
-    /// Returns what the tree `tree_id` holds at `path`; none if that is nothing or a directory.
+    /// Returns the leaf of the tree `tree_id` at `path`; none if there is nothing or a directory.
     pub fn find_leaf(&self, tree_id: ObjectId, path: &BStr) -> Result<Option<Leaf>> {
         match self.find_entry(tree_id, path)? {
             Some((mode, id)) => Ok(Mode::from_bits(mode).map(|mode| Leaf { id, mode })),
@@ -149,7 +149,7 @@ impl Repo {
         }
     }
 
-    /// Returns mode bits and id of what the tree `tree_id` holds at `path`, a directory included.
+    /// Returns the mode bits and id of the tree's entry at `path`, which may be a directory.
     pub(crate) fn find_entry(&self, tree_id: ObjectId, path: &BStr) -> Result<Option<(u32, ObjectId)>> {
         if tree_id.is_empty_tree() {
             // Known without being stored.
@@ -196,8 +196,8 @@ impl Repo {
     }
 }
 
-/// Returns what `look` returns, which looks once more if it does not see what `is_there` asks for: while git moves objects
-/// to another pack, gix may see one in neither place.
+/// Calls `look`, and once more if the result does not satisfy `is_there`: while git moves objects to another pack, gix
+/// may see an object in neither place.
 pub(super) fn look_again<T>(mut look: impl FnMut() -> T, is_there: impl Fn(&T) -> bool) -> T {
     static AWAITED: AtomicUsize = AtomicUsize::new(0);
     let mut seen = look();

@@ -22,7 +22,7 @@ use crate::{
     state::{failpoint, temporary},
 };
 
-/// Where an object is in a pack.
+/// The place of an object in a pack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     id: ObjectId,
@@ -30,7 +30,7 @@ pub(super) struct Entry {
     crc: u32,
 }
 
-/// A pack being written to a temporary file; dropped unfinished, it leaves nothing.
+/// A pack being written to a temporary file, which is deleted if the pack is not finished.
 pub(super) struct PackWriter {
     directory: PathBuf,
     hash: gix::hash::Kind,
@@ -51,7 +51,7 @@ impl PackWriter {
         let directory = objects.join("pack");
         let what = || format!("cannot create a pack in '{}'", directory.display());
         std::fs::create_dir_all(&directory).context(Kind::Internal, what)?;
-        // git's own prefix: `git gc` sweeps what a crash leaves.
+        // Git's own prefix, so that `git gc` removes what a crash leaves behind.
         let prefix = temporary::prefix("tmp_pack_");
         let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(&directory).context(Kind::Internal, what)?;
         let file = BufWriter::with_capacity(1 << 16, file);
@@ -89,7 +89,7 @@ impl PackWriter {
         self.depths.get(&offset).copied().unwrap_or(0)
     }
 
-    /// Returns id and offset of the `count` entries added last, in order.
+    /// Returns the ids and offsets of the `count` entries added last, in order.
     pub(super) fn last(&self, count: usize) -> Vec<(ObjectId, u64)> {
         let mut entries: Vec<_> = self.entries.iter().map(|entry| (entry.id, entry.offset)).collect();
         entries.sort_unstable_by_key(|(_, offset)| *offset);
@@ -107,9 +107,9 @@ impl PackWriter {
         entries.iter().any(|entry| ids.contains(&entry.id))
     }
 
-    /// Appends all entries of the finished pack `path`, which `entries` lists, as they are.
+    /// Appends the entries of the finished pack `path`, which `entries` lists, unchanged.
     ///
-    /// Deltas name their base by distance, so they stay valid where the whole body moves.
+    /// Deltas refer to their base by distance, so they stay valid if all entries move together.
     pub(super) fn copy_from(&mut self, path: &Path, entries: &[Entry]) -> Result<()> {
         let what = || format!("cannot read '{}'", path.display());
         let bytes = std::fs::read(path).context(Kind::Internal, what)?;
@@ -239,7 +239,7 @@ fn offset_varint(mut distance: u64) -> Vec<u8> {
     out
 }
 
-/// Returns how far before the entry that begins with `bytes` its base is, if it is an `OFS_DELTA`.
+/// Returns the distance from the entry that begins with `bytes` back to its base, if it is an `OFS_DELTA`.
 fn base_distance(bytes: &[u8]) -> Option<u64> {
     if (bytes.first()? >> 4) & 7 != OFS_DELTA {
         return None;

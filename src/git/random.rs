@@ -1,4 +1,4 @@
-//! Bytes from nowhere: whatever is in the files of a repository, nothing panics and nothing is believed unseen.
+//! Random bytes in the files of a repository: nothing panics, and no damaged file is trusted.
 
 use bstr::BString;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -11,7 +11,7 @@ fn bytes(longest: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..longest)
 }
 
-/// A sound file with some bytes replaced, or cut short, or longer.
+/// A valid file with some bytes replaced, cut off or added.
 fn damaged(sound: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
     (changes, any::<prop::sample::Index>(), any::<bool>(), bytes(40)).prop_map(move |(changes, end, is_cut, more)| {
