@@ -27,7 +27,7 @@ use crate::{
     state::{failpoint, lock_note::Note},
 };
 
-/// How many symbolic refs git follows, one to the next.
+/// How many symbolic refs in a row git follows.
 const MOST_STEPS: usize = 5;
 
 /// A locked ref, and what to do with it.
@@ -65,7 +65,7 @@ impl Repo {
         if let Some(target) = self.loose_ref(name)? {
             return Ok(Some(target));
         }
-        // They come second: git writes them before it removes the file.
+        // The packed refs come second: git writes them before it removes the loose file.
         Ok(self.packed_refs()?.map(|packed| packed_ref(&packed, name)).transpose()?.flatten())
     }
 
@@ -80,8 +80,8 @@ impl Repo {
         reference.map(|reference| Some(reference.target)).context(Kind::Corrupt, what)
     }
 
-    /// Returns the packed refs of this moment: to know that they are those of before, gix compares times of change, and two
-    /// states may have the same one.
+    /// Reads the packed refs anew. gix would compare modification times to find out whether its copy is current, and
+    /// two versions may have the same time.
     fn packed_refs(&self) -> Result<Option<packed::Buffer>> {
         self.inner.refs.open_packed_buffer().context(Kind::Corrupt, || "cannot read the packed refs".into())
     }
@@ -99,14 +99,14 @@ impl Repo {
         let mut found = BTreeMap::new();
         self.add_loose_refs(prefix, &self.common_dir().join(prefix), &mut found)
             .map_err(|error| Error::corrupt(format!("cannot list the refs below '{prefix}'")).with_cause(error))?;
-        // They come second, as in `ref_in_files`.
+        // Second, as in `ref_in_files`.
         for (name, id) in self.packed_refs_below(prefix)? {
             found.entry(name).or_insert(Some(id));
         }
         Ok(found.into_iter().filter_map(|(name, id)| Some((name, id?))).collect())
     }
 
-    /// Adds the loose refs in `directory`, which is that of `prefix`; none for what a symbolic one points to.
+    /// Adds the loose refs in `directory`, that of `prefix`; the value of a symbolic ref is none.
     fn add_loose_refs(
         &self,
         prefix: &str,
@@ -135,13 +135,13 @@ impl Repo {
         Ok(())
     }
 
-    /// Returns the names of the refs right below `prefix` (which ends in `/`), in no order, some of them twice.
+    /// Returns the names of the refs directly in `prefix` (which ends in `/`), in no order, some of them twice.
     pub(super) fn ref_names_below_in_files(&self, prefix: &str) -> Result<Vec<String>> {
         let files = fs::read_dir(self.common_dir().join(prefix)).into_iter().flatten().flatten();
         let names = files.filter_map(|file| file.file_name().into_string().ok());
         let mut names: Vec<String> =
             names.filter(|name| name.strip_suffix(".lock").is_none()).map(|name| format!("{prefix}{name}")).collect();
-        // They come second, as in `ref_in_files`.
+        // Second, as in `ref_in_files`.
         names.extend(self.packed_refs_below(prefix)?.into_iter().map(|(name, _)| name));
         Ok(names)
     }
@@ -190,7 +190,7 @@ impl Repo {
     /// The same, but if an update fails, the earlier ones stay and are in `changed`.
     fn change_refs<'u>(&self, updates: &'u [RefUpdate], changed: &mut Vec<&'u RefUpdate>) -> Result<bool> {
         let is_deleting = updates.iter().any(|update| update.new.is_none());
-        // All locks that are only held share one note.
+        // Locks that do not write a ref share one note.
         let held = if is_deleting { self.note_locks(b"") } else { None };
         let mut locked = Vec::with_capacity(updates.len());
         for update in updates {
@@ -224,10 +224,10 @@ impl Repo {
             };
             if let Err(error) = done {
                 match self.find_ref_in_files(&update.name) {
-                    // A file system may have done what it says it has not.
+                    // Some file systems report an error for a rename that they have done.
                     Ok(now) if now == update.new => {}
                     Ok(_) => return Err(error),
-                    // What may be all that holds something is not taken back.
+                    // A ref that may be the only one to hold something is not rolled back.
                     Err(_) => {
                         changed.clear();
                         return Err(error);
@@ -286,7 +286,7 @@ impl Repo {
             }
             failpoint::hit("refs:after-removal");
         }
-        // Directories that are empty now go with it.
+        // Dropping the lock also removes directories that are empty now.
         drop(lock);
         Ok(())
     }
@@ -306,6 +306,6 @@ fn packed_ref(packed: &packed::Buffer, name: &FullNameRef) -> Result<Option<Targ
 }
 
 fn is_absent(cause: &io::Error) -> bool {
-    // A directory in the place of a ref has the refs below it.
+    // If there is a directory instead of the ref, it contains other refs.
     [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::IsADirectory].contains(&cause.kind())
 }

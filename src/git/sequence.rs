@@ -1,4 +1,4 @@
-//! Whether git is in the middle of something: rebase, am, cherry-pick, revert.
+//! Whether a git operation is in progress: rebase, am, cherry-pick, revert.
 
 use std::fs;
 
@@ -8,10 +8,10 @@ use gix::ObjectId;
 use super::Repo;
 use crate::error::Result;
 
-/// What a rebase leaves while it joins commits (git's sequencer.c).
+/// The files of a rebase that is squashing commits (git's sequencer.c).
 const JOINING: [&str; 3] = ["rebase-merge/message-squash", "rebase-merge/message-fixup", "rebase-merge/current-fixups"];
 
-/// What the next commit is to git.
+/// The kind of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
     /// A new commit: no operation is in progress, or it has stopped and the user commits in between.
@@ -26,7 +26,7 @@ impl Repo {
         ["rebase-merge", "rebase-apply"].iter().any(|name| self.git_dir().join(name).exists())
     }
 
-    /// Returns true while a merge waits for its commit.
+    /// Returns true during a merge whose commit has not been made.
     pub(crate) fn is_merging(&self) -> bool {
         self.git_dir().join("MERGE_HEAD").exists()
     }
@@ -37,7 +37,7 @@ impl Repo {
         text.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect()
     }
 
-    /// Returns what a commit made now is, in this worktree.
+    /// Returns the kind of a commit made now in this worktree.
     pub(crate) fn doing(&self) -> Result<Doing> {
         let has = |name: &str| self.git_dir().join(name).exists();
         if has("CHERRY_PICK_HEAD") {
@@ -54,7 +54,7 @@ impl Repo {
         fs::read(self.git_dir().join("MERGE_MSG")).ok()
     }
 
-    /// Returns true if the last thing that moved HEAD was a commit.
+    /// Returns true if the last move of HEAD was a commit.
     pub(crate) fn has_just_committed(&self) -> Result<bool> {
         let said = self.try_git(&["log", "-g", "-1", "--format=%gs", "HEAD"], None)?;
         Ok(said.stdout.starts_with_str("commit"))

@@ -1,4 +1,4 @@
-//! The worktree as a tree: one pass over everything, or just the paths that are named.
+//! Stores the whole worktree as a tree, in one pass.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,11 +41,11 @@ pub(crate) struct Snapshot {
     pub(crate) tree_id: ObjectId,
     /// The tree of the user's index, without unmerged and intent-to-add entries.
     pub(crate) index_tree_id: ObjectId,
-    /// What the trees cannot say.
+    /// What the trees cannot contain.
     pub(crate) manifest: Manifest,
-    /// What every path was, for the next pass.
+    /// The stat cache for the next pass.
     pub(crate) cache: StatCache,
-    /// False if the cache says nothing that the one before did not.
+    /// False if the cache is the same as before.
     pub(crate) is_cache_new: bool,
 }
 
@@ -58,15 +58,15 @@ impl Snapshot {
     }
 }
 
-/// What becomes of the objects that a pass makes.
+/// What to do with the new objects of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// They are collected to be written.
+    /// Collect them for writing.
     ToWrite {
-        /// The time of the file system just before, since 1970.
+        /// The file system's time just before the pass, since 1970.
         clock: Duration,
     },
-    /// Only this process sees them, through the repository's object memory.
+    /// Keep them in memory, where only this process sees them.
     InMemory,
 }
 
@@ -167,24 +167,24 @@ fn is_whole(repo: &Repo, cache: &StatCache, in_memory: bool) -> bool {
 struct Pass<'r, 'c> {
     repo: &'r Repo,
     cache: &'c StatCache,
-    /// What else is known of versions of files.
+    /// An earlier cache, which may know some versions of files.
     earlier: Option<&'c StatCache>,
     changes: BTreeMap<BString, Option<Known>>,
     manifest: Manifest,
     started: (i64, u32),
-    /// True if the commands of filters are not those of the last pass.
+    /// True if the filter commands have changed since the last pass.
     has_new_filters: bool,
-    /// True if attribute files outside the worktree that name filters are not those of the last pass.
+    /// True if attribute files outside the worktree that name filters have changed since the last pass.
     has_new_outside: bool,
     modes: Modes,
-    /// Files that must be read to know whether their blobs give their bytes back.
+    /// Files that must be read to find out whether their blobs convert back to their bytes.
     doubted: Vec<BString>,
     /// Why filters failed, by path.
     failures: BTreeMap<BString, String>,
 }
 
 impl<'r> Pass<'r, '_> {
-    /// What the user hides from git is not saved, as `git add` does not take it, but an edit should not be a secret.
+    /// Skips edits of files that the user hides from git, as `git add` does, but lists them.
     fn hide(&mut self, candidates: Vec<Candidate>) {
         for candidate in candidates {
             let Some(entry) = candidate.position.map(|at| &self.cache.entries()[at]) else { continue };
@@ -196,7 +196,7 @@ impl<'r> Pass<'r, '_> {
         }
     }
 
-    /// Adds the files to `candidates` for which a filter failed that may work now.
+    /// Adds the files to `candidates` whose filter failed before and may work now.
     fn with_unfiltered(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         if !self.cache.may_have_raw() || !(self.has_new_filters || self.has_new_outside) {
             return candidates;
@@ -257,7 +257,7 @@ impl<'r> Pass<'r, '_> {
             match captured {
                 Captured::Content(content) => {
                     let Content { id, raw_id, stat, mode, is_torn, failure } = content;
-                    // What failed only at this moment is tried again the next time.
+                    // A filter that the system could not start at this moment is tried again next time.
                     let is_to_try = failure.as_ref().is_some_and(|failure| failure.is_of_the_moment);
                     let is_racy = is_torn || is_to_try || stat.is_racy(self.started);
                     let is_unfiltered = failure.is_some();
@@ -327,7 +327,7 @@ impl<'r> Pass<'r, '_> {
         self.changes.insert(candidate.path.clone(), Some(known));
     }
 
-    /// Submodules and nested repositories: their HEAD, nothing of their content.
+    /// Records submodules and nested repositories: their HEAD, but not their content.
     fn gitlinks(&mut self, known: &[usize], nested: Vec<BString>, limits: &Limits) -> Result<()> {
         for &position in known {
             let entry = &self.cache.entries()[position];
@@ -335,7 +335,7 @@ impl<'r> Pass<'r, '_> {
             if !entry.is_tracked || entry.skips_worktree {
                 continue;
             }
-            // A submodule that is not checked out keeps the commit that is recorded.
+            // A submodule that is not checked out keeps its recorded commit.
             if let Some(head) = self.repo.nested_head(path)?
                 && head != entry.id
             {
@@ -364,7 +364,7 @@ impl<'r> Pass<'r, '_> {
         Ok(())
     }
 
-    /// Returns the tree, what changes in the cache, and all objects.
+    /// Returns the tree, the changes of the cache, and all objects.
     fn finish(self, mut objects: NewObjects<'r>) -> Result<(ObjectId, Vec<CacheChange>, NewObjects<'r>)> {
         let base = self.cache.tree_id.expect("a cache in use knows its tree");
         let is_other = |path: &BStr, known: &Option<Known>| {
@@ -382,7 +382,7 @@ impl<'r> Pass<'r, '_> {
     }
 }
 
-/// Returns the files of `cache` that no filter has converted, as one failed; `failures` say why, as far as known.
+/// Returns the files of `cache` that were stored unfiltered because a filter failed; `failures` has the known reasons.
 fn unfiltered(repo: &Repo, cache: &StatCache, failures: &mut BTreeMap<BString, String>) -> Result<Vec<Unfiltered>> {
     let entries = if cache.may_have_raw() { cache.entries() } else { &[] };
     let mut filters = None;

@@ -45,7 +45,7 @@ impl Repo {
         Ok(leaves)
     }
 
-    /// Returns the files that the commit to come will have and the tree `head_tree_id` has not, by path.
+    /// Returns the files that the next commit adds to the tree `head_tree_id`, sorted by path.
     pub(crate) fn staged_anew(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
         let path = self.index_to_commit();
         if !may_exist(&path) {
@@ -71,7 +71,7 @@ impl Repo {
 
     fn index_to_commit(&self) -> PathBuf {
         match environment::variable("GIT_INDEX_FILE").filter(|_| self.honours_environment) {
-            // Git names it relative to the directory that hooks run in: the root of the worktree.
+            // The name is relative to the directory that hooks run in: the root of the worktree.
             Some(name) => self.worktree_root().join(name.to_path_lossy()),
             None => self.inner.index_path(),
         }
@@ -96,7 +96,8 @@ fn leaf_of(entry: &Entry) -> Option<Leaf> {
     Some(Leaf { id: entry.id, mode })
 }
 
-/// How much of the end of an index is read to find the tree in it: enough for most, then for all but odd ones.
+/// How much of the end of an index is searched for the tree: the first is enough for most, the last for all but strange
+/// ones.
 const TAILS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 
 /// Returns the tree of the index in the file `path`, if git has cached it there: `git commit` does so before it runs
@@ -141,7 +142,7 @@ fn tree_extension(tail: &[u8], hash_length: usize) -> Option<&[u8]> {
     extensions.rfind_iter("TREE").find(|at| leads_to_end(*at)).and_then(body_at)
 }
 
-/// Returns the root that the extension `TREE` has; none if something has changed below it since it was noted.
+/// Returns the root tree in the extension `TREE`; none if it was invalidated by a change.
 fn root_of(body: &[u8], id_length: usize) -> Option<ObjectId> {
     let counts = body.strip_prefix(b"\0")?;
     let line_end = counts.find_byte(b'\n')?;
