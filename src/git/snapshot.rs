@@ -143,11 +143,10 @@ pub(crate) fn full_pass<'r>(
     Ok((Snapshot { tree_id, index_tree_id, manifest, cache, is_cache_new }, objects))
 }
 
-/// Returns the time before a pass. A file with this time or a later one may change once more without getting another
-/// time.
+/// Returns the time before a pass. A file with this or a later time may change again without a new time.
 fn started(keep: Keep) -> (i64, u32) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    // The file system's clock may be a server's, and slower than ours.
+    // The file system's clock may be a server's, and behind ours.
     let now = match keep {
         Keep::ToWrite { clock } => now.min(clock),
         Keep::InMemory => now,
