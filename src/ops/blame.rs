@@ -159,7 +159,7 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
     Ok(Blame { version: 1, rev, path: options.path.clone(), lines })
 }
 
-/// Git does not look at files that no commit has, and so not at ranges of them either.
+/// Parses a plain range for an uncommitted file: git does not blame such files, so it does not parse ranges of them.
 fn plain_range(text: &str, lines: &[Blamed]) -> Result<(u32, u32)> {
     let unknown = || {
         Error::user(format!("the range '{text}' is not known in a file that is not committed yet"))
@@ -216,9 +216,9 @@ type Told = (Owner, Option<ObjectId>);
 /// A file in a commit, or in the worktree.
 type Place = (Option<ObjectId>, BString);
 
-/// What is known of the lines of a file in a commit.
+/// The attribution of a file in a commit.
 enum Known {
-    /// All lines are of one.
+    /// All lines have the same owner.
     All(Owner),
     Views(Box<super::attribution::BlobOwners>),
     Spans(crate::model::attribution::FileOwnership),
@@ -228,7 +228,7 @@ struct Search<'c> {
     context: &'c Context,
     reader: Reader<'c>,
     known: HashMap<Place, Known>,
-    /// The contents of files that are not committed as they are.
+    /// The contents of uncommitted files.
     worktree: HashMap<BString, Text>,
     questions: usize,
 }
@@ -290,7 +290,7 @@ impl Search<'_> {
         })
     }
 
-    /// Looks for lines of `commit`, or of the worktree, that were only moved or formatted where they were before.
+    /// Finds the origin of lines of `commit`, or of the worktree, that were only moved or reformatted.
     fn follow(
         &mut self,
         commit: Option<ObjectId>,

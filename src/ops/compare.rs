@@ -224,7 +224,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A submodule's content is what git shows for it.
+    /// The content of a submodule, as git shows it.
     fn content(&self, leaf: Leaf) -> Result<Vec<u8>> {
         match leaf.mode {
             Mode::Gitlink => Ok(format!("Subproject commit {}\n", leaf.id).into_bytes()),

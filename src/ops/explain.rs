@@ -40,7 +40,7 @@ pub struct Explained {
     /// The attributed lines of the commit, if the user asked for one: counted over all its records, as `attribution`
     /// does.
     pub lines: Option<Counts>,
-    /// How much of them is of agents.
+    /// The agents' percentage of them.
     pub agent_percentage: Option<f64>,
     /// The records; of a session, newest first.
     pub records: Vec<ExplainedRecord>,
@@ -81,7 +81,7 @@ pub struct ExplainedRecord {
     pub files: Vec<ExplainedFile>,
     /// The lines by author.
     pub lines: Counts,
-    /// How much of them is of agents.
+    /// The agents' percentage of them.
     pub agent_percentage: f64,
 }
 
@@ -246,7 +246,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
     })
 }
 
-/// Returns how many lines each session wrote, and how much is of agents; nothing if that is damaged.
+/// Returns how many lines each session wrote, and the agents' percentage; none and zero if the attribution is damaged.
 fn shares(log: &Log<'_>, id: &RecordId) -> Result<(HashMap<String, u32>, f64)> {
     let text = log.attribution(id)?.unwrap_or_default();
     let Ok(stored) = Attribution::from_text(&text) else { return Ok(Default::default()) };

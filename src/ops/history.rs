@@ -109,7 +109,7 @@ pub fn list(
         {
             return Ok(filter.broken);
         }
-        // What nothing can be folded into goes out at once, so that no more is read than is wanted.
+        // An entry without a turn cannot be folded. Pass it on at once, so that no more checkpoints are read than needed.
         if !options.all && entry.checkpoint.origin.turn.is_some() {
             open = Some(entry);
         } else if !emit(entry)? {
@@ -138,7 +138,7 @@ fn is_same_turn(a: &Checkpoint, b: &Checkpoint) -> bool {
 }
 
 impl Entry {
-    /// Takes an earlier checkpoint of the same turn in.
+    /// Folds an earlier checkpoint of the same turn into this entry.
     fn fold(&mut self, earlier: Self) {
         self.folded += 1 + earlier.folded;
         self.tags.extend(earlier.tags);
@@ -190,7 +190,7 @@ pub(super) fn serialize_checkpoint<M: serde::ser::SerializeMap>(
     map.serialize_entry("time", &moment::iso(checkpoint.seconds, checkpoint.offset))
 }
 
-/// What refs say of checkpoints.
+/// The refs that name checkpoints.
 pub(super) struct Marks {
     tags: HashMap<ObjectId, Vec<String>>,
     verified: HashSet<ObjectId>,

@@ -1,4 +1,4 @@
-//! Directories that are too much to be one project.
+//! Directories that are too large to be one project.
 
 use std::path::Path;
 

@@ -30,7 +30,7 @@ pub struct Options {
     pub max_size: Option<u64>,
     /// Only say what would happen.
     pub dry_run: bool,
-    /// The moment that ages count from, in Unix seconds; none: the clock's.
+    /// The time that ages are computed for, in Unix seconds; none: now.
     pub now: Option<i64>,
 }
 
@@ -248,7 +248,7 @@ fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashSet<ObjectId>> {
 
 struct Weight {
     total: u64,
-    /// What each shadow alone brought in, by ref; what several share counts for the newest.
+    /// What each shadow alone brought in, by ref; objects that several share count for the newest.
     each: HashMap<String, u64>,
 }
 

@@ -65,7 +65,7 @@ pub struct ResetDone {
     pub dry_run: bool,
 }
 
-/// A session gave up what its turn was about to do. Serializes to what `reset --session --json` prints.
+/// A session whose planned reset was cancelled. Serializes to what `reset --session --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GivenUp {
     /// The version of the JSON format.
@@ -82,7 +82,7 @@ pub struct GivenUp {
 /// A shadow in the archive. Serializes to an item of `reset --list --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Archived {
-    /// The name to bring it back by: the ref without its prefix.
+    /// The name with which `reset --restore-archived` finds it: the ref without its prefix.
     pub name: String,
     /// The ref.
     pub r#ref: String,

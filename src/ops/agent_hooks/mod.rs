@@ -19,24 +19,24 @@ use crate::{
 pub use crate::state::agents::Seen;
 pub use target::{Edit, FileDone, Target};
 
-/// How it is done.
+/// The options of [`enable`] and [`disable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Say what would be done, and do nothing.
+    /// Only report what would be done.
     pub dry_run: bool,
-    /// A file that cannot be changed is something to do for the user, and not an error.
+    /// If a file cannot be changed, report that as a task for the user instead of failing.
     pub is_lenient: bool,
 }
 
-/// Puts our entries into the files of `targets`.
+/// Adds our entries to the files of `targets`.
 ///
 /// # Errors
-/// If a file cannot be read, makes no sense, or cannot be written; files that come later are as they were.
+/// If a file cannot be read, parsed or written; the files after it are unchanged.
 pub fn enable(context: &Context, targets: &[Target], options: Options) -> Result<Vec<FileDone>> {
     each(context, targets, options, Action::Todo, install::enable)
 }
 
-/// Takes our entries out of the files of `targets`; nothing is said of those without any.
+/// Removes our entries from the files of `targets`; does not report files without entries.
 ///
 /// # Errors
 /// As for [`enable`].

@@ -13,11 +13,11 @@ use crate::{
     state::installed::Installed,
 };
 
-/// How the text of a file is changed.
+/// How to edit the text of a file.
 pub trait Edit {
     /// Returns `text` with our entries added; none means that there is no file yet.
     fn install(&self, text: Option<&str>) -> Result<String>;
-    /// Returns the text without them; none if nothing else was in the file.
+    /// Returns the text without our entries; none if nothing else is in the file.
     fn uninstall(&self, text: &str) -> Result<Option<String>>;
     /// Returns true if `text` contains anything of ours.
     fn is_ours(&self, text: &str) -> bool;

@@ -1,4 +1,4 @@
-//! One table of authors for all that is looked at.
+//! The table of all authors of an attribution.
 
 use std::collections::HashMap;
 

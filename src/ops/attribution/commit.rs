@@ -40,7 +40,7 @@ pub(crate) struct OfCommit {
     /// The committer's name and address.
     pub(crate) committer: String,
     pub(crate) records: Vec<RecordId>,
-    /// Agents that its message names though no record does.
+    /// Agents named by its message but by no record.
     pub(crate) inferred: Vec<String>,
     pub(crate) files: Vec<OfFile>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct OfFile {
     pub(crate) ownership: FileOwnership,
 }
 
-/// What a commit says of itself.
+/// The headers and the message of a commit.
 struct Facts {
     tree_id: ObjectId,
     parents: Vec<ObjectId>,
@@ -61,7 +61,7 @@ struct Facts {
     message: BString,
 }
 
-/// Looks at commits, one after the other; what it has read it keeps.
+/// Attributes commits one by one, and caches what it has read.
 pub(crate) struct Reader<'r> {
     pub(crate) repo: &'r Repo,
     pub(crate) authors: Authors,
@@ -104,7 +104,7 @@ impl<'r> Reader<'r> {
         &self.records.troubles
     }
 
-    /// Prepares for a look at `commits`.
+    /// Prepares for `commits`.
     pub(crate) fn foresee(&mut self, commits: &[ObjectId]) {
         self.counting.of_commits(commits);
         self.foreseen = commits.iter().copied().collect();
@@ -115,7 +115,7 @@ impl<'r> Reader<'r> {
         self.commit_with(id, wanted, &mut |_, _| Ok(()))
     }
 
-    /// The same; `seen` gets the lines of each file, too.
+    /// The same; `seen` also gets the lines of each file.
     pub(crate) fn commit_with(
         &mut self,
         id: ObjectId,
@@ -174,7 +174,7 @@ impl<'r> Reader<'r> {
     /// Returns the records of `commit`, made at `seconds`, and the author of the lines of which they say nothing.
     pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<(Vec<Rc<Recorded>>, AuthorId)> {
         let found = self.records.of(commit, &mut self.authors)?;
-        // A record that is missing or damaged might say something of the other lines.
+        // A missing or damaged record might cover the other lines.
         let is_told = found.is_complete
             && (!found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds));
         let otherwise = if is_told { Contributor::Human } else { Contributor::Unknown };
@@ -247,7 +247,7 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// Returns what both lists of ranges (in order) have.
+/// Returns the intersection of two lists of ranges, both in order.
 fn common<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize>>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -263,7 +263,7 @@ fn common<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize>
     found
 }
 
-/// Returns what the first list of ranges (in order) has and the other has not.
+/// Returns the first list of ranges without the second one, both in order.
 fn without<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize>>) -> Vec<Range<usize>> {
     let (mut gaps, mut from) = (Vec::new(), 0);
     for range in other {
@@ -274,7 +274,7 @@ fn without<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize
     common(one, gaps.iter())
 }
 
-/// Leaves `total` deleted lines: the counts do not say which they are.
+/// Reduces the deleted lines to `total`: the counts do not say which ones they are.
 fn shorten(ownership: &mut FileOwnership, total: u32) {
     let mut left = total;
     for (_, count) in &mut ownership.removed {

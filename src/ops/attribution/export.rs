@@ -22,7 +22,7 @@ use crate::{
     ops::Context,
 };
 
-/// The longest id of a model that Agent Trace takes, in characters.
+/// The longest model id that Agent Trace accepts, in characters.
 const LONGEST_MODEL: usize = 250;
 
 /// Ranges of lines, both ends included.
@@ -101,7 +101,7 @@ fn contributor(kind: &str, agent: Option<&str>, model: Option<&str>) -> Value {
     value
 }
 
-/// Returns who makes a model, in the words of models.dev; none if its name does not say.
+/// Returns the vendor of a model as models.dev names it; none if the model's name does not show it.
 fn provider(agent: Option<&str>, model: &str) -> Option<&'static str> {
     let known = [
         ("claude", "anthropic"),
@@ -117,7 +117,7 @@ fn provider(agent: Option<&str>, model: &str) -> Option<&'static str> {
     by_name.or_else(|| (agent == Some("claude-code")).then_some("anthropic"))
 }
 
-/// Returns the id of a commit as a UUID that its name gives (RFC 9562, version 5: of a SHA-1).
+/// Returns the UUID for a commit's id, computed from its name (RFC 9562, version 5: with SHA-1).
 fn uuid(id: ObjectId) -> String {
     let mut bytes: [u8; 16] = [0; 16];
     bytes.copy_from_slice(&id.as_bytes()[..16]);

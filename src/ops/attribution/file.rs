@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Blame looks for lines that were only moved or formatted in so many commits without a record: each costs a diff.
+/// How many commits without a record blame examines for lines that were only moved or reformatted: each costs a diff.
 const MOST_LOOKED_AT: usize = 100;
 
 /// The owners of the lines that a commit added to a blob.
@@ -42,7 +42,7 @@ impl BlobOwners {
     }
 }
 
-/// What a record says of the file.
+/// The file according to one record.
 struct View<'v> {
     record: &'v Recorded,
     file: &'v File,
@@ -89,7 +89,7 @@ impl Reader<'_> {
         let Some(text) = text else {
             let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
             let told = exact.map(|view| &view.file.ownership);
-            // What has no lines for git now may have had some when it was recorded.
+            // A file without lines for git may have had lines when it was recorded.
             let whole = told.and_then(|told| told.whole.or_else(|| told.spans.first().map(|span| span.owner)));
             ownership.whole = Some(whole.unwrap_or(Owner::Author(otherwise)));
             return Ok((ownership, None));
@@ -117,7 +117,7 @@ impl Reader<'_> {
         }
         let Some(change) = self.change_at(commit, path)? else { return Ok(Err(author)) };
         let views = views(&change, &records);
-        // A file without lines has some for git-blame(1) all the same.
+        // git-blame(1) shows lines even for a file that counts as one without lines.
         let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
         if let Some(Owner::Author(author)) = exact.and_then(|view| view.file.ownership.whole) {
             return Ok(Err(author));
@@ -155,7 +155,7 @@ impl Reader<'_> {
         Ok(changes.into_iter().find(|change| change.path == path))
     }
 
-    /// Returns true if the one record says all: it is of this very change, and no other one is missing.
+    /// Returns true if the only record covers exactly this change, and no other record is missing.
     fn is_all_told(&mut self, view: &View<'_>, change: &Change, otherwise: AuthorId) -> bool {
         let is_exact =
             view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
@@ -291,7 +291,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns what the records say of the file, newest first, under all names it had between.
+/// Returns what the records contain about the file, newest first, under all names it had.
 fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
     let mut names: Vec<&BString> = [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().collect();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What an attribution is asked for.
+//! The options of an attribution.
 
 use bstr::BString;
 

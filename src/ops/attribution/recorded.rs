@@ -21,7 +21,7 @@ pub(super) struct Recorded {
     pub(super) id: RecordId,
     pub(super) commit: ObjectId,
     parent: Option<ObjectId>,
-    /// What the shadow stood on: the parent, or the commit that was amended.
+    /// The base of the shadow: the parent, or the commit that was amended.
     base: Option<ObjectId>,
     seconds: i64,
     files: Vec<File>,
@@ -41,7 +41,7 @@ impl Recorded {
         self.files.iter().find(|file| file.blob == Some(blob))
     }
 
-    /// Returns the blob that the file was before the commit.
+    /// Returns the blob of the file before the commit.
     pub(super) fn before(&self, path: &BStr) -> Option<ObjectId> {
         self.before.get(path).copied().flatten()
     }
@@ -94,7 +94,7 @@ impl<'r> Records<'r> {
         Ok(Found { records: found, is_complete })
     }
 
-    /// Returns when the oldest commit was made that the log knew of when its tree was `tree_id`.
+    /// Returns the time of the oldest commit with a record in the log whose tree is `tree_id`.
     pub(super) fn seconds_of_first(&self, tree_id: ObjectId) -> Result<Option<i64>> {
         let log = Log::at(self.repo, tree_id);
         let mut seconds = Vec::new();
@@ -107,7 +107,7 @@ impl<'r> Records<'r> {
 
     /// Returns true if `commit` is linked to `record` because it squashes the commit that the record was made for.
     pub(super) fn is_squashed(&mut self, record: &Recorded, commit: ObjectId) -> Result<bool> {
-        // Its own commit needs no look.
+        // The record's own commit is no squash.
         if record.commit == commit {
             return Ok(false);
         }

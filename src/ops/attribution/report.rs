@@ -32,7 +32,7 @@ pub struct Attribution {
     pub inferred: Vec<String>,
     /// The figures of all files together.
     pub summary: Figures,
-    /// What each agent has a part in, most lines first.
+    /// The agents with a part in it, most lines first.
     pub sessions: Vec<SessionLines>,
     /// The commits of a range, newest first; empty for anything else.
     pub commits: Vec<CommitLines>,

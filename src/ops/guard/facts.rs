@@ -21,7 +21,7 @@ use crate::{
     state::{claims, process, sessions},
 };
 
-/// A state of the worktree, and whom it is about.
+/// A finding: the state of the worktree, and the session it concerns.
 pub(super) struct Finding {
     pub(super) state: State,
     /// The commit at HEAD, or jj's change.
@@ -32,7 +32,7 @@ pub(super) struct Finding {
 
 /// A commit or change that a tool call would build on, and what its message says.
 struct Ground {
-    /// How people call it.
+    /// Its name for messages.
     name: String,
     commit: Option<ObjectId>,
     mark: Mark,
@@ -96,7 +96,7 @@ pub(super) fn after(context: &Context, session: &str, scene: &Scene, start: &Sta
     Ok(findings)
 }
 
-/// Returns the other session that what a tool call begins at names.
+/// Returns the other session named by the commit or change that a tool call begins at.
 pub(super) fn named(context: &Context, session: &str, scene: &Scene) -> Result<Option<String>> {
     let named = |ground: Ground| match ground.mark {
         Mark::Session(other) => Some(other),

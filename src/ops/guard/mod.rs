@@ -34,7 +34,7 @@ pub(crate) use crashed::recover;
 pub(crate) use facts::is_silent;
 pub use who::Who;
 
-/// What the guard says. Serializes to what `--json` prints.
+/// The decision of the guard. Serializes to what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// The version of this shape.
@@ -47,18 +47,18 @@ pub struct Verdict {
     pub notes: Vec<String>,
     /// False if the change of the tool can no longer be attributed to the session.
     pub is_attributed: bool,
-    /// The archived checkpoint with what the tool has done, if that belongs into no session's chain.
+    /// The archived checkpoint with the tool's changes, if they belong to no session's chain.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub kept: Option<ObjectId>,
 }
 
 impl Verdict {
-    /// Returns the verdict where nothing is the matter.
+    /// Returns the verdict without findings.
     pub(crate) fn allow() -> Self {
         Self { version: 1, decision: Decision::Allow, report: None, notes: Vec::new(), is_attributed: true, kept: None }
     }
 
-    /// Returns true if the agent is to be held back.
+    /// Returns true if the agent must not continue.
     pub fn is_denied(&self) -> bool {
         self.decision == Decision::Deny
     }
@@ -73,9 +73,9 @@ fn policy(context: &Context) -> Policy {
     }
 }
 
-/// Decides whether the tool call may begin, and if so, puts the session's claim on this worktree.
+/// Decides whether a tool call may begin, and if so, puts the session's claim on this worktree.
 ///
-/// The caller holds the lock of the worktree's checkpoints. After a denial nothing has changed.
+/// The caller holds the lock of the worktree's checkpoints. A denial changes nothing.
 pub fn before_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
     context.tell_failure("guard", judge_before(context, who, lock))
 }
@@ -107,9 +107,10 @@ fn judge_before(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict
     Ok(verdict)
 }
 
-/// Decides whether what the tool call did may be saved as the session's, and takes the call out of its claim.
+/// Decides whether the changes of a tool call may be saved as the session's, and removes the call from the session's
+/// claim.
 ///
-/// After a denial what the tool did is in the archive, and no session's chain has changed.
+/// After a denial, the changes are in the archive, and no session's chain has changed.
 pub fn after_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
     context.tell_failure("guard", judge_after(context, who, lock))
 }
@@ -175,7 +176,7 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
     lost.into_iter().chain(scene::trouble(context)).collect()
 }
 
-/// Returns what the first of `findings` leads to that is not allowed.
+/// Returns the decision about the first of `findings` that is not allowed.
 fn judged(session: &str, policy: Policy, context: Where, scene: &Scene, findings: Vec<Finding>) -> Verdict {
     let mut verdict = Verdict::allow();
     for finding in findings {

@@ -18,7 +18,7 @@ pub(super) struct Scene {
     pub(super) is_jj: bool,
     /// The change at `@`, if jj reports it.
     pub(super) at: Option<Change>,
-    /// What the change is now that was asked for.
+    /// The current version of the requested change.
     pub(super) original: Vec<Change>,
 }
 

@@ -55,7 +55,7 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     let lock = lock(context, dry_run)?;
     let survey = context.repo.survey_hooks()?;
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
-    // Taking the last line out of a file that we have made removes the file.
+    // If we created the file, removing the last line removes the file.
     let made: Vec<PathBuf> = written.iter().filter(|it| it.is_new).map(|it| it.path.clone()).collect();
     for entry in &mut written {
         entry.is_new = made.contains(&entry.path);
@@ -123,7 +123,7 @@ fn lock(context: &Context, dry_run: bool) -> Result<Option<Lock>> {
     Lock::acquire(&directory.join("hooks.lock"), context.settings.lock_timeout, &go_on).map(Some)
 }
 
-/// Removes what processes have left that were killed while they held the lock.
+/// Removes what killed processes left behind while they held the lock.
 fn sweep(context: &Context, mut lock: Lock, survey: &Survey, written: &[Written]) -> Lock {
     if !lock.dead().is_empty() {
         temporary::sweep(&state::directory(context.repo.common_dir()), lock.dead());

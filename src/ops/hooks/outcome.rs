@@ -1,4 +1,4 @@
-//! What enabling is asked for, and what it and disabling have done to each hook.
+//! The options of enabling, and what enabling and disabling have done to each hook.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct Options {
     pub dry_run: bool,
 }
 
-/// What became of one hook.
+/// What was done to one hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -28,15 +28,15 @@ pub enum Action {
     Updated,
     /// Our line was added to a file of the user's.
     Added,
-    /// Nothing was to be done.
+    /// It was up to date.
     Unchanged,
     /// The user has to add a line.
     Todo,
-    /// Our script or line was taken away.
+    /// Our script or line was removed.
     Removed,
     /// Our script was removed, and the earlier hook is back.
     Restored,
-    /// Something was left because it is not as we wrote it.
+    /// It was left, because it is not as we wrote it.
     Kept,
 }
 
@@ -65,7 +65,7 @@ pub struct HookDone {
 /// The result of [`enable`](super::enable) and [`disable`](super::disable).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HooksDone {
-    /// The version of this shape.
+    /// The version of the JSON format.
     pub version: u32,
     /// Where git looks for hooks.
     #[serde(serialize_with = "path_text::serialize")]

@@ -98,7 +98,7 @@ pub(super) fn disable(hook: Hook, entry: &Written, added: &str, dry_run: bool) -
     Ok(Some(done))
 }
 
-/// Returns where `added` begins, and its length: at the end of the file with the line break before it, else without.
+/// Returns position and length of `added`: at the end of the file with the line break before it, elsewhere without.
 fn find(content: &[u8], added: &str) -> Option<(usize, usize)> {
     let at = content.rfind(added)?;
     let is_last = at + added.len() == content.len();
@@ -113,7 +113,7 @@ pub(super) fn health(hook: Hook, words: &Words) -> Result<Health> {
     if !is_called(hook, words, content.as_deref())? {
         return Ok(Health::Missing);
     }
-    // Without the manager's own file, git calls no hook.
+    // Without the manager's own file, git runs no hook.
     let is_run = words.runner.as_ref().is_none_or(|runner| runner.exists());
     Ok(if is_run { Health::Ok } else { Health::Missing })
 }

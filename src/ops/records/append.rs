@@ -69,7 +69,7 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
     let repo = &context.repo;
     let tip = repo.find_ref(refname::HISTORY)?;
     let tree_id = tip.map_or(Ok(repo.empty_tree_id()), |tip| repo.tree_of_commit(tip))?;
-    // A record is about ten objects, a link two; trees come to that.
+    // A record needs about ten objects with its trees, a link two.
     let target = Target::for_count(additions.records.len() * 10 + additions.links.len() * 2);
     let mut objects = NewObjects::new(repo, target);
     let mut transcripts = Transcripts::read(repo)?;
@@ -100,7 +100,7 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
     Ok(())
 }
 
-/// What changes in the tree of the log.
+/// The changes of the log's tree.
 struct Edits<'r> {
     log: Log<'r>,
     files: BTreeMap<BString, Edit>,
@@ -187,7 +187,7 @@ impl<'r> Edits<'r> {
         format!("{} added or completed, {} linked\n", plural(self.records, "record"), plural(self.links, "commit"))
     }
 
-    /// Returns all edits, the indices' included.
+    /// Returns all edits, including those of the indices.
     fn finish(mut self, objects: &mut NewObjects<'_>) -> Result<Vec<(BString, Edit)>> {
         for (path, mut ids) in std::mem::take(&mut self.lines) {
             let before = self.log.read(&path)?.unwrap_or_default();
