@@ -82,7 +82,7 @@ impl Scene {
         fs::write(path, bytes).expect("written");
     }
 
-    /// Lets the files grow old enough that their times tell whether they change.
+    /// Waits until the times of the files show any further change.
     fn settle() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
@@ -209,7 +209,7 @@ fn bytes_stay_when_only_the_rules_are_saved(#[case] first: Rule, #[case] then: R
     scene.restore(&first_id, &as_first, "the one before");
     scene.run(&["restore", &first_id, "--", "crlf.txt"]);
     assert_eq!(scene.files().get("crlf.txt"), as_first.get("crlf.txt"));
-    // What the restore has put back has a checkpoint of its own, under the rules of now.
+    // The restored state has a checkpoint of its own, under the current rules.
     let list = String::from_utf8(scene.run(&["list", "--json", "-n", "1"]).stdout).expect("UTF-8");
     let last: serde_json::Value = serde_json::from_str(list.lines().next().expect("a line")).expect("JSON");
     let here = scene.files();

@@ -75,7 +75,7 @@ fn a_symbolic_link_in_a_parent_is_never_followed() {
     fs::write(outside.join("kept"), "precious").expect("written");
     stage.remove("dir");
     stage.link("dir", "../outside");
-    // The link is what the worktree holds now, so it is saved and goes; the directory behind it is nobody's.
+    // The worktree has the link now, so it is saved and replaced; the directory behind it is not part of the worktree.
     assert_eq!(picture(&stage.restore(a)), ["+dir/file", "+dir/gone", "-dir"]);
     assert_eq!(fs::read(outside.join("file")).expect("still there"), b"precious");
     assert_eq!(fs::read_dir(&outside).expect("readable").count(), 2);
@@ -151,7 +151,7 @@ fn skipped_files_are_neither_deleted_nor_overwritten() {
     assert!(!restored.deleted.contains(&"big".into()) && stage.exists("big"), "{restored:?}");
     assert!(restored.skipped.iter().any(|skipped| skipped.path == "big"));
     assert_eq!(stage.read("small").len(), 2000, "what no checkpoint holds is not overwritten");
-    // Skipped then, captured now: the checkpoint of then does not say that it was absent.
+    // Skipped then, captured now: the old checkpoint does not say that the file was absent.
     stage.context.settings.save.max_file_size = 10 << 20;
     assert!(!stage.restore(b).deleted.contains(&"big".into()));
     assert!(stage.exists("big"));

@@ -232,7 +232,7 @@ fn a_question_with_something_only_staged_takes_no_checkpoint() {
     desk.write("f", changed(&[]));
     desk.question("a");
     assert_eq!(desk.shadow(), None);
-    // Staging what a checkpoint holds is no checkpoint of anybody's.
+    // Staging content that a checkpoint has takes no checkpoint.
     desk.git(&["restore", "--staged", "f"]);
     desk.turn("a", &[("g", "a\n")]);
     desk.git(&["add", "g"]);
@@ -326,7 +326,7 @@ fn what_a_person_saves_in_a_turn_by_hand_is_the_sessions(#[case] command: &[&str
     desk.stop("a");
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("mine", "")]));
-    // The turn is over.
+    // The turn has ended.
     desk.write("g", "human\n");
     assert_eq!(desk.json(&["save"])["contributor"], "human");
     desk.finish();
