@@ -15,7 +15,7 @@ use crate::{
 /// How many characters of a session's id people see.
 const SESSION_DIGITS: usize = 8;
 
-/// Tell whose each line of a file is: the commit as git blame has it, the agent's session and turn
+/// Show who wrote each line of a file: the commit as git blame has it, the agent's session and turn
 #[derive(clap::Args, Debug)]
 #[command(name = "blame")]
 pub(super) struct BlameCommand {

@@ -19,7 +19,7 @@ const INDENT: usize = 10;
 /// How many commits of a record people see.
 const LINKS: usize = 5;
 
-/// Tell how a commit came about: sessions, prompts, files, whose lines
+/// Explain how a commit came about: sessions, prompts, files, lines by author
 ///
 /// The exit status is 1 if the commit or session has no record.
 #[derive(clap::Args, Debug)]

@@ -1,4 +1,4 @@
-//! `git checkpoint attribution`: whose the lines of a commit, of a range, or of the worktree are.
+//! `git checkpoint attribution`: who wrote the lines of a commit, a range, or the worktree.
 
 mod markdown;
 mod patch;
@@ -23,9 +23,9 @@ use crate::{
     },
 };
 
-/// Tell whose the lines are: agents', people's, or of both
+/// Show who wrote the lines: agents, people, or both
 ///
-/// Every line that git counts as added or deleted is counted. Records tell whose it is; without one, it is
+/// Every line that git counts as added or deleted is counted. Records name its author; without one, it is
 /// human if git-checkpoint was in use when the commit was made, and unknown if not.
 #[derive(clap::Args, Debug)]
 #[command(name = "attribution")]

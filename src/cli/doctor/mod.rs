@@ -23,7 +23,8 @@ const SHOWN: usize = 10;
 
 /// Check refs, records, commits, hooks and agents, and mend what can be mended
 ///
-/// What the settings of agents run is run, as they do, with an event that concerns nobody. The exit status is 1 if something is left that somebody should look at.
+/// Runs the commands in the agents' settings as the agents would, with an event that has no effect. The exit status is
+/// 1 if a problem is left.
 #[derive(clap::Args, Debug)]
 pub(super) struct Doctor {
     /// Mend what can be mended

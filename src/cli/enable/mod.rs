@@ -23,10 +23,10 @@ use report::Report;
 
 /// Let git's hooks, and coding agents, call git-checkpoint in this repository
 ///
-/// Hooks that are there already are kept, and called first. Where a program manages the hooks, or they are committed,
+/// Existing hooks are kept, and called first. Where a program manages the hooks, or they are committed,
 /// it says which line to add; with --hook-manager it adds it.
 ///
-/// With --agent or --all-agents, the agents' own settings are told to call git-checkpoint, too; what else is in them
+/// With --agent or --all-agents, the agents' own settings are changed to call git-checkpoint, too; all else in them
 /// stays as it is. gitcheckpoint-agents(7) lists the files.
 #[derive(clap::Args, Debug)]
 pub(super) struct Enable {
