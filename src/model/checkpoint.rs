@@ -45,7 +45,7 @@ impl Default for Origin {
 }
 
 impl Origin {
-    /// Returns true if it is the work of a session, or may be.
+    /// Returns true if it is, or may be, the work of a session.
     pub fn may_be_of_session(&self) -> bool {
         self.session.is_some() || self.contributor == Contributor::Unknown
     }

@@ -42,7 +42,7 @@ pub enum Event {
         written: usize,
         /// How many were deleted.
         deleted: usize,
-        /// How many were left alone because they are not the checkpoint's to change.
+        /// How many were left alone because the checkpoint may not change them.
         kept: usize,
         /// How many were left alone because they changed meanwhile, or another file is in the way.
         conflicts: usize,
@@ -58,11 +58,11 @@ pub enum Event {
         /// How many checkpoints it holds.
         checkpoints: usize,
     },
-    /// A shadow was broken: what can be read of it was set aside.
+    /// A broken shadow was archived as far as it can be read.
     Broken {
         /// Where it was.
         shadow: String,
-        /// Where what can be read is now; none if that is nothing.
+        /// The archived part; none if nothing can be read.
         archive: Option<String>,
         /// What it pointed to.
         tip: String,
@@ -80,9 +80,9 @@ pub enum Event {
         /// How many checkpoints it holds.
         checkpoints: usize,
     },
-    /// A checkpoint became the verified one, or the mark was taken away.
+    /// A checkpoint became the verified one, or the mark was removed.
     Verify {
-        /// The checkpoint; none if the mark was taken away.
+        /// The checkpoint; none if the mark was removed.
         id: Option<String>,
     },
     /// Paths were left out of a checkpoint.
@@ -123,7 +123,7 @@ pub enum Event {
     Error {
         /// Which.
         operation: String,
-        /// Who has to act: `user` and `refused` are answers to a request, everything else is trouble.
+        /// Who has to act: `user` and `refused` are answers to a request, all other kinds are failures.
         kind: String,
         /// Why.
         message: String,

@@ -6,27 +6,27 @@ pub use report::{Report, Where};
 
 use serde::Serialize;
 
-/// What the user wants to happen when agents tangle.
+/// What to do when agents get in each other's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// What would corrupt work is denied.
+    /// Deny what would corrupt work.
     Refuse,
-    /// What might is denied too.
+    /// Also deny what might corrupt work.
     Strict,
-    /// What [`Refuse`](Self::Refuse) denies is a warning.
+    /// Warn where [`Refuse`](Self::Refuse) denies.
     Warn,
-    /// Nothing is checked.
+    /// Check nothing.
     Off,
 }
 
 /// The state of a worktree before or after a session's tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is the worktree of another session's agent.
+    /// The worktree belongs to another session's agent.
     Worktree,
-    /// HEAD, or jj's `@`, is no commit of the user's but an agent's for a while.
+    /// HEAD, or jj's `@`, is a temporary commit of an agent, not one of the user's.
     Temporary,
-    /// HEAD was moved to another session's commit, or became one, during the call.
+    /// During the call, HEAD moved to another session's commit, or the message at HEAD came to name another session.
     Moved {
         /// True if the commit is on a remote-tracking branch.
         is_published: bool,

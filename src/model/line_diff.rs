@@ -87,7 +87,7 @@ pub fn hunks(old: &[u8], new: &[u8], edits: &[Edit], context: usize) -> Vec<Hunk
     groups.iter().filter_map(|group| hunk(&old, &new, group)).collect()
 }
 
-/// The edits as `similar` has them, with the equal lines between.
+/// The edits in the format of `similar`, with the equal lines in between.
 fn operations(edits: &[Edit], old_length: usize) -> Vec<DiffOp> {
     let mut operations = Vec::with_capacity(edits.len() * 2 + 1);
     let (mut old_index, mut new_index) = (0, 0);
@@ -180,7 +180,7 @@ fn texts<'t>(words: &[Word<'t>]) -> Vec<&'t BStr> {
     words.iter().map(|(_, _, text)| *text).collect()
 }
 
-/// Returns how many bytes of `words` are not blank: what two lines have to share to be alike.
+/// Returns how many bytes of `words` are not blank: two lines must share enough of them to be similar.
 fn weight<'w, 't: 'w>(words: impl IntoIterator<Item = &'w Word<'t>>) -> usize {
     words.into_iter().filter(|(_, _, text)| !text[0].is_ascii_whitespace()).map(|(_, _, text)| text.len()).sum()
 }

@@ -1,4 +1,4 @@
-//! `manifest.toml` of a checkpoint's side commit: what the tree cannot say.
+//! `manifest.toml` of a checkpoint's side commit: what the tree cannot contain.
 
 use bstr::BString;
 use gix::ObjectId;
@@ -41,17 +41,17 @@ impl Reason {
     }
 }
 
-/// What the copy of a damaged checkpoint lacks as a whole.
+/// A part that the copy of a damaged checkpoint lacks as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// The files: the tree is that of the checkpoint before.
+    /// The files: the tree is that of the previous checkpoint.
     Tree,
     /// The staged content, or a part of it.
     Staged,
     /// The exact bytes that blobs do not give back.
     Raw,
-    /// The manifest: what the checkpoint left out is not known.
+    /// The manifest: it is unknown what the checkpoint left out.
     Manifest,
 }
 
@@ -109,7 +109,7 @@ impl Unmerged {
     }
 }
 
-/// A file that is stored as it is, because the filter that git would use for it failed.
+/// A file that was stored unfiltered, because its filter failed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unfiltered {
     /// The path.
@@ -135,7 +135,7 @@ pub struct Manifest {
     pub unmerged: Vec<Unmerged>,
     /// Paths added with `git add --intent-to-add`.
     pub intent_to_add: Vec<BString>,
-    /// Files that no filter has converted, as one failed.
+    /// Files that were stored unfiltered, because their filters failed.
     pub unfiltered: Vec<Unfiltered>,
 }
 
@@ -158,7 +158,7 @@ impl Manifest {
             || self.lost.iter().any(|part| !other.lacks(&[*part]))
     }
 
-    /// Adds `paths`, which cannot be read, to those left out.
+    /// Adds the unreadable `paths` to those left out.
     pub(crate) fn skip_unreadable(&mut self, paths: Vec<BString>) {
         let skipped = paths.into_iter().map(|path| Skipped { path, reason: Reason::Unreadable, size: 0 });
         self.skipped.extend(skipped);

@@ -6,7 +6,7 @@
 /// Trailers that name the session a commit belongs to, in lower case.
 const SESSIONS: [&str; 2] = ["checkpoint-session", "claude-session-id"];
 
-/// Trailers of commits that are an agent's place to work for a while, in lower case.
+/// Trailers of commits that are an agent's temporary workspace, in lower case.
 const TEMPORARY: [&str; 2] = ["claude-temp-change", "claude-precommit-session-id"];
 
 /// A text in the messages of such commits, at any place.
@@ -22,7 +22,7 @@ pub enum Mark {
     Plain,
     /// Another session's.
     Session(String),
-    /// A place where an agent works for a while; the session, if it is another one that is named.
+    /// An agent's temporary workspace; the session, if another one is named.
     Temporary(Option<String>),
 }
 

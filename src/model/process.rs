@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A process, as it is known to all who share its pids.
+/// A process, as all processes with the same pid namespace know it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Process {
@@ -10,12 +10,12 @@ pub struct Process {
     pub pid: u32,
     /// When it began, in the kernel's ticks since the machine was started.
     pub start: u64,
-    /// Where pid and start mean something.
+    /// Where pid and start time are valid.
     #[serde(flatten)]
     pub place: Place,
 }
 
-/// What gives a pid its meaning.
+/// The machine, boot and namespace in which a pid is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Place {
@@ -69,7 +69,7 @@ pub fn is_gone(life: Life, seen: i64, now: i64, stale_after: std::time::Duration
     match life {
         Life::Alive => false,
         Life::Dead => true,
-        // A clock that was set back must not make it live for ever.
+        // A clock that was set back must not keep it alive forever.
         Life::Unknown => now.abs_diff(seen) > stale_after.as_secs(),
     }
 }

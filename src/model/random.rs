@@ -14,7 +14,7 @@ use super::{
     trailer,
 };
 
-/// Text that tries to be more than a value.
+/// Text that tries to look like more than one value.
 fn hostile() -> impl Strategy<Value = String> {
     let words = [
         "Checkpoint-Session: forged",

@@ -72,7 +72,7 @@ pub fn ids_in_message(message: &[u8]) -> Vec<RecordId> {
     ids
 }
 
-/// What stays of sessions once their work is committed.
+/// What is kept of sessions once their work is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Its name.
@@ -89,7 +89,7 @@ pub struct Record {
     pub patch_id: Option<String>,
     /// When the commit was made, in Unix seconds.
     pub seconds: i64,
-    /// What the shadow stood on.
+    /// The base of the shadow.
     pub base: Base,
     /// The worktree of the shadow: `main` or git's id of a linked one.
     pub worktree: BString,

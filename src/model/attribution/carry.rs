@@ -1,4 +1,4 @@
-//! Spans of a recorded blob, carried to the blob of a rewritten commit.
+//! Carries the spans of a recorded blob to the blob of a rewritten commit.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub fn carry(differ: &Differ<'_>, spans: &[Span], before: &[u8], after: &[u8], a
     for span in spans {
         let lines = span.start.saturating_sub(1) as usize..(span.end as usize).min(file.lines.len());
         for line in file.lines.get_mut(lines).unwrap_or_default() {
-            // A line with an origin has no span.
+            // A line with an origin is a base line, which has no span.
             *line = Line { owner: span.owner, origin: None };
         }
     }

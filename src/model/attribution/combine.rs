@@ -10,7 +10,7 @@ use super::{AuthorId, Compare, Owner, Span, spans as spans_of};
 pub struct Beside {
     /// The author id that was passed to [`carry`](super::carry::carry) for changes that no record covers.
     pub carrier: AuthorId,
-    /// Who is taken for its author.
+    /// The presumed author of the rest.
     pub author: AuthorId,
     /// The owner of lines that no record covers.
     pub unclaimed: Owner,

@@ -8,7 +8,7 @@ use super::{AuthorId, Content, Owner};
 
 /// Like git, we look for NUL in this many bytes at the start to distinguish binary files from text.
 const FIRST_FEW_BYTES: usize = 8000;
-/// Deleted lines that are remembered of a file; the oldest are forgotten first.
+/// How many deleted lines of a file are kept; the oldest are dropped first.
 const MOST_GRAVES: usize = 20_000;
 /// A longer line is not remembered.
 const LONGEST_GRAVE: usize = 4096;
@@ -41,7 +41,7 @@ impl Line {
 }
 
 fn edited(owner: Owner, author: AuthorId, share: u8) -> Owner {
-    // What the author had of the line before stays the author's.
+    // The author's earlier part of the line stays the author's.
     let more = |had: u8| share + u8::try_from(u32::from(100 - share) * u32::from(had) / 100).unwrap_or(0);
     match owner {
         Owner::Author(before) if before == author => owner,
@@ -57,10 +57,10 @@ fn edited(owner: Owner, author: AuthorId, share: u8) -> Owner {
     }
 }
 
-/// A deleted line, that may be put back.
+/// A deleted line, which a later step may restore.
 #[derive(Clone, Debug)]
 pub(super) struct Grave {
-    /// It was somewhere between these lines of the file, counted as gaps: gap 0 is above the first line.
+    /// Its place was between these lines of the file, counted as gaps: gap 0 is above the first line.
     pub(super) first_gap: usize,
     pub(super) last_gap: usize,
     pub(super) text: Box<[u8]>,
@@ -74,7 +74,7 @@ pub(super) struct File {
     pub(super) content: Option<Content>,
     pub(super) lines: Vec<Line>,
     pub(super) graves: Vec<Grave>,
-    /// Who changed it last: the owner of a file without lines.
+    /// The author who changed it last: the owner of a file without lines.
     pub(super) whole: Owner,
     pub(super) is_cut_off: bool,
 }
@@ -111,7 +111,7 @@ impl File {
         }
     }
 
-    /// Remembers lines that were deleted.
+    /// Keeps deleted lines, so that a later step can restore them.
     pub(super) fn bury(&mut self, graves: impl IntoIterator<Item = Grave>) {
         self.graves.extend(graves.into_iter().filter(|grave| grave.text.len() <= LONGEST_GRAVE));
         if self.graves.len() > MOST_GRAVES {

@@ -1,4 +1,4 @@
-//! From the replayed state to what a commit adds and deletes, as git counts it.
+//! Turns the replayed state into what a commit adds and deletes, as git counts it.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::model::line_diff::Edit;
 
-/// So often a line is looked for elsewhere; then it counts as one that was moved.
+/// How often the two views may send us from line to line; after that, the line counts as moved.
 const MOST_HOPS: usize = 100;
 
 impl Replay<'_> {
@@ -24,7 +24,7 @@ impl Replay<'_> {
     }
 }
 
-/// Replays what differs between the last step and the commit.
+/// Replays the difference between the last step and the commit.
 fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
     let mut steps: BTreeMap<AuthorId, Vec<Change>> = BTreeMap::new();
     for entry in committed {
@@ -146,7 +146,7 @@ impl Side<'_> {
     }
 }
 
-/// Returns the line on the other side that git takes for the same; `sides` says which side is which.
+/// Returns the line of the other side that git pairs with this one; `sides` says which side is which.
 fn counterpart(edits: &[Edit], line: usize, sides: fn(&Edit) -> (&Range<usize>, &Range<usize>)) -> Option<usize> {
     let after = edits.partition_point(|edit| sides(edit).0.start <= line);
     let Some(edit) = after.checked_sub(1).map(|at| &edits[at]) else { return Some(line) };

@@ -11,9 +11,9 @@ use crate::model::contributor::Contributor;
 pub enum Kind {
     /// An agent wrote it, or edited an older line.
     Agent,
-    /// A person's, likewise.
+    /// A human wrote it, or edited an older line.
     Human,
-    /// Both wrote at it.
+    /// Both an agent and a human wrote it.
     Mixed,
     /// The author is unknown.
     Unknown,
@@ -58,7 +58,7 @@ pub fn kind_of(owner: Owner, authors: &[Author]) -> Kind {
     }
 }
 
-/// Returns the agent that has a part in the lines of `owner`, and how much of them is its, in percent.
+/// Returns the agent with a part in the lines of `owner`, and its percentage of them.
 pub fn agent_of(owner: Owner, authors: &[Author]) -> Option<(AuthorId, u8)> {
     let is_agent =
         |id: AuthorId| authors.get(id as usize).is_some_and(|author| author.contributor == Contributor::Agent);

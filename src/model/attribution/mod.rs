@@ -43,7 +43,7 @@ pub struct Author {
 }
 
 impl Author {
-    /// Returns an author of whom nothing but the kind is known.
+    /// Returns an author of whom only the kind is known.
     pub fn plain(contributor: Contributor) -> Self {
         Self { contributor, session: None, turn: None, agent: None, model: None, agent_id: None }
     }
@@ -59,13 +59,13 @@ pub enum Owner {
     Base,
     /// Who wrote it.
     Author(AuthorId),
-    /// Who edited the line of someone else.
+    /// Someone edited the line of someone else.
     Mixed {
-        /// Who edited.
+        /// The editor.
         of: AuthorId,
         /// The earlier owner; none for a base line.
         over: Option<AuthorId>,
-        /// How much of the line is of who edited, in percent.
+        /// The percentage of the line that the editor wrote.
         share: u8,
     },
 }
@@ -73,7 +73,7 @@ pub enum Owner {
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// As stored by git. Has no lines if git takes it for binary.
+    /// As stored by git. Without lines if git treats it as binary.
     Bytes(Vec<u8>),
     /// Content without lines: a submodule, a symbolic link, or a file that attributes declare binary. The bytes show
     /// whether it changed.
@@ -87,7 +87,7 @@ pub struct Change {
     pub path: BString,
     /// The path before it, if the step renames the file (not for a copy).
     pub from: Option<BString>,
-    /// The content before the step. Only looked at if [`Replay::knows`] does not know the file yet.
+    /// The content before the step. Needed only if [`Replay::knows`] returns false for the file.
     pub before: Option<Content>,
     /// The content after it; none if the step deletes the file.
     pub after: Option<Content>,
@@ -106,17 +106,17 @@ pub struct Committed {
     pub after: Option<Content>,
     /// The edits, where those of [`Differ::counted`] differ from git's.
     pub edits: Option<Vec<Edit>>,
-    /// Who is taken for the author of what differs between the last step and the commit.
+    /// The presumed author of the difference between the last step and the commit.
     pub author: AuthorId,
 }
 
 /// Returns how the lines of two texts differ, in order.
 pub type Compare<'d> = &'d dyn Fn(&[u8], &[u8]) -> Vec<Edit>;
 
-/// How lines are compared: git's algorithms, which the caller has.
+/// How lines are compared: the caller provides git's algorithms.
 #[derive(Clone, Copy)]
 pub struct Differ<'d> {
-    /// For what happens in a step: histogram, with sliders where people expect them.
+    /// For the changes of a step: histogram, with git's indent heuristic.
     pub steps: Compare<'d>,
     /// For what a commit adds and deletes: as `git diff --numstat` counts by default.
     pub counted: Compare<'d>,
@@ -155,7 +155,7 @@ pub struct FileOwnership {
     pub kept: u32,
     /// The owner of a file without lines.
     pub whole: Option<Owner>,
-    /// True if the file was too large to be looked at line by line in each step.
+    /// True if the file was too large to be compared line by line in each step.
     pub is_cut_off: bool,
 }
 
@@ -184,12 +184,12 @@ pub struct Ownership {
     pub files: Vec<FileOwnership>,
 }
 
-/// Above these sizes lines are not looked at one by one; the result says so.
+/// Above these sizes, lines are not compared; the result says so.
 #[derive(Clone, Copy)]
 struct Limits {
-    /// Bytes of what differs in a file.
+    /// Bytes of the differing part of a file.
     file_bytes: usize,
-    /// Lines of what differs in a file.
+    /// Lines of the differing part of a file.
     lines: usize,
     /// Bytes of replaced lines that are compared word by word, unless as many lines replace them.
     hunk_bytes: usize,

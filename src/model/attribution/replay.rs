@@ -1,4 +1,4 @@
-//! The replay: takes steps and keeps the owner of each line; `finish` turns that into what a commit adds and deletes.
+//! The replay: applies steps and tracks the owner of each line; `finish` computes what the commit adds and deletes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -61,12 +61,12 @@ impl<'d> Replay<'d> {
         }
     }
 
-    /// Returns true if the content of `path` before the next step is known, so that it need not be given again.
+    /// Returns true if the content of `path` before the next step is known, so that the change need not provide it.
     pub fn knows(&self, path: &BStr) -> bool {
         self.files.contains_key(path) || self.pending.contains_key(path)
     }
 
-    /// Replays a step. A change that leaves the content as it is counts as none.
+    /// Replays a step. A change that leaves the content as it is is ignored.
     pub fn step(&mut self, author: AuthorId, mut changes: Vec<Change>) {
         for change in &mut changes {
             let path = change.from.as_ref().unwrap_or(&change.path);
@@ -82,7 +82,7 @@ impl<'d> Replay<'d> {
             self.flush();
             self.author = Some(author);
         }
-        // Files may change names in a circle, so all are taken before any is put back.
+        // Renames may form a circle, so all files are taken out before any is put back.
         let sources: Vec<Option<BString>> = changes.iter().map(|change| self.source(change)).collect();
         for from in changes.iter().filter_map(|change| change.from.clone()) {
             self.pending.insert(from, Pending { source: None, after: None });

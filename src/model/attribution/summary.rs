@@ -17,7 +17,7 @@ pub struct Figures {
     pub human_added: u32,
     /// Older lines that humans edited.
     pub human_modified: u32,
-    /// Lines that both wrote at: a person edited an agent's line, or the reverse.
+    /// Lines that both wrote: a human edited an agent's line, or the reverse.
     pub mixed: u32,
     /// Lines whose author is unknown.
     pub unknown: u32,
@@ -39,7 +39,7 @@ pub struct Figures {
     pub agent_binaries: u32,
     /// Files without lines that a human, or an unknown author, changed last.
     pub other_binaries: u32,
-    /// Files that were too large to be looked at line by line.
+    /// Files that were too large to be compared line by line.
     pub cut_off: u32,
     /// The mixed lines' shares of agents, in percent each.
     #[serde(skip)]

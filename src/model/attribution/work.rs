@@ -14,10 +14,10 @@ use super::{
 };
 use crate::model::line_diff::Edit;
 
-/// Common lines around what differs that are given to the algorithm, for its sliders.
+/// How many common lines around the difference the algorithm gets, for git's indent heuristic.
 const MARGIN: usize = 100;
 
-/// So many lines at a time, of very many that are replaced by as many, are compared word by word.
+/// If very many lines are replaced by as many, they are compared word by word in groups of this size.
 const PARALLEL_LINES: usize = 32;
 /// How many deleted lines around a place (and four more for each line there) are compared with the new lines: the last
 /// ones.
@@ -33,13 +33,13 @@ pub(super) struct Work<'t> {
     pub(super) known: &'t [Line],
     /// The lines that replace each other, counted in this part.
     pub(super) hunks: Vec<Edit>,
-    /// What becomes of the new lines; none as long as it is open.
+    /// The owners of the new lines; none while open.
     pub(super) placed: Vec<Option<Line>>,
-    /// Old lines that live on in the new content, or in another file.
+    /// Old lines that are kept in the new content, or in another file.
     pub(super) lives: Vec<bool>,
-    /// Graves that are empty again.
+    /// Deleted lines that were restored.
     reopened: HashSet<usize>,
-    /// Old and new lines that differ in blanks only.
+    /// Pairs of old and new lines that differ only in blanks.
     anchors: Vec<(usize, usize)>,
     pub(super) is_cut_off: bool,
 }
@@ -258,7 +258,7 @@ impl<'t> Work<'t> {
     }
 }
 
-/// Where the graves are, so that those of a place are found without a look at all of them.
+/// An index of the graves, so that those of a place are found without looking at all.
 struct Places<'g> {
     graves: &'g [Grave],
     /// By the first gap.
@@ -287,9 +287,9 @@ impl<'g> Places<'g> {
     }
 }
 
-/// Returns the pairs of lines that are the same but for blanks, in order.
+/// Returns the pairs of lines that are equal except for blanks, in order.
 ///
-/// A run of lines without a letter or digit says nothing about where it comes from, so it is left out.
+/// Runs of lines without a letter or digit are left out: their origin is unclear.
 fn common(differ: &Differ<'_>, old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, usize)> {
     let keys = |lines: &[&[u8]]| -> Vec<u8> {
         lines.iter().fold(Vec::new(), |mut text, line| {
@@ -332,7 +332,7 @@ pub(super) fn is_letter_or_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Returns how many bytes at both ends are whole common lines, but for a margin.
+/// Returns how many bytes at both ends are whole common lines, less a margin.
 fn common_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
     if before == after {
         return (before.len(), 0);
@@ -344,7 +344,7 @@ fn common_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
     (top, lines_down(&before[before.len() - bottom..], MARGIN + 1))
 }
 
-/// So many bytes at a time are compared: byte by byte would take most of a step's time in a long file.
+/// How many bytes are compared at a time: byte by byte would dominate a step in a long file.
 const BLOCK: usize = 512;
 
 /// Returns how many bytes both begin with.

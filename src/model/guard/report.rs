@@ -1,4 +1,4 @@
-//! Why an agent is held back, and what to do: as text for the agent and its user, and as values for programs.
+//! Why an agent is stopped, and what to do: as text for the agent and its user, and as values for programs.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub enum Where {
     /// As it is, before a tool call.
     #[serde(rename = "working copy")]
     Now,
-    /// That at which the tool call began which has just ended.
+    /// As it was when the tool call began that has just ended.
     #[serde(rename = "stored original working copy")]
     Original,
 }
@@ -26,7 +26,7 @@ impl Where {
     }
 }
 
-/// Why an agent is held back, or warned. Ids are full.
+/// Why an agent is stopped or warned. Ids are full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The version of this shape.
@@ -180,7 +180,7 @@ fn beginning(text: &str, most: usize) -> String {
     plain(text).chars().take(most).collect()
 }
 
-/// Returns `text` without what moves the cursor, and without what turns the direction of writing.
+/// Removes control characters that move the cursor or change the writing direction.
 fn plain(text: &str) -> String {
     let is_turn = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().filter(|c| !c.is_control() && !is_turn(*c)).collect()
