@@ -50,9 +50,9 @@ impl Repo {
         read_blob(&self.inner, id)
     }
 
-    /// Reads `ids` on another thread, from the first one on, until the blobs take `limit` bytes.
+    /// Returns a function, to be run on another thread, that reads `ids` in order until the blobs take `limit` bytes.
     ///
-    /// Skips unreadable blobs: the caller reads them itself and gets the error.
+    /// It skips unreadable blobs: the caller reads them itself and gets the error.
     pub(crate) fn read_ahead(&self, ids: Vec<ObjectId>, limit: usize) -> impl FnOnce() -> ReadAhead + Send + use<> {
         let shared = self.inner.clone().into_sync();
         move || {
