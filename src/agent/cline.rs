@@ -61,7 +61,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     todo: "switch hooks on in Cline's settings",
 };
 
-/// More is cut.
+/// Longer texts are cut.
 const LONGEST_CONTEXT: usize = 50_000;
 
 fn moment(name: &str) -> Moment {

@@ -1,4 +1,4 @@
-//! The Codex CLI. It marks a hook as failed that prints keys it does not know, or plain text at a stop.
+//! The Codex CLI. It reports a hook as failed if the hook prints unknown keys, or plain text at a stop.
 
 use std::collections::BTreeMap;
 
@@ -140,7 +140,7 @@ fn snake(event: &str) -> String {
     name
 }
 
-/// Returns what Codex compares: the hash of the hook with all keys in order and nothing in between.
+/// Returns what Codex compares: the hash of the hook as JSON with sorted keys and without blanks.
 fn hash(event: &str, group: &Value, handler: &Value) -> String {
     let of_handler = BTreeMap::from([
         ("async", json!(handler["async"].as_bool().unwrap_or(false))),

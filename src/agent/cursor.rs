@@ -101,7 +101,7 @@ fn deny(moment: Moment, text: &str) -> Reply {
     }
 }
 
-/// It shows nothing to the user without a no.
+/// Cursor shows the user a message only with a denial.
 fn warn(moment: Moment, text: &str) -> Reply {
     match moment {
         Moment::SessionStart | Moment::PostTool => Reply::json(&json!({ "additional_context": text })),

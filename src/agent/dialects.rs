@@ -1,4 +1,4 @@
-//! The table of all dialects, and which of them a payload is in.
+//! The table of all dialects, and the choice of a payload's dialect.
 
 use super::{
     amp, claude_code, cline, codex, copilot, cursor,

@@ -25,7 +25,7 @@ pub enum Moment {
     SessionEnd,
     /// The agent compacts the context of the conversation, which continues.
     Compact,
-    /// Nothing that concerns us.
+    /// An event that we ignore.
     Ignore,
 }
 
@@ -106,7 +106,7 @@ pub struct Event {
     pub agent: String,
     /// What happened.
     pub moment: Moment,
-    /// The session; empty only where nothing happened that concerns us.
+    /// The session; empty only for ignored events.
     pub session: String,
     /// The model.
     pub model: Option<String>,

@@ -1,5 +1,5 @@
-//! The protocol that most agents have in common: one JSON object with the event's name, the session, the tool and its
-//! input. A dialect says what it names differently.
+//! The protocol that most agents share: one JSON object with the event's name, the session, the tool and its input. A
+//! dialect lists the names that differ.
 
 use super::{
     event::{Event, Moment},
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// What the agents of the family call things. Names are folded.
+/// The common names of events, folded.
 const MOMENTS: &[(&str, Moment)] = &[
     ("sessionstart", Moment::SessionStart),
     ("userpromptsubmit", Moment::Prompt),
@@ -86,7 +86,7 @@ impl Family {
             }
             _ => {}
         }
-        // No other event says that the user has stopped the agent at its work.
+        // No other event reports that the user interrupted the agent.
         if moment == Moment::PostTool && payload.is_true(&["is_interrupt"]) {
             event.moment = Moment::Interrupt;
         }

@@ -1,5 +1,5 @@
-//! Coding agents: what they send when they call us, what they want to hear, and how they are made to call us. Pure: text
-//! in, values out; who reads, writes and acts is `cli`.
+//! Coding agents: their payloads, the replies they expect, and how to make them call us. Pure: text in, values out;
+//! `cli` reads, writes and acts.
 //!
 //! Each agent is a file with a [`Dialect`]; another one is a file, a line in [`dialects::ALL`], and payloads in
 //! `tests/fixtures/agents`.

@@ -111,7 +111,7 @@ fn is_synthetic(part: &Value) -> bool {
     part.get("synthetic") == Some(&Value::Bool(true))
 }
 
-/// Returns true if no part of a message is a person's: a helper in the background has ended.
+/// Returns true if no part of a message is the user's: a background helper has ended.
 fn is_of_nobody(message: Payload) -> bool {
     let parts = message.list(&["parts"]);
     !parts.is_empty() && parts.iter().all(is_synthetic)

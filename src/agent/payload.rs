@@ -1,4 +1,4 @@
-//! Reads what an agent sends: one JSON object of hostile size, depth and content. Never panics.
+//! Parses an agent's payload: one JSON object, whose size, depth and content may be hostile. Never panics.
 
 use serde_json::{Map, Value};
 
@@ -51,7 +51,7 @@ fn with_escaped_controls(text: &str) -> Option<String> {
     for c in text.chars() {
         if is_string && u32::from(c) < 0x20 {
             has_any = true;
-            // What a backslash before it was meant to say is not known: it says a backslash.
+            // The meaning of the backslash is unclear: take it literally.
             if is_escaped {
                 out.push('\\');
             }

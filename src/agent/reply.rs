@@ -1,4 +1,4 @@
-//! What an agent wants to hear: on standard output, on standard error, and as exit code.
+//! The reply to an agent: standard output, standard error, and exit code.
 
 use serde_json::{Value, json};
 
@@ -19,17 +19,17 @@ pub struct Reply {
 const NO: u8 = 2;
 
 impl Reply {
-    /// Says nothing.
+    /// Replies nothing.
     pub(super) fn silent() -> Self {
         Self::default()
     }
 
-    /// Says `value`.
+    /// Replies `value`.
     pub(super) fn json(value: &Value) -> Self {
         Self { stdout: format!("{value}\n"), ..Self::default() }
     }
 
-    /// Says no, and why, by the exit code and standard error.
+    /// Denies with the reason on standard error, by the exit code.
     pub(super) fn no(text: &str) -> Self {
         Self { stderr: ended(text), code: NO, ..Self::default() }
     }
@@ -39,7 +39,7 @@ impl Reply {
         Self { stderr: ended(text), ..Self::default() }
     }
 
-    /// Adds `value` as `key` to the object that is said, where one is.
+    /// Adds `value` as `key` to the object in the reply, if there is one.
     #[must_use]
     pub fn with(mut self, key: &str, value: Value) -> Self {
         if let Ok(Value::Object(mut object)) = serde_json::from_str(&self.stdout) {
@@ -49,7 +49,7 @@ impl Reply {
         self
     }
 
-    /// Adds JSON to a no.
+    /// Adds JSON to a denial.
     pub(super) fn with_json(mut self, value: &Value) -> Self {
         self.stdout = format!("{value}\n");
         self

@@ -80,7 +80,7 @@ const READING: &[&str] = &[
     "writetodos",
 ];
 
-/// Where the input or the response of a file-writing tool has a path.
+/// The fields of a file-writing tool's input or response that contain a path.
 const PATHS: &[&str] = &[
     "file_path",
     "filePath",
@@ -98,10 +98,10 @@ const PATHS: &[&str] = &[
 /// Fields with several paths: lists of strings, lists of objects with a path, or an object whose keys are paths.
 const LISTS: &[&str] = &["paths", "files", "file_paths", "edits", "changes"];
 
-/// Where it has the text of a patch.
+/// The fields that contain a patch.
 const PATCHES: &[&str] = &["command", "patch", "patchText", "patch_text", "input", "diff"];
 
-/// Where it has a command.
+/// The fields that contain a command.
 const COMMANDS: &[&str] = &["command", "cmd", "command_line", "commandLine", "script"];
 
 /// Words by which a command deletes or overwrites files: programs, subcommands of git and jj, options, and what
@@ -145,10 +145,10 @@ const DESTROYING: &[&str] = &[
     "unzip",
 ];
 
-/// More files than this are a change of everything.
+/// If a tool names more files than this, it counts as changing any path.
 const MOST: usize = 1000;
 
-/// What a dialect has read of the use of a tool.
+/// A tool call as a dialect has read it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use<'a> {
     pub(super) name: &'a str,
@@ -215,7 +215,7 @@ fn is_background(input: Option<&Value>, response: Option<&Value>) -> bool {
     object(input, is_asked) || object(response, |response| response.has("backgroundTaskId"))
 }
 
-/// Returns the input that is JSON within a text, as one agent sends it.
+/// Returns the input if it is JSON in a string, as one agent sends it.
 fn parsed(input: Option<&Value>) -> Option<Value> {
     let text = input?.as_str()?.trim_start();
     if !text.starts_with('{') {

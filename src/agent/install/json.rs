@@ -169,7 +169,7 @@ fn is_beside(text: &str, root: &Node, shape: Shape) -> bool {
     item.key.as_deref() == Some(key) && &text[item.node.start..item.node.end] == value
 }
 
-/// Returns true if a container is one that we made, see above.
+/// Returns true if we created the container; see the module's documentation.
 fn is_made(text: &str, container: &Node) -> bool {
     container.items.first().is_some_and(|first| &text[container.start + 1..first.start] != " ")
 }
@@ -235,7 +235,7 @@ fn insert(text: &str, container: &Node, style: &Style, item: &str) -> String {
     format!("{}{before}{item}{}", &text[..at], &text[at..])
 }
 
-/// How items of a container are set.
+/// The layout of a container's items.
 struct Style {
     /// The blanks between a comma and the next item.
     before: String,
