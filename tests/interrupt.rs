@@ -111,7 +111,7 @@ fn a_restore_stops_and_says_how_to_go_on_or_back() {
     assert!(world.checkpoint(&["save"]).status.success());
     write(&world, "two\n");
     for _ in 0..2 {
-        // The second one reads again what was too young to be told apart, so that only what is put back takes long.
+        // The second save reads recently changed files again, so that only the restored ones take long afterwards.
         assert!(world.checkpoint(&["save"]).status.success());
         sleep(Duration::from_millis(60));
     }

@@ -41,6 +41,19 @@ fn every_command_and_option_is_in_the_manual() {
     assert!(missing.is_empty(), "not in the manual:\n{}", missing.join("\n"));
 }
 
+/// A file that is listed twice has two descriptions, which may contradict each other.
+#[test]
+fn each_file_is_listed_once() {
+    let page = page("gitcheckpoint-format.5");
+    let files = page.split(".SH \"FILES\"").nth(1).and_then(|rest| rest.split(".SH").next()).expect("it lists files");
+    let mut seen = BTreeSet::new();
+    for entry in files.split(".TP\n").skip(1) {
+        let names = entry.lines().next().unwrap_or_default();
+        assert!(names.contains("checkpoint/"), "'{names}' is no file");
+        assert!(seen.insert(names), "'{names}' is listed twice");
+    }
+}
+
 #[test]
 fn the_first_page_names_every_page() {
     let first_page = page("git-checkpoint.1");

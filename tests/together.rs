@@ -46,7 +46,7 @@ fn work(world: &World, root: &Path, process: usize) -> Vec<Done> {
     (0..saves()).map(save).collect()
 }
 
-/// Lets all processes work, spread over the worktrees `roots`, while `beside` does until told to stop.
+/// Runs all processes in the worktrees `roots`, while `beside` runs until it is stopped.
 fn all_work(world: &World, roots: &[PathBuf], beside: &[&(dyn Fn(&AtomicBool) + Sync)]) -> Vec<Done> {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Amp. It calls a small plugin that we install, which sends what it is told under the hook's name.
+//! Amp. It runs a small plugin that we install, which passes on its events under the hook's name.
 
 use super::{
     dialect::{Dialect, no_evidence, plugin_replies},

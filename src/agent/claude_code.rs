@@ -1,4 +1,4 @@
-//! Claude Code: the protocol that others took over. Its settings are plain JSON, shared with everything else it keeps.
+//! Claude Code: the protocol that other agents adopted. Its settings are plain JSON and contain much more than hooks.
 
 use serde_json::{Value, json};
 
@@ -59,14 +59,14 @@ const SHAPE: Shape = Shape {
     entry,
 };
 
-/// The elements that it submits as a prompt by itself; versions differ in whether they say more.
+/// The elements of prompts that Claude Code submits without the user; versions differ in the texts around them.
 const OF_NOBODY: &[&str] =
     &["task-notification", "system-reminder", "local-command-stdout", "local-command-stderr", "local-command-caveat"];
 
-/// Who submits a prompt by itself, where that is told.
+/// The sources of prompts that no user submits, if the payload names a source.
 const OF_ITSELF: &[&str] = &["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
 
-/// Returns true if the prompt has anything but what it submits by itself: who pastes that says more.
+/// Returns true if the prompt contains anything besides such elements: a user who pastes one adds more text.
 fn is_typed(payload: Payload) -> bool {
     let source = payload.text(&["source"]).unwrap_or_default();
     if OF_ITSELF.contains(&source) {
@@ -80,7 +80,7 @@ fn is_typed(payload: Payload) -> bool {
     text.is_empty() || !rest.is_empty()
 }
 
-/// Returns what follows the element `name` that `text` begins with; one without an end is all of it.
+/// Returns the text after the element `name` with which `text` begins; empty if the element has no end.
 fn after_element<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let inner = text.strip_prefix('<')?.strip_prefix(name)?.strip_prefix('>')?;
     Some(inner.split_once(&format!("</{name}>")).map_or("", |(_, after)| after))
@@ -91,12 +91,12 @@ fn event(payload: Payload) -> Result<Event> {
     if event.moment == Moment::Prompt && !is_typed(payload) {
         (event.moment, event.prompt) = (Moment::Notice, None);
     }
-    // Within a helper, the path is still the session's own.
+    // In a helper, the path is still that of the session.
     if event.agent_id.is_some() && event.transcript.is_none() {
         let own = named_transcript(payload).filter(|path| !path.contains("/subagents/"));
         event.transcript = own.map(str::to_owned);
     }
-    // Each tool that the helper uses is told, too.
+    // The tool calls of the helper are reported as well.
     if let Some(tool) = event.tool.as_mut().filter(|tool| tool.name == "Agent") {
         tool.reach = Reach::Nothing;
     }

@@ -1,5 +1,5 @@
-//! Cline. It has no settings for hooks: it runs programs that are named after events. There are two generations of
-//! payloads: the editor's, with an object per event, and the CLI's, with a tool's call and result.
+//! Cline. It has no settings for hooks: it runs programs that are named after events. There are two kinds of payloads:
+//! the editor's, with an object for each event, and the CLI's, with a tool's call and result.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     todo: "switch hooks on in Cline's settings",
 };
 
-/// More is cut.
+/// Longer texts are cut.
 const LONGEST_CONTEXT: usize = 50_000;
 
 fn moment(name: &str) -> Moment {

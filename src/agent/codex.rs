@@ -1,4 +1,4 @@
-//! The Codex CLI. It marks a hook as failed that prints keys it does not know, or plain text at a stop.
+//! The Codex CLI. It reports a hook as failed if the hook prints unknown keys, or plain text at a stop.
 
 use std::collections::BTreeMap;
 
@@ -92,10 +92,10 @@ fn warn(moment: Moment, text: &str) -> Reply {
     Reply::json(&json!({ "systemMessage": text, "hookSpecificOutput": output }))
 }
 
-/// Returns the events whose hooks of ours in `hooks` (the text of a `hooks.json` that is one of `places`) Codex will
-/// skip: those that `config` (the text of its `config.toml`) does not trust as they are, or switches off.
+/// Returns the events whose hooks in `hooks` (the text of a `hooks.json` that is at one of `places`) are ours and Codex
+/// will skip: those that `config` (the text of its `config.toml`) does not trust, or disables.
 ///
-/// Trust is bound to the place of a hook in its file and to its content.
+/// Trust depends on the place of a hook in its file and on its content.
 pub fn untrusted(hooks: &str, places: &[String], config: &str) -> Vec<String> {
     let Ok(hooks) = serde_json::from_str::<Value>(hooks) else { return Vec::new() };
     let config: toml_edit::DocumentMut = config.parse().unwrap_or_default();
@@ -121,14 +121,14 @@ pub fn untrusted(hooks: &str, places: &[String], config: &str) -> Vec<String> {
     events
 }
 
-/// Returns true if `config` trusts the project at one of `roots`: the hooks of others are not read.
+/// Returns true if `config` trusts the project at one of `roots`: Codex ignores the hooks of other projects.
 pub fn is_project_trusted(roots: &[String], config: &str) -> bool {
     let config: toml_edit::DocumentMut = config.parse().unwrap_or_default();
     let level = |root: &String| config.get("projects")?.get(root.as_str())?.get("trust_level")?.as_str();
     roots.iter().any(|root| level(root) == Some("trusted"))
 }
 
-/// `PreToolUse` is `pre_tool_use` there.
+/// Returns the name of an event in Codex's configuration: `pre_tool_use` for `PreToolUse`.
 fn snake(event: &str) -> String {
     let mut name = String::new();
     for c in event.chars() {
@@ -140,7 +140,7 @@ fn snake(event: &str) -> String {
     name
 }
 
-/// Returns what Codex compares: the hash of the hook with all keys in order and nothing in between.
+/// Returns what Codex compares: the hash of the hook as JSON with sorted keys and without blanks.
 fn hash(event: &str, group: &Value, handler: &Value) -> String {
     let of_handler = BTreeMap::from([
         ("async", json!(handler["async"].as_bool().unwrap_or(false))),

@@ -1,13 +1,14 @@
-//! What an agent's own file of the conversation tells that its events do not: the model.
+//! Reads from an agent's own file of the conversation what its events lack: the model.
 //!
-//! Such files change from version to version; what is not understood tells nothing.
+//! The format of these files changes from version to version; unknown formats are ignored.
 
 use serde_json::Value;
 
 /// The longest name of a model, in characters.
 const LONGEST: usize = 100;
 
-/// Returns the model that spoke last, in `text`: JSON, a document or one a line, perhaps without its beginning.
+/// Returns the model of the last message in `text`: one JSON document, or one on each line, possibly without the
+/// beginning.
 pub fn model(text: &str) -> Option<String> {
     let in_lines = || text.lines().rev().filter_map(|line| serde_json::from_str(line).ok()).find_map(|it| named(&it));
     match serde_json::from_str::<Value>(text) {
@@ -22,7 +23,7 @@ pub fn model(text: &str) -> Option<String> {
 /// Returns the model that a message names, itself or in its `message`.
 fn named(message: &Value) -> Option<String> {
     let name = message.pointer("/message/model").or_else(|| message.get("model"))?.as_str()?.trim();
-    // What no model has said, but the agent itself, is in angle brackets.
+    // Messages of the agent itself, not of a model, have a name in angle brackets.
     let is_name = !name.is_empty() && name.chars().count() <= LONGEST && !name.starts_with('<');
     (is_name && !name.chars().any(char::is_control)).then(|| name.to_owned())
 }

@@ -1,4 +1,5 @@
-//! GitHub Copilot: the CLI, and in VS Code. Before a tool, *any* exit code but 0 is a no, so that no is said by JSON only.
+//! GitHub Copilot: the CLI, and in VS Code. Before a tool, *any* exit code but 0 means a denial, so we deny by JSON
+//! only.
 
 use serde_json::{Value, json};
 
@@ -64,7 +65,7 @@ const SHAPE: Shape = Shape {
 
 const FAMILY: Family = Family { agent: DIALECT.name, moments: &[("agentstop", Moment::Stop)] };
 
-/// Hooks with names in camel case are told everything but the event's name.
+/// Returns true for the payload of a hook whose name is in camel case: it has everything but the event's name.
 fn is_camel(payload: Payload) -> bool {
     payload.has("sessionId")
         && payload.value(&["timestamp"]).is_some_and(Value::is_number)
@@ -93,7 +94,7 @@ fn event(payload: Payload) -> Result<Event> {
     FAMILY.event_at(moment, payload)
 }
 
-/// Were the program gone, the shell's exit code would deny every tool.
+/// If the program is gone, the shell's exit code must not deny every tool.
 fn entry(_event: &str, command: &str) -> Value {
     json!({
         "type": "command",

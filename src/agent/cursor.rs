@@ -1,4 +1,4 @@
-//! Cursor. It runs Claude Code's hooks, too, with payloads of its own.
+//! Cursor. It also runs Claude Code's hooks, but with its own payloads.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ const OWN: &[(&str, Moment)] = &[
     ("aftershellexecution", Moment::PostTool),
     ("aftermcpexecution", Moment::PostTool),
     ("afterfileedit", Moment::PostTool),
-    // The user takes over what was proposed: that is not the agent's doing.
+    // The user accepts a completion: that is not the agent's change.
     ("aftertabfileedit", Moment::Ignore),
 ];
 
@@ -101,7 +101,7 @@ fn deny(moment: Moment, text: &str) -> Reply {
     }
 }
 
-/// It shows nothing to the user without a no.
+/// Cursor shows the user a message only with a denial.
 fn warn(moment: Moment, text: &str) -> Reply {
     match moment {
         Moment::SessionStart | Moment::PostTool => Reply::json(&json!({ "additional_context": text })),

@@ -1,4 +1,4 @@
-//! What a dialect says of itself; `dialects` has the table of all.
+//! The description of a dialect; `dialects` has the table of all.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use crate::error::Result;
 /// Names and values of the environment.
 pub type Environment = BTreeMap<String, String>;
 
-/// One agent's way to say things.
+/// How one agent sends events and receives replies.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     /// The name that `--agent` takes.
     pub name: &'static str,
-    /// What people call it.
+    /// Its name for users.
     pub title: &'static str,
     pub(super) event: fn(Payload) -> Result<Event>,
     /// True if no other agent sends such a payload.
@@ -30,11 +30,11 @@ pub struct Dialect {
     pub(super) allow: fn(Moment) -> Reply,
     pub(super) deny: fn(Moment, &str) -> Reply,
     pub(super) warn: fn(Moment, &str) -> Reply,
-    /// A payload of this agent's that does not concern us, to see whether we can be called.
+    /// A payload that we ignore, to check whether the agent can call us.
     pub ignored: &'static str,
     /// The names of its programs.
     pub programs: &'static [&'static str],
-    /// Folders below the home directory that are there where the agent is installed.
+    /// Folders below the home directory that exist where the agent is installed.
     pub homes: &'static [&'static str],
     /// Folders below the home directory where it keeps conversations.
     pub(super) conversations: &'static [&'static str],
@@ -42,9 +42,9 @@ pub struct Dialect {
     pub(super) relocations: &'static [&'static str],
     /// The files that make it call us.
     pub files: &'static [File],
-    /// True if it reports each tool that it uses, so that a turn without a report has changed nothing.
+    /// True if it reports each tool call, so that a turn without reported calls has changed nothing.
     pub tells_all_tools: bool,
-    /// What its user still has to do.
+    /// Remaining steps for the user.
     pub todo: &'static str,
 }
 
@@ -56,17 +56,18 @@ impl Dialect {
         own.chain(relocated).filter(|folder| folder.is_absolute()).collect()
     }
 
-    /// Returns the answer by which the agent goes on.
+    /// Returns the reply that lets the agent continue.
     pub fn allow(&self, moment: Moment) -> Reply {
         (self.allow)(moment)
     }
 
-    /// Returns the answer that holds the agent back and says why; where it cannot be held back, the answer warns.
+    /// Returns the reply that stops the agent and gives the reason; if the agent cannot be stopped, the reply is a
+    /// warning.
     pub fn deny(&self, moment: Moment, text: &str) -> Reply {
         (self.deny)(moment, &printable(text))
     }
 
-    /// Returns the answer by which the agent goes on, and which shows a warning where the agent has a way to.
+    /// Returns the reply that lets the agent continue and shows a warning, if the agent can show one.
     pub fn warn(&self, moment: Moment, text: &str) -> Reply {
         (self.warn)(moment, &printable(text))
     }
@@ -80,7 +81,7 @@ pub(super) fn no_evidence(_payload: Payload, _environment: &Environment) -> bool
     false
 }
 
-/// What our own plugins understand: they say it in the agent's way.
+/// The replies that our own plugins understand; they pass them on in the agent's way.
 pub(super) fn plugin_replies(what: &str, text: &str) -> Reply {
     Reply::json(&json!({ what: text }))
 }

@@ -1,4 +1,4 @@
-//! The table of all dialects, and which of them a payload is in.
+//! The table of all dialects, and the choice of a payload's dialect.
 
 use super::{
     amp, claude_code, cline, codex, copilot, cursor,
@@ -8,7 +8,7 @@ use super::{
     windsurf,
 };
 
-/// All dialects. What is known by the surest sign comes first.
+/// All dialects, those with the most reliable signs first.
 pub const ALL: &[Dialect] = &[
     cursor::DIALECT,
     cline::DIALECT,
@@ -30,8 +30,8 @@ pub fn named(name: &str) -> Option<&'static Dialect> {
     ALL.iter().find(|dialect| dialect.name == name)
 }
 
-/// Returns whose payload it is: what the payload says comes before the environment, and that before what `--agent`
-/// `named`.
+/// Returns the dialect of a payload: what the payload contains counts before the environment, and that before the agent
+/// `named` by `--agent`.
 pub(super) fn decide(
     payload: Payload,
     environment: &Environment,

@@ -1,4 +1,4 @@
-//! Factory's Droid. After a compaction, the conversation goes on under another id.
+//! Factory's Droid. A compaction continues the conversation under a new id.
 
 use super::{
     claude_code,

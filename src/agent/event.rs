@@ -1,13 +1,13 @@
-//! What an agent tells us, in our words: the one shape that every dialect is read into.
+//! The events of agents, in our terms: every dialect is translated to this one shape.
 
 /// What happened in the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Moment {
-    /// A conversation was begun, or is gone on with.
+    /// A conversation began, or was resumed.
     SessionStart,
     /// The user sent a prompt.
     Prompt,
-    /// The agent goes on by itself: something that it had left running has ended, or a time has come that it waited for.
+    /// The agent continues without a prompt: a background task has ended, or a time it waited for has come.
     Notice,
     /// A tool is about to be used.
     PreTool,
@@ -23,9 +23,9 @@ pub enum Moment {
     SubagentStop,
     /// The agent was left.
     SessionEnd,
-    /// The agent shortens its memory of the conversation, which goes on.
+    /// The agent compacts the context of the conversation, which continues.
     Compact,
-    /// Nothing that concerns us.
+    /// An event that we ignore.
     Ignore,
 }
 
@@ -64,7 +64,7 @@ impl Moment {
         }
     }
 
-    /// Returns true if the agent waits for our word before it goes on.
+    /// Returns true if the agent waits for our answer before it continues.
     pub fn is_blockable(self) -> bool {
         matches!(self, Self::Prompt | Self::PreTool)
     }
@@ -73,9 +73,9 @@ impl Moment {
 /// What a tool may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// The files that are named, and no others.
+    /// Only the named files.
     Files,
-    /// Anything: a shell, a tool that is not known, or a file-writing one whose files are not known.
+    /// Any path: a shell, an unknown tool, or one that writes files without naming them.
     Anything,
     /// Nothing: it only reads.
     Nothing,
@@ -93,20 +93,20 @@ pub struct Tool {
     /// The files it changes, as the agent names them: absolute, or relative to the event's `cwd`. Not checked against
     /// the worktree.
     pub paths: Vec<String>,
-    /// True if it goes on after the agent was told that it is done.
+    /// True if it keeps running after the agent got the result.
     pub is_background: bool,
     /// True if it is a command that may delete or overwrite files.
     pub may_destroy: bool,
 }
 
-/// What an agent tells.
+/// An agent's event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The agent's name, as `--agent` takes it.
     pub agent: String,
     /// What happened.
     pub moment: Moment,
-    /// The session; empty only where nothing happened that concerns us.
+    /// The session; empty only for ignored events.
     pub session: String,
     /// The model.
     pub model: Option<String>,
@@ -120,7 +120,7 @@ pub struct Event {
     pub agent_id: Option<String>,
     /// The file that the agent writes the conversation to.
     pub transcript: Option<String>,
-    /// The session that this one goes on with under another id.
+    /// The session that this one continues under a new id.
     pub resumed_from: Option<String>,
 }
 

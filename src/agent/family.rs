@@ -1,5 +1,5 @@
-//! The protocol that most agents have in common: one JSON object with the event's name, the session, the tool and its
-//! input. A dialect says what it names differently.
+//! The protocol that most agents share: one JSON object with the event's name, the session, the tool and its input. A
+//! dialect lists the names that differ.
 
 use super::{
     event::{Event, Moment},
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// What the agents of the family call things. Names are folded.
+/// The common names of events, folded.
 const MOMENTS: &[(&str, Moment)] = &[
     ("sessionstart", Moment::SessionStart),
     ("userpromptsubmit", Moment::Prompt),
@@ -44,7 +44,7 @@ pub(super) fn event_name(payload: Payload<'_>) -> Option<&str> {
 }
 
 impl Family {
-    /// Returns what a payload tells.
+    /// Translates a payload to an event.
     ///
     /// # Errors
     /// [`Kind::User`](crate::error::Kind::User) if it names no event, or no session.
@@ -59,7 +59,7 @@ impl Family {
         known.map_or(Moment::Ignore, |(_, moment)| *moment)
     }
 
-    /// Returns what a payload tells of `moment`.
+    /// Translates the payload of a known `moment`.
     pub(super) fn event_at(self, moment: Moment, payload: Payload) -> Result<Event> {
         let mut event = Event::ignored(self.agent);
         if moment == Moment::Ignore {
@@ -79,14 +79,14 @@ impl Family {
                     .text(&["previous_session_id", "forked_from_id", "parent_session_id"])
                     .filter(|id| crate::model::session::is_valid_id(id) && *id != event.session)
                     .map(str::to_owned);
-                // The conversation goes on under the same id; under another one it is a new session of ours.
+                // The conversation keeps its id; with a new id, it would be a new session for us.
                 if payload.text(&["source"]) == Some("compact") && event.resumed_from.is_none() {
                     event.moment = Moment::Compact;
                 }
             }
             _ => {}
         }
-        // No other event says that the user has stopped the agent at its work.
+        // No other event reports that the user interrupted the agent.
         if moment == Moment::PostTool && payload.is_true(&["is_interrupt"]) {
             event.moment = Moment::Interrupt;
         }
@@ -112,21 +112,20 @@ fn cwd(payload: Payload) -> Option<String> {
     payload.word(&["cwd", "working_dir", "workingDir"]).or_else(first_root).map(str::to_owned)
 }
 
-/// Returns the transcript of the agent.
+/// Returns the agent's transcript.
 ///
-/// Within a helper, one agent gives the helper's transcript in place of its own: such a path tells nothing of the
-/// session.
+/// In a helper, one agent names the helper's transcript instead of its own: such a path is ignored.
 fn transcript(payload: Payload) -> Option<String> {
     let names_both = ["agent_transcript_path", "agentTranscriptPath"].iter().any(|key| payload.has(key));
     named_transcript(payload).filter(|_| names_both || !payload.has("agent_id")).map(str::to_owned)
 }
 
-/// Returns the transcript that a payload names, whosever it is.
+/// Returns the transcript that a payload names, the agent's or a helper's.
 pub(super) fn named_transcript(payload: Payload<'_>) -> Option<&str> {
     payload.word(&["transcript_path", "transcriptPath"])
 }
 
-/// Returns the agent whose folder holds the transcript that the payload names, such as `.codex`.
+/// Returns the agent's folder in the path of the named transcript, such as `.codex`.
 pub(super) fn transcript_home(payload: Payload<'_>) -> Option<&str> {
     const HOMES: [&str; 8] = [".claude", ".codex", ".copilot", ".cursor", ".factory", ".gemini", ".kiro", ".windsurf"];
     named_transcript(payload)?.split(['/', '\\']).find(|component| HOMES.contains(component))

@@ -1,5 +1,5 @@
-//! The Gemini CLI. It reads standard error where standard output is empty, and shows it to the user; any exit code from
-//! 2 on is a no.
+//! The Gemini CLI. It shows standard error to the user if standard output is empty; any exit code from 2 on means a
+//! denial.
 
 use serde_json::{Value, json};
 
@@ -62,14 +62,14 @@ const OWN: &[(&str, Moment)] = &[
 
 fn event(payload: Payload) -> Result<Event> {
     let event = Family { agent: DIALECT.name, moments: OWN }.event(payload)?;
-    // It announces a compaction before every call of the model, whether there will be one or not.
+    // Gemini announces a compaction before every call of the model, whether it comes or not.
     if event.moment == Moment::Compact && payload.text(&["trigger"]) != Some("manual") {
         return Ok(Event::ignored(DIALECT.name));
     }
     Ok(event)
 }
 
-/// Times are in milliseconds. Were the program gone, the shell's exit code would deny every tool.
+/// Times are in milliseconds. If the program is gone, the shell's exit code must not deny every tool.
 fn entry(event: &str, command: &str) -> Value {
     let command = format!("{command} || exit 0");
     let handlers = json!([{ "name": "git-checkpoint", "type": "command", "command": command, "timeout": 30000 }]);

@@ -1,4 +1,4 @@
-//! Goose. What is printed beside JSON is taken as no decision.
+//! Goose. If we print anything but JSON, it counts as no decision.
 
 use serde_json::{Value, json};
 

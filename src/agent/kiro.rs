@@ -80,7 +80,7 @@ fn deny(moment: Moment, text: &str) -> Reply {
     }
 }
 
-/// What is printed when a session or a turn begins, the model reads.
+/// The model reads what the hook prints when a session or a turn begins.
 fn warn(moment: Moment, text: &str) -> Reply {
     match moment {
         Moment::SessionStart | Moment::Prompt => Reply { stdout: Reply::aside(text).stderr, ..Reply::silent() },

@@ -1,5 +1,5 @@
-//! Coding agents: what they send when they call us, what they want to hear, and how they are made to call us. Pure: text
-//! in, values out; who reads, writes and acts is `cli`.
+//! Coding agents: their payloads, the replies they expect, and how to make them call us. Pure: text in, values out;
+//! `cli` reads, writes and acts.
 //!
 //! Each agent is a file with a [`Dialect`]; another one is a file, a line in [`dialects::ALL`], and payloads in
 //! `tests/fixtures/agents`.
@@ -39,11 +39,11 @@ use crate::error::{Error, Result};
 pub use payload::LONGEST;
 pub use reply::Reply;
 
-/// Returns the event that an agent reports by `bytes`, and the dialect that it speaks. `named` is what `--agent` names.
+/// Returns the event in the payload `bytes`, and the agent's dialect. `named` is the agent named by `--agent`.
 ///
 /// # Errors
-/// [`Kind::User`](crate::error::Kind::User) if the payload cannot be read, no agent is known to send it, or what it
-/// must have is missing or invalid. The caller logs it, and the agent goes on.
+/// [`Kind::User`](crate::error::Kind::User) if the payload cannot be parsed, no known agent sends it, or a required
+/// field is missing or invalid. The caller logs the error, and the agent continues.
 pub fn read(
     bytes: &[u8],
     environment: &Environment,

@@ -1,4 +1,4 @@
-//! opencode. It calls a small plugin that we install, which sends what it is told, as it is, under the hook's name.
+//! opencode. It runs a small plugin that we install, which passes on its events unchanged under the hook's name.
 
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ fn event(payload: Payload) -> Result<Event> {
     let id = own.into_iter().zip([&["sessionID"], &["sessionID"], &["id"]]).find(|(object, key)| object.has(key[0]));
     let (object, key) = id.ok_or_else(|| Error::user("the payload has no session id"))?;
     event.session = object.session(key)?;
-    // A helper has a session of its own, of which the plugin knows the parent.
+    // A helper has a session of its own; the plugin knows its parent session.
     let parent = payload.word(&["parent"]).or_else(|| info.word(&["parentID"])).is_some();
     if parent {
         if matches!(event.moment, Moment::Prompt | Moment::Notice | Moment::Compact) {
@@ -95,7 +95,7 @@ fn event(payload: Payload) -> Result<Event> {
                 response: None,
             };
             let mut tool = tool(used);
-            // Each tool that the helper uses is told, too.
+            // The tool calls of the helper are reported as well.
             if tool.name == "task" {
                 tool.reach = Reach::Nothing;
             }
@@ -106,12 +106,12 @@ fn event(payload: Payload) -> Result<Event> {
     Ok(event)
 }
 
-/// What opencode adds to a message by itself, such as the content of a file that is named in it.
+/// Returns true for a part of a message that opencode added, such as the content of a mentioned file.
 fn is_synthetic(part: &Value) -> bool {
     part.get("synthetic") == Some(&Value::Bool(true))
 }
 
-/// Returns true if no part of a message is a person's: a helper in the background has ended.
+/// Returns true if no part of a message is the user's: a background helper has ended.
 fn is_of_nobody(message: Payload) -> bool {
     let parts = message.list(&["parts"]);
     !parts.is_empty() && parts.iter().all(is_synthetic)

@@ -1,4 +1,4 @@
-//! Reads what an agent sends: one JSON object of hostile size, depth and content. Never panics.
+//! Parses an agent's payload: one JSON object, whose size, depth and content may be hostile. Never panics.
 
 use serde_json::{Map, Value};
 
@@ -17,13 +17,13 @@ const LONGEST_WORD: usize = 4096;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Payload<'a>(&'a Map<String, Value>);
 
-/// Returns the object that `bytes` hold.
+/// Parses `bytes` as an object.
 ///
-/// What is not UTF-8, or half a character, becomes U+FFFD, and raw control characters in texts are taken as they are: some
-/// agents send all of these.
+/// Invalid UTF-8 and unpaired surrogates become U+FFFD, and raw control characters in strings are accepted: some agents
+/// send all of these.
 ///
 /// # Errors
-/// [`Kind::User`] if it is too long, no JSON (which may be 128 levels deep), or no object.
+/// [`Kind::User`] if it is too long, not JSON (at most 128 levels deep), or not an object.
 pub(super) fn parse(bytes: &[u8]) -> Result<Map<String, Value>> {
     if bytes.len() > LONGEST {
         return Err(Error::user(format!("the payload is longer than {} MiB", LONGEST >> 20)));
@@ -44,14 +44,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Map<String, Value>> {
     }
 }
 
-/// Returns `text` with the control characters in its strings escaped; none if it has none there.
+/// Returns `text` with the control characters in its strings escaped; none if there are none.
 fn with_escaped_controls(text: &str) -> Option<String> {
     let (mut is_string, mut is_escaped, mut has_any) = (false, false, false);
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if is_string && u32::from(c) < 0x20 {
             has_any = true;
-            // What a backslash before it was meant to say is not known: it says a backslash.
+            // The meaning of the backslash is unclear: take it literally.
             if is_escaped {
                 out.push('\\');
             }
@@ -69,8 +69,8 @@ fn with_escaped_controls(text: &str) -> Option<String> {
     has_any.then_some(out)
 }
 
-/// Returns `text` with U+FFFD for each escaped half of a character whose other half is missing: agents cut what is long
-/// wherever that is. None if there is no such half.
+/// Returns `text` with U+FFFD for each unpaired surrogate escape: agents cut long texts at any place. None if there is
+/// no such escape.
 fn with_whole_characters(text: &str) -> Option<String> {
     let unit = |text: &str| u16::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok();
     let (mut out, mut rest, mut has_any) = (String::with_capacity(text.len()), text, false);
@@ -110,13 +110,13 @@ impl<'a> Payload<'a> {
         self.text(keys).filter(|text| is_word(text))
     }
 
-    /// Returns the object under one of `keys`; an empty one if there is none.
+    /// Returns the object under the first of `keys` that has one, or an empty object.
     pub(super) fn object(self, keys: &[&str]) -> Payload<'a> {
         static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
         Payload(keys.iter().filter_map(|key| self.0.get(*key)).find_map(Value::as_object).unwrap_or(&EMPTY))
     }
 
-    /// Returns the list under one of `keys`; an empty one if there is none.
+    /// Returns the list under the first of `keys` that has one, or an empty list.
     pub(super) fn list(self, keys: &[&str]) -> &'a [Value] {
         keys.iter().filter_map(|key| self.0.get(*key)).find_map(Value::as_array).map_or(&[], Vec::as_slice)
     }
@@ -126,15 +126,15 @@ impl<'a> Payload<'a> {
         keys.iter().any(|key| self.0.get(*key) == Some(&Value::Bool(true)))
     }
 
-    /// Returns true if there is something under `key`.
+    /// Returns true if `key` has a value.
     pub(super) fn has(self, key: &str) -> bool {
         self.value(&[key]).is_some()
     }
 
-    /// Returns the session's id under one of `keys`.
+    /// Returns the session id under one of `keys`.
     ///
     /// # Errors
-    /// [`Kind::User`] if there is none, or what is there is no id.
+    /// [`Kind::User`] if there is none, or it is not a valid id.
     pub(super) fn session(self, keys: &[&str]) -> Result<String> {
         match self.text(keys) {
             Some(id) if is_valid_id(id) => Ok(id.to_owned()),

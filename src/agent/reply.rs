@@ -1,4 +1,4 @@
-//! What an agent wants to hear: on standard output, on standard error, and as exit code.
+//! The reply to an agent: standard output, standard error, and exit code.
 
 use serde_json::{Value, json};
 
@@ -15,31 +15,31 @@ pub struct Reply {
     pub code: u8,
 }
 
-/// The exit code by which most agents are told no.
+/// The exit code that means a denial to most agents.
 const NO: u8 = 2;
 
 impl Reply {
-    /// Says nothing.
+    /// Replies nothing.
     pub(super) fn silent() -> Self {
         Self::default()
     }
 
-    /// Says `value`.
+    /// Replies `value`.
     pub(super) fn json(value: &Value) -> Self {
         Self { stdout: format!("{value}\n"), ..Self::default() }
     }
 
-    /// Says no, and why, by the exit code and standard error.
+    /// Denies with the reason on standard error, by the exit code.
     pub(super) fn no(text: &str) -> Self {
         Self { stderr: ended(text), code: NO, ..Self::default() }
     }
 
-    /// Says `text` to whoever reads logs.
+    /// Writes `text` to standard error, for logs.
     pub(super) fn aside(text: &str) -> Self {
         Self { stderr: ended(text), ..Self::default() }
     }
 
-    /// Adds `value` as `key` to the object that is said, where one is.
+    /// Adds `value` as `key` to the object in the reply, if there is one.
     #[must_use]
     pub fn with(mut self, key: &str, value: Value) -> Self {
         if let Ok(Value::Object(mut object)) = serde_json::from_str(&self.stdout) {
@@ -49,7 +49,7 @@ impl Reply {
         self
     }
 
-    /// Adds JSON to a no.
+    /// Adds JSON to a denial.
     pub(super) fn with_json(mut self, value: &Value) -> Self {
         self.stdout = format!("{value}\n");
         self
@@ -65,10 +65,10 @@ pub(super) fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
 }
 
-/// The answer of the agents that speak as Claude Code does, when they are told no.
+/// The denial for agents that follow Claude Code's protocol.
 ///
-/// After a tool, the exit code does not undo anything, but the model reads the text; at a stop it would make the agent
-/// go on for ever.
+/// After a tool call, the exit code undoes nothing, but the model reads the text. At a stop, it would keep the agent
+/// running forever.
 pub(super) fn exit_code_family_denies(moment: Moment, text: &str) -> Reply {
     match moment {
         Moment::Prompt | Moment::PreTool | Moment::PostTool => Reply::no(text),
@@ -76,7 +76,7 @@ pub(super) fn exit_code_family_denies(moment: Moment, text: &str) -> Reply {
     }
 }
 
-/// The answer of the same agents when the user is to be told something.
+/// The warning to the user for the same agents.
 pub(super) fn exit_code_family_warns(_moment: Moment, text: &str) -> Reply {
     Reply::json(&json!({ "systemMessage": text }))
 }

@@ -1,4 +1,4 @@
-//! What a tool may change: told from its name, its input, the text of a patch, and its response.
+//! What a tool may change, inferred from its name, its input, the text of a patch, and its response.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ const WRITING: &[&str] = &[
     "writetofile",
 ];
 
-/// Tools that change nothing. Those that set a helper to work are here if what the helper does is told, too.
+/// Tools that change nothing. Those that start a helper are here if the helper's own tool calls are reported.
 const READING: &[&str] = &[
     "askuserquestion",
     "codesearch",
@@ -80,7 +80,7 @@ const READING: &[&str] = &[
     "writetodos",
 ];
 
-/// Where the input or the response of a file-writing tool has a path.
+/// The fields of a file-writing tool's input or response that contain a path.
 const PATHS: &[&str] = &[
     "file_path",
     "filePath",
@@ -95,13 +95,13 @@ const PATHS: &[&str] = &[
     "movePath",
 ];
 
-/// Where it has several: texts, objects with a path, or an object whose keys are paths.
+/// Fields with several paths: lists of strings, lists of objects with a path, or an object whose keys are paths.
 const LISTS: &[&str] = &["paths", "files", "file_paths", "edits", "changes"];
 
-/// Where it has the text of a patch.
+/// The fields that contain a patch.
 const PATCHES: &[&str] = &["command", "patch", "patchText", "patch_text", "input", "diff"];
 
-/// Where it has a command.
+/// The fields that contain a command.
 const COMMANDS: &[&str] = &["command", "cmd", "command_line", "commandLine", "script"];
 
 /// Words by which a command deletes or overwrites files: programs, subcommands of git and jj, options, and what
@@ -145,10 +145,10 @@ const DESTROYING: &[&str] = &[
     "unzip",
 ];
 
-/// More files than this are a change of everything.
+/// If a tool names more files than this, it counts as changing any path.
 const MOST: usize = 1000;
 
-/// What a dialect has read of the use of a tool.
+/// A tool call as a dialect has read it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use<'a> {
     pub(super) name: &'a str,
@@ -157,7 +157,7 @@ pub(super) struct Use<'a> {
     pub(super) response: Option<&'a Value>,
 }
 
-/// Returns what is used, and what it may change.
+/// Returns the tool, and what it may change.
 pub(super) fn tool(used: Use) -> Tool {
     let folded_name = folded(used.name);
     let parsed = parsed(used.input);
@@ -196,16 +196,16 @@ fn command(input: Option<&Value>) -> Option<String> {
     }
 }
 
-/// Returns true if one of the words of a command is one by which files are deleted or overwritten.
+/// Returns true if a word of the command is the name of a command that deletes or overwrites files.
 ///
-/// What it means is not asked for: a word too many costs no more than a look at the worktree. What is overwritten by a
-/// redirection, a compiler or a script is not told by any word.
+/// The command is not parsed: a false alarm costs only a look at the worktree. Redirections, compilers and scripts also
+/// overwrite files, and no word shows that.
 pub(super) fn may_destroy(command: &str) -> bool {
     let words = command.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_');
     words.map(|word| word.trim_start_matches('-')).any(|word| DESTROYING.iter().any(|it| it.eq_ignore_ascii_case(word)))
 }
 
-/// Returns true if it was asked to go on, or goes on as it took too long.
+/// Returns true if the tool was asked to run in the background, or was moved there because it took too long.
 fn is_background(input: Option<&Value>, response: Option<&Value>) -> bool {
     let object = |value: Option<&Value>, is_it: fn(Payload) -> bool| {
         value.and_then(Value::as_object).is_some_and(|map| is_it(Payload::new(map)))
@@ -215,7 +215,7 @@ fn is_background(input: Option<&Value>, response: Option<&Value>) -> bool {
     object(input, is_asked) || object(response, |response| response.has("backgroundTaskId"))
 }
 
-/// Returns the input that is JSON within a text, as one agent sends it.
+/// Returns the input if it is JSON in a string, as one agent sends it.
 fn parsed(input: Option<&Value>) -> Option<Value> {
     let text = input?.as_str()?.trim_start();
     if !text.starts_with('{') {
@@ -333,7 +333,7 @@ impl Found {
         }
     }
 
-    /// Adds the files of what is said about an applied patch: lines such as `A path`.
+    /// Adds the files that the summary of an applied patch names, in lines such as `A path`.
     fn add_summary(&mut self, text: &str) {
         for line in text.lines() {
             if let Some(path) = ["A ", "M ", "D "].iter().find_map(|mark| line.strip_prefix(mark)) {

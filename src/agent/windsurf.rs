@@ -1,4 +1,4 @@
-//! Windsurf's Cascade. It has no sessions that begin or end, and tells the model only what is denied.
+//! Windsurf's Cascade. It reports no begin and end of a session, and shows the model only denials.
 
 use serde_json::{Value, json};
 

@@ -64,10 +64,10 @@ impl Places {
         Ok(Self { home: context.repo.home_dir(), worktree, program: program()? })
     }
 
-    /// Makes sure that an agent's settings can be found, and can name the program.
+    /// Checks that the agents' settings can be found, and that the program's path can be written to them.
     ///
     /// # Errors
-    /// If there is no home directory, or the program's path is not UTF-8, as JSON has to be.
+    /// If there is no home directory, or if the program's path is not UTF-8, which JSON requires.
     pub(super) fn require(&self) -> Result<()> {
         if self.home.is_none() {
             return Err(
@@ -179,15 +179,15 @@ pub(super) fn find_program(name: &str) -> Option<PathBuf> {
         .find(is_program)
 }
 
-/// Returns where hooks find the program: where the shell does, if that is the one running now, as that path stays the
-/// same when a package manager replaces what is behind it.
+/// Returns the path of the program for hooks: the one that the shell finds, if that is the running program. A package
+/// manager replaces the file behind that path, but not the path.
 pub(super) fn program() -> Result<PathBuf> {
     let running = std::env::current_exe().context(Kind::Internal, || "cannot tell where the program is".to_owned())?;
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     Ok(find_program("git-checkpoint").filter(|found| real(found) == real(&running)).unwrap_or(running))
 }
 
-/// Returns the agents with the names that were given; the command line takes no others.
+/// Returns the named agents; clap accepts no other names.
 pub(super) fn all_named(names: &[String]) -> Result<Vec<&'static Dialect>> {
     let mut dialects: Vec<&'static Dialect> = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! `git checkpoint blame`: whose each line of a file is.
+//! `git checkpoint blame`: who wrote each line of a file.
 
 use std::ffi::OsString;
 
@@ -15,7 +15,7 @@ use crate::{
 /// How many characters of a session's id people see.
 const SESSION_DIGITS: usize = 8;
 
-/// Tell whose each line of a file is: the commit as git blame has it, the agent's session and turn
+/// Show who wrote each line of a file: the commit as git blame has it, the agent's session and turn
 #[derive(clap::Args, Debug)]
 #[command(name = "blame")]
 pub(super) struct BlameCommand {
@@ -91,7 +91,7 @@ fn name(lines: &BlamedLines) -> String {
     name
 }
 
-/// As git's porcelain: a line that begins a group, what is known of it, and the lines behind tabs.
+/// In the style of git's porcelain format: a header for each group, its fields, and the lines after tabs.
 fn print_porcelain(lines: &BlamedLines, no_commit: &str, call: &mut Call) -> Result<()> {
     let id = lines.commit.map_or_else(|| no_commit.to_owned(), |commit| commit.to_string());
     let (original, start) = (lines.original, lines.start);

@@ -73,7 +73,7 @@ impl Call {
         Ok(Context::new(repo, settings))
     }
 
-    /// The same for a command that changes something: a signal then lets it end in order.
+    /// The same for a command that writes: a signal makes it end in an orderly way.
     pub(super) fn writing_context(&mut self) -> Result<Context> {
         let mut context = self.context()?;
         context.subscribe(Box::new(Notices(Arc::clone(&self.notices))));

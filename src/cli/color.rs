@@ -38,7 +38,7 @@ impl When {
         }
     }
 
-    /// Reads git's words for `color.ui`; `true` means `auto` there.
+    /// Reads git's values of `color.ui`, where `true` means `auto`.
     pub(super) fn from_git(value: &BString) -> Option<Self> {
         match value.to_ascii_lowercase().as_slice() {
             b"always" => Some(Self::Always),

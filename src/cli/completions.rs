@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use super::{Exit, call::Call};
 use crate::error::Result;
 
-/// Lets git's own completion complete `git checkpoint`, for which it calls (and bash-completion loads) this function.
+/// Hooks into git's own completion: git calls this function (and bash-completion loads it) for `git checkpoint`.
 const GIT_IN_BASH: &str = r#"
 _git_checkpoint() {
     local at words=("${COMP_WORDS[@]}") last=$COMP_CWORD

@@ -87,7 +87,7 @@ impl Config {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let (repo, outside) = match Repo::open_from_environment(Path::new(".")) {
             Ok(repo) => (Some(repo), None),
-            // What is in force there is not known, nor what there is to migrate.
+            // In a broken repository, neither its settings nor what to migrate is known.
             Err(error) if !self.place.user && Repo::is_inside_repository(Path::new(".")) => return Err(error),
             Err(error) => (None, Some(error)),
         };
@@ -222,6 +222,9 @@ fn unset(mut here: Here, key: &str, out: &mut Output) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     out.warning(&format!("'{key}' is not set in '{}'", path.display()));
+    if let Some(hint) = edit::find(key).err().as_ref().and_then(Error::hint) {
+        out.hint(hint);
+    }
     Ok(Exit::No)
 }
 

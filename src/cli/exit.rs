@@ -5,7 +5,7 @@ use std::process::ExitCode;
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// It did what was asked.
+    /// Success.
     Done,
     /// The answer is no: nothing found, conflicts, refused.
     No,

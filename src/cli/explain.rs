@@ -14,12 +14,12 @@ use crate::{
 
 /// How many lines of a prompt people see.
 const PROMPT_LINES: usize = 3;
-/// Where what does not fit into a line goes on in the next one.
+/// The indentation of continuation lines.
 const INDENT: usize = 10;
 /// How many commits of a record people see.
 const LINKS: usize = 5;
 
-/// Tell how a commit came about: sessions, prompts, files, whose lines
+/// Explain how a commit came about: sessions, prompts, files, lines by author
 ///
 /// The exit status is 1 if the commit or session has no record.
 #[derive(clap::Args, Debug)]
@@ -61,7 +61,7 @@ impl Explain {
     }
 }
 
-/// Tells of the commit as it is now, if its records tell of something else: of others, or of parts.
+/// Prints the attribution of the commit as it is now, if its records are of other commits, or of parts of it.
 fn print_commit(explained: &Explained, call: &mut Call) -> Result<()> {
     let (Some(commit), Some(counts)) = (explained.commit, explained.lines) else { return Ok(()) };
     if let [record] = explained.records.as_slice()

@@ -22,7 +22,8 @@ impl Pager {
     /// Starts `line` the way git starts a pager: by the shell if it is more than a name, with `LESS` and `LV` set if
     /// they are not.
     pub(super) fn start(line: &OsStr) -> io::Result<Self> {
-        // The characters of git's prepare_shell_cmd(). Without a shell, a pager that does not exist is noticed here.
+        // The same characters as in git's prepare_shell_cmd(). A command without them needs no shell, so that we notice
+        // if it does not exist.
         let is_name = |name: &str| !name.contains(|c| "|&;<>()$`\\\"' \t\n*?[#~=%".contains(c));
         let mut child = match line.to_str() {
             Some(name) if is_name(name) => command(name),
@@ -60,7 +61,7 @@ pub(super) fn show_manual(page: &Path) -> bool {
     command("man").arg(page).status().is_ok_and(|status| status.success())
 }
 
-/// Lets the user edit `file` with `editor`, and returns how the editor ended.
+/// Runs `editor` for `file`, and returns its exit status.
 pub(super) fn edit(editor: &OsStr, file: &Path) -> Result<ExitStatus> {
     let mut line = editor.to_owned();
     line.push(" \"$@\"");
@@ -141,7 +142,7 @@ impl Conversation {
         let stdin = child.stdin.take();
         let stdout = io::BufReader::new(child.stdout.take().expect("piped"));
         let (sender, heard) = mpsc::channel();
-        // It ends with the program's output, or when nobody listens any more.
+        // Ends with the program's output, or when the receiver is dropped.
         let hear = move || drop(stdout.lines().map_while(io::Result::ok).try_for_each(|line| sender.send(line)));
         let conversation = Self { child, stdin, heard };
         threads::detach(hear).context(Kind::Internal, || format!("cannot listen to '{}'", program.display()))?;
@@ -157,7 +158,7 @@ impl Conversation {
             .context(Kind::User, || "the program does not listen".to_owned())
     }
 
-    /// Returns the next line; none if there is none in time.
+    /// Returns the next line; none if it does not come in time.
     pub(super) fn hear(&self, until: Instant) -> Option<String> {
         self.heard.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
     }

@@ -128,7 +128,7 @@ impl HookCommand {
     }
 }
 
-/// Notes `error` of a hook that could not even begin, if there is a repository to note it in.
+/// Logs `error` of a hook that failed before it had a context, if there is a repository to log it in.
 fn note(hook: Hook, error: &Error) {
     let here = Path::new(".");
     if let Ok(repo) = Repo::open_from_environment(here).or_else(|_| Repo::open(here)) {

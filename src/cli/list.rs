@@ -133,7 +133,7 @@ fn line(entry: &Entry, now: i64, call: &Call) -> String {
     format!("{id}  {date}  {:<20}  {}{marks}", phrase::who(&checkpoint.origin), printable(&checkpoint.subject))
 }
 
-/// Returns what there is to say of a checkpoint beside its message.
+/// Returns the marks of a checkpoint, which follow its message.
 pub(super) fn marks(is_verified: bool, tags: &[String], folded: usize) -> Vec<String> {
     let mut marks = Vec::new();
     if is_verified {

@@ -1,6 +1,6 @@
-//! The door for people and scripts: parses a command line, calls an op, shows its result.
+//! The interface for people and scripts: parses a command line, calls an op, prints its result.
 //!
-//! One file per command holds its arguments (the doc comments are the help text) and `run`; `commands` has the table of
+//! One file per command has its arguments (the doc comments are the help text) and `run`; `commands` has the table of
 //! all, and no command uses it. What commands share is in files of its own: `call`, `exit`, `output`, ...
 #![allow(rustdoc::invalid_html_tags, reason = "the comments are help text first, with placeholders as git writes them")]
 
@@ -76,7 +76,7 @@ fn run(cli: Cli) -> Exit {
         Ok(exit) => exit,
         Err(_) if is_agents => Exit::Done,
         Err(error) if call.interrupt.is_raised() => {
-            // An error without a hint says no more than that a signal came.
+            // Without a hint, the error only says that a signal came.
             if error.hint().is_some() {
                 call.out.error("fatal", &error);
             }

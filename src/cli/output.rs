@@ -103,7 +103,7 @@ impl Output {
         let is_closed = self.is_closed.clone();
         let watch = move || {
             let stdout = io::stdout();
-            // An error or hang-up is told whether it is asked for or not, and nothing else is asked for.
+            // `poll` always reports an error or hang-up; we ask for nothing else.
             let mut ends = [PollFd::new(&stdout, PollFlags::empty())];
             if poll(&mut ends, None).is_ok() {
                 is_closed.store(true, Ordering::Relaxed);
@@ -159,7 +159,7 @@ impl Output {
         if self.is_coloured { (style.to_string(), format!("{style:#}")) } else { Default::default() }
     }
 
-    /// Hands on to the reader what is buffered.
+    /// Writes buffered output to the reader.
     pub(super) fn flush(&mut self) -> Result<()> {
         if self.is_closed() {
             return Ok(());
@@ -225,7 +225,7 @@ pub(super) fn stderr(text: &str) {
     drop(io::stderr().write_all(text.as_bytes()));
 }
 
-/// Returns the pager that git would use here; none if that is no pager or `cat`.
+/// Returns the pager that git would use here; none if it is `cat` or empty.
 fn pager_command(repo: &Repo) -> Option<OsString> {
     let of_command = repo.config_value("pager.checkpoint");
     let mut named = None;

@@ -18,9 +18,9 @@ const SESSION_DIGITS: usize = 8;
 pub(super) const ID: Style = AnsiColor::Yellow.on_default();
 /// The colour of marks such as `verified`.
 pub(super) const MARK: Style = AnsiColor::Cyan.on_default();
-/// The colour of what is new.
+/// The colour of new content.
 pub(super) const NEW: Style = AnsiColor::Green.on_default();
-/// The colour of what is gone, or needs attention.
+/// The colour of deleted content, and of what needs attention.
 pub(super) const OLD: Style = AnsiColor::Red.on_default();
 /// The style of headings.
 pub(super) const BOLD: Style = Style::new().bold();
@@ -34,7 +34,7 @@ pub(super) fn short(id: &impl ToString) -> String {
     id
 }
 
-/// Returns `count` and `noun`, which gets an `s` unless there is one.
+/// Returns `count` and `noun`, with an `s` unless `count` is 1.
 pub(super) fn count(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

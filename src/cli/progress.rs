@@ -12,14 +12,14 @@ use crate::git::threads;
 
 /// Work that is done by then is not worth a word.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often the time that has passed is shown anew.
+/// How often the elapsed time is updated.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Shows what is being done, and for how long, until it is dropped.
+/// Shows the current operation and its elapsed time until it is dropped.
 pub(super) struct Progress(Option<(Sender<()>, JoinHandle<()>)>);
 
 impl Progress {
-    /// Begins to show `what`, unless `is_quiet` or nobody would see it.
+    /// Begins to show `what`, unless `is_quiet`, or standard error is no terminal.
     pub(super) fn start(what: &'static str, is_quiet: bool) -> Self {
         if is_quiet || !io::stderr().is_terminal() {
             return Self(None);

@@ -1,4 +1,4 @@
-//! `git checkpoint reset`: sets the shadow aside, lists what was set aside, brings it back.
+//! `git checkpoint reset`: archives the shadow, lists the archive, makes an archived shadow live again.
 
 use super::{Exit, call::Call, date, output::printable, phrase};
 use crate::{

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use super::{Exit, call::Call, output::printable, phrase};
 use crate::{
     error::Result,
+    model::verdict::Why,
     ops::restore::{self, Restored},
 };
 
@@ -141,7 +142,7 @@ fn print_text(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     print_sum(restored, verb, call)
 }
 
-/// Returns true if nothing has changed, because all there was to do was somebody else's.
+/// Returns true if the restore changed nothing because others had changed every path that differs.
 fn is_all_kept(restored: &Restored) -> bool {
     is_idle(restored) && restored.kept.iter().any(|left| left.why.yields_to_all())
 }
@@ -189,6 +190,11 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
             call.out.warning(&format!("nothing to be {verb} but what was {whose} ({count})"));
         }
         call.out.hint(&format!("'git checkpoint {command}' takes the kept paths too"));
+    }
+    let conflicts = &restored.conflicts;
+    // With another reason among them, "in the way" may be a consequence of that.
+    if !conflicts.is_empty() && conflicts.iter().all(|left| left.why == Why::InTheWay) {
+        call.out.hint("no checkpoint holds what is in the way: move it elsewhere, and run the command again");
     }
     match &restored.pre_restore {
         Some(id) if !is_idle && !restored.dry_run => {

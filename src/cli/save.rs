@@ -12,7 +12,7 @@ use super::{Exit, call::Call, output::printable, phrase};
 use crate::{
     error::{Context as _, Kind, Result},
     git::Repo,
-    model::{checkpoint::Origin, contributor::Contributor},
+    model::{checkpoint::Origin, contributor::Contributor, refname::Base},
     ops::save::{self, Saved, SkippedPath, UnfilteredPath},
 };
 
@@ -163,6 +163,9 @@ fn print(saved: &Saved, call: &mut Call) -> Result<()> {
         Some(id) => {
             let id = call.out.paint(phrase::ID, &phrase::short(id));
             call.out.note(&format!("nothing has changed since {id}"))
+        }
+        None if saved.base == Base::Unborn => {
+            call.out.note("nothing to save: no commit yet, and no tracked or untracked files")
         }
         None => call.out.note("nothing to save: the worktree is as it was committed"),
     }

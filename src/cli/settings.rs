@@ -9,7 +9,7 @@ use crate::{
     git::Repo,
 };
 
-/// Returns the layers that hold here; without `repo`, those outside of any repository.
+/// Returns the layers of settings for `repo`; without it, those outside of any repository.
 pub(super) fn sources(repo: Option<&Repo>) -> Sources {
     let sources = Sources::from_environment(environment::all());
     let Some(repo) = repo else { return sources };
@@ -31,14 +31,14 @@ fn full(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns the settings that hold for `repo`; what was ignored is said on standard error.
+/// Loads the settings for `repo`; prints on standard error what was ignored.
 pub(super) fn load(repo: &Repo, out: &mut Output) -> Result<Settings> {
     let loaded = config::load(&sources(Some(repo)))?;
     warn(&loaded.warnings, out);
     Ok(loaded.settings)
 }
 
-/// Says on standard error what was ignored.
+/// Prints on standard error what was ignored.
 pub(super) fn warn(warnings: &[config::Warning], out: &mut Output) {
     for warning in warnings {
         out.warning(&warning.message);

@@ -1,4 +1,4 @@
-//! `git checkpoint status`: where the worktree stands, at a glance.
+//! `git checkpoint status`: the state of the worktree at a glance.
 
 use bstr::BString;
 
@@ -15,7 +15,7 @@ use crate::{
 /// How many paths of a kind are listed before the rest is counted.
 const LISTED: usize = 20;
 
-/// From here on, what waits for git's next repack is worth a word.
+/// From this size on, `status` mentions the objects that git will repack.
 const NOTEWORTHY_BYTES: u64 = 1 << 20;
 
 /// Show where the worktree stands: shadow, changes, skipped paths

@@ -59,7 +59,7 @@ impl Verify {
         }
         let id = call.out.paint(phrase::ID, &phrase::short(&verified.id));
         let line = format!("{verb}{id} {}", printable(&verified.subject));
-        // What was asked for is no note.
+        // The requested output is printed even with --quiet.
         let printed = if verb.is_empty() { call.out.line(&line) } else { call.out.note(&line) };
         printed.map(|()| Exit::Done)
     }

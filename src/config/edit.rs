@@ -14,10 +14,10 @@ use super::toml_file;
 use super::value::{Value, shorten};
 use crate::error::{Context as _, Error, Kind as ErrorKind, Result};
 
-/// Returns the value that `texts` mean for the key called `name`; a list takes any number of them.
+/// Parses `texts` as a value of the key called `name`; a list takes any number of texts.
 ///
 /// # Errors
-/// Kind `User` if there is no such key or the texts are no value of it.
+/// Kind `User` if there is no such key, or the texts are not a value of it.
 pub fn check(name: &str, texts: &[String]) -> Result<Value> {
     let key = find(name)?;
     let read = |text: &String| key.kind.read_text(text);
@@ -65,7 +65,7 @@ pub fn set(layer: Layer, path: &Path, name: &str, texts: &[String]) -> Result<()
 
 /// Removes the key called `name` from the file of `layer` at `path`; returns whether it was there.
 ///
-/// Names that are no settings are removed too: it is how one gets rid of a mistyped one.
+/// Unknown names are removed as well, so that a mistyped one can be undone.
 pub fn unset(layer: Layer, path: &Path, name: &str) -> Result<bool> {
     replace(layer, path, |text| without_key(text, path, name))
 }

@@ -57,7 +57,7 @@ impl std::fmt::Display for Place {
 }
 
 impl Place {
-    /// Returns how to get rid of `key` here.
+    /// Returns how to remove `key` from this place.
     fn remedy(&self, key: &str) -> Option<String> {
         match self.layer {
             Layer::User | Layer::Project | Layer::Local => {
@@ -164,7 +164,7 @@ impl Gathering {
         let mut values = Vec::new();
         for (variable, text) in &sources.environment {
             let Some(suffix) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
-            // As git does for most of its own, an empty variable is taken as not set.
+            // An empty variable counts as not set, as for most of git's own.
             if RESERVED_VARIABLES.contains(&suffix) || text.is_empty() {
                 continue;
             }
@@ -188,8 +188,8 @@ impl Gathering {
         self.texts(Layer::Flag, values.collect())
     }
 
-    /// Reads values that are text. Of several for one key the last wins, except that lists grow; as in git,
-    /// an empty text begins a list anew.
+    /// Reads values that are text. If a key has several, the last one wins; the values of a list add up, and as in git,
+    /// an empty one empties the list.
     fn texts(&mut self, layer: Layer, values: Vec<TextValue>) -> Vec<Found> {
         let mut of_key: BTreeMap<&'static str, Vec<TextValue>> = BTreeMap::new();
         let mut orders: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -320,7 +320,7 @@ impl Gathering {
     }
 }
 
-/// Adds how to go on with a file of which nothing can be read, so that it does not stand between the user and an undo.
+/// Adds a hint for a file that cannot be read, so that the file does not stop the user from undoing a restore.
 fn with_way_on(error: Error, layer: Layer, path: &Path) -> Error {
     if error.hint().is_some() {
         return error;
@@ -344,7 +344,7 @@ fn found(name: &str, value: Value, place: Place) -> Found {
     Found { key: known(name), value, place, is_inverted, order: 0 }
 }
 
-/// Returns the key that a known or old name stands for.
+/// Returns the key with this name, current or old.
 fn known(name: &str) -> &'static Key {
     keys::find(if name == INVERTED { INVERTED_NOW } else { name }).expect("callers have asked for its type")
 }

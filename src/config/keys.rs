@@ -139,8 +139,8 @@ impl Key {
         }
     }
 
-    /// Returns whether the project's file may set `value` whatever the layers below say, short of the
-    /// loosest value, which would never have an effect there that it may have.
+    /// Returns whether the project's file may set `value` for some values of the layers below. The loosest value is
+    /// excluded: it could never have an effect.
     pub(super) fn is_worth_setting_in_project(&self, value: &Value) -> bool {
         match self.trust {
             Free | Higher | Lower => true,

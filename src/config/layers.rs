@@ -56,7 +56,7 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
     for (layer, settings) in layers {
         let mut accepted = Vec::new();
         for found in settings {
-            // One bad value spoils its key in every layer, so that the default is what is used.
+            // One bad value invalidates its key in every layer: the default is used.
             if layer > Layer::Default && gathering.bad_keys.contains(found.key.name) {
                 continue;
             }

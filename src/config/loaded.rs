@@ -1,4 +1,4 @@
-//! What loading the settings gives: the settings, where each comes from, and what was ignored.
+//! The result of loading the settings: the settings, where each comes from, and what was ignored.
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
-//! The move from the old, inverted name of a setting to the new one, wherever the old one stands.
+//! Migrates a setting from its old, inverted name to the new one, wherever the old one is set.
 //!
-//! Everything is looked at before anything is written. Of git config, what is to be done is said here; doing it is
-//! left to the doors.
+//! Everything is read before anything is written. For git config, this module only returns what to do; the caller does
+//! it.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -35,9 +35,9 @@ pub struct Place {
     pub source: String,
     /// The line in the file, from 1.
     pub line: Option<usize>,
-    /// What the old name says there.
+    /// The value of the old name.
     pub old: bool,
-    /// What the new name gets there; none if it is set there too, so that the old one is only dropped.
+    /// The value for the new name; none if it is set as well, so that the old name is only dropped.
     pub new: Option<bool>,
     /// The copy of the file from before the change.
     pub backup: Option<String>,
@@ -72,11 +72,11 @@ impl GitValue {
     }
 }
 
-/// Returns the places that have the old name in the files (only that of the layer `only`, if one is given) and the
-/// environment.
+/// Returns the places in the files (only that of the layer `only`, if given) and in the environment that set the old
+/// name.
 ///
 /// # Errors
-/// Kind `Config` if it has a value there that is no boolean, or a file cannot be read.
+/// Kind `Config` if a value is no boolean, or a file cannot be read.
 pub fn find(sources: &Sources, only: Option<Layer>) -> Result<Vec<Place>> {
     let mut places = Vec::new();
     for layer in [Layer::System, Layer::User, Layer::Project, Layer::Local] {
@@ -141,10 +141,10 @@ fn find_in_environment(sources: &Sources) -> Result<Option<Place>> {
     }))
 }
 
-/// Returns the files (and command line) of git config that have the old name in `values`.
+/// Returns the files (and the command line) of git config that set the old name in `values`.
 ///
 /// # Errors
-/// Kind `Config` if it has a value there that is no boolean.
+/// Kind `Config` if a value is no boolean.
 pub fn find_git(values: &[GitValue]) -> Result<Vec<Place>> {
     let known = |value: &GitValue| keys::find_git(value.name.strip_prefix("checkpoint.").unwrap_or(&value.name));
     let mut places: Vec<Place> = Vec::new();
@@ -236,7 +236,7 @@ fn not_boolean(place: &str, found: &str) -> Error {
     Error::config(message).with_hint("write true or false there; nothing was changed")
 }
 
-/// Where the old name stands in a file.
+/// Where a file sets the old name.
 struct Spot {
     line: usize,
     old: bool,
@@ -263,8 +263,8 @@ impl Spot {
         Ok(Some(Self { line, old: *old.value(), has_new: root.contains_key(INVERTED_NOW), key, value }))
     }
 
-    /// Returns `text` with the new name and the opposite value, or without the old name if the new one is there, too.
-    /// Every other byte stays, and so does a comment on the line.
+    /// Returns `text` with the new name and the opposite value, or without the old name if the new one is set, too. All
+    /// other bytes stay, also a comment on the line.
     fn rewritten(&self, text: &str) -> String {
         if !self.has_new {
             let (before, between) = (&text[..self.key.start], &text[self.key.end..self.value.start]);

@@ -15,8 +15,8 @@ pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 const TEMPORARY: &str = ".git-checkpoint-config-";
 const LETTERS: usize = 6;
 
-/// Replaces the text of the file of `layer` at `path` by what `edit` makes of it; `None` leaves the file alone.
-/// Returns whether it was replaced. The text that `edit` gets is empty if there is no file.
+/// Replaces the text of the file of `layer` at `path` with the result of `edit`; `None` leaves the file alone. Returns
+/// whether it was replaced. `edit` gets an empty text if there is no file.
 pub(super) fn replace(layer: Layer, path: &Path, edit: impl FnOnce(&str) -> Result<Option<String>>) -> Result<bool> {
     rewrite(layer, path, |_, raw| {
         let old = raw.strip_prefix(BYTE_ORDER_MARK).unwrap_or(raw);
@@ -38,7 +38,7 @@ pub(super) fn rewrite(
     edit: impl FnOnce(&Path, &str) -> Result<Option<String>>,
 ) -> Result<bool> {
     let follow = layer != Layer::Project;
-    // The file behind a symbolic link is what is replaced, not the link: dotfiles are often linked.
+    // Replaces the target of a symbolic link, not the link: many people link their dotfiles.
     let path: PathBuf = if follow { path.canonicalize().unwrap_or_else(|_| path.to_owned()) } else { path.to_owned() };
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -100,8 +100,8 @@ fn lock(directory: &Path, operation: FlockOperation) -> Option<File> {
     Some(file)
 }
 
-/// Returns what processes that were killed have left in `directory`, and removes it if `removes`; nothing while one is at
-/// work there.
+/// Returns the files that killed processes left in `directory`, and removes them if `removes`; none while another
+/// process changes a file there.
 pub fn leftovers(directory: &Path, removes: bool) -> Vec<(PathBuf, std::io::Result<()>)> {
     let Some(_lock) = lock(directory, FlockOperation::NonBlockingLockExclusive) else { return Vec::new() };
     let remove = |path: &PathBuf| if removes { std::fs::remove_file(path) } else { Ok(()) };

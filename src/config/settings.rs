@@ -1,7 +1,7 @@
 //! The settings as types, in the shape of `config/default.toml`.
 //!
-//! What each means is said there and in git-checkpoint-config(5). `None` means no limit, or git's own choice.
-//! Sizes are bytes.
+//! That file and git-checkpoint-config(5) explain each of them. `None` means no limit, or git's own choice. Sizes are
+//! in bytes.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub struct Settings {
     /// The longest wait for a lock.
     #[serde(deserialize_with = "value::duration")]
     pub lock_timeout: Duration,
-    /// What is done in colocated jj repositories.
+    /// What to do in colocated jj repositories.
     pub jj: Jj,
     /// `[save]`
     pub save: Save,
@@ -97,13 +97,13 @@ pub struct Transcript {
     pub max_size: Option<u64>,
 }
 
-/// What `attribution --check` lets pass, in percent of the lines committed.
+/// The limits for `attribution --check`, in percent of the committed lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Policy {
     /// How much may be agents'.
     pub max_agent_percentage: u64,
-    /// How much may be of nobody knows whom.
+    /// The limit for lines of unknown author.
     pub max_unknown_percentage: u64,
 }
 
@@ -139,7 +139,7 @@ pub struct Worktree {
     pub dir: PathBuf,
     /// The directory's name, with `{repo}` and `{name}`.
     pub name_template: String,
-    /// How many there may be.
+    /// The largest number of worktrees.
     #[serde(deserialize_with = "value::count_limit")]
     pub max: Option<u64>,
     /// Where worktrees named from outside may lie; empty: anywhere; `~` is expanded.
@@ -164,9 +164,9 @@ pub struct Ui {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Storage {
-    /// The sessions of a worktree.
+    /// One shadow for all sessions of a worktree.
     Worktree,
-    /// Nobody: one per session.
+    /// One shadow for each session.
     Session,
 }
 
@@ -194,7 +194,7 @@ pub enum Concurrency {
     Off,
 }
 
-/// What is done in colocated jj repositories.
+/// What to do in colocated jj repositories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Jj {

@@ -124,7 +124,7 @@ impl Sources {
         self
     }
 
-    /// Returns the file of `layer`, if it is one of files and there is a place for it.
+    /// Returns the file of `layer`, if the layer has one.
     pub fn file(&self, layer: Layer) -> Option<&Path> {
         match layer {
             Layer::System => self.system.as_deref(),

@@ -35,9 +35,9 @@ pub(super) enum Content {
     EmptyTable,
 }
 
-/// Returns the text of `path`, or `None` if there is no such file.
+/// Returns the text of `path`; none if there is no such file.
 ///
-/// With `follow` false a symbolic link is not followed: a committed one may point anywhere.
+/// With `follow` false, a symbolic link is not followed: a committed one may point anywhere.
 pub(super) fn read(path: &Path, follow: bool) -> Result<Option<String>> {
     let metadata = if follow { path.metadata() } else { path.symlink_metadata() };
     let metadata = match metadata {
@@ -85,7 +85,7 @@ fn cannot_read(path: &Path) -> String {
     format!("cannot read settings from '{}'", path.display())
 }
 
-/// A file below something that is no directory is as absent as one that is not there.
+/// A path below a file does not exist, either.
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }

@@ -44,7 +44,7 @@ impl Value {
     }
 }
 
-/// Returns `text` fit for one line of a message: no control characters, at most 60 characters.
+/// Returns `text` for one line of a message: without control characters, at most 60 characters.
 pub(super) fn shorten(text: &str) -> String {
     let printable = crate::model::path_text::printable(text.into());
     match printable.char_indices().nth(60) {

@@ -1,17 +1,17 @@
-//! The git that runs us as a hook: what it was asked for, where it does not say.
+//! The `git commit` that runs us as a hook: its options, which it does not pass on.
 
 use std::fs;
 
 use crate::state::process::parent_of;
 
-/// How many processes up git is looked for: there is the hook's shell in between, and maybe a hook manager.
+/// How many ancestors are searched for git: the hook's shell comes in between, and maybe a hook manager.
 const MOST_ANCESTORS: usize = 8;
 
-/// Returns whether the `git commit` that runs us in a hook has `--amend`; none if it is another command that does, or
-/// none that can be read (not Linux).
+/// Returns whether the `git commit` that runs our hook has `--amend`; none if another command runs it, or if the
+/// processes cannot be read (not Linux).
 ///
-/// What git tells prepare-commit-msg (githooks(5)) is not enough: nothing with `-m`, and with `-C HEAD` the same as with
-/// `--amend`. After the commit, post-rewrite tells.
+/// The arguments of prepare-commit-msg (githooks(5)) do not suffice: with `-m` there are none, and `-C HEAD` has the
+/// same as `--amend`. After the commit, post-rewrite says whether it was an amend.
 pub(crate) fn is_amending() -> Option<bool> {
     let mut process = parent_of(std::process::id());
     for _ in 0..MOST_ANCESTORS {
@@ -44,7 +44,7 @@ fn is_git(program: &[u8]) -> bool {
     program.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name == b"git" || name == b"git-commit")
 }
 
-/// Options whose value may be the next word: a message that says `--amend` is none.
+/// Options whose value may be the next word, so that a message `--amend` does not count.
 const WITH_VALUE: [&[u8]; 11] = [
     b"--message",
     b"--file",
@@ -59,7 +59,7 @@ const WITH_VALUE: [&[u8]; 11] = [
     b"--squash",
 ];
 
-/// Options end at `--`; git takes any beginning that is unambiguous.
+/// Options end at `--`; git accepts unambiguous abbreviations.
 fn asks_for_amend(words: &[&[u8]]) -> bool {
     let mut options = words.iter().take_while(|word| **word != b"--");
     while let Some(word) = options.next() {
@@ -78,7 +78,7 @@ fn takes_next(word: &[u8]) -> bool {
     if word.starts_with(b"--") {
         return WITH_VALUE.contains(&word);
     }
-    // Of several in one word, what comes after a letter with a value is that value.
+    // In a word with several short options, the rest after an option with a value is that value.
     let letters = word.strip_prefix(b"-").unwrap_or_default();
     letters.iter().position(|letter| b"mFCct".contains(letter)).is_some_and(|at| at + 1 == letters.len())
 }

@@ -1,4 +1,5 @@
-//! The `.gitattributes` files of one tree, stored or in the making: they decide which bytes a checkpoint stands for.
+//! The `.gitattributes` files of a tree, stored or being built: they decide how a blob is converted to the bytes in the
+//! worktree.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -44,7 +45,7 @@ impl AttributeFiles {
         Self::among(files.map(|entry| (cache.path(entry), Some(entry.mode), entry.id)))
     }
 
-    /// Returns where the files are.
+    /// Returns the paths of the files.
     pub(super) fn paths(&self) -> impl Iterator<Item = &BString> {
         self.ids.keys()
     }
@@ -54,7 +55,7 @@ impl AttributeFiles {
         self.ids.values().copied()
     }
 
-    /// Returns the files of the tree `tree_id` that concern `paths`.
+    /// Returns the files of the tree `tree_id` that apply to `paths`.
     pub(crate) fn of_tree<'p>(
         repo: &Repo,
         tree_id: ObjectId,
@@ -70,7 +71,7 @@ impl AttributeFiles {
         Ok(Self { ids: Arc::new(ids), fresh: Arc::default() })
     }
 
-    /// Returns these files with those among `edits` (none: removed) in their places; `objects` holds all blobs.
+    /// Returns these files with `edits` applied (none: removed); `objects` has all blobs.
     pub(crate) fn with_edits<'p>(
         &self,
         repo: &Repo,
@@ -95,7 +96,7 @@ impl AttributeFiles {
         Ok(files)
     }
 
-    /// Returns these files after `edits` of the tree; `objects` holds all blobs.
+    /// Returns these files after `edits` of the tree; `objects` has all blobs.
     pub(crate) fn with_tree_edits(&self, repo: &Repo, edits: &[(BString, Edit)], objects: &impl Find) -> Result<Self> {
         let id = |edit: &Edit| edit.filter(|(_, mode)| is_file(Some(*mode))).map(|(id, _)| id);
         self.with_edits(repo, edits.iter().map(|(path, edit)| (path, id(edit))), objects)
@@ -119,8 +120,8 @@ impl AttributeFiles {
         state
     }
 
-    /// Reads the object `id`, from among these files or from `repo`; a file that cannot be read has no rules, so that exact
-    /// bytes are kept where they matter.
+    /// Reads the object `id`, from these files or from `repo`. An unreadable file counts as one without rules, so that
+    /// exact bytes are kept where they matter.
     pub(super) fn find<'a>(&self, repo: &Repo, id: &gix::oid, buffer: &'a mut Vec<u8>) -> Data<'a> {
         let data = match self.fresh.get(id) {
             Some(data) => data.clone(),

@@ -1,23 +1,23 @@
-//! Finds, for an object to be packed, the one packed before from which it differs least: the base of its delta.
+//! Chooses the base of a delta: among the objects packed last, the one that differs least from the new one.
 
 use std::collections::VecDeque;
 
 use gix::objs::Kind as ObjectKind;
 
-/// How many deltas may stand on each other: each costs every later read of what stands on it.
+/// The longest chain of deltas: each delta slows down every later read.
 const DEEPEST: u32 = 20;
 /// Larger objects are stored whole.
 const LARGEST: usize = 1 << 20;
-/// How many bytes of objects are remembered.
+/// How many bytes of objects are kept in memory.
 const MEMORY: usize = 8 << 20;
 
 /// An object in the pack being written.
 #[derive(Debug)]
 pub(super) struct Base {
     pub(super) kind: ObjectKind,
-    /// Where it is in the pack.
+    /// Its offset in the pack.
     pub(super) offset: u64,
-    /// How many deltas it stands on.
+    /// The length of its chain of deltas.
     pub(super) depth: u32,
     pub(super) data: Vec<u8>,
 }
@@ -30,7 +30,7 @@ pub(super) struct Bases {
 }
 
 impl Bases {
-    /// Remembers `base` for what comes after it.
+    /// Keeps `base` as a candidate for later objects.
     pub(super) fn push(&mut self, base: Base) {
         if base.data.len() > LARGEST || base.depth >= DEEPEST {
             return;

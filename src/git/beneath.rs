@@ -1,4 +1,4 @@
-//! Opens files below the worktree's root without following a symbolic link on the way.
+//! Opens files below the worktree's root without following symbolic links.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -10,22 +10,22 @@ use rustix::{
 
 use crate::error::Error;
 
-/// What an error says of a path.
+/// What an error means for a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// There is nothing.
+    /// The path does not exist.
     Gone,
-    /// There may be something, but it is not for us to see.
+    /// The path may exist, but we may not read it.
     Unreadable,
-    /// It is not about this path.
+    /// The error is not about this path.
     Other,
 }
 
 impl Trouble {
-    /// Returns what `errno` says of the path it is about.
+    /// Returns what `errno` means for the path.
     pub(crate) fn of(errno: Errno) -> Self {
         match errno {
-            // A symbolic link where a directory was: what is behind it is not of this worktree.
+            // A directory became a symbolic link: what it points to is not part of this worktree.
             Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Self::Gone,
             Errno::ACCESS | Errno::PERM | Errno::IO => Self::Unreadable,
             _ => Self::Other,
@@ -33,20 +33,21 @@ impl Trouble {
     }
 }
 
-/// Returns the error that `errno` is of reading `path`, which is empty for the root of the worktree.
+/// Returns the error for `errno` while reading `path`, which is empty for the root of the worktree.
 pub(super) fn unreadable(path: &BStr, errno: Errno) -> Error {
     let what = if path.is_empty() { "the root of the worktree".to_owned() } else { format!("'{path}'") };
     Error::internal(format!("cannot read {what}")).with_cause(errno)
 }
 
-/// Opens `path` below the directory `root` with `flags`; no component of it may be a symbolic link.
+/// Opens `path` below the directory `root` with `flags`, without following symbolic links.
 ///
 /// # Errors
-/// `ELOOP` or `ENOTDIR` if one is, `ENOENT` and others as open(2).
+/// `ELOOP` or `ENOTDIR` if a component is a symbolic link, `ENOENT` and others as open(2).
 pub(crate) fn open(root: impl AsFd, path: &BStr, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match open_at_once(&root, path, flags) {
-        // Kernels before 5.6, some sandboxes and other systems lack it: one component at a time does the same.
+        // Kernels before 5.6, some sandboxes and other systems lack openat2(2): opening one component at a time does
+        // the same.
         Err(Errno::NOSYS | Errno::PERM) => open_stepwise(root, path, flags),
         other => other,
     }
@@ -64,7 +65,7 @@ fn open_at_once(_: impl AsFd, _: &BStr, _: OFlags) -> rustix::io::Result<OwnedFd
     Err(Errno::NOSYS)
 }
 
-/// What a directory on the way is opened for: to go through it, which needs no permission to read it.
+/// The flags for a parent directory: to pass through it needs no permission to read it.
 #[cfg(target_os = "linux")]
 const PASS: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]

@@ -1,4 +1,4 @@
-//! Which commit each line of a file is of: git-blame(1), asked in its porcelain format.
+//! Which commit each line of a file comes from: runs git-blame(1) and parses its porcelain format.
 
 use std::collections::HashMap;
 
@@ -25,9 +25,9 @@ pub(crate) struct Question<'q> {
 pub(crate) struct Blamed {
     /// The commit; none if it is not committed yet.
     pub(crate) commit: Option<ObjectId>,
-    /// The path there.
+    /// The path in that commit.
     pub(crate) path: BString,
-    /// The number there, from 1.
+    /// The line number in that commit, from 1.
     pub(crate) original: u32,
     /// The number in the file, from 1.
     pub(crate) line: u32,
@@ -49,10 +49,10 @@ struct Header {
 }
 
 impl Repo {
-    /// Returns the lines that are asked for, in order, as git blames them.
+    /// Returns the lines that `question` asks for, in order, as git blames them.
     ///
     /// # Errors
-    /// What git says, if there is no such path or range.
+    /// Git's message, if there is no such path or range.
     pub(crate) fn blame(&self, question: &Question<'_>) -> Result<Vec<Blamed>> {
         use std::os::unix::ffi::OsStringExt as _;
         let mut arguments: Vec<std::ffi::OsString> = ["blame", "--porcelain", "--no-progress"].map(Into::into).into();
@@ -72,7 +72,7 @@ impl Repo {
     }
 }
 
-/// Returns what git `said`, with what to do about it; of a range that it cannot read it only prints its usage.
+/// Returns the error for git's message `said`, with a hint. For a malformed range, git only prints its usage.
 fn refused(said: &str, ranges: &[String]) -> Error {
     const RANGES: &str = "'-L <first>,<last>', '-L <first>,+<count>', '-L /<regex>/' or '-L :<function>' names lines";
     if said.starts_with("usage:") && !ranges.is_empty() {
@@ -129,7 +129,7 @@ fn parse(output: &[u8]) -> Option<Vec<Blamed>> {
     Some(blamed)
 }
 
-/// Returns a name that git wrote, perhaps in quotes with C escapes (quote.c).
+/// Parses a name as git writes it, possibly in quotes with C escapes (quote.c).
 fn unquoted(name: &[u8]) -> Option<BString> {
     let Some(inner) = name.strip_prefix(b"\"").and_then(|rest| rest.strip_suffix(b"\"")) else {
         return Some(name.into());

@@ -1,4 +1,4 @@
-//! Reads changed files: bytes as git would store them, the same file twice never.
+//! Reads changed files as git would store them, each file at most once.
 
 use std::{
     os::fd::OwnedFd,
@@ -31,44 +31,44 @@ use crate::{
     model::change::Mode,
 };
 
-/// From this many files on, reading is shared between threads.
+/// From this number of files on, several threads read.
 const PARALLEL_FROM: usize = 16;
-/// By how many at most.
+/// The largest number of threads.
 const MOST_THREADS: usize = 8;
 /// How often a file that changes while it is read is read again before it counts as racy.
 const ATTEMPTS: usize = 3;
 
-/// A file as it was read.
+/// A captured file.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     /// The blob.
     pub(crate) id: ObjectId,
-    /// The blob with the exact bytes, if the stored ones do not come back as they were.
+    /// The blob with the exact bytes, if the stored ones do not survive a round trip through the conversions.
     pub(crate) raw_id: Option<ObjectId>,
-    /// What the file was while it was read.
+    /// The stat of the file while it was read.
     pub(crate) stat: Stat,
-    /// What it is to git.
+    /// The mode that git would store.
     pub(crate) mode: Mode,
-    /// True if it changed under our hands.
+    /// True if the file changed while it was read.
     pub(crate) is_torn: bool,
-    /// Why a filter failed, so that the blob holds the exact bytes instead of what git would store; none if none did.
+    /// Why a filter failed, so that the blob has the exact bytes; none if no filter failed.
     pub(super) failure: Option<Failure>,
 }
 
-/// What became of a candidate.
+/// The result for a candidate.
 #[derive(Clone, Debug)]
 pub(crate) enum Captured {
     /// It was read.
     Content(Content),
-    /// It is gone.
+    /// It does not exist any more.
     Gone,
     /// It cannot be read.
     Unreadable,
 }
 
-/// Reads all of `candidates`, adds what is new to `objects` and returns what became of each, in the same order.
+/// Reads all `candidates`, adds new content to `objects` and returns the result of each, in the same order.
 ///
-/// `files` are the attribute files of the tree in the making, which decide whether exact bytes are kept beside it.
+/// `files` are the attribute files of the tree being built; they decide whether exact bytes are kept beside it.
 fn capture(
     repo: &Repo,
     candidates: &[Candidate],
@@ -92,10 +92,10 @@ fn capture(
     results.into_iter().map(|result| result.ok_or_else(|| Error::internal("a file was not read"))).collect()
 }
 
-/// Reads all of `candidates` as [`capture`] does, and returns the attribute files of the tree that holds them, too; `files`
-/// are those of the tree without them.
+/// Reads all `candidates` as [`capture`] does, and also returns the attribute files of the resulting tree; `files` are
+/// those of the tree without the candidates.
 ///
-/// Attribute files decide for all others, so they are read first.
+/// Attribute files apply to all other files, so they are read first.
 pub(crate) fn capture_by_rules(
     repo: &Repo,
     candidates: &[Candidate],
@@ -117,7 +117,7 @@ pub(crate) fn capture_by_rules(
             return Ok((captured, files));
         }
         if attempt == ATTEMPTS {
-            // An attribute file that changes all the time is stored as it was when it decided for the others.
+            // An attribute file that keeps changing is stored as it was when it was applied to the other files.
             let slots = candidates.iter().zip(&mut captured).filter(|(candidate, _)| is_rule(candidate));
             for ((_, slot), mut first) in slots.zip(read_first) {
                 if let Captured::Content(content) = &mut first {
@@ -147,7 +147,7 @@ fn with_captured(
 
 type Message = Result<(usize, Captured, Vec<Prepared>)>;
 
-/// Lets other threads read, and hands on to `take` what they have read; returns false if none can be started.
+/// Reads with several threads, and passes the results to `take`; returns false if no thread can be started.
 fn read_by_others(
     repo: &Repo,
     candidates: &[Candidate],
@@ -156,7 +156,7 @@ fn read_by_others(
 ) -> Result<bool> {
     let next = AtomicUsize::new(0);
     let shared = repo.inner.clone().into_sync();
-    // A short queue keeps what is read but not yet stored within bounds.
+    // The short queue limits how much is read but not yet stored.
     let (sender, receiver) = mpsc::sync_channel(32);
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..threads::useful(MOST_THREADS))
@@ -169,7 +169,7 @@ fn read_by_others(
         let is_read = !readers.is_empty();
         let taken = receiver.into_iter().try_for_each(take);
         let ended = readers.into_iter().try_for_each(threads::end);
-        // Only now every thread has noted what it waited for.
+        // All threads have ended, so what they waited for is noted.
         repo.check_interrupt().and(ended).and(taken).map(|()| is_read)
     })
 }
@@ -189,7 +189,7 @@ fn read_all(
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some(candidate) = candidates.get(at) else { return };
         let message = reader.read(candidate).map(|(captured, prepared)| (at, captured, prepared));
-        // The receiver hangs up at the first error.
+        // The receiver is dropped at the first error.
         if sender.send(message).is_err() {
             return;
         }
@@ -210,10 +210,10 @@ impl<'r> Reader<'r> {
         Ok(Self { repo, root, converter, target })
     }
 
-    /// Returns what became of `candidate`, and the objects that the repository lacks.
+    /// Returns the result for `candidate`, and the objects that the repository lacks.
     ///
     /// # Errors
-    /// If the operating system fails, or the work is to end.
+    /// If the operating system fails, or the operation is interrupted.
     pub(crate) fn read(&mut self, candidate: &Candidate) -> Result<(Captured, Vec<Prepared>)> {
         self.repo.check_interrupt()?;
         let path = candidate.path.as_bstr();
@@ -260,9 +260,9 @@ impl<'r> Reader<'r> {
         Ok((Captured::Content(content), new))
     }
 
-    /// Returns bytes, stat and mode bits of a file, and whether it stood still meanwhile.
+    /// Returns bytes, stat and mode bits of a file, and whether it stayed unchanged while it was read.
     fn read_file(&self, path: &BStr) -> rustix::io::Result<(Vec<u8>, Stat, RawMode, bool)> {
-        // Without NONBLOCK, a FIFO that takes the file's place would be waited for.
+        // Without NONBLOCK, opening a FIFO that replaced the file would block.
         let fd = beneath::open(&self.root, path, OFlags::RDONLY | OFlags::NONBLOCK)?;
         let before = rustix::fs::fstat(&fd)?;
         if rustix::fs::FileType::from_raw_mode(before.st_mode) != rustix::fs::FileType::RegularFile {
@@ -277,7 +277,7 @@ impl<'r> Reader<'r> {
         Ok((bytes, Stat::of(&before), before.st_mode, is_whole))
     }
 
-    /// Returns the bytes of a file that is still as `stat` says.
+    /// Returns the bytes of a file if its stat is still `stat`.
     pub(crate) fn bytes_of(&self, path: &BStr, stat: Stat) -> Option<Vec<u8>> {
         let (bytes, now, _, is_whole) = self.read_file(path).ok()?;
         (is_whole && now == stat).then_some(bytes)

@@ -1,4 +1,4 @@
-//! Walks a chain of checkpoints from a tip, until what is no checkpoint: its first parents, or all that came before in time.
+//! Walks a chain of checkpoints from its tip to its base: along first parents, or in time across shadows.
 
 use gix::{
     ObjectId,
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct Chain<'r> {
     repo: &'r Repo,
     next: Option<ObjectId>,
-    /// Goes from each to what was the latest then, whosever shadow that is in.
+    /// If true, goes from each checkpoint to the one that was the latest at the time, in whichever shadow.
     is_in_time: bool,
     buffer: Vec<u8>,
 }
@@ -26,21 +26,22 @@ impl Repo {
         Chain { repo: self, next: Some(tip), is_in_time: false, buffer: Vec::new() }
     }
 
-    /// Returns the checkpoints that `tip` came after, and itself: those of its chain and, where sessions have shadows of
-    /// their own, of the others in between. Each differs from the next one by what its own contributor did.
+    /// Returns `tip` and all checkpoints before it in time: those of its chain and, where sessions have shadows of
+    /// their own, those of other sessions in between. Each differs from the one before it by what its own contributor
+    /// did.
     pub(crate) fn chain_in_time(&self, tip: ObjectId) -> Chain<'_> {
         Chain { is_in_time: true, ..self.chain(tip) }
     }
 
-    /// Returns the checkpoints that the commit of `checkpoint` leads to: the one before it, the one that it came after, and
-    /// the one whose work it carries on.
+    /// Returns the checkpoints that the commit of `checkpoint` has as parents: the one before it in its chain, the one
+    /// before it in time, and the one whose work it carries forward.
     pub(crate) fn links_of(&self, checkpoint: &Checkpoint) -> Result<Vec<ObjectId>> {
         let mut links = self.parents_of(checkpoint.id)?;
         links.retain(|id| Some(*id) != checkpoint.side_id && Some(*id) != checkpoint.base.commit_id());
         Ok(links)
     }
 
-    /// Returns the ids of all objects here that begin with `hex`, at least four digits, in either case.
+    /// Returns the ids of all objects in this repository that begin with `hex`, at least four digits, in either case.
     pub(crate) fn ids_with_prefix(&self, hex: &str) -> Result<Vec<ObjectId>> {
         let what = || format!("cannot look up '{hex}'");
         if hex.len() > self.object_hash().len_in_hex() {
@@ -54,16 +55,16 @@ impl Repo {
         Ok(ids)
     }
 
-    /// Returns the checkpoint that the object `id` is; none if it is absent, or anything else.
+    /// Returns the checkpoint with the id `id`; none if the object is missing, or is no checkpoint.
     pub(crate) fn find_checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
         if self.is_commit(id)? { self.checkpoint(id) } else { Ok(None) }
     }
 
-    /// Returns true if the object `id` is here and a commit.
+    /// Returns true if this repository has the object `id` and it is a commit.
     pub(crate) fn is_commit(&self, id: ObjectId) -> Result<bool> {
         let find =
             || self.inner.try_find_header(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"));
-        // A second look finds what git has moved meanwhile.
+        // Git may have repacked the object during the first look.
         let header = find()?.map_or_else(find, |header| Ok(Some(header)))?;
         Ok(header.is_some_and(|header| header.kind() == ObjectKind::Commit))
     }

@@ -1,6 +1,6 @@
-//! Replaces and removes files so that what another program writes at the same time is not lost.
+//! Replaces and removes files without losing what another program writes at the same time.
 //!
-//! Which files, and what they must be, is the caller's to say; what is left at the temporary names is the caller's to discard.
+//! The caller decides which files, and what they must contain; it also discards what remains at the temporary names.
 
 use std::os::fd::BorrowedFd;
 
@@ -18,13 +18,13 @@ use crate::{error::Error, model::verdict::Why, state::failpoint};
 pub(super) struct Place<'a> {
     pub(super) parent: BorrowedFd<'a>,
     pub(super) name: &'a BStr,
-    /// Where the new file is written; what gives way goes there, too.
+    /// Where the new file is written, and where the old one goes.
     pub(super) temporary: &'a BStr,
-    /// Where the old file goes if two files cannot change places in one step.
+    /// Where the old file goes if two files cannot be exchanged atomically.
     pub(super) aside: &'a BStr,
 }
 
-/// How often a file goes back to its name while another program saves without a pause.
+/// How often we give a file its name back while another program keeps saving.
 const PATIENCE: usize = 16;
 
 impl Place<'_> {
@@ -33,10 +33,10 @@ impl Place<'_> {
         rustix::fs::renameat_with(self.parent, from, self.parent, to, RenameFlags::EXCHANGE)
     }
 
-    /// Puts the temporary file, which holds `ours`, in the place of the file `seen`.
+    /// Replaces the file `seen` with the temporary file, which contains `ours`.
     ///
-    /// Looking and renaming are two steps, between which another program may write; so the file that gives way is looked
-    /// at once more after the two have changed places, and only then it goes.
+    /// Another program may write between our last look and the rename. So the two files are exchanged, the old one is
+    /// compared once more, and only then deleted.
     pub(super) fn replace(&self, seen: &Seen, ours: &[u8]) -> Outcome<()> {
         failpoint::hit("rename:before");
         match self.exchange() {
@@ -48,28 +48,29 @@ impl Place<'_> {
         match delete_known(self.parent, self.temporary, &|held| held.is_as(seen)) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
-            // What gave way cannot be looked at or deleted, so it goes back, whatever it is.
+            // The old file cannot be compared or deleted, so it goes back.
             Err(stop) => return Err(self.exchange().map_or_else(|errno| self.half_way(errno), |()| stop)),
         }
         self.give_back(ours)?;
         Err(Stop::Left(Why::UnderWay))
     }
 
-    /// Says that the new file is at the name although the old one could not be dealt with: the restore must not go on as if
-    /// nothing had happened here.
+    /// Returns the error that the new file is in place but the old one could not be handled: the restore must stop
+    /// here.
     fn half_way(&self, errno: Errno) -> Stop {
         Stop::Failed(Error::internal(format!("cannot put '{}' back", self.name)).with_cause(errno))
     }
 
-    /// Lets the file that gave way go back to its name.
+    /// Gives the old file its name back.
     ///
-    /// What comes out then must be what was put there, else it is newer and goes back in turn: the last file that the other
-    /// program saved ends up at the name. One that it has replaced itself stays at the temporary name.
+    /// What the exchange returns must be the file we had put there. Otherwise it is a newer one, and goes back in turn:
+    /// the last file that the other program saved gets the name. A file that the other program replaced itself stays at
+    /// the temporary name.
     fn give_back(&self, ours: &[u8]) -> Outcome<()> {
         let mut newest = match Held::read(self.parent, self.temporary) {
             Ok(Some(held)) => held,
             Ok(None) => return Ok(()),
-            // It is another program's, so it goes back unseen.
+            // It is another program's file, so it goes back without a look.
             Err(stop) => return Err(self.exchange().map_or_else(|errno| self.half_way(errno), |()| stop)),
         };
         let mut last = None;
@@ -77,7 +78,7 @@ impl Place<'_> {
             failpoint::hit("rename:back");
             match self.exchange() {
                 Ok(()) => {}
-                // It is deleted: what it was stays where it is.
+                // The path was deleted: the old file stays at the temporary name.
                 Err(Errno::NOENT) => return Ok(()),
                 Err(errno) => return Err(self.cannot("write", errno)),
             }
@@ -92,7 +93,8 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// The same as [`replace`](Self::replace) where two files cannot change places in one step: for a moment, there is no file.
+    /// The same as [`replace`](Self::replace) where two files cannot be exchanged atomically: for a moment, there is no
+    /// file.
     fn replace_in_turns(&self, seen: &Seen) -> Outcome<()> {
         let away = Self { temporary: self.aside, ..*self };
         away.take_away()?;
@@ -111,7 +113,7 @@ impl Place<'_> {
         })
     }
 
-    /// Removes the file `seen` by way of the temporary name, for the same reason.
+    /// Removes the file `seen` after renaming it to the temporary name, for the same reason.
     pub(super) fn remove(&self, seen: &Seen) -> Outcome<()> {
         failpoint::hit("rename:before");
         self.take_away()?;
@@ -125,7 +127,7 @@ impl Place<'_> {
         Err(deleted.err().unwrap_or(Stop::Left(Why::UnderWay)))
     }
 
-    /// Renames the file to the temporary name, which nothing else has.
+    /// Renames the file to the temporary name, which must be free.
     fn take_away(&self) -> Outcome<()> {
         let (from, to) = (self.name.as_bytes(), self.temporary.as_bytes());
         match rustix::fs::renameat_with(self.parent, from, self.parent, to, RenameFlags::NOREPLACE) {
@@ -135,7 +137,7 @@ impl Place<'_> {
         .map_err(|errno| self.cannot("delete", errno))
     }
 
-    /// Takes that back, unless there is a new file: then the old one stays at the temporary name.
+    /// Renames the old file back, unless there is a new one: then the old one stays at the temporary name.
     fn bring_back(&self) {
         if let Err(errno) = rename_new(self.parent, self.temporary, self.name) {
             tracing::debug!(name = %self.name, %errno, "there is a new file already");
@@ -202,7 +204,7 @@ mod tests {
 
     #[rstest::rstest]
     #[case::longer("edited since")]
-    // Nothing but the bytes tells: within one tick of the clock, the times are the same, too.
+    // Only the bytes differ: within one tick of the clock, the times are the same.
     #[case::same_size("SEEN")]
     fn an_edit_just_before_the_rename_comes_back(#[case] edit: &str) {
         let scene = Scene::new();
@@ -228,7 +230,8 @@ mod tests {
     #[test]
     fn what_is_saved_while_a_file_goes_back_ends_up_at_the_name() {
         let scene = Scene::new();
-        // As after the exchange: the first save gave way, and the second one has replaced what was put there.
+        // The state after the exchange: the first save is at the temporary name, and the second one has replaced our
+        // file.
         scene.write("temporary", "saved first");
         scene.write("old", "saved second");
         scene.place().give_back(b"new").expect("done");

@@ -1,8 +1,9 @@
 //! Finds single files of the worktree, safely; `checkout_write` changes them.
 //!
-//! Every directory on the way is opened without following symbolic links, repositories inside the worktree are never
-//! entered, and directories go only when empty.
-//! What to change, and whether the content there may go, is the caller's decision; this room knows no trees.
+//! Directories are opened without following symbolic links, repositories inside the worktree are never entered, and
+//! only empty directories are removed.
+//!
+//! The caller decides what to change, and whether existing content may be deleted; this module knows no trees.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
@@ -17,12 +18,12 @@ use crate::{
     model::verdict::Why,
 };
 
-/// Why something was not done: the path is left as it is, or nothing more can be done at all.
+/// Why an action was not done: for this path only, or for good.
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The path is left as it is.
     Left(Why),
-    /// The operating system failed in a way that will not be better with the next path.
+    /// An error of the operating system that will also hit the next paths.
     Failed(Error),
 }
 
@@ -35,18 +36,18 @@ impl From<Error> for Stop {
 /// The result of an action on one path.
 pub(crate) type Outcome<T> = std::result::Result<T, Stop>;
 
-/// The files of a worktree, to be changed one by one; best in the order of their paths.
+/// The files of a worktree, to be changed one by one; fastest in the order of their paths.
 pub(crate) struct Checkout {
     root: OwnedFd,
-    /// The directories on the way to the last path, from the root's child on.
+    /// The open directories that lead to the last path, from the root's child on.
     stack: Vec<(BString, OwnedFd)>,
     pub(super) nonce: String,
-    /// Device and inode of the current directory, which stays as in git: whoever stands there goes on there.
+    /// Device and inode of the current directory. As in git, it is never removed: a shell may be in it.
     current: Option<(u64, u64)>,
 }
 
 impl Checkout {
-    /// Opens the worktree at `root`; the names of temporary files hold `nonce`, 16 hexadecimal digits.
+    /// Opens the worktree at `root`; the names of temporary files contain `nonce`, 16 hexadecimal digits.
     pub(crate) fn open(root: &std::path::Path, nonce: &str) -> Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         let root = rustix::fs::open(root, flags, Mode::empty())
@@ -55,7 +56,8 @@ impl Checkout {
         Ok(Self { root, stack: Vec::new(), nonce: nonce.to_owned(), current })
     }
 
-    /// Returns the directory of `path` and its name in there; none if a directory is missing and `creates` is false.
+    /// Opens the directory of `path`, and returns it with the file's name; none if a directory is missing and `creates`
+    /// is false.
     pub(super) fn parent<'a>(&mut self, path: &'a BStr, creates: bool) -> Outcome<Option<(BorrowedFd<'_>, &'a BStr)>> {
         let (directory, name) = match path.rfind_byte(b'/') {
             Some(at) => (&path[..at], path[at + 1..].as_bstr()),
@@ -82,19 +84,19 @@ impl Checkout {
         Ok(true)
     }
 
-    /// Forgets open directories from `directory` on: it is about to go, or to be replaced.
+    /// Closes open directories from `directory` on, before it is removed or replaced.
     fn leave(&mut self, directory: &BStr) {
         let depth = directory.split(|byte| *byte == b'/').count();
         self.stack.truncate(depth.saturating_sub(1));
     }
 
-    /// Returns what is at `path`, which is not followed if it is a symbolic link; none if nothing is.
+    /// Returns the stat of `path`, without following a symbolic link; none if it does not exist.
     pub(crate) fn stat(&mut self, path: &BStr) -> Outcome<Option<Stat>> {
         let Some((parent, name)) = self.parent(path, false)? else { return Ok(None) };
         stat_at(parent, name)
     }
 
-    /// Returns the bytes of the regular file or symbolic link `path` that `stat` told of.
+    /// Returns the bytes of the regular file or symbolic link `path`, whose stat is `stat`.
     pub(crate) fn read(&mut self, path: &BStr, stat: &Stat) -> Outcome<Vec<u8>> {
         let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
         let what = || format!("cannot read '{path}'");
@@ -143,7 +145,7 @@ impl Checkout {
         }
     }
 
-    /// Returns all that is below the directory `path` and is no directory, and the directories, deepest first.
+    /// Returns all files below the directory `path`, and all directories, deepest first.
     pub(crate) fn list(&mut self, path: &BStr) -> Outcome<(Vec<BString>, Vec<BString>)> {
         let (mut files, mut directories) = (Vec::new(), vec![path.to_owned()]);
         let mut next = 0;
@@ -199,19 +201,19 @@ fn open_directory(above: BorrowedFd<'_>, name: &BStr, creates: bool) -> Outcome<
         Err(Errno::NOTDIR | Errno::LOOP) => match stat_at(above, name)? {
             Some(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => Err(Stop::Left(Why::BelowLink)),
             _ if creates => Err(Stop::Left(Why::InTheWay)),
-            // A file where a directory is asked for: nothing can be below it.
+            // A file in the place of a parent directory: the path cannot exist.
             _ => Ok(None),
         },
         Err(errno) => Err(stop(errno, what)),
     }
 }
 
-/// Returns true if `a` and `b` are the same file with, as far as can be told, the same content.
+/// Returns true if `a` and `b` are the same file with the same content, as far as stat can show.
 pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
     is_same_renamed(a, b) && (a.st_ctime, a.st_ctime_nsec) == (b.st_ctime, b.st_ctime_nsec)
 }
 
-/// The same, for a file that may have been renamed meanwhile: many file systems change `ctime` then.
+/// The same for a file that may have been renamed in between: on many file systems, that changes `ctime`.
 pub(super) fn is_same_renamed(a: &Stat, b: &Stat) -> bool {
     a.st_dev == b.st_dev
         && a.st_ino == b.st_ino
@@ -220,7 +222,7 @@ pub(super) fn is_same_renamed(a: &Stat, b: &Stat) -> bool {
         && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)
 }
 
-/// Returns true if both are one file.
+/// Returns true if both are the same file.
 pub(super) fn is_same_file(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino)
 }
@@ -233,7 +235,7 @@ pub(super) fn stat_at(parent: BorrowedFd<'_>, name: &BStr) -> Outcome<Option<Sta
     }
 }
 
-/// Tells apart what concerns one path from what will hit the next one too.
+/// Distinguishes errors of one path from errors that will hit the next path, too.
 pub(super) fn stop(errno: Errno, what: impl FnOnce() -> String) -> Stop {
     match errno {
         Errno::ACCESS | Errno::PERM | Errno::ROFS | Errno::TXTBSY | Errno::BUSY => Stop::Left(Why::Denied),

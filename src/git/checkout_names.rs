@@ -1,10 +1,10 @@
-//! Which names a restore may write, and those of its own temporary files.
+//! Which names a restore may write, and the names of its temporary files.
 
 use bstr::{BStr, ByteSlice as _};
 
-/// Returns true if git allows `path` in a worktree; `is_link` if it is to be a symbolic link.
+/// Returns true if git allows `path` in a worktree; `is_link` if it is a symbolic link.
 ///
-/// Refused are `.git` in all spellings that some file system takes for it, `.`, `..`, empty names and NUL.
+/// Rejects `.git` in all spellings that some file system treats as equal, `.`, `..`, empty names and NUL.
 pub(crate) fn is_valid_path(path: &BStr, is_link: bool) -> bool {
     let options = gix::validate::path::component::Options {
         protect_windows: cfg!(windows),
@@ -19,9 +19,9 @@ pub(crate) fn is_valid_path(path: &BStr, is_link: bool) -> bool {
         && names.all(|name| is_valid(name, None))
 }
 
-/// Returns true if git has no index without `path`: relative, and no `.git`, `.`, `..`, empty name or NUL in it.
+/// Returns true if git can have `path` in an index: relative, and without `.git`, `.`, `..`, empty names and NUL.
 ///
-/// What other file systems take for `.git` is allowed; see [`is_valid_path`] for what may be written.
+/// Accepts names that other file systems treat as `.git`; see [`is_valid_path`] for what may be written.
 pub(crate) fn is_git_path(path: &BStr) -> bool {
     let options =
         gix::validate::path::component::Options { protect_windows: false, protect_hfs: false, protect_ntfs: false };
@@ -39,7 +39,7 @@ pub(crate) fn temporary_name(nonce: &str, number: usize) -> String {
     format!(".git-checkpoint-{nonce}-{number}.tmp")
 }
 
-/// Returns true if `name` is what an interrupted restore may have left behind: never a file of the user.
+/// Returns true if `name` is that of a temporary file of a restore, never of a user's file.
 pub(crate) fn is_temporary_name(name: &[u8]) -> bool {
     let inner = name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
     inner.is_some_and(|inner| {

@@ -1,7 +1,7 @@
-//! Writes and deletes single files of the worktree, each only if it still is what the caller has seen.
+//! Writes and deletes single files of the worktree, each only if it is still as the caller has seen it.
 //!
-//! Content appears by rename from a temporary file beside it. What another program writes meanwhile stays: `checked_rename`
-//! sees it, and `temporary_file` says what may be deleted.
+//! Content is written to a temporary file and renamed into place. What another program writes at the same time stays:
+//! `checked_rename` detects it, and `temporary_file` decides what may be deleted.
 
 use std::os::fd::OwnedFd;
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::model::verdict::Why;
 
-/// What to put at a path.
+/// What to write at a path.
 pub(crate) enum Put<'a> {
     /// A regular file with this content, executable or not.
     File(&'a [u8], bool),
@@ -27,7 +27,7 @@ pub(crate) enum Put<'a> {
     Link(&'a [u8]),
 }
 
-/// What a file is called whose own name is not known, before the rest of its name.
+/// The first part of the name that a file gets if its own name is unknown.
 const UNKNOWN: &str = "unknown";
 
 impl Put<'_> {
@@ -39,13 +39,14 @@ impl Put<'_> {
 }
 
 impl Checkout {
-    /// Returns the two temporary names for the path `number`: of the new file, and of the old one if that has to go first.
+    /// Returns the two temporary names for the path `number`: for the new file, and for the old one if it must go
+    /// first.
     fn temporary_names(&self, number: usize) -> [BString; 2] {
         [2 * number, 2 * number + 1].map(|number| checkout_names::temporary_name(&self.nonce, number).into())
     }
 
-    /// Writes what `put` says to a temporary file beside `path`, creating directories on the way. `number` tells it from
-    /// others; a regular file takes over the permissions of `existing`.
+    /// Writes `put` to a temporary file beside `path`, and creates missing directories. `number` makes the temporary
+    /// name unique; a regular file gets the permissions of `existing`.
     pub(crate) fn prepare(
         &mut self,
         path: &BStr,
@@ -64,7 +65,7 @@ impl Checkout {
                 let existing = existing
                     .filter(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
                     .map(|stat| with_executable(stat.st_mode, *is_executable));
-                // Without a file to take permissions from, the umask decides, as for any new file.
+                // If there is no file whose permissions to copy, the umask decides, as for any new file.
                 let mode = match (existing, is_executable) {
                     (Some(_), _) => Mode::RUSR | Mode::WUSR,
                     (None, true) => Mode::from_raw_mode(0o777),
@@ -82,7 +83,7 @@ impl Checkout {
         }
     }
 
-    /// Moves the temporary file `number`, which holds what `put` says, to `path`, if that still is what `existing` says.
+    /// Renames the temporary file `number`, whose content is `put`, to `path`, if that is still as in `existing`.
     /// Returns its metadata.
     pub(crate) fn commit(
         &mut self,
@@ -114,8 +115,8 @@ impl Checkout {
         Ok(written)
     }
 
-    /// Returns what came of `done`, once nothing is left at the temporary names `number` beside `path`: what `is_known`
-    /// is deleted, and what another program has written is a conflict, with a name that stays.
+    /// Returns `done` after cleaning up the temporary names `number` beside `path`: content that `is_known` accepts is
+    /// deleted, and content that another program wrote gets a permanent name and makes the path a conflict.
     pub(crate) fn settle<T>(
         &mut self,
         path: &BStr,
@@ -127,7 +128,7 @@ impl Checkout {
         let (parent, name) = match self.parent(path, false) {
             Ok(Some(found)) => found,
             Ok(None) => return done,
-            // What was done at the path stays true, and must be known as done.
+            // The change of `path` itself stands, and the caller must know that.
             Err(stop) => {
                 tracing::warn!(%path, ?stop, "temporary files may stay");
                 return done;
@@ -153,21 +154,22 @@ impl Checkout {
         }
     }
 
-    /// Gives the file `path`, of which nothing is known, a name that later saves see; returns that, or none if it has gone.
+    /// Renames the file `path`, whose content is unknown, to a name that later saves include; returns that, or none if
+    /// the file does not exist.
     pub(crate) fn keep_unknown(&mut self, path: &BStr) -> Outcome<Option<BString>> {
         let Some((parent, name)) = self.parent(path, false)? else { return Ok(None) };
         let kept = discard(parent, name, UNKNOWN.into(), &|_| false)?;
         Ok(kept.map(|kept| BString::from([&path[..path.len() - name.len()], kept.as_bytes()].concat())))
     }
 
-    /// Returns what an interrupted restore has left at the temporary names `number` beside `path`.
+    /// Returns the files that an interrupted restore left at the temporary names `number` beside `path`.
     pub(crate) fn leftovers(&mut self, path: &BStr, number: usize) -> Outcome<Vec<Held>> {
         let names = self.temporary_names(number);
         let Some((parent, _)) = self.parent(path, false)? else { return Ok(Vec::new()) };
         names.iter().filter_map(|name| Held::read(parent, name.as_bstr()).transpose()).collect()
     }
 
-    /// Lets a file that was taken away by an interrupted restore go back to `path`, if it is `bytes` and there is none.
+    /// Renames a file that an interrupted restore took away back to `path`, if it contains `bytes` and `path` is free.
     pub(crate) fn bring_back(&mut self, path: &BStr, number: usize, bytes: &[u8]) -> Outcome<()> {
         let names = self.temporary_names(number);
         let Some((parent, name)) = self.parent(path, false)? else { return Ok(()) };
@@ -182,7 +184,7 @@ impl Checkout {
         Ok(())
     }
 
-    /// Sets or clears the executable bits of the regular file `path`, if that still is what `existing` says.
+    /// Sets or clears the executable bits of the regular file `path`, if it is still as in `existing`.
     pub(crate) fn set_executable(&mut self, path: &BStr, is_executable: bool, existing: &Stat) -> Outcome<()> {
         let what = || format!("cannot change the mode of '{path}'");
         let Some((parent, name)) = self.parent(path, false)? else { return Err(Stop::Left(Why::UnderWay)) };
@@ -193,14 +195,15 @@ impl Checkout {
             return Err(Stop::Left(Why::UnderWay));
         }
         rustix::fs::fchmod(&fd, with_executable(opened.st_mode, is_executable)).map_err(|e| stop(e, what))?;
-        // A program that has saved a new file meanwhile has the mode of its own.
+        // Another program has saved a new file meanwhile, with its own mode.
         match stat_at(parent, name)? {
             Some(found) if is_same_file(&found, &opened) => Ok(()),
             _ => Err(Stop::Left(Why::UnderWay)),
         }
     }
 
-    /// Deletes the file or symbolic link `path`, if that still is what `existing` says. `number` is that of its temporary file.
+    /// Deletes the file or symbolic link `path`, if it is still as in `existing`. `number` is that of its temporary
+    /// file.
     pub(crate) fn delete(&mut self, path: &BStr, existing: &Seen, number: usize) -> Outcome<()> {
         let removed = self.try_delete(path, existing, number);
         self.settle(path, number, removed, &|held| held.is_as(existing))

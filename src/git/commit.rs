@@ -1,4 +1,4 @@
-//! Commits that no hook, template, signature or setting has a say in.
+//! Writes commits without hooks, templates, signatures or settings.
 
 use bstr::{BString, ByteSlice as _};
 use gix::{
@@ -25,7 +25,7 @@ pub(crate) struct Moment {
     pub(crate) offset: i32,
 }
 
-/// What a commit says beside its id.
+/// The content of a new commit.
 #[derive(Clone, Debug)]
 pub(crate) struct NewCommit<'a> {
     pub(crate) tree_id: ObjectId,
@@ -37,7 +37,7 @@ pub(crate) struct NewCommit<'a> {
 }
 
 impl Identity {
-    /// Returns the identity for what nobody in particular does.
+    /// Returns the identity for commits without a user or an agent behind them.
     pub(crate) fn fallback() -> Self {
         Self { name: "git-checkpoint".into(), email: "checkpoint@agent.invalid".into() }
     }
@@ -56,14 +56,14 @@ impl Identity {
     }
 }
 
-/// What git strips of names: brackets and line breaks would break the commit's header.
+/// Removes what git removes from names: brackets and line breaks would break the commit's header.
 fn plain(text: &[u8]) -> BString {
     let kept: Vec<u8> = text.iter().copied().filter(|byte| !matches!(byte, b'<' | b'>' | b'\n' | b'\r' | 0)).collect();
     kept.trim().into()
 }
 
 impl Repo {
-    /// Returns the user's identity by environment and settings, as git finds it, or the fallback.
+    /// Returns the user's identity from environment and settings, as git does, or the fallback.
     pub(crate) fn identity(&self) -> Identity {
         let find = |variable: &str, keys: [&str; 2]| {
             let from_environment = self.honours_environment.then(|| environment::variable(variable)).flatten();
@@ -79,7 +79,7 @@ impl Repo {
         }
     }
 
-    /// Returns the time of now with the local offset, or what `GIT_COMMITTER_DATE` says.
+    /// Returns the current time with the local offset, or `GIT_COMMITTER_DATE`.
     pub(crate) fn now(&self) -> Moment {
         let fixed = self.honours_environment.then(|| environment::variable("GIT_COMMITTER_DATE")).flatten();
         let fixed = fixed.and_then(|text| gix::date::parse(text.to_str().ok()?, Some(jiff::Zoned::now())).ok());
@@ -109,7 +109,8 @@ impl Repo {
         objects.add(ObjectKind::Commit, &data)
     }
 
-    /// Adds the commit that stands for no commit yet to `objects`, and returns its id: the same in all repositories.
+    /// Adds the commit that serves as base on an unborn branch to `objects`, and returns its id, which is the same in
+    /// all repositories.
     pub(crate) fn write_unborn_base(objects: &mut NewObjects<'_>) -> Result<ObjectId> {
         let tree_id = objects.add(ObjectKind::Tree, b"")?;
         let commit = NewCommit {

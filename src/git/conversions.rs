@@ -1,4 +1,4 @@
-//! The settings that convert files, and whether there are any.
+//! The settings that make git convert files, and whether there are any.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -23,8 +23,8 @@ impl Repo {
         self.config_value("core.autocrlf").is_some_and(|value| !is_off(&value))
     }
 
-    /// Returns a number for the commands of filters, and one for the attribute files outside the worktree that may name
-    /// filters: all that decides from outside which bytes a checkpoint stands for. Other numbers mean other settings.
+    /// Returns two checksums of the settings outside the worktree that affect conversions: of the filter commands, and
+    /// of the attribute files outside the worktree that may name filters. If they differ, the settings have changed.
     pub(crate) fn filter_settings(&self) -> Result<(u32, u32)> {
         let mut commands = flate2::Crc::new();
         for pair in self.config_pairs("filter") {
@@ -40,7 +40,8 @@ impl Repo {
         Ok((commands.sum(), sum.sum()))
     }
 
-    /// Returns true if git is configured with commands of a filter other than Git LFS, whose pointers tell themselves.
+    /// Returns true if git is configured with filter commands other than those of Git LFS, whose pointer files can be
+    /// recognized.
     pub(super) fn has_filter_commands(&self) -> bool {
         self.config_pairs("filter").iter().any(|pair| !pair.key.starts_with("lfs."))
     }
@@ -58,9 +59,9 @@ impl Repo {
         Ok(paths.iter().filter_map(|path| std::fs::read(path).ok()).collect())
     }
 
-    /// Returns true if attributes may convert any file, so that bytes in the worktree may differ from what git stored even
-    /// where git sees no change. `paths` and `ids` are those of all `.gitattributes` that git knows: a filter may hide in a
-    /// blob what the file in the worktree says.
+    /// Returns true if attributes may convert any file, so that a file's bytes may differ from the stored ones though
+    /// git sees no change. `paths` and `ids` are all `.gitattributes` that git knows: a filter may make the blob of
+    /// such a file differ from the file.
     pub(super) fn may_convert<'p>(&self, paths: impl Iterator<Item = &'p BString>, ids: &[ObjectId]) -> Result<bool> {
         if self.converts_line_endings() {
             return Ok(true);
@@ -83,12 +84,12 @@ fn has_converting_rules(file: &[u8]) -> bool {
     CONVERTING.iter().any(|word| file.contains_str(word))
 }
 
-/// When the rules that convert files last changed, by the times of the files that hold them.
+/// When the rules that convert files last changed, by the times of the files with these rules.
 ///
-/// A file that is older may have bytes that today's rules do not give: git takes it for unchanged until its times change.
+/// An older file may have bytes that today's rules would not give: git considers it unchanged until its times change.
 pub(super) struct RuleTimes<'r> {
     repo: &'r Repo,
-    /// The attribute files that git knows, and those that should be there.
+    /// The attribute files that git knows, and those that should exist.
     known: BTreeSet<BString>,
     expected: BTreeSet<BString>,
     /// When any file with settings changed.
@@ -109,24 +110,25 @@ struct Above {
 /// Seconds and nanoseconds.
 type Time = (i64, u32);
 
-/// The time of a file that git does not know of, or not of its being gone: newer than any other.
+/// The time of an attribute file that git does not know, or does not know to be gone: newer than any other.
 const UNKNOWN: Time = (i64::MAX, 0);
 
 impl<'r> RuleTimes<'r> {
-    /// Returns the times of the files with settings, and of attribute files, of which git knows `known` and expects
-    /// `expected` in the worktree.
+    /// Reads the times of the files with settings and of attribute files. Git knows the attribute files `known`, and
+    /// expects `expected` in the worktree.
     pub(super) fn new(repo: &'r Repo, known: BTreeSet<BString>, expected: BTreeSet<BString>) -> Self {
         let config = repo.inner.config_snapshot();
         let files = config.plumbing().sections().filter_map(|section| section.meta().path.as_deref());
         let mut files: BTreeSet<PathBuf> = files.map(Path::to_owned).collect();
         files.extend(repo.inner.attribute_global_paths().unwrap_or_default());
-        // The directory, too: it changes when the file in it is deleted.
+        // The directory's time, too: it changes when the file is deleted.
         files.extend([repo.common_dir().join("info/attributes"), repo.common_dir().join("info")]);
         let settings = files.iter().filter_map(|file| changed(file)).max().unwrap_or_default();
         Self { repo, known, expected, settings, attributes: HashMap::new() }
     }
 
-    /// Returns true if a rule for `path` changed after the file with `stat` was written, or if git does not know the rule.
+    /// Returns true if a rule for `path` changed after the file with `stat` was written, or if git does not know the
+    /// rule.
     pub(super) fn are_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
         self.settings > written(stat) || self.are_attributes_newer(path, stat)
     }

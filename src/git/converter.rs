@@ -1,27 +1,27 @@
-//! What a save stores of a file: the content of its blob, and whether the exact bytes are kept beside it.
+//! Converts a file for a save: the content of its blob, and whether the exact bytes are kept beside it.
 
 use bstr::BStr;
 
 use super::{Repo, attribute_files::AttributeFiles, driver::is_of_the_moment, filter::Filters};
 use crate::error::{Error, Result};
 
-/// How many characters of an error are kept.
+/// The longest reason, in characters.
 const LONGEST_REASON: usize = 200;
 
-/// Turns files of the worktree into what a save stores of them.
+/// Converts files of the worktree for a save.
 pub(super) struct Converter<'r> {
     repo: &'r Repo,
     worktree: Filters<'r>,
     checkpoint: Filters<'r>,
 }
 
-/// What a save stores of a file.
+/// A file converted for a save.
 pub(super) struct Storable {
     /// The content of the blob; none: the bytes of the file.
     pub(super) blob: Option<Vec<u8>>,
-    /// True if the exact bytes are to be kept beside it.
+    /// True if the exact bytes must be kept beside it.
     pub(super) needs_raw: bool,
-    /// Why the blob is the file's bytes instead of what a filter makes of them; none if no filter failed.
+    /// Why the blob has the file's exact bytes; none if no filter failed.
     pub(super) failure: Option<Failure>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Storable {
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) reason: String,
-    /// True if it may work the next time, as the system has refused to start it.
+    /// True if the next try may succeed, because the system refused to start the filter.
     pub(super) is_of_the_moment: bool,
 }
 
@@ -43,16 +43,16 @@ impl Failure {
 }
 
 impl<'r> Converter<'r> {
-    /// Returns what stores files in a tree with the attribute files `files`.
+    /// Returns a converter for a tree with the attribute files `files`.
     pub(super) fn new(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
         let (worktree, checkpoint) = (Filters::for_worktree(repo)?, Filters::of_checkpoint(repo, files.clone())?);
         Ok(Self { repo, worktree, checkpoint })
     }
 
-    /// Returns what a save stores of `bytes` of the file `path`. A filter that fails must not cost the file.
+    /// Converts `bytes` of the file `path`. If a filter fails, the exact bytes are stored.
     ///
     /// # Errors
-    /// If the work is to end.
+    /// If the operation is interrupted.
     pub(super) fn storable(&mut self, path: &BStr, bytes: &[u8]) -> Result<Storable> {
         let stored = self.worktree.to_git(path, bytes).map(|blob| {
             let needs_raw = self.checkpoint.needs_raw(path, bytes, blob.as_deref()).unwrap_or(true);

@@ -1,7 +1,7 @@
 //! Which lines git counts as added and deleted, whatever algorithm the user has chosen.
 //!
-//! Of git's algorithms, Myers' (the default) is at hand to the line, in `line_edits`. For any other, git is asked: once
-//! for all files of many commits, and its answers are kept by the ids of the two blobs.
+//! `line_edits` implements Myers' algorithm (git's default) exactly. For other algorithms we run git once for all files
+//! of many commits, and cache its answers by the ids of the two blobs.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{error::Result, model::line_diff::Edit};
 
-/// No context, so that a hunk is an edit; and nothing that a setting could add to what is read.
+/// Diff options: no context, so that each hunk is one edit, and no effect of settings on the output.
 const PLAIN: [&str; 9] = [
     "--patch",
     "--unified=0",
@@ -27,7 +27,7 @@ const PLAIN: [&str; 9] = [
     "--submodule=short",
 ];
 
-/// Merges are what they change of their first parent; `-m` takes its meaning from a setting.
+/// Compares merges with their first parent; the meaning of `-m` depends on a setting.
 const LOG: [&str; 9] = [
     "-c",
     "log.diffMerges=first-parent",
@@ -43,22 +43,22 @@ const LOG: [&str; 9] = [
 /// Two blobs.
 type Pair = (ObjectId, ObjectId);
 
-/// What git is to compare.
+/// What git compares.
 enum Question {
     /// Commits with their first parents.
     Commits(Vec<ObjectId>),
     Trees(ObjectId, ObjectId),
-    /// The worktree with HEAD. Files that git does not track are all new.
+    /// The worktree with HEAD. Untracked files are new.
     Worktree,
 }
 
 /// Counts lines as `git diff --numstat` does in this repository.
 pub(crate) struct Counting<'r> {
     repo: &'r Repo,
-    /// The most similar one that is at hand.
+    /// The most similar algorithm that we implement.
     algorithm: Algorithm,
     asks_git: bool,
-    /// What will be asked when the first answer is wanted.
+    /// The question to ask git once the first answer is needed.
     question: Option<Question>,
     known: HashMap<Pair, Vec<Edit>>,
 }
@@ -70,24 +70,25 @@ impl<'r> Counting<'r> {
         Self { repo, algorithm, asks_git, question: None, known: HashMap::new() }
     }
 
-    /// Returns one that never asks git: where it does not matter if a line counts here or there.
+    /// Returns one that never asks git, for callers to which it does not matter which of two equal lines counts as
+    /// changed.
     pub(crate) fn usual(repo: &'r Repo) -> Self {
         Self { asks_git: false, ..Self::new(repo) }
     }
 
-    /// Prepares for what `commits` change of their first parents; what was known of others is forgotten.
+    /// Prepares for the changes of `commits` against their first parents, and forgets earlier answers.
     pub(crate) fn of_commits(&mut self, commits: &[ObjectId]) {
         self.known.clear();
         self.question = self.asks_git.then(|| Question::Commits(commits.to_vec()));
     }
 
-    /// Prepares for how two trees differ.
+    /// Prepares for the difference of two trees.
     pub(crate) fn of_trees(mut self, old: ObjectId, new: ObjectId) -> Self {
         self.question = self.asks_git.then_some(Question::Trees(old, new));
         self
     }
 
-    /// Prepares for what is not committed yet.
+    /// Prepares for uncommitted changes.
     pub(crate) fn of_worktree(mut self) -> Self {
         self.question = self.asks_git.then_some(Question::Worktree);
         self
@@ -118,7 +119,7 @@ impl<'r> Counting<'r> {
         Ok(unusual.unwrap_or_else(|| counted_edits(Algorithm::Myers, before, after)))
     }
 
-    /// The same; none if they are those of git's default.
+    /// The same; none if they are those of git's default algorithm.
     pub(crate) fn unusual_edits(&mut self, ids: Pair, before: &[u8], after: &[u8]) -> Result<Option<Vec<Edit>>> {
         if before.is_empty() || after.is_empty() || !self.asks_git {
             return Ok(None);
@@ -131,14 +132,14 @@ impl<'r> Counting<'r> {
             let output = self.repo.try_git(&[&["diff"], &PLAIN[..], &[&old, &new]].concat(), None)?;
             self.known.extend(parse(output.stdout.as_bstr()));
         }
-        // What git knows nothing of, such as a new file in the worktree that was an old one, it does not count either.
+        // Git does not pair these two blobs, for example if an untracked file continues a deleted one: count ourselves.
         let nearest = || counted_edits(self.algorithm, before, after);
         Ok(Some(self.known.get(&ids).cloned().unwrap_or_else(nearest)))
     }
 }
 
 impl Repo {
-    /// Returns true if files have an algorithm of their own, by their attributes (`diff.<driver>.algorithm`).
+    /// Returns true if attributes set an algorithm for some files (`diff.<driver>.algorithm`).
     fn has_algorithm_by_path(&self) -> bool {
         let snapshot = self.inner.config_snapshot();
         let mut sections = snapshot.plumbing().sections_by_name("diff").into_iter().flatten();
@@ -146,7 +147,8 @@ impl Repo {
     }
 }
 
-/// Reads patches without context: whose blobs, and which lines. Content begins with a sign, headings do not.
+/// Parses patches without context into pairs of blobs and their edits. Lines of content begin with a sign, headings do
+/// not.
 fn parse(output: &BStr) -> HashMap<Pair, Vec<Edit>> {
     let mut found: HashMap<Pair, Vec<Edit>> = HashMap::new();
     let mut current = None;

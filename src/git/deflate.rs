@@ -4,11 +4,11 @@ use std::cell::RefCell;
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-/// Fast rather than small: git recompresses when it repacks, and a save is waited for.
+/// Fast rather than small: git recompresses when it repacks, and users wait for a save.
 const LEVEL: Compression = Compression::fast();
 
 thread_local! {
-    /// To begin a compressor costs more than to compress a small object.
+    /// Reused, because setting up a compressor costs more than compressing a small object.
     static COMPRESS: RefCell<Compress> = RefCell::new(Compress::new(LEVEL, true));
 }
 

@@ -2,9 +2,9 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "the format takes numbers apart into bytes")]
 
-/// Returns a delta that makes `target` of `base`: their common beginning and end, and what is between.
+/// Returns a delta that makes `target` from `base`: it copies their common beginning and end, and inserts the rest.
 ///
-/// Versions of a file or tree differ in one place most of the time; for those this is as small as any delta.
+/// Versions of a file or tree mostly differ in one place. For those, no delta is smaller.
 pub(super) fn delta(base: &[u8], target: &[u8]) -> Vec<u8> {
     let start = base.iter().zip(target).take_while(|(a, b)| a == b).count();
     let most = base.len().min(target.len()) - start;

@@ -1,6 +1,6 @@
-//! How two trees differ, by ids alone: no blob is read, so it works in partial clones.
+//! Compares two trees by ids alone: no blob is read, so it works in partial clones.
 //!
-//! Renames are found in `renames`; which lines differ is `line_edits`' matter.
+//! `renames` finds renames, and `line_edits` compares lines.
 
 use gix::{
     ObjectId,
@@ -15,9 +15,10 @@ use crate::{
 };
 
 impl Repo {
-    /// Returns how the tree `new` differs from the tree `old`, by path; submodules are leaves, renames are not looked for.
+    /// Returns the changes from the tree `old` to the tree `new`, sorted by path; submodules are leaves, and renames
+    /// are not detected.
     ///
-    /// Not `diff_tree_to_tree` of gix: that reads the user's index and tracks renames.
+    /// Not gix's `diff_tree_to_tree`: that reads the user's index and tracks renames.
     pub fn diff_trees(&self, old: ObjectId, new: ObjectId) -> Result<Vec<Change>> {
         look_again(|| diff_trees_in(&self.inner.objects, old, new), Result::is_ok)
     }
@@ -84,7 +85,7 @@ fn diff_trees_in(objects: &impl Find, old: ObjectId, new: ObjectId) -> Result<Ve
     Ok(changes)
 }
 
-/// The empty tree is known to git even where it is not stored.
+/// Git knows the empty tree even if it is not stored.
 pub(super) fn read_tree<'b>(objects: &impl Find, id: ObjectId, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
     if id.is_empty_tree() {
         return Ok(&[]);
@@ -96,7 +97,7 @@ pub(super) fn read_tree<'b>(objects: &impl Find, id: ObjectId, buffer: &'b mut V
     }
 }
 
-/// A leaf that became a directory's place (or the reverse) comes as two records, everything else as one.
+/// Returns the change of one record. A leaf that replaces a directory (or the reverse) comes as two records.
 fn changes_of(record: recorder::Change) -> Option<Change> {
     let leaf =
         |mode: gix::objs::tree::EntryMode, id| Mode::from_bits(u32::from(mode.value())).map(|mode| Leaf { id, mode });
@@ -109,7 +110,7 @@ fn changes_of(record: recorder::Change) -> Option<Change> {
     }
 }
 
-/// Joins a deletion and an addition of the same path, should the trees' order have kept them apart.
+/// Joins a deletion and an addition of the same path, which the order of trees may have separated.
 fn merge_sides(changes: &mut Vec<Change>) {
     if changes.windows(2).all(|pair| pair[0].path != pair[1].path) {
         return;

@@ -16,7 +16,7 @@ pub(crate) struct DiffAttributes<'r> {
     repo: &'r Repo,
     stack: Stack,
     outcome: Outcome,
-    /// What `diff.<driver>.binary` says.
+    /// The values of `diff.<driver>.binary`.
     drivers: HashMap<BString, Option<bool>>,
 }
 

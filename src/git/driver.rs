@@ -134,7 +134,10 @@ impl<'r> Drivers<'r> {
 /// For the worktree, a required driver without a command is no error here: a file that is stored as it is comes back so.
 fn without_command(driver: &Driver, way: Way) -> Result<Option<Vec<u8>>> {
     match way {
-        Way::Clean if driver.required => Err(Error::user(format!("it has no command '{}'", way.as_str()))),
+        Way::Clean if driver.required => Err(Error::user(match &driver.process {
+            Some(line) if !line.is_empty() => format!("its server does not announce the capability '{}'", way.as_str()),
+            _ => format!("it has no command '{}'", way.as_str()),
+        })),
         Way::Clean | Way::Smudge => Ok(None),
     }
 }

@@ -1,13 +1,13 @@
-//! Lets what was written to the repository outlive a power loss.
+//! Makes what was written to the repository survive a power loss.
 
 use super::Repo;
 use crate::error::{Context as _, Kind, Result};
 
 impl Repo {
-    /// Makes all objects and refs durable, whoever wrote them and however long ago.
+    /// Syncs all objects and refs to disk, including older ones by other programs.
     ///
-    /// A checkpoint may stand on objects that an earlier save, or git itself, has just written, so syncing only the new ones
-    /// would not do. With `core.fsync = none` nothing is done, as in git.
+    /// A checkpoint may refer to objects that an earlier save, or git, wrote a moment ago, so syncing only the new ones
+    /// would not suffice. With `core.fsync = none` nothing is synced, as in git.
     pub(crate) fn make_durable(&self) -> Result<()> {
         self.syncing()()
     }

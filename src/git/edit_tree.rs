@@ -1,4 +1,4 @@
-//! A tree with some paths changed: only the directories on the way are read and written.
+//! Changes some paths of a tree; reads and writes only the directories that contain them.
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::{
@@ -18,7 +18,7 @@ use crate::{
 /// A change of the tree: none removes the path.
 pub(crate) type Edit = Option<(ObjectId, Mode)>;
 
-/// Returns the tree `base` with `edits`, whose changed directories are added to `objects`.
+/// Returns the tree `base` with `edits` applied; adds the new trees to `objects`.
 pub(crate) fn edit_tree(base: ObjectId, edits: &[(BString, Edit)], objects: &mut NewObjects<'_>) -> Result<ObjectId> {
     if edits.is_empty() {
         return Ok(base);
@@ -39,7 +39,7 @@ pub(crate) fn edit_tree(base: ObjectId, edits: &[(BString, Edit)], objects: &mut
         };
         let objects = &*objects;
         let mut editor = Editor::new(root, &objects, base.kind());
-        // Removals first, and of leaves only: a file that became a directory must not take the new one with it.
+        // Remove first, and only leaves: the removal of a file must not remove a directory that replaces it.
         for (path, _) in edits.iter().filter(|(_, edit)| edit.is_none()) {
             editor.remove_if_leaf(components(path)).context(Kind::Corrupt, what)?;
         }

@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use crate::error::{Error, Result};
 
-/// Extensions of `core.repositoryFormatVersion = 1` that are understood here (or change nothing for us).
+/// Extensions of `core.repositoryFormatVersion = 1` that we support (or that make no difference to us).
 const EXTENSIONS: [&str; 9] = [
     "noop",
     "noop-v1",
@@ -46,9 +46,9 @@ pub(super) fn refuse_unknown_extensions(repo: &gix::Repository) -> Result<()> {
     Ok(())
 }
 
-/// Refuses redirected object directories: gix ignores them, so objects would land in the wrong place.
+/// Refuses redirected object directories: gix ignores the redirection, so objects would go to the wrong place.
 ///
-/// Naming the directory that `objects_dir` is anyhow redirects nothing.
+/// A variable that names `objects_dir` itself redirects nothing.
 pub(super) fn refuse_redirected_objects(objects_dir: Option<&std::path::Path>) -> Result<()> {
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
     let own = objects_dir.and_then(real);
@@ -72,8 +72,8 @@ pub(super) fn variable(name: &str) -> Option<BString> {
 
 /// Returns the time zone of this machine.
 ///
-/// Without `TZ`, `/etc/localtime` says all there is to know; the library would look for its name in the whole zone
-/// database, which costs more than everything else a small save does.
+/// Without `TZ`, `/etc/localtime` suffices. The library would search the whole zone database for its name, which costs
+/// more than the rest of a small save.
 pub(super) fn local_zone() -> jiff::tz::TimeZone {
     if variable("TZ").is_none()
         && let Ok(data) = std::fs::read("/etc/localtime")

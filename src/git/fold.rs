@@ -1,8 +1,8 @@
-//! Folds what many saves wrote into few packs, with deltas, so that a save costs some hundred bytes of disk instead of a
-//! block for each object, and the number of packs stays small.
+//! Folds the objects of many saves into few packs, with deltas: a save then costs some hundred bytes of disk instead of
+//! a block for each object, and the number of packs stays small.
 //!
-//! Only objects that we wrote are touched, listed in `loose` and `packs` of our directory once a ref leads to them. What git has repacked or
-//! collected meanwhile is simply not there any more. Whatever fails here costs disk space, nothing else.
+//! Only objects that we wrote are touched, those listed in `loose` and `packs` of our directory once a ref leads to
+//! them. Objects that git has repacked or collected since are skipped. A failure here costs disk space, nothing else.
 
 use std::{
     collections::HashSet,
@@ -29,16 +29,16 @@ use crate::{
     state::{self, failpoint, lock::Lock},
 };
 
-/// From this many loose objects on, they are folded.
+/// From this number of loose objects on, they are folded.
 const LOOSE_LIMIT: usize = 96;
-/// From this many small packs on, they become one.
+/// From this number of small packs on, they are merged.
 const PACK_LIMIT: usize = 8;
 /// A pack of this many bytes is left alone.
 const LARGE_PACK: u64 = 2 << 20;
-/// A pack that has no index for so long never gets one.
+/// A pack that has had no index for this long will never get one.
 const ABANDONED: Duration = Duration::from_secs(3600);
-/// A pack of fewer bytes takes part in every fold, so that its objects serve as bases; more would be a lot to read
-/// back each time.
+/// Smaller packs take part in every fold, so that their objects serve as bases. Reading larger ones each time would
+/// take too long.
 const YOUNG_PACK: u64 = 256 << 10;
 /// How many objects of it serve as bases.
 const BASES: usize = 128;
@@ -81,7 +81,7 @@ impl Repo {
         loose + packs
     }
 
-    /// Folds if there is enough to fold and nobody else, nor git's gc, is at it.
+    /// Folds if there is enough to fold and neither another process of ours nor `git gc` is doing so.
     pub(crate) fn fold_if_due(&self) {
         if let Err(error) = self.try_fold() {
             tracing::warn!(%error, "objects not folded");
@@ -101,8 +101,8 @@ impl Repo {
         self.fold(&directory)
     }
 
-    /// Returns true while git's gc is at work here, by git's own rule: its mark counts for twelve hours at most, and on
-    /// this host as long as the process is there.
+    /// Returns true while `git gc` runs, by git's own rule: `gc.pid` counts for at most twelve hours, and on this host
+    /// as long as the process exists.
     pub(super) fn is_git_collecting(&self) -> bool {
         let path = self.common_dir().join("gc.pid");
         let age = std::fs::metadata(&path).and_then(|metadata| metadata.modified());
@@ -118,7 +118,7 @@ impl Repo {
         }
         let is_small = |path: &PathBuf| {
             let is_pinned = ["keep", "promisor"].iter().any(|end| may_exist(&path.with_extension(end)));
-            // Without index it is what a process that died left, or another is about to publish.
+            // A pack without an index was left by a crash, or another process is about to publish it.
             let is_usable = path.with_extension("idx").exists();
             is_usable && !is_pinned && std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < LARGE_PACK)
         };
@@ -134,7 +134,7 @@ impl Repo {
         let loose_note = directory.join("loose");
         let taken_note = directory.join("loose.folding");
         let mut lines = noted(&taken_note);
-        // Renamed first: what other processes note from now on goes to a new file.
+        // Renamed first, so that other processes note new objects in a new file.
         if std::fs::rename(&loose_note, &taken_note).is_ok() {
             lines.extend(noted(&taken_note));
         }
@@ -153,7 +153,7 @@ impl Repo {
         failpoint::hit("fold:after-pack");
         self.note_pack(&new_pack);
         self.verify_pack(&new_pack, &stored)?;
-        // Everything is in the new pack by now, read back, durable and visible; readers that had the old files look again.
+        // The new pack has everything, is verified, durable and visible. Readers of the old files find the new one.
         for path in merged.iter().filter(|path| **path != new_pack) {
             drop(std::fs::remove_file(path.with_extension("idx")));
             failpoint::hit("fold:after-index");
@@ -161,7 +161,8 @@ impl Repo {
         }
         failpoint::hit("fold:after-packs");
         for path in ids.iter().filter(|id| stored.contains(*id)).map(|id| self.loose_path(*id)) {
-            // The directory stays for `git gc`: git fails to add an object to one that goes twice meanwhile.
+            // Leave the directory to `git gc`: git cannot add an object to a directory that is removed twice at that
+            // moment.
             drop(std::fs::remove_file(&path));
             failpoint::hit("fold:after-loose");
         }
@@ -169,7 +170,7 @@ impl Repo {
         self.forget_gone_packs(directory)
     }
 
-    /// Reads all `ids` back from the finished pack `path` alone, before any other copy of them goes.
+    /// Reads all `ids` back from the finished pack `path` alone, before their other copies are deleted.
     fn verify_pack(&self, path: &Path, ids: &HashSet<ObjectId>) -> Result<()> {
         let what = || format!("cannot read back '{}'", path.display());
         let bundle = gix::odb::pack::Bundle::at(path, self.object_hash()).context(Kind::Corrupt, what)?;
@@ -187,7 +188,7 @@ impl Repo {
         Ok(())
     }
 
-    /// Drops the names of packs that are gone from our note, unless another process notes one meanwhile.
+    /// Removes the names of packs that no longer exist from our list, unless another process adds one at the same time.
     fn forget_gone_packs(&self, directory: &Path) -> Result<()> {
         let note = directory.join("packs");
         let taken = directory.join("packs.folding");
@@ -202,14 +203,14 @@ impl Repo {
         Ok(())
     }
 
-    /// Copies our young packs into `writer`, or if there are many all small ones, and returns their paths.
+    /// Copies our young packs into `writer`, or all small ones if there are many, and returns their paths.
     fn merge_small_packs(&self, directory: &Path, writer: &mut PackWriter) -> Result<Vec<PathBuf>> {
         let mut merged = Vec::new();
         let mut small = self.small_packs(directory);
         if small.len() < PACK_LIMIT {
             small.retain(|path| std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < YOUNG_PACK));
         }
-        // The newest last: what was written last is what the next objects are like.
+        // The newest last: new objects are most similar to the last ones written.
         small.sort_by_cached_key(|path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok());
         for path in small {
             let entries = read_index(&path, self.object_hash())?;
@@ -221,7 +222,8 @@ impl Repo {
         Ok(merged)
     }
 
-    /// Adds those of the loose objects `ids` that can be read to `writer`, each as a delta if it is like one of the last.
+    /// Adds the readable ones of the loose objects `ids` to `writer`, each as a delta if it is similar to one of the
+    /// last.
     fn add_with_deltas(&self, ids: impl Iterator<Item = ObjectId>, writer: &mut PackWriter) -> Result<()> {
         let mut bases = Bases::default();
         for (id, offset) in writer.last(BASES) {
@@ -264,7 +266,7 @@ fn is_alive_or_elsewhere(mark: &str) -> bool {
     !is_here || rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
 }
 
-/// Removes the pack `path` if it has no index and never gets one, and returns true then.
+/// Removes the pack `path` if it has no index and will never get one; returns true if so.
 fn remove_abandoned(path: &Path) -> bool {
     let age =
         std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
@@ -285,7 +287,7 @@ mod tests {
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let me = std::process::id();
         assert!(is_alive_or_elsewhere(&format!("{me} {host}")));
-        // Linux has no such pid: the largest is 2^22.
+        // The pid does not exist: Linux's largest is 2^22.
         assert!(!is_alive_or_elsewhere(&format!("2147483647 {host}")));
         assert!(is_alive_or_elsewhere("2147483647 not-this-host"));
         for nonsense in ["", "x", "12", &format!("x {host}"), &format!("-1 {host}"), &format!("0 {host}")] {

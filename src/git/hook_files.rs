@@ -1,6 +1,6 @@
-//! The files of hooks: what is there, and how it gives way to a script of ours and comes back.
+//! The files of git's hooks: what they contain, how our script replaces them, and how they come back.
 //!
-//! What was there before keeps its inode, and with that its bytes and its mode.
+//! A replaced file is renamed, so it keeps its bytes and its mode.
 
 use std::{
     fs::{self, Permissions},
@@ -17,7 +17,7 @@ use crate::{
     state::{failpoint, temporary},
 };
 
-/// Every script of ours has this line.
+/// All of our scripts contain this line.
 pub(crate) const MARK: &[u8] = b"# Installed by 'git checkpoint enable' and removed by 'git checkpoint disable'.";
 
 /// What the name of a hook that was set aside ends with.
@@ -30,12 +30,12 @@ const TEMPORARY: &str = ".checkpoint-hook-";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Nothing,
-    /// A script of ours, maybe edited since.
+    /// Our script, possibly edited since.
     Ours {
         text: Vec<u8>,
         is_executable: bool,
     },
-    /// Somebody else's; the text is empty if it cannot be read.
+    /// A foreign hook; the text is empty if it cannot be read.
     Foreign {
         text: Vec<u8>,
     },
@@ -78,8 +78,8 @@ pub(crate) fn is_there(path: &Path) -> bool {
     !matches!(fs::symlink_metadata(path), Err(error) if error.kind() == ErrorKind::NotFound)
 }
 
-/// Returns a script of ours in another file of the directory of `path`, from where whatever is at `path` may call it:
-/// other tools that install hooks set ours aside as we do theirs.
+/// Returns our script under another name in the directory of `path`, where the hook at `path` may call it: other tools
+/// rename our script when they install their own, as we do with theirs.
 pub(crate) fn moved_script(path: &Path, hook: Hook) -> Option<PathBuf> {
     let start = format!("{}.", hook.name());
     let files = fs::read_dir(path.parent()?).ok()?.flatten().map(|entry| entry.path());
@@ -90,9 +90,9 @@ pub(crate) fn moved_script(path: &Path, hook: Hook) -> Option<PathBuf> {
     files.filter(is_candidate).find(|file| matches!(look(file), Ok(Found::Ours { .. })))
 }
 
-/// Puts the script `text` at `path`; what is there is set aside first. At no moment is there no hook.
+/// Installs the script `text` at `path`; an existing hook is renamed first. At every moment there is a hook.
 ///
-/// Returns where an older one went that had been set aside before.
+/// Returns the new name of an even older hook, which had been renamed before.
 pub(crate) fn install(path: &Path, text: &[u8]) -> Result<Option<PathBuf>> {
     let what = || format!("cannot write the hook '{}'", path.display());
     let directory = path.parent().expect("a hook is in a directory");
@@ -138,7 +138,7 @@ fn set_aside(path: &Path) -> Result<Option<PathBuf>> {
     Ok(moved)
 }
 
-/// Takes the script at `path` away, and puts back what was set aside; returns whether there was anything.
+/// Removes the script at `path`, and renames the earlier hook back; returns whether there was anything to do.
 pub(crate) fn put_back(path: &Path, before: &Path) -> Result<bool> {
     let what = || format!("cannot put back the hook '{}'", path.display());
     if is_there(before) {
@@ -147,7 +147,7 @@ pub(crate) fn put_back(path: &Path, before: &Path) -> Result<bool> {
     remove(path).map(|()| false)
 }
 
-/// Returns the content of `path`, a file of others; none if it does not exist.
+/// Returns the content of the foreign file `path`; none if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(text) => Ok(Some(text)),
@@ -176,7 +176,7 @@ pub(crate) fn write(path: &Path, text: &[u8], is_executable: bool) -> Result<()>
     Ok(())
 }
 
-/// Removes the file `path`, if it is there.
+/// Removes the file `path`, if it exists.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => {

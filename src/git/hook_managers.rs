@@ -1,6 +1,6 @@
-//! Programs that keep git's hooks: how each is recognised, and what makes it call us.
+//! Programs that manage git's hooks: how to recognize each, and how to make it call us.
 //!
-//! They rewrite their own files in git's directory of hooks, so what calls us stands in the files that the user keeps.
+//! They rewrite their own files in git's directory of hooks, so our lines go into the files that the user maintains.
 
 use std::path::{Path, PathBuf};
 
@@ -21,20 +21,20 @@ pub(crate) enum Manager {
     OldHusky,
     /// Lefthook: one file of settings.
     Lefthook,
-    /// pre-commit: calls what was there before, and can be called.
+    /// pre-commit: runs the earlier hooks, and can be run itself.
     PreCommit,
 }
 
 /// What makes git call us in one hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// A script of ours in git's directory of hooks.
+    /// Our script in git's directory of hooks.
     Script(PathBuf),
-    /// A few words in a file of others.
+    /// A few lines in a foreign file.
     Words(Words),
 }
 
-/// Words that belong into a file of others.
+/// Lines to add to a foreign file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Words {
     pub(crate) path: PathBuf,
@@ -50,7 +50,7 @@ pub(crate) struct Words {
     pub(crate) runner: Option<PathBuf>,
 }
 
-/// How git's hooks are kept here.
+/// How this repository manages its hooks.
 #[derive(Clone, Debug)]
 pub(crate) struct Survey {
     pub(crate) directory: HooksDirectory,
@@ -75,7 +75,7 @@ impl Manager {
 }
 
 impl Repo {
-    /// Returns how git's hooks are kept here.
+    /// Finds out how this repository manages its hooks.
     pub(crate) fn survey_hooks(&self) -> Result<Survey> {
         let directory = self.hooks_directory()?;
         let root = self.worktree_root().to_owned();

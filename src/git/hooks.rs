@@ -1,4 +1,4 @@
-//! Git's hooks: which of them are ours, where git looks for them, and whose that place is.
+//! Git's hooks: which of them we use, where git looks for them, and who owns that directory.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ impl Hook {
         }
     }
 
-    /// Returns the hook of that name, if it is one of these.
+    /// Returns the hook called `name`, if we use it.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hook| hook.name() == name)
     }
@@ -59,13 +59,13 @@ impl Hook {
 pub enum Health {
     /// It will.
     Ok,
-    /// Nothing of ours is there, or git ignores it because it is not executable.
+    /// Our script is missing, or git ignores it because it is not executable.
     Missing,
     /// Something else has taken the place of our script.
     Replaced,
 }
 
-/// Whose a directory of hooks is.
+/// Who owns a directory of hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// It is in the repository's git directory: private.
@@ -95,7 +95,7 @@ impl Repo {
             .config_snapshot()
             .trusted_path("core.hooksPath")
             .context(Kind::User, || "cannot tell where 'core.hooksPath' points to".into())?;
-        // Git runs hooks at the root of the worktree, and takes a relative path from there.
+        // Git runs hooks at the root of the worktree, and resolves a relative path from there.
         let path = match setting {
             None => self.common_dir().join("hooks"),
             Some(path) if path.as_os_str().is_empty() => PathBuf::from("/"),

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::Repo;
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// Tells whether an untracked path is ignored.
+/// Finds out whether untracked paths are ignored.
 pub(crate) struct Excludes<'r> {
     repo: &'r Repo,
     stack: Stack,
@@ -46,7 +46,8 @@ impl<'r> Excludes<'r> {
         let mode = if is_directory { IndexMode::DIR } else { IndexMode::FILE };
         let platform = match self.stack.at_entry(path, Some(mode), &self.repo.inner.objects) {
             Ok(platform) => platform,
-            // A directory on the way has become a symbolic link to itself: there is no such file, and no rule to read.
+            // A directory of the path has become a symbolic link to itself: no such file exists, and no rule can be
+            // read.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => return Ok(false),
             Err(cause) => {
                 return Err(Error::internal(format!("cannot tell whether '{path}' is ignored")).with_cause(cause));

@@ -22,9 +22,9 @@ use crate::{
 
 const DIRECTORY: u32 = 0o40_000;
 
-/// Returns the tree of `index` without its unmerged and intent-to-add entries, adding missing trees to `objects`.
+/// Returns the tree of `index` without its unmerged and intent-to-add entries, and adds missing trees to `objects`.
 ///
-/// Directories that git has cached in the index are taken from there, if they have not been collected since.
+/// Trees that git caches in the index are reused, unless they have been collected since.
 pub(crate) fn tree_of_index(index: &State, objects: &mut NewObjects<'_>) -> Result<ObjectId> {
     let range = 0..index.entries().len();
     Ok(build(index, range, 0, index.tree(), objects)?.unwrap_or_else(|| ObjectId::empty_tree(index.object_hash())))

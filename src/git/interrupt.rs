@@ -1,4 +1,4 @@
-//! Whether the work under way is to end, and what it was waiting for when that was noticed.
+//! Whether the current operation is to end, and what it was waiting for at that moment.
 
 use std::sync::{
     Arc, Mutex,
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub(super) struct Interrupt {
     /// None: nothing can ask for an end.
     flag: Option<Arc<AtomicBool>>,
-    /// What was waited for, and what to do about it.
+    /// What the operation was waiting for, and a hint.
     waited_for: Arc<Mutex<Option<(String, String)>>>,
 }
 
@@ -32,7 +32,7 @@ impl Interrupt {
         self.flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Returns an error once the work is to end; it says what was waited for, if that is known.
+    /// Returns an error once the operation is to end; it names what the operation was waiting for, if that is known.
     pub(super) fn check(&self) -> Result<()> {
         if !self.is_raised() {
             return Ok(());
@@ -44,7 +44,7 @@ impl Interrupt {
         })
     }
 
-    /// Notes `what` was waited for when the interrupt came, with a `hint`; what was noted first stays.
+    /// Notes that the operation was waiting for `what` when the interrupt came, with a `hint`. The first note stays.
     pub(super) fn note(&self, what: String, hint: String) {
         if let Ok(mut waited_for) = self.waited_for.lock() {
             waited_for.get_or_insert((what, hint));

@@ -1,6 +1,6 @@
-//! What jj makes of a repository that it shares with git (`.jj` beside `.git`): git cannot see which change is at `@`.
+//! jj's view of a repository that it shares with git (`.jj` beside `.git`): git does not know which change is at `@`.
 //!
-//! One call of `jj log` a question, which snapshots nothing and records no operation.
+//! Each question is one call of `jj log`, which neither snapshots the worktree nor records an operation.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ pub(crate) struct Change {
     /// Its id, in jj's letters.
     #[serde(rename = "change_id")]
     pub(crate) id: String,
-    /// The commit that it is now.
+    /// Its current commit.
     pub(crate) commit_id: String,
-    /// The commits it stands on.
+    /// Its parent commits.
     pub(crate) parents: Vec<String>,
     /// Its message.
     pub(crate) description: String,
@@ -35,29 +35,29 @@ struct Line {
     change: Change,
 }
 
-/// What is asked for of each change.
+/// The template for the fields of each change.
 const TEMPLATE: &str = r#""{\"at\":" ++ json(current_working_copy) ++ ",\"change\":" ++ json(self) ++ "}\n""#;
 
-/// What jj says.
+/// jj's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The changes asked for.
     Changes(Vec<Change>),
-    /// There is no such program.
+    /// jj is not installed.
     NoProgram,
-    /// It cannot tell; why.
+    /// jj gives no answer, for this reason.
     Silent(String),
 }
 
 impl Change {
-    /// Returns the commit that it is now.
+    /// Returns its current commit.
     pub(crate) fn commit(&self) -> Option<ObjectId> {
         ObjectId::from_hex(self.commit_id.as_bytes()).ok()
     }
 
-    /// Returns true if it stands on `head`, so that jj knows where git is.
+    /// Returns true if `head` is one of its parents, so that jj and git agree where HEAD is.
     pub(crate) fn stands_on(&self, head: Option<ObjectId>) -> bool {
-        // The root of all changes is no commit of git's.
+        // jj's root change has no commit in git.
         let is_root = |id: &String| id.bytes().all(|byte| byte == b'0');
         match head {
             Some(head) => {
@@ -68,17 +68,18 @@ impl Change {
     }
 }
 
-/// What jj says when two processes have changed the repository at once, and nobody has joined that yet.
+/// jj's message after two processes changed the repository at the same time, until a jj command merges their
+/// operations.
 const DIVERGED: &str = "resolved to more than one operation";
 
 impl Repo {
-    /// Returns true if jj keeps this worktree, too.
+    /// Returns true if jj manages this worktree, too.
     pub(crate) fn is_colocated(&self) -> bool {
         let root = self.worktree_root();
         root.join(".jj").is_dir() && root.join(".git").exists()
     }
 
-    /// Returns the change at `@`, and what the change `original` is now.
+    /// Returns the change at `@`, and the current version of the change `original`.
     ///
     /// # Errors
     /// If jj takes too long.
@@ -100,7 +101,7 @@ impl Repo {
             if attempt == ATTEMPTS || !said.contains(DIVERGED) {
                 return Ok(Answer::Silent(said.trim().lines().next().unwrap_or_default().to_owned()));
             }
-            // Another one is in mid-command.
+            // Another jj command is running.
             std::thread::sleep(Duration::from_millis(50));
             attempt += 1;
         }

@@ -1,4 +1,4 @@
-//! Keeps new packs from being repacked away before a ref leads to their objects.
+//! Keeps `git repack` from removing new packs before refs lead to their objects.
 
 use std::{
     io::{ErrorKind, Write as _},
@@ -24,7 +24,7 @@ impl Keep {
     pub(super) fn new(pack: &Path) -> Result<Option<Self>> {
         let path = pack.with_extension("keep");
         let what = || format!("cannot write '{}'", path.display());
-        // It appears with its content: from an empty one of a killed process, no later one could see whose it is.
+        // Created with its content at once: an empty file of a killed process would not show whose it is.
         let directory = path.parent().unwrap_or(Path::new("."));
         let prefix = temporary::prefix("tmp_keep_");
         let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory).context(Kind::Internal, what)?;
@@ -39,12 +39,12 @@ impl Keep {
 
 impl Drop for Keep {
     fn drop(&mut self) {
-        // What stays costs a less tight repack.
+        // A leftover file only makes later repacks less tight.
         drop(std::fs::remove_file(&self.path));
     }
 }
 
-/// Removes what the processes `nonces` have left in `directory`.
+/// Removes the files that the processes `nonces` left in `directory`.
 pub(super) fn sweep(directory: &Path, nonces: &[String]) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();

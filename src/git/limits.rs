@@ -1,4 +1,4 @@
-//! What of a worktree is taken at all: names that git can store, and how much of what it does not track.
+//! The limits of a checkpoint: names that git can store, and how much untracked content is included.
 
 use std::{os::fd::OwnedFd, path::Path};
 
@@ -10,14 +10,14 @@ use crate::{
     model::manifest::Reason,
 };
 
-/// How much of what is untracked a checkpoint takes.
+/// How much untracked content a checkpoint includes.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     /// Bytes of a file.
     pub(crate) max_file_size: u64,
     /// New files of a directory without tracked ones.
     pub(crate) max_untracked_files: u64,
-    /// True if there is no room for anything new.
+    /// True if the disk has no room for untracked content.
     pub(crate) is_disk_low: bool,
     /// Further ignore patterns.
     pub(crate) exclude: Vec<String>,

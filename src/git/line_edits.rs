@@ -1,6 +1,6 @@
-//! Which lines differ between two blobs: git's own algorithms (imara-diff), so that counts equal `git diff --numstat`.
+//! Compares the lines of two blobs with git's own algorithms (imara-diff), so that counts equal `git diff --numstat`.
 //!
-//! How that is shown (hunks, words) is the matter of `model::line_diff`.
+//! `model::line_diff` prepares the result for display (hunks, words).
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use gix::diff::blob::{Diff, InternedInput, TokenSource as _, sources::byte_lines
 use super::Repo;
 use crate::model::line_diff::Edit;
 
-/// git looks for NUL in this many bytes at the start to tell text from binary.
+/// Like git, we look for NUL in this many bytes at the start to distinguish binary files from text.
 const FIRST_FEW_BYTES: usize = 8000;
 
-/// Returns true if git takes `data` for binary, unless attributes say otherwise.
+/// Returns true if git treats `data` as binary, unless attributes say otherwise.
 pub(crate) fn is_binary(data: &[u8]) -> bool {
     data[..data.len().min(FIRST_FEW_BYTES)].find_byte(0).is_some()
 }
@@ -41,13 +41,13 @@ pub(crate) fn count(algorithm: Algorithm, before: &[u8], after: &[u8]) -> (u32, 
     (diff.count_additions(), diff.count_removals())
 }
 
-/// Returns the edits between `before` and `after`, in order, slid to where people expect them (git's indent heuristic).
+/// Returns the edits between `before` and `after`, in order, shifted by git's indent heuristic.
 pub(crate) fn edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
     let input = interned(before, after);
     edits_of(&gix::diff::blob::diff_with_slider_heuristics(algorithm, &input))
 }
 
-/// Returns the edits that `count` counts: those of `git diff --numstat`, if the algorithm is git's default.
+/// Returns the edits that `count` counts: those of `git diff --numstat` with git's default algorithm.
 pub fn counted_edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
     if before.is_empty() || after.is_empty() {
         let (old, new) = (line_count(before) as usize, line_count(after) as usize);
@@ -58,19 +58,19 @@ pub fn counted_edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<E
     edits_of(&Diff::compute(algorithm, &input))
 }
 
-/// Returns the edits by which lines are followed from one version of a file to the next.
+/// Returns the edits with which attribution follows lines from one version of a file to the next.
 pub fn step_edits(before: &[u8], after: &[u8]) -> Vec<Edit> {
     edits(Algorithm::Histogram, before, after)
 }
 
-/// Numbers the lines of both texts, equal ones alike.
+/// Assigns a number to each line of both texts, the same one to equal lines.
 ///
-/// Most lines stand in both, one after the other: such a line is compared with the one that is expected, which takes less
-/// than to look for its end and to hash it.
+/// Most lines occur in both texts in the same order: such a line is first compared with the expected one, which is
+/// faster than to search for its end and to hash it.
 fn interned<'t>(before: &'t [u8], after: &'t [u8]) -> InternedInput<&'t [u8]> {
     let mut input = InternedInput::default();
     input.reserve(byte_lines(before).estimate_tokens(), 0);
-    // By number: where in `before` the line is first.
+    // For each number, the first line of `before` that has it.
     let mut first = Vec::new();
     for line in byte_lines(before) {
         let token = input.interner.intern(line);
@@ -112,7 +112,7 @@ fn line_count(text: &[u8]) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Leaves out what both end with, in the same steps as git (xdiff-interface.c): it counts the same lines only then.
+/// Cuts off the common end in the same steps as git (xdiff-interface.c): otherwise, the counts would differ.
 fn trim_common_tail<'t>(before: &'t [u8], after: &'t [u8]) -> (&'t [u8], &'t [u8]) {
     const BLOCK: usize = 1024;
     let smaller = before.len().min(after.len());
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// The short cut for lines that stand in both numbers them as the plain way does.
+        /// The fast path for common lines assigns the same numbers as the slow one.
         #[test]
         fn lines_are_numbered_alike(before in "[ab\r\n]{0,20}", after in "[ab\r\n]{0,20}", common in "[abc\n]{0,20}") {
             for (before, after) in [(before.clone(), after.clone()), (before + &common, after + &common)] {

@@ -1,4 +1,5 @@
-//! Git's locks on files, `<file>.lock`: takes them as git does, and removes those that a killed process of ours has left.
+//! Git's lock files, `<file>.lock`: takes them as git does, and removes those that a killed process of ours left
+//! behind.
 
 use std::{
     fs,
@@ -17,9 +18,9 @@ use crate::{
     state::lock_note::{self, FoundNote, Note, Owner},
 };
 
-/// How long to wait for a lock that another process holds: as long as git waits for that of the packed refs.
+/// How long we wait for another process's lock: as long as git does for `packed-refs.lock`.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Git holds most locks for no longer than this: one that is older does not go just now.
+/// Git holds most locks for less than this: do not wait for an older one.
 pub(crate) const USUAL: Duration = Duration::from_secs(10);
 /// How long to wait between two attempts, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
@@ -33,7 +34,7 @@ pub(super) struct LockRequest<'a> {
     pub(super) name: &'a str,
     /// The file to lock.
     pub(super) path: &'a Path,
-    /// Directories below this one are made as needed, and removed when they are empty.
+    /// Directories below this one are created as needed, and removed once they are empty.
     pub(super) boundary: Option<&'a Path>,
     /// The content of the lock.
     pub(super) content: &'a [u8],
@@ -60,7 +61,7 @@ impl LockFile {
             if !self.target.is_dir() {
                 return Err(Error::internal(what(&self.target)).with_cause(cause));
             }
-            // It has no refs any more, or the name would not be free.
+            // An empty directory in the place of the file would block the rename.
             gix::tempfile::remove_dir::empty_depth_first(self.target.clone())
                 .context(Kind::Internal, || what(&self.target))?;
             fs::rename(lock, &self.target).context(Kind::Internal, || what(&self.target))?;
@@ -88,7 +89,7 @@ impl Repo {
         resolve_symlink(&self.common_dir().join("packed-refs"))
     }
 
-    /// Makes a note for locks with `content`; without one they work as well, but stay if we are killed.
+    /// Creates a note for locks with `content`. Locks work without one, but stay if we are killed.
     pub(super) fn note_locks(&self, content: &[u8]) -> Option<Rc<Note>> {
         match Note::new(self.common_dir(), content) {
             Ok(note) => Some(Rc::new(note)),
@@ -99,8 +100,8 @@ impl Repo {
         }
     }
 
-    /// Takes the lock as soon as no other process holds it, as a link to `note` where the file system allows. One that others
-    /// have held for long, or that was waited for before, is not waited for.
+    /// Takes the lock as soon as it is free, as a hard link to `note` where the file system allows that. Does not wait
+    /// for a lock that is old, or for which we waited in vain before.
     ///
     /// # Errors
     /// [`Kind::Race`] if another process holds it for too long.
@@ -111,7 +112,7 @@ impl Repo {
         let what = || format!("cannot lock '{}'", request.name);
         let [mut pause, longest] = PAUSES;
         let start = Instant::now();
-        // The file system may be another machine's, with a clock of its own.
+        // Use the file system's clock: it may be another machine's.
         let now = note.and_then(|note| note.time()).unwrap_or_else(SystemTime::now);
         loop {
             let made = request.boundary.map_or(Ok(()), |_| make_directories(lock.parent().unwrap_or(&lock)));
@@ -130,7 +131,7 @@ impl Repo {
                         return Err(Error::race(what()).with_cause(cause).with_hint(HINT));
                     }
                 }
-                // Git removes directories that it has emptied, and may do so between their making and that of the lock.
+                // Git removes empty directories, perhaps between the creation of one and that of the lock in it.
                 Err(cause) if cause.kind() == io::ErrorKind::NotFound && start.elapsed() < PATIENCE => {}
                 Err(cause) => {
                     let is_race = cause.kind() == io::ErrorKind::NotFound;
@@ -143,19 +144,19 @@ impl Repo {
         }
     }
 
-    /// Returns true if there is no use in waiting for `lock`, as found at `now`.
+    /// Returns true if waiting for `lock`, as found at `now`, is useless.
     fn is_in_vain(&self, lock: &FoundLock, now: SystemTime) -> bool {
         let is_old = now.duration_since(lock.time).is_ok_and(|age| age >= USUAL);
         is_old || self.lost_patience.borrow().as_ref() == Some(lock)
     }
 
-    /// Removes the locks that killed processes of ours have left, and no others.
+    /// Removes the locks that killed processes of ours left behind, and no others.
     pub(crate) fn remove_dead_locks(&self) {
         let mut notes = lock_note::all(self.common_dir());
         notes.retain(|note| note.owner == Owner::Dead);
         let locks = if notes.iter().any(|note| note.is_linked) { self.find_locks() } else { Vec::new() };
         for lock in &locks {
-            // As long as a note exists, its inode is that of no other file.
+            // As long as the note exists, no other file has its inode.
             let Some(note) = notes.iter().find(|note| note.identity == lock.identity) else { continue };
             let path = lock.path.display();
             match note.remove_lock(&lock.path) {
@@ -201,7 +202,8 @@ impl Repo {
     }
 }
 
-/// Makes `directory` and those above it. Git may remove one between two looks of this: that is none found, not one in the way.
+/// Creates `directory` and its parents. If git removes one at the same time, the error is `NotFound`, not that a file
+/// is in the way.
 fn make_directories(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory).map_err(|error| {
         let is_in_the_way = directory.ancestors().any(Path::is_file);
@@ -213,8 +215,8 @@ fn make_directories(directory: &Path) -> io::Result<()> {
     })
 }
 
-/// Makes the new file `lock` with `content`: as a link to `note`, which has that content, where the file system has links
-/// and the note is on the same one; else as a file of its own.
+/// Creates the file `lock` with `content`: as a hard link to `note`, which has that content, if the file system allows
+/// that; otherwise as a file of its own.
 fn make(lock: &Path, note: Option<&Note>, content: &[u8]) -> io::Result<()> {
     match note.map(|note| note.link_to(lock)) {
         Some(Ok(())) => return Ok(()),

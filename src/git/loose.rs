@@ -16,11 +16,11 @@ use crate::{
     state::temporary,
 };
 
-/// How often an object is written whose directory, or temporary file, a `git prune` removes meanwhile.
+/// How often we retry if `git prune` removes the directory or temporary file of an object.
 const ATTEMPTS: u32 = 8;
 
-/// Writes `data`, whose id as an object of `kind` is `id`, into the object directory `objects`: visible only when whole,
-/// durable when the system likes, as git's default has it.
+/// Writes `data` with the id `id` as an object of `kind` to the object directory `objects`. The object appears
+/// complete, and is not synced to disk, as by git's default.
 pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8]) -> Result<()> {
     let what = || format!("cannot write the {kind} '{id}'");
     let header = gix::objs::encode::loose_header(kind, data.len() as u64);
@@ -36,7 +36,7 @@ pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8])
 }
 
 fn place(objects: &Path, hex: &str, stream: &[u8]) -> std::io::Result<()> {
-    // git's own prefix: `git gc` sweeps what a crash leaves.
+    // Git's own prefix, so that `git gc` removes what a crash leaves behind.
     let mut file = tempfile::Builder::new()
         .prefix(&temporary::prefix("tmp_obj_"))
         .permissions(std::fs::Permissions::from_mode(0o444))

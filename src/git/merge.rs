@@ -1,4 +1,4 @@
-//! Three-way merges of files, and what commits tell of themselves.
+//! Three-way merges of files, and what the reflog says about commits.
 
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
@@ -30,25 +30,25 @@ impl<'l> HeadMove<'l> {
         Some(Self { old: Some(old).filter(|id| !id.is_null()), new, name: who.name, email: who.email, said })
     }
 
-    /// Returns true if it says that it was a commit of its own, and not one that was made once more; git does not translate
-    /// this, and others that commit say the same.
+    /// Returns true if the entry is of a new commit, not of one that git repeats. Git does not translate these words,
+    /// and other programs use the same ones.
     fn is_commit(&self) -> bool {
         let is_again = ["commit (cherry-pick)", "commit (rebase)"].iter().any(|it| self.said.starts_with_str(it));
         self.said.starts_with(b"commit") && !is_again
     }
 }
 
-/// Commits that have moved HEAD, oldest first, each after where HEAD was before it.
+/// Commits that moved HEAD, oldest first, each with the position of HEAD before it.
 #[derive(Debug, Default)]
 pub(crate) struct Committed {
-    /// Those that were made one after the other, before anything else has moved HEAD.
+    /// Commits before any other kind of move.
     pub(crate) first: Vec<(Option<ObjectId>, ObjectId)>,
-    /// Those that were made after something else has, such as a reset.
+    /// Commits after another kind of move, such as a reset.
     pub(crate) later: Vec<(Option<ObjectId>, ObjectId)>,
 }
 
 impl Repo {
-    /// Returns the blob `ours` with what turns `base` into `theirs`; none if both changed the same lines.
+    /// Applies the change from `base` to `theirs` to the blob `ours`; none if both changed the same lines.
     pub(crate) fn merge_blobs(&self, base: ObjectId, ours: ObjectId, theirs: ObjectId) -> Result<Option<BString>> {
         let what = || "cannot merge two versions of a file".to_owned();
         let file = |id| {
@@ -59,20 +59,20 @@ impl Repo {
         let (base, ours, theirs) = (file(base)?, file(ours)?, file(theirs)?);
         let arguments = ["merge-file".as_ref(), "-p".as_ref(), "-q".as_ref(), &*ours, &*base, &*theirs];
         let output = self.try_git(&arguments, None)?;
-        // The status is the number of conflicts, or 255 for what cannot be merged, such as binary files.
+        // The exit status is the number of conflicts, or 255 for files that cannot be merged, such as binary ones.
         Ok(output.status.success().then(|| output.stdout.into()))
     }
 
-    /// Returns the commits at which HEAD of this worktree was lately, the last of `count` moves first; none without a
-    /// reflog in files.
+    /// Returns the commits that the last `count` moves of HEAD in this worktree led to, the last one first; none
+    /// without a reflog file.
     pub(crate) fn where_head_was(&self, count: usize) -> Vec<ObjectId> {
         let text = self.head_log();
         let id = |line: &[u8]| ObjectId::from_hex(line.split_str(" ").nth(1)?).ok();
         text.lines().rev().take(count).filter_map(id).collect()
     }
 
-    /// Returns the commits that were made here since HEAD was at `known`; none if HEAD was moved more than `count` times, or
-    /// there is no reflog in files.
+    /// Returns the commits made in this worktree since HEAD was at `known`; none if HEAD moved more than `count` times,
+    /// or if there is no reflog file.
     pub(crate) fn committed_since(&self, known: Option<ObjectId>, head: ObjectId, count: usize) -> Result<Committed> {
         let text = self.head_log();
         let (mut moves, mut at) = (Vec::new(), head);
@@ -89,10 +89,10 @@ impl Repo {
         Ok(Committed::default())
     }
 
-    /// Returns what `moves`, the last one first, have committed.
+    /// Returns the commits among `moves`, of which the last one comes first.
     fn commits_of(&self, moves: Vec<HeadMove<'_>>) -> Result<Committed> {
         let (mut made, mut was_moved) = (Committed::default(), false);
-        // A branch that is made, or a reset to where HEAD is, moves nothing.
+        // Skip entries that do not move HEAD, such as the creation of a branch.
         for moved in moves.into_iter().rev().filter(|moved| moved.old != Some(moved.new)) {
             if !self.is_commit(moved.new)? || !(moved.is_commit() || self.is_unsaid_commit(&moved)?) {
                 was_moved = true;
@@ -105,8 +105,8 @@ impl Repo {
         Ok(made)
     }
 
-    /// Returns true if `moved`, of which nothing is said, as of `git update-ref`, went on to a commit that whoever moved HEAD
-    /// had made.
+    /// Returns true if `moved`, which has no message (as by `git update-ref`), is a move to a child commit whose
+    /// committer also moved HEAD.
     fn is_unsaid_commit(&self, moved: &HeadMove<'_>) -> Result<bool> {
         let is_by_them = self.with_commit(moved.new, |commit| {
             commit.committer().is_ok_and(|it| it.name == moved.name && it.email == moved.email)
@@ -114,8 +114,8 @@ impl Repo {
         Ok(moved.said.is_empty() && is_by_them && self.parents_of(moved.new)? == moved.old.as_slice())
     }
 
-    /// Returns the commits that HEAD has lately been taken away from, the last one first, of the last `count` moves, each with
-    /// whether a reset did it; none without a reflog in files.
+    /// Returns the commits that HEAD left in its last `count` moves, the last one first, each with whether a reset did
+    /// it; none without a reflog file.
     pub(crate) fn left_lately(&self, count: usize) -> Vec<(ObjectId, bool)> {
         let text = self.head_log();
         let left = |line: &[u8]| {
@@ -133,9 +133,9 @@ impl Repo {
         !self.head_log().is_empty()
     }
 
-    /// Returns the end of the reflog of HEAD in this worktree, as files have it, or nothing.
+    /// Returns the end of the reflog of HEAD in this worktree, in the format of the file; empty if there is none.
     fn head_log(&self) -> Vec<u8> {
-        // What cannot be read is as good as none.
+        // An unreadable reflog counts as none.
         match self.ref_store {
             RefStore::Files => self.head_log_in_file().unwrap_or_default(),
             RefStore::Git => self.head_log_by_git().unwrap_or_default(),
@@ -158,7 +158,7 @@ impl Repo {
         let said = self.try_git(&["log", "-g", &most, format, "HEAD", "--"], None)?.stdout;
         let mut lines: Vec<&[u8]> = said.lines().collect();
         lines.reverse();
-        // Each begins with where HEAD was before, which git does not print.
+        // A line begins with the position of HEAD before, which git does not print.
         let id_of = |line: &[u8]| line.split_str(" ").next().unwrap_or_default().to_vec();
         let mut old = ObjectId::null(self.object_hash()).to_string().into_bytes();
         if lines.len() > MOST {
@@ -172,7 +172,7 @@ impl Repo {
         Ok(text)
     }
 
-    /// Returns the parents of the commit `id`, as git does: none of one at which a shallow clone begins.
+    /// Returns the parents of the commit `id`, as git does: none for the boundary of a shallow clone.
     pub(crate) fn parents_of(&self, id: ObjectId) -> Result<Vec<ObjectId>> {
         let parents: Vec<ObjectId> = self.with_commit(id, |commit| commit.parents().collect())?;
         if parents.is_empty() {
@@ -183,8 +183,8 @@ impl Repo {
         Ok(if is_first { Vec::new() } else { parents })
     }
 
-    /// Returns the first parent of the commit `id`, and when it was made, in Unix seconds; none if it is not here, or no
-    /// commit.
+    /// Returns the first parent of the commit `id` and its time in Unix seconds; none if this repository does not have
+    /// it, or if it is no commit.
     pub(crate) fn parent_and_time(&self, id: ObjectId) -> Result<Option<(Option<ObjectId>, i64)>> {
         let found =
             self.inner.try_find_object(id).context(Kind::Corrupt, || format!("cannot read the object '{id}'"))?;

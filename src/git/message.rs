@@ -1,7 +1,7 @@
-//! The message of a commit in the making: a file that git hands to its hooks.
+//! The message of the commit being made: a file that git passes to its hooks.
 //!
-//! Where trailers go is git's to say (git-interpret-trailers(1)). What is a comment in the file depends on whether the
-//! user gets to edit it: only then does git take comments and what is below the scissors out by default.
+//! Git decides where trailers go (git-interpret-trailers(1)). Whether `#` begins a comment depends on whether the user
+//! edits the message: by default, only then git removes comments and everything below the scissors.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ pub(crate) const TRAILER: &str = "Checkpoint";
 /// Digits of a record's id.
 const ID_LENGTH: usize = 16;
 
-/// What git draws between message and diff (`git commit -v`), after the comment character and a blank.
+/// The line between message and diff in `git commit -v`, after the comment character and a blank.
 const SCISSORS: &[u8] = b"------------------------ >8 ------------------------";
 
 /// The characters that `core.commentChar = auto` chooses from.
 const AUTO: &[u8] = b"#;@!$%^&|:";
 
-/// A character that begins no line people write; git takes any that is ASCII.
+/// A character with which no line begins; git accepts any ASCII character.
 const NO_COMMENT: &[u8] = b"\x01";
 
 /// Begins the line that `git commit -s` adds.
@@ -31,13 +31,13 @@ const SIGNATURE: &[u8] = b"Signed-off-by: ";
 /// How git will read the message file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reading {
-    /// True if lines that begin with `comment` will be taken out.
+    /// True if git will remove lines that begin with `comment`.
     has_comments: bool,
     comment: BString,
 }
 
 impl Repo {
-    /// Adds a trailer for each of `ids` to the message in `file`, unless it is there.
+    /// Adds a trailer for each of `ids` to the message in `file`, unless it has one already.
     ///
     /// # Errors
     /// If the file cannot be read or written, or git cannot be run.
@@ -45,7 +45,7 @@ impl Repo {
         let text = read(file)?;
         let reading = self.reading(&text);
         if reading.content(&text).next().is_none() {
-            // The first line is for the subject, and the blank one after it makes these lines trailers.
+            // The first line is for the subject; the blank one makes the next lines trailers.
             let mut out = b"\n\n".to_vec();
             for id in ids {
                 out.extend_from_slice(format!("{TRAILER}: {}\n", id.as_ref()).as_bytes());
@@ -79,8 +79,8 @@ impl Repo {
         write(file, &out)
     }
 
-    /// Removes our trailers from the message in `file` if it has nothing else, or nothing but `template`: git must find
-    /// it empty, or not edited.
+    /// Removes our trailers from the message in `file` if there is nothing else, or only `template`: git must see that
+    /// the message is empty, or not edited.
     pub(crate) fn drop_lone_trailers(&self, file: &Path, template: Option<&[u8]>) -> Result<()> {
         let text = read(file)?;
         if !has_trailer(&text) {
@@ -88,7 +88,7 @@ impl Repo {
         }
         let reading = self.reading(&text);
         let is_ours = |line: &&[u8]| is_trailer(line);
-        // Git does not count the user's signature either.
+        // Git ignores the user's signature, too.
         let counts = |line: &&[u8]| !is_ours(line) && !line.starts_with(SIGNATURE);
         let mut rest = reading.content(&text).filter(counts);
         let is_lone = match template {
@@ -105,14 +105,14 @@ impl Repo {
         write(file, &out)
     }
 
-    /// Returns true if our trailers may be all that the message in `file` has in the end, because it will be edited, or
-    /// because they are now.
+    /// Returns true if the message in `file` may consist of our trailers only when git reads it: because it does now,
+    /// or because it will be edited.
     pub(crate) fn may_have_lone_trailers(&self, file: &Path) -> Result<bool> {
         let text = read(file)?;
         if !has_trailer(&text) || is_edited() {
             return Ok(has_trailer(&text));
         }
-        // An option of the commit may have git take comments out all the same.
+        // Even without an editor, an option of the commit may make git remove comments.
         let reading = Reading { has_comments: true, ..self.reading(&text) };
         let is_lone = reading.content(&text).all(|line| is_trailer(line) || line.starts_with(SIGNATURE));
         Ok(is_lone)
@@ -145,7 +145,7 @@ impl Reading {
         None
     }
 
-    /// Returns the lines that are neither blank nor to be taken out.
+    /// Returns the lines that are neither blank nor removed by git.
     fn content<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
         let end = if self.has_comments { self.scissors(text) } else { None };
         let is_comment = |line: &[u8]| self.has_comments && line.starts_with(&self.comment);
@@ -156,12 +156,12 @@ impl Reading {
     }
 }
 
-/// Returns false if nobody will edit the message: git says so to its hooks.
+/// Returns false if the message will not be edited: git then sets `GIT_EDITOR=:` for its hooks.
 pub(crate) fn is_edited() -> bool {
     environment::variable("GIT_EDITOR").is_none_or(|editor| editor != ":")
 }
 
-/// Returns true if `text` has a line that is a trailer of ours; no other file needs a look.
+/// Returns true if a line of `text` looks like our trailer. Other messages need no parsing.
 pub(crate) fn has_trailer(text: &[u8]) -> bool {
     text.lines().any(|line| is_trailer(line.trim_end()))
 }
@@ -171,8 +171,8 @@ fn is_trailer(line: &[u8]) -> bool {
     id.is_some_and(|id| id.len() == ID_LENGTH && id.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// Returns true if the last paragraph of `text` can have no trailer, so that git adds one below it, after a blank line. Most
-/// messages given with `-m` are so, and a process less is run for them.
+/// Returns true if the last paragraph of `text` cannot contain trailers, so that git adds ours after a blank line. This
+/// holds for most messages given with `-m`, and saves us a process.
 fn ends_plainly(text: &[u8]) -> bool {
     let is_special = |line: &[u8]| line.contains(&b':') || line.starts_with(b"(cherry picked from commit ");
     let last = text.lines().rev().take_while(|line| !line.trim().is_empty());
@@ -181,12 +181,12 @@ fn ends_plainly(text: &[u8]) -> bool {
         count += 1;
         is_plain &= !is_special(line);
     }
-    // To git, the first paragraph is the title, whatever it looks like.
+    // To git, the first paragraph is always the title.
     is_plain |= count == text.lines().count();
     count > 0 && is_plain && text.ends_with(b"\n") && !text.iter().any(|byte| [0, b'\r', NO_COMMENT[0]].contains(byte))
 }
 
-/// Returns the comment character that git has chosen for `text`: the one of the scissors, or of the last line.
+/// Returns the comment character that git chose for `text`: that of the scissors, or of the last line.
 fn chosen_comment(text: &[u8]) -> u8 {
     let lines = || text.lines().filter(|line| !line.is_empty());
     let of_scissors = lines().find_map(|line| {

@@ -1,6 +1,6 @@
-//! The only door to the repository: gix where it can, `git` where gix cannot.
+//! The only module that accesses the repository: with gix where possible, otherwise by running `git`.
 //!
-//! Knows nothing of sessions, checkpoints' meaning or settings; `ops` introduces it to them.
+//! Knows nothing of sessions, the meaning of checkpoints, or settings; `ops` does.
 
 pub(crate) mod ancestors;
 mod attribute_files;

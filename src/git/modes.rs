@@ -1,11 +1,11 @@
-//! What a file's mode on disk is to git.
+//! Translates a file's mode on disk to git's modes.
 
 use rustix::fs::{FileType, RawMode};
 
 use super::Repo;
 use crate::model::change::Mode;
 
-/// Returns what a file of the type `kind` is to git; none for a directory or special file.
+/// Returns git's mode for a file of the type `kind`; none for a directory or special file.
 pub(crate) fn mode_of(kind: FileType, bits: RawMode) -> Option<Mode> {
     match kind {
         FileType::RegularFile if bits & 0o100 != 0 => Some(Mode::Executable),
@@ -15,7 +15,7 @@ pub(crate) fn mode_of(kind: FileType, bits: RawMode) -> Option<Mode> {
     }
 }
 
-/// What the file system cannot tell, as the settings say.
+/// What this file system cannot represent, according to git's settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Modes {
     ignores_executable: bool,
@@ -23,7 +23,7 @@ pub(crate) struct Modes {
 }
 
 impl Modes {
-    /// Returns the mode to store for a file that is `mode` on disk and was `before`.
+    /// Returns the mode to store for a file whose mode is `mode` on disk and was `before` in the last tree.
     pub(crate) fn stored(self, mode: Mode, before: Option<Mode>) -> Mode {
         let is_file = |mode| matches!(mode, Mode::File | Mode::Executable);
         match before {
@@ -36,7 +36,7 @@ impl Modes {
 }
 
 impl Repo {
-    /// Returns what the file system of this worktree cannot tell.
+    /// Returns what the file system of this worktree cannot represent.
     pub(crate) fn modes(&self) -> Modes {
         Modes {
             ignores_executable: self.config_bool("core.fileMode") == Some(false),

@@ -1,7 +1,7 @@
-//! Captures just the paths that are named: the cost does not depend on the size of the worktree.
+//! Captures only the named paths: the cost does not depend on the size of the worktree.
 //!
-//! Everything else stays as the last checkpoint has it. The stat cache is not read, and the user's index only for what is
-//! below a directory, or if an ignore rule or a limit asks whether git tracks a path all the same.
+//! All other paths stay as in the last checkpoint. The stat cache is not read. The user's index is read only for named
+//! directories, and if an ignore rule or a limit matters unless git tracks the path.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -35,20 +35,20 @@ use crate::{
     },
 };
 
-/// What the named paths are now.
+/// The named paths as they are now.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    /// How the tree changes.
+    /// The edits of the tree.
     pub(crate) edits: Vec<(BString, Edit)>,
-    /// How the tree of exact bytes changes.
+    /// The edits of the tree of exact bytes.
     pub(crate) raw_edits: Vec<(BString, Edit)>,
     /// Paths left out.
     pub(crate) skipped: Vec<Skipped>,
-    /// Files that no filter has converted, as one failed.
+    /// Files that were stored unfiltered, because a filter failed.
     pub(crate) unfiltered: Vec<Unfiltered>,
 }
 
-/// What is known of the worktree so far.
+/// What the last checkpoint knows about the worktree.
 #[derive(Debug)]
 pub(crate) struct Before<'b> {
     /// The tree of the last checkpoint, or of HEAD.
@@ -57,17 +57,17 @@ pub(crate) struct Before<'b> {
     pub(crate) raw_tree_id: Option<ObjectId>,
     /// The tree of HEAD.
     pub(crate) head_tree_id: ObjectId,
-    /// What the last checkpoint has left out.
+    /// The paths that the last checkpoint left out.
     pub(crate) skipped: &'b [Skipped],
 }
 
-/// Refuses `paths` that are nowhere, as `git add` does: a misspelt path must not look saved.
+/// Refuses `paths` that exist nowhere, as `git add` does: a misspelt path must not look saved.
 pub(crate) fn refuse_unknown(repo: &Repo, before: &Before<'_>, paths: &[BString], limits: &Limits) -> Result<()> {
     let mut finder = Finder::new(repo, before.tree_id, limits)?;
     paths.iter().try_for_each(|path| finder.refuse_unknown(path.as_bstr(), before))
 }
 
-/// Returns what `paths` are now, beside the tree `before`; new blobs are added to `objects`.
+/// Captures `paths`, given the last checkpoint's `before`; adds new blobs to `objects`.
 pub(crate) fn named_paths(
     repo: &Repo,
     before: &Before<'_>,
@@ -154,7 +154,7 @@ impl<'r, 'l> Finder<'r, 'l> {
             || before.skipped.iter().any(is_left_out)
             || self.user_index().is_some_and(|index| index.entry_by_path(path).is_some())
             || !self.tracked_below(path).is_empty()
-            // What is ignored or another repository's is not looked at, be it there or not.
+            // Ignored paths, and those of nested repositories, are not captured whether they exist or not.
             || self.is_inside_nested(path)?
             || self.excludes.is_ignored(path, false)?;
         if is_known {
@@ -171,7 +171,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         let stat = match self.stat(path) {
             Ok(stat) => stat,
             Err(errno) if Trouble::of(errno) == Trouble::Gone => return self.remove(path, before),
-            // Unreadable is not deleted.
+            // An unreadable file is not a deleted one.
             Err(_) => {
                 self.named.skipped.push(Skipped { path: path.to_owned(), reason: Reason::Unreadable, size: 0 });
                 return Ok(());
@@ -201,7 +201,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         Ok(())
     }
 
-    /// A directory: what the tree has below it, and what is new there.
+    /// Adds a directory: the paths that the tree has below it, and new ones.
     fn add_directory(&mut self, path: &BStr, before: Option<(u32, ObjectId)>) -> Result<()> {
         match before {
             Some((mode, _)) if mode == GITLINK => {
@@ -245,7 +245,7 @@ impl<'r, 'l> Finder<'r, 'l> {
     }
 
     fn stat(&self, path: &BStr) -> rustix::io::Result<rustix::fs::Stat> {
-        // Below a symbolic link there is nothing of this worktree.
+        // Nothing below a symbolic link is part of this worktree.
         for at in slashes(path) {
             let parent = rustix::fs::statat(&self.root, path[..at].as_bytes(), AtFlags::SYMLINK_NOFOLLOW)?;
             if FileType::from_raw_mode(parent.st_mode) != FileType::Directory {
@@ -255,7 +255,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         rustix::fs::statat(&self.root, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// A directory with a `.git` is a boundary, unless the tree has files of it.
+    /// A directory with a `.git` is a nested repository, unless the tree has files of it.
     fn is_inside_nested(&self, path: &BStr) -> Result<bool> {
         for at in slashes(path) {
             let mut inner = BString::from(&path[..at]);
@@ -272,7 +272,7 @@ impl<'r, 'l> Finder<'r, 'l> {
         self.index.get_or_init(|| self.repo.user_index().ok().flatten()).as_ref()
     }
 
-    /// Asked of the user's index only if it matters: if the rules ignore the path or a limit refuses it.
+    /// Reads the user's index only if the answer matters: if an ignore rule or a limit refuses the path.
     fn is_tracked(&mut self, path: &BStr, stat: &rustix::fs::Stat) -> Result<bool> {
         let is_refused = self.limits.refusal(stat).is_some() || self.limits.max_untracked_files == 0;
         if !is_refused && !self.excludes.is_ignored(path, false)? {
@@ -300,7 +300,7 @@ impl<'r, 'l> Finder<'r, 'l> {
 }
 
 impl Repo {
-    /// Returns true if what an earlier checkpoint has left out is still there and not in the tree `tree_id` by now.
+    /// Returns true if a path that an earlier checkpoint left out still exists and is not in the tree `tree_id`.
     pub(crate) fn is_still_left_out(&self, skipped: &Skipped, tree_id: ObjectId) -> Result<bool> {
         let path = gix::path::from_bstr(skipped.path.as_bstr()).unwrap_or_default();
         let stat = match rustix::fs::lstat(self.worktree_root().join(path)) {
@@ -320,7 +320,7 @@ impl Repo {
 const DIRECTORY: u32 = 0o40_000;
 const GITLINK: u32 = 0o160_000;
 
-/// Returns where the slashes of `path` are.
+/// Returns the positions of the slashes in `path`.
 fn slashes(path: &BStr) -> impl Iterator<Item = usize> + '_ {
     path.find_iter("/")
 }

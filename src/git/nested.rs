@@ -1,4 +1,4 @@
-//! Repositories inside the worktree: where they are at, and whether they are dirty, without running anything of theirs.
+//! Repositories inside the worktree: their HEAD, and whether they are dirty, without running any of their commands.
 
 use bstr::BStr;
 use gix::{
@@ -23,19 +23,18 @@ use crate::{
 };
 
 impl Repo {
-    /// Returns what HEAD of the repository in `path` of this worktree points to; none if it is unborn or broken, or if
-    /// no tree here can name it.
+    /// Returns the commit at HEAD of the repository in `path` of this worktree; none if it is unborn or broken, or uses
+    /// another hash function.
     pub(crate) fn nested_head(&self, path: &BStr) -> Result<Option<ObjectId>> {
         let path = self.worktree_root().join(gix::path::from_bstr(path).context(Kind::Internal, || "a path".into())?);
         let head = Self::open_nested(path).and_then(|nested| nested.head().ok()?.id);
         Ok(head.filter(|id| id.kind() == self.object_hash()))
     }
 
-    /// Returns true if the repository in `path` of this worktree has changes that are not committed; none if that
-    /// cannot be told.
+    /// Returns true if the repository in `path` of this worktree has uncommitted changes; none if that is unknown.
     ///
-    /// Only what its index says of files is compared: reading them could run the filters it configures. Repositories
-    /// inside it are not looked at.
+    /// Only the stats in its index are compared: reading the files could run the filters that it configures.
+    /// Repositories inside it are skipped.
     pub(crate) fn nested_is_dirty(&self, path: &BStr, limits: &Limits) -> Option<bool> {
         let directory = self.worktree_root().join(gix::path::from_bstr(path).ok()?);
         let nested = Self::open_nested(directory)?;
@@ -50,7 +49,7 @@ impl Repo {
             return Some(true);
         }
         let untracked = collect(&nested, &cache, None, &found, limits).ok()?;
-        // What cannot be stored is nothing to git either.
+        // Git cannot store these paths either, so they do not count.
         let is_new = |reason: Reason| matches!(reason, Reason::TooLarge | Reason::TooManyFiles | Reason::LowDiskSpace);
         Some(
             !untracked.candidates.is_empty()
@@ -59,7 +58,7 @@ impl Repo {
         )
     }
 
-    /// Returns true if `index` is not the tree `head_tree_id`; none if that cannot be told.
+    /// Returns true if `index` differs from the tree `head_tree_id`; none if that is unknown.
     fn is_staged(&self, head_tree_id: ObjectId, index: &File) -> Option<bool> {
         let cached = index.tree().filter(|tree| tree.num_entries.is_some());
         if let Some(cached) = cached {
@@ -80,11 +79,11 @@ impl Repo {
     }
 }
 
-/// Returns what `index` knows of files.
+/// Returns the stats of the files in `index`.
 fn stat_cache_of(index: &State) -> StatCache {
     let mut cache = StatCache::default();
     for entry in index.entries() {
-        // Unmerged paths are a change, so that nobody asks any more; a sparse directory has no files.
+        // Unmerged paths count as a change, so they do not get here; a sparse directory has no files.
         let Some(mode) = Mode::from_bits(entry.mode.bits()).filter(|_| entry.stage() == Stage::Unconflicted) else {
             continue;
         };
@@ -103,8 +102,8 @@ fn stat_cache_of(index: &State) -> StatCache {
     cache
 }
 
-/// Returns true if a file that git tracks is gone or another one. Copying a repository changes inodes and ctimes, so
-/// these say nothing.
+/// Returns true if a tracked file was deleted or changed. Inodes and ctimes do not count: copying a repository changes
+/// them.
 fn is_changed(cache: &StatCache, found: &Scan, modes: Modes) -> bool {
     let is_other = |entry: &Entry, candidate: &Candidate| {
         let nanoseconds = if entry.stat.mtime.1 == 0 { 0 } else { candidate.stat.mtime.1 };

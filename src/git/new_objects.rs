@@ -1,4 +1,5 @@
-//! Objects that a save makes: kept until all are known, then written so that a crash leaves at most unreferenced ones.
+//! The new objects of a save: collected in memory, then written so that a crash leaves only unreferenced objects
+//! behind.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,14 +32,14 @@ pub(crate) fn id_of(kind: ObjectKind, data: &[u8], hash: gix::hash::Kind) -> Res
 pub(crate) struct NewObjects<'r> {
     repo: &'r Repo,
     target: Target,
-    /// Objects not yet in a temporary pack; trees stay here, as later edits read them.
+    /// Objects that are not in a temporary pack yet; trees stay here, because later edits read them.
     waiting: HashMap<ObjectId, Prepared>,
     order: Vec<ObjectId>,
     /// Objects in the temporary pack.
     spilled: HashMap<ObjectId, ObjectKind>,
     waiting_bytes: usize,
     pack: Option<PackWriter>,
-    /// Those that need not be written.
+    /// Objects that exist already.
     relied_on: Vec<ObjectId>,
 }
 
@@ -62,7 +63,7 @@ impl<'r> NewObjects<'r> {
         self.target
     }
 
-    /// Lets all objects go to one pack; what waits already is deflated.
+    /// From now on, writes all objects to one pack; deflates those that are waiting.
     pub(crate) fn switch_to_pack(&mut self) {
         self.target = Target::Pack;
         for object in self.waiting.values_mut() {
@@ -78,7 +79,7 @@ impl<'r> NewObjects<'r> {
         Ok(id)
     }
 
-    /// Adds `data`, whose id as an object of `kind` is `id`, unless the repository has it.
+    /// Adds `data`, an object of `kind` with the id `id`, unless the repository has it.
     pub(crate) fn add_with_id(&mut self, kind: ObjectKind, data: &[u8], id: ObjectId) -> Result<()> {
         if self.contains(id) {
             return Ok(());
@@ -108,7 +109,7 @@ impl<'r> NewObjects<'r> {
         Ok(())
     }
 
-    /// Returns true if the object `id` is here, or among those to be written.
+    /// Returns true if the repository has the object `id`, or is about to get it.
     pub(super) fn has(&self, id: ObjectId) -> bool {
         self.contains(id) || self.repo.has_object(id)
     }
@@ -145,10 +146,10 @@ impl<'r> NewObjects<'r> {
         Ok(())
     }
 
-    /// Writes all objects, durable where git's are: packs are synced, loose objects as git's default has them.
+    /// Writes all objects as durably as git does: packs are synced, loose objects follow git's default.
     pub(crate) fn write(mut self) -> Result<Written<'r>> {
         let (repo, relied_on) = (self.repo, std::mem::take(&mut self.relied_on));
-        // At its end, git drops loose objects that no ref led to when it began to look.
+        // At its end, `git gc` deletes loose objects that were unreferenced when it began.
         if self.target == Target::Loose && !self.order.is_empty() && repo.is_git_collecting() {
             self.switch_to_pack();
         }
@@ -206,7 +207,8 @@ impl Find for NewObjects<'_> {
 }
 
 impl Repo {
-    /// Returns this repository with a memory for objects, so that a tree of the worktree can be looked at unwritten.
+    /// Returns this repository with in-memory objects, so that a tree of the worktree can be compared without being
+    /// written.
     pub(crate) fn with_object_memory(&self) -> Self {
         Self {
             inner: self.inner.clone().with_object_memory(),
@@ -221,7 +223,7 @@ impl Repo {
         }
     }
 
-    /// Returns true if an object that is to go to `target` need not be written.
+    /// Returns true if an object for `target` need not be written.
     pub(super) fn is_stored(&self, id: ObjectId, target: Target) -> bool {
         match target {
             Target::Memory => self.inner.objects.exists_without_refresh(&id) && (!self.is_wary() || self.is_sound(id)),
@@ -229,21 +231,22 @@ impl Repo {
         }
     }
 
-    /// Returns true if the object `id` is here, and `git gc` takes it for a new one from now on.
+    /// Returns true if the repository has the object `id`, and makes `git gc` treat it as a new one.
     ///
-    /// An unreferenced object older than two weeks is about to be collected. As git does when it writes an object that
-    /// exists, its file is touched before we rely on it; false if that cannot be, so that the object is written again.
+    /// Git collects unreferenced objects that are older than two weeks. As git does when it writes an object that
+    /// exists, we update the time of its file before we rely on it. If that fails, the result is false, and the object
+    /// is written again.
     pub(crate) fn freshen(&self, id: ObjectId) -> bool {
-        // To look for packs that came meanwhile would cost more than to write the object twice.
+        // To look for new packs would cost more than to write the object twice.
         if id.is_empty_blob() || id.is_empty_tree() || !self.inner.objects.exists_without_refresh(&id) {
             return false;
         }
         let path = self.loose_path(id);
-        // A `git gc` that has looked at packs and refs already may be about to drop it whatever its pack's age.
+        // A running `git gc` may be about to delete the object, whatever the age of its pack.
         (has_content(&path) && touch(&path)) || (!self.is_git_collecting() && self.freshen_pack_of(id))
     }
 
-    /// Lets every object be read before it counts as stored from now on, and no cache be relied on: some are damaged.
+    /// From now on, reads each object before it counts as stored, and ignores caches: some objects are damaged.
     pub(crate) fn grow_wary(&self) {
         self.is_wary.set(true);
     }
@@ -253,8 +256,8 @@ impl Repo {
         self.is_wary.get()
     }
 
-    /// Makes the object `id` and what is in the pack with it new for `git gc`, which lets what it finds unreferenced live
-    /// for a time.
+    /// Updates the time of the object `id` and of the other objects in its pack, so that `git gc` keeps them for a
+    /// while even if it finds them unreferenced.
     pub(super) fn renew(&self, id: ObjectId) {
         if !touch(&self.loose_path(id)) {
             self.freshen_pack_of(id);

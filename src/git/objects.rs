@@ -1,4 +1,4 @@
-//! Reads objects; what is written goes through `new_objects`.
+//! Reads objects; `new_objects` writes them.
 
 use std::{
     collections::HashMap,
@@ -25,16 +25,16 @@ use crate::{
     },
 };
 
-/// How long an object that is not found is waited for.
+/// The pauses between attempts to find a missing object.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(25)];
-/// How many objects a process waits for: where more are not found, they are not here.
+/// How many objects a process waits for. If more are missing, they are not just being repacked.
 const MOST_AWAITED: usize = 8;
 
-/// Blobs that were read before they are needed.
+/// Blobs that were read ahead.
 pub(crate) type ReadAhead = HashMap<ObjectId, Vec<u8>>;
 
 impl Repo {
-    /// Returns true if the object `id` is present here (never fetches).
+    /// Returns true if this repository has the object `id` (never fetches).
     pub fn has_object(&self, id: ObjectId) -> bool {
         use gix::objs::Exists as _;
         self.inner.objects.exists(&id)
@@ -50,13 +50,13 @@ impl Repo {
         read_blob(&self.inner, id)
     }
 
-    /// Returns the content of the blobs `ids`, in order; they are read on other threads, a few ahead, if there are any.
+    /// Returns the content of the blobs `ids`, in order; if possible, other threads read a few blobs ahead.
     pub(crate) fn read_blobs_ahead(&self, ids: Vec<ObjectId>) -> impl Iterator<Item = Result<Vec<u8>>> {
-        /// More would take the cores from the one who works on what is read.
+        /// More readers would take cores from the thread that uses the content.
         const READERS: usize = 2;
         const AHEAD: usize = 4;
         let (count, ids) = (ids.len(), Arc::new(ids));
-        // Each reads its part of them in turn, and ends when nobody receives any more.
+        // Each reader reads every n-th blob, and ends when the receiver is dropped.
         let receivers =
             [(); READERS].map(|()| sync_channel(AHEAD)).into_iter().enumerate().map(|(first, (sender, receiver))| {
                 let (shared, ids) = (self.inner.clone().into_sync(), Arc::clone(&ids));
@@ -68,7 +68,7 @@ impl Repo {
                         }
                     }
                 };
-                // Without a thread the channel is closed, and each blob is read when it is needed.
+                // Without a thread, the channel is closed, and each blob is read when it is needed.
                 drop((first < count).then(|| threads::detach(read)));
                 receiver
             });
@@ -111,12 +111,12 @@ impl Repo {
         self.with_commit(id, |commit| CommitRef::tree(commit))
     }
 
-    /// Returns the checkpoint that the commit `id` is; none if it is another commit.
+    /// Returns the checkpoint with the id `id`; none for another commit.
     pub fn checkpoint(&self, id: ObjectId) -> Result<Option<Checkpoint>> {
         self.with_commit(id, |commit| Checkpoint::from_commit(id, commit))
     }
 
-    /// Returns what the tree `tree_id` holds at `path`; none if that is nothing or a directory.
+    /// Returns the leaf of the tree `tree_id` at `path`; none if there is nothing or a directory.
     pub fn find_leaf(&self, tree_id: ObjectId, path: &BStr) -> Result<Option<Leaf>> {
         match self.find_entry(tree_id, path)? {
             Some((mode, id)) => Ok(Mode::from_bits(mode).map(|mode| Leaf { id, mode })),
@@ -124,7 +124,7 @@ impl Repo {
         }
     }
 
-    /// Returns mode bits and id of what the tree `tree_id` holds at `path`, a directory included.
+    /// Returns the mode bits and id of the tree's entry at `path`, which may be a directory.
     pub(crate) fn find_entry(&self, tree_id: ObjectId, path: &BStr) -> Result<Option<(u32, ObjectId)>> {
         if tree_id.is_empty_tree() {
             // Known without being stored.
@@ -155,7 +155,7 @@ impl Repo {
         Ok(None)
     }
 
-    /// Returns the paths of all leaves that the tree `tree_id` has below the directory `path`; empty if it is none.
+    /// Returns the paths of all leaves below the directory `path` of the tree `tree_id`; empty if it is no directory.
     pub(crate) fn leaves_below(&self, tree_id: ObjectId, path: &BStr) -> Result<Vec<BString>> {
         let Some((0o40_000, directory_id)) = self.find_entry(tree_id, path)? else { return Ok(Vec::new()) };
         let changes = self.diff_trees(self.empty_tree_id(), directory_id)?;
@@ -171,8 +171,8 @@ impl Repo {
     }
 }
 
-/// Returns what `look` returns, which looks once more if it does not see what `is_there` asks for: while git moves objects
-/// to another pack, gix may see one in neither place.
+/// Calls `look`, and once more if the result does not satisfy `is_there`: while git moves objects to another pack, gix
+/// may see an object in neither place.
 pub(super) fn look_again<T>(mut look: impl FnMut() -> T, is_there: impl Fn(&T) -> bool) -> T {
     static AWAITED: AtomicUsize = AtomicUsize::new(0);
     let mut seen = look();
@@ -213,7 +213,7 @@ fn read_object<'b>(
     }
 }
 
-/// Returns the error with `message` that something is not here. In a partial clone, git fetches it.
+/// Returns an error with `message` for a missing object. In a partial clone, the hint is to fetch it.
 fn missing(repo: &gix::Repository, message: String) -> Error {
     let error = Error::corrupt(message);
     if is_partial_clone(repo) { error.with_hint("'git fetch --refetch' brings what is not here") } else { error }

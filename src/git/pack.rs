@@ -22,7 +22,7 @@ use crate::{
     state::{failpoint, temporary},
 };
 
-/// Where an object is in a pack.
+/// The place of an object in a pack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     id: ObjectId,
@@ -30,14 +30,14 @@ pub(super) struct Entry {
     crc: u32,
 }
 
-/// A pack being written to a temporary file; dropped unfinished, it leaves nothing.
+/// A pack being written to a temporary file, which is deleted if the pack is not finished.
 pub(super) struct PackWriter {
     directory: PathBuf,
     hash: gix::hash::Kind,
     file: BufWriter<tempfile::NamedTempFile>,
     offset: u64,
     entries: Vec<Entry>,
-    /// For each delta, by its offset: how many deltas it stands on, itself included.
+    /// For each delta, by its offset: the length of its chain of deltas.
     depths: HashMap<u64, u32>,
 }
 
@@ -51,7 +51,7 @@ impl PackWriter {
         let directory = objects.join("pack");
         let what = || format!("cannot create a pack in '{}'", directory.display());
         std::fs::create_dir_all(&directory).context(Kind::Internal, what)?;
-        // git's own prefix: `git gc` sweeps what a crash leaves.
+        // Git's own prefix, so that `git gc` removes what a crash leaves behind.
         let prefix = temporary::prefix("tmp_pack_");
         let file = tempfile::Builder::new().prefix(&prefix).tempfile_in(&directory).context(Kind::Internal, what)?;
         let file = BufWriter::with_capacity(1 << 16, file);
@@ -65,7 +65,7 @@ impl PackWriter {
         self.entries.len()
     }
 
-    /// Appends the object `id` of `size` bytes, whose zlib stream is `deflated`.
+    /// Appends the object `id` of `size` bytes; `deflated` is its zlib stream.
     pub(super) fn add(&mut self, id: ObjectId, kind: ObjectKind, size: usize, deflated: &[u8]) -> Result<u64> {
         let code = match kind {
             ObjectKind::Commit => 1,
@@ -84,12 +84,12 @@ impl PackWriter {
         self.add_entry(id, &header, &deflate(&[delta]))
     }
 
-    /// Returns how many deltas the entry at `offset` stands on.
+    /// Returns the length of the chain of deltas of the entry at `offset`.
     pub(super) fn depth(&self, offset: u64) -> u32 {
         self.depths.get(&offset).copied().unwrap_or(0)
     }
 
-    /// Returns id and offset of the `count` entries added last, in order.
+    /// Returns the ids and offsets of the `count` entries added last, in order.
     pub(super) fn last(&self, count: usize) -> Vec<(ObjectId, u64)> {
         let mut entries: Vec<_> = self.entries.iter().map(|entry| (entry.id, entry.offset)).collect();
         entries.sort_unstable_by_key(|(_, offset)| *offset);
@@ -107,9 +107,9 @@ impl PackWriter {
         entries.iter().any(|entry| ids.contains(&entry.id))
     }
 
-    /// Appends all entries of the finished pack `path`, which `entries` lists, as they are.
+    /// Appends the entries of the finished pack `path`, which `entries` lists, unchanged.
     ///
-    /// Deltas name their base by distance, so they stay valid where the whole body moves.
+    /// Deltas refer to their base by distance, so they stay valid if all entries move together.
     pub(super) fn copy_from(&mut self, path: &Path, entries: &[Entry]) -> Result<()> {
         let what = || format!("cannot read '{}'", path.display());
         let bytes = std::fs::read(path).context(Kind::Internal, what)?;
@@ -153,7 +153,7 @@ impl PackWriter {
     }
 
     /// The same for objects that no ref leads to yet: `git repack -a -d` leaves the pack alone until the [`Keep`] is
-    /// dropped. None if somebody else keeps it already.
+    /// dropped. No [`Keep`] if another process already keeps the pack.
     pub(super) fn finish_kept(self) -> Result<(PathBuf, Option<Keep>)> {
         self.publish(true)
     }
@@ -187,8 +187,8 @@ impl PackWriter {
         let path = self.directory.join(format!("pack-{checksum}.pack"));
         let keep = if is_kept { Keep::new(&path)? } else { None };
         failpoint::hit("pack:before-pack");
-        // The index last: a pack is looked for only where there is an index.
-        // A `git prune --expire=now` removes temporary files, too.
+        // The index comes last: git uses a pack once it has an index. If the temporary file is gone, `git prune
+        // --expire=now` removed it.
         let failed = |error: tempfile::PersistError| {
             let is_gone = error.error.kind() == std::io::ErrorKind::NotFound;
             Error::new(if is_gone { Kind::Race } else { Kind::Internal }, what()).with_cause(error.error)
@@ -239,7 +239,7 @@ fn offset_varint(mut distance: u64) -> Vec<u8> {
     out
 }
 
-/// Returns how far before the entry that begins with `bytes` its base is, if it is an `OFS_DELTA`.
+/// Returns the distance from the entry that begins with `bytes` back to its base, if it is an `OFS_DELTA`.
 fn base_distance(bytes: &[u8]) -> Option<u64> {
     if (bytes.first()? >> 4) & 7 != OFS_DELTA {
         return None;

@@ -1,6 +1,6 @@
-//! Pathspecs (gitglossary(7)): which paths an operation is limited to.
+//! Pathspecs (gitglossary(7)): they limit the paths of an operation.
 //!
-//! Operations take them relative to the worktree's root; doors turn what the user typed into that.
+//! Operations take them relative to the worktree's root; `cli` converts what the user typed.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use gix::worktree::stack::state::attributes::Source;
 use super::Repo;
 use crate::error::{Context as _, Kind, Result};
 
-/// Pathspecs ready to be matched; without any, all paths match.
+/// Parsed pathspecs; without any, all paths match.
 pub(crate) struct Pathspec<'r> {
     repo: &'r Repo,
     search: gix::pathspec::Search,
@@ -20,7 +20,7 @@ pub(crate) struct Pathspec<'r> {
 }
 
 impl Repo {
-    /// Returns `texts`, as typed in the directory `prefix` of the worktree (with or without final `/`), as pathspecs
+    /// Converts `texts`, as typed in the directory `prefix` of the worktree (with or without final `/`), to pathspecs
     /// relative to the root.
     ///
     /// # Errors
@@ -37,7 +37,8 @@ impl Repo {
                     .normalize(&prefix, &self.root)
                     .context(Kind::User, || format!("pathspec '{text}' is outside the worktree"))?;
                 let spec = pattern.to_bstring();
-                // Empty magic, which only a path that begins with a colon needs, would puzzle people in messages.
+                // Only a path that begins with a colon needs the empty magic; elsewhere it would puzzle users in
+                // messages.
                 let plain = spec.strip_prefix(b":()").filter(|path| !path.is_empty() && !path.starts_with(b":"));
                 Ok(plain.map_or_else(|| spec.clone(), BString::from))
             })
@@ -50,7 +51,7 @@ impl Repo {
         gix::pathspec::parse(text, defaults).context(Kind::User, what)
     }
 
-    /// Returns `texts`, relative to the root, ready to be matched.
+    /// Parses `texts`, which are relative to the root.
     pub(crate) fn pathspec(&self, texts: &[BString]) -> Result<Pathspec<'_>> {
         let patterns = texts.iter().map(|text| self.parse_pathspec(text.as_bstr())).collect::<Result<Vec<_>>>()?;
         let what = || "cannot use the pathspecs".to_owned();
@@ -81,12 +82,12 @@ impl Repo {
 }
 
 impl Pathspec<'_> {
-    /// Returns true if there is no pathspec at all, so that everything matches.
+    /// Returns true if there is no pathspec, so that every path matches.
     pub(crate) fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
 
-    /// Returns true if the file `path` is among what the pathspecs name.
+    /// Returns true if the pathspecs match the file `path`.
     pub(crate) fn matches(&mut self, path: &BStr) -> bool {
         if self.texts.is_empty() {
             return true;
@@ -113,7 +114,7 @@ impl Pathspec<'_> {
         }
     }
 
-    /// Returns the pathspecs that have not matched any path so far, as they were given.
+    /// Returns the pathspecs that have not matched any path yet, as they were given.
     pub(crate) fn unmatched(&self) -> impl Iterator<Item = &BString> {
         self.texts.iter().zip(&self.has_matched).filter(|(_, has_matched)| !**has_matched).map(|(text, _)| text)
     }

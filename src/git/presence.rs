@@ -1,8 +1,8 @@
-//! Whether something is at a path.
+//! Whether a path exists.
 
 use std::path::Path;
 
-/// Returns false only if nothing is at `path`: where that cannot be found out, something may be.
+/// Returns false only if `path` certainly does not exist.
 pub(super) fn may_exist(path: &Path) -> bool {
     !matches!(path.try_exists(), Ok(false))
 }

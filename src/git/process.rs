@@ -1,4 +1,4 @@
-//! Runs git where gix cannot: reftable, the user's index, editors; and jj, whose state git cannot see.
+//! Runs git for what gix cannot do (reftable, the user's index, editors), and jj, whose state git does not have.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -48,8 +48,8 @@ pub(crate) fn editor() -> Result<OsString> {
         .with_cause(output.stderr.trim().to_str_lossy()))
 }
 
-/// Adds `trailers` to the message in `file` as git-interpret-trailers(1) does without any settings but `comment`: what
-/// `trailer.*` has a user's commits get (even the output of commands) is not ours to add once more.
+/// Adds `trailers` to the message in `file` as git-interpret-trailers(1) does, with `comment` as the only setting: the
+/// user's `trailer.*` settings add trailers of their own, and may even run commands.
 ///
 /// # Errors
 /// If git cannot be run, or fails.
@@ -73,7 +73,7 @@ pub(super) fn interpret_trailers(
         .args(trailers.into_iter().flat_map(|trailer| ["--trailer".to_owned(), trailer]))
         .arg(file)
         .current_dir("/")
-        // The root may be a repository, too.
+        // The root directory may be in a repository, too.
         .env("GIT_DIR", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -90,11 +90,11 @@ pub(super) fn interpret_trailers(
     Err(Error::internal(what()).with_cause(output.stderr.trim().to_str_lossy()))
 }
 
-/// How long `jj` may take: an agent waits.
+/// How long `jj` may take while an agent waits.
 const JJ_LIMIT: Duration = Duration::from_secs(5);
 
-/// Runs `jj` with `arguments` in the colocated repository `root`, so that it changes nothing, not even its own log of
-/// operations, and reads no settings of the user's; returns none if there is no such program.
+/// Runs `jj` with `arguments` in the colocated repository `root`, so that it changes nothing, not even its operation
+/// log, and ignores the user's settings; none if jj is not installed.
 ///
 /// # Errors
 /// If it takes too long.
@@ -120,7 +120,7 @@ pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         started => started.context(Kind::Internal, what)?,
     };
-    // Not waited for if it takes too long: what jj has started may hold the pipes open for as long as it likes.
+    // Read by threads that we do not wait for: processes that jj started may keep the pipes open.
     let stdout = reading(child.stdout.take().expect("piped")).context(Kind::Internal, what)?;
     let stderr = reading(child.stderr.take().expect("piped")).context(Kind::Internal, what)?;
     let start = Instant::now();
@@ -140,12 +140,12 @@ pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
     told.map(Some).ok_or_else(|| Error::internal(what()).with_cause("it takes too long"))
 }
 
-/// Reads all there is in a thread of its own.
+/// Reads the pipe to its end in a thread of its own.
 fn reading(mut pipe: impl Read + Send + 'static) -> std::io::Result<Receiver<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
     threads::detach(move || {
         let mut bytes = Vec::new();
-        // What could be read is judged by the exit code; who asked may have gone.
+        // An incomplete output comes with a failing exit code; the receiver may be gone.
         drop(pipe.read_to_end(&mut bytes));
         drop(sender.send(bytes));
     })?;
@@ -153,9 +153,9 @@ fn reading(mut pipe: impl Read + Send + 'static) -> std::io::Result<Receiver<Vec
 }
 
 impl Repo {
-    /// Returns a git command on this repository and worktree, run at the worktree's root.
+    /// Returns a git command for this repository and worktree, to run at the worktree's root.
     ///
-    /// It never fetches, never asks, speaks English, takes no optional locks, and runs no hook of the user's.
+    /// It does not fetch, prompt, take optional locks or run hooks, and it prints English.
     pub(crate) fn git(&self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Command {
         #[expect(clippy::disallowed_methods, reason = "this is the room that runs git")]
         let mut command = Command::new("git");
@@ -168,10 +168,10 @@ impl Repo {
             .args(["-c", "core.hooksPath=/dev/null"])
             .args(arguments)
             .current_dir(self.worktree_root())
-            // It may be relative to the current directory, and git runs in another one.
+            // The path may be relative to the current directory, and git runs in another one.
             .env("GIT_DIR", std::path::absolute(self.git_dir()).unwrap_or_else(|_| self.git_dir().to_owned()))
             .env("GIT_WORK_TREE", self.worktree_root())
-            // It counts for more than `--unified=0`, and would make context part of each edit.
+            // This variable overrides `--unified=0`, and context would become part of each edit.
             .env_remove("GIT_DIFF_OPTS")
             .env("LC_ALL", "C")
             .env("GIT_OPTIONAL_LOCKS", "0")
@@ -186,7 +186,7 @@ impl Repo {
     /// Runs git with `arguments` and returns its standard output.
     ///
     /// # Errors
-    /// If git cannot be started or exits with another code than 0; the cause is what it said.
+    /// If git cannot be started, or its exit code is not 0; the cause is its error message.
     pub(crate) fn run_git(&self, arguments: &[impl AsRef<OsStr>], input: Option<&[u8]>) -> Result<BString> {
         printed(arguments, self.try_git(arguments, input)?)
     }
@@ -201,14 +201,15 @@ impl Repo {
         started.and_then(|git| git.output(input)).context(Kind::Internal, what)
     }
 
-    /// The same as [`run_git`](Self::run_git) for a git that runs filters: it ends once the work under way is to end.
+    /// The same as [`run_git`](Self::run_git) for a git command that runs filters: it is killed when the operation is
+    /// interrupted.
     pub(super) fn run_filtering_git(&self, arguments: &[impl AsRef<OsStr>], input: &[u8]) -> Result<BString> {
         let mut command = self.git(arguments);
         let output = self.start_to_end(command.stdin(Stdio::piped())).and_then(|git| git.output(input));
         printed(arguments, output.context(Kind::Internal, || format!("cannot run 'git {}'", joined(arguments)))?)
     }
 
-    /// Starts the command `line` of a filter driver as git does, with its standard input and output for us.
+    /// Starts the command `line` of a filter driver as git does, connected to us by its standard input and output.
     pub(super) fn start_filter(&self, line: BString) -> std::io::Result<Subprocess> {
         let context = self.inner.command_context().map_err(std::io::Error::other)?;
         let prepared = gix::command::prepare(OsString::from_vec(line.into()))
@@ -220,9 +221,9 @@ impl Repo {
         self.start_to_end(command.current_dir(self.worktree_root()))
     }
 
-    /// Starts `command`, which ends once the work under way is to end, if possible with all that it has started.
+    /// Starts `command`; it is killed when the operation is interrupted, if possible with all processes it has started.
     fn start_to_end(&self, command: &mut Command) -> std::io::Result<Subprocess> {
-        // What asks for a passphrase must be in the foreground of the terminal, where Ctrl-C ends everything.
+        // A command that asks for a passphrase must be in the foreground of the terminal, where Ctrl-C reaches it.
         let is_leader = self.interrupt.may_come() && !has_terminal();
         if is_leader {
             command.process_group(0);
@@ -230,20 +231,20 @@ impl Repo {
         Subprocess::new(command.spawn()?, is_leader, self.interrupt.clone())
     }
 
-    /// Starts git with `first` on `input`, and with `second` on what that prints.
+    /// Starts git with `first` on `input`, and git with `second` on its output.
     ///
     /// # Errors
     /// If one cannot be started.
     pub(crate) fn start_pipe(&self, first: &[&str], second: &[&str], input: Vec<u8>) -> Result<Pipe> {
         let start = |arguments: &[&str], stdin: Stdio| {
             let what = format!("git {}", joined(arguments));
-            // Git would read the index, however large, only to look for attributes that the worktree lacks.
+            // Otherwise, git would read the whole index, only to look for attribute files that the worktree lacks.
             let no_index = self.git_dir().join("checkpoint/no-index");
             let child = self.git(arguments).env("GIT_INDEX_FILE", no_index).stdin(stdin).spawn();
             child.map(|child| (child, what.clone())).context(Kind::Internal, || format!("cannot run '{what}'"))
         };
         let (open, opened) = mpsc::sync_channel(1);
-        // Written beside the read, or both ends wait for each other once the pipes are full.
+        // Written in a thread: otherwise, both sides would block once the pipes are full.
         threads::detach(move || drop(opened.recv().map(|mut stdin: ChildStdin| stdin.write_all(&input))))
             .context(Kind::Internal, || format!("cannot run 'git {}'", joined(first)))?;
         let (mut producer, producing) = start(first, Stdio::piped())?;
@@ -254,7 +255,7 @@ impl Repo {
     }
 }
 
-/// Two runs of git, of which the second reads what the first prints.
+/// Two git processes, of which the second reads the output of the first.
 pub(crate) struct Pipe {
     producer: Child,
     producing: String,
@@ -263,10 +264,10 @@ pub(crate) struct Pipe {
 }
 
 impl Pipe {
-    /// Returns what the second prints.
+    /// Returns the output of the second process.
     ///
     /// # Errors
-    /// If one exits with another code than 0.
+    /// If the exit code of one is not 0.
     pub(crate) fn finish(self) -> Result<BString> {
         let end = |child: Child, what: &str| {
             let output = output_of(child).context(Kind::Internal, || format!("cannot run '{what}'"))?;
@@ -276,7 +277,7 @@ impl Pipe {
             let said = output.stderr.trim().to_str_lossy().into_owned();
             Err(Error::internal(format!("'{what}' failed")).with_cause(said))
         };
-        // Read beside each other: what one says on its standard error may fill that pipe, and stop it and so the other.
+        // Read in parallel: a full standard error pipe of one process would block both.
         let (producer, producing) = (self.producer, &self.producing);
         std::thread::scope(|scope| {
             let produced = threads::start(scope, || end(producer, producing)).ok_or_else(no_thread);
@@ -287,7 +288,7 @@ impl Pipe {
     }
 }
 
-/// Returns what git with `arguments` has printed, if it was content.
+/// Returns the output of git with `arguments`, if it succeeded.
 fn printed(arguments: &[impl AsRef<OsStr>], output: Output) -> Result<BString> {
     if output.status.success() {
         return Ok(output.stdout.into());
@@ -302,7 +303,7 @@ fn has_terminal() -> bool {
     open("/dev/tty", OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty()).is_ok()
 }
 
-/// Runs `command`, and returns what it prints.
+/// Runs `command`, and returns its output.
 fn run(command: &mut Command) -> std::io::Result<Output> {
     output_of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
 }

@@ -1,4 +1,4 @@
-//! Bytes from nowhere: whatever is in the files of a repository, nothing panics and nothing is believed unseen.
+//! Random bytes in the files of a repository: nothing panics, and no damaged file is trusted.
 
 use bstr::BString;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -11,7 +11,7 @@ fn bytes(longest: usize) -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..longest)
 }
 
-/// A sound file with some bytes replaced, or cut short, or longer.
+/// A valid file with some bytes replaced, cut off or added.
 fn damaged(sound: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4);
     (changes, any::<prop::sample::Index>(), any::<bool>(), bytes(40)).prop_map(move |(changes, end, is_cut, more)| {
@@ -43,7 +43,7 @@ proptest! {
     #[test]
     fn no_bytes_make_the_stat_cache_panic(bytes in prop_oneof![bytes(300), damaged(stat_cache::sample_bytes())]) {
         if let Some(mut cache) = stat_cache::decode(&bytes, SHA1) {
-            // What is believed has paths for all entries.
+            // A cache that decodes has paths for all entries.
             let length: usize = cache.entries().iter().map(|entry| cache.path(entry).len()).sum();
             prop_assert!(length <= bytes.len());
             let _ = (cache.find("b/c".into()).is_some(), cache.below("b/".into()));

@@ -1,23 +1,23 @@
-//! The names in a directory, handed over one by one without a copy of each.
+//! Lists the names in a directory, one by one, without copying each.
 
 use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, ByteSlice as _};
 use rustix::{fs::FileType, io::Result};
 
-/// Room for what one system call returns; kept from one directory to the next.
+/// The buffer for one system call, reused for the next directory.
 #[derive(Default)]
 pub(super) struct Buffer(#[cfg(any(target_os = "linux", target_os = "android"))] Vec<u8>);
 
-/// Calls `each` with all names in `directory` but `.` and `..`, in no order, and what they are if that costs nothing
-/// to know.
+/// Calls `each` with all names in `directory` except `.` and `..`, in no order, and with their types as far as the
+/// system call returns them.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn read(
     directory: BorrowedFd<'_>,
     buffer: &mut Buffer,
     mut each: impl FnMut(&BStr, FileType),
 ) -> Result<()> {
-    // Larger than any name, so that the call never fails for want of room.
+    // Larger than any name, so that the call never fails for lack of space.
     buffer.0.reserve(32 << 10);
     let mut items = rustix::fs::RawDir::new(directory, buffer.0.spare_capacity_mut());
     while let Some(item) = items.next() {
@@ -30,7 +30,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The same where the system has no such call.
+/// The same for systems without such a call.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) fn read(directory: BorrowedFd<'_>, _: &mut Buffer, mut each: impl FnMut(&BStr, FileType)) -> Result<()> {
     for item in rustix::fs::Dir::read_from(directory)? {

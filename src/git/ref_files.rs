@@ -1,7 +1,8 @@
 //! Refs as loose and packed files: read and changed as git does it, with its locks and in its order.
 //!
-//! gix looks at the packed refs before the loose ones, and before it locks them. What `git pack-refs` (each `git gc`) moves in
-//! between would be read as it was before, and whoever deletes a ref would take all others, branches among them, back to that.
+//! gix reads the packed refs before the loose ones, and before it locks them. If `git pack-refs` (each `git gc`) moves
+//! a ref in between, gix would read its old value, and a deletion would write that old value back for all refs,
+//! branches among them.
 
 use std::{
     collections::BTreeMap,
@@ -26,10 +27,10 @@ use crate::{
     state::{failpoint, lock_note::Note},
 };
 
-/// How many symbolic refs git follows, one to the next.
+/// How many symbolic refs in a row git follows.
 const MOST_STEPS: usize = 5;
 
-/// A ref that nobody else can change, and what is to be done to it.
+/// A locked ref, and what to do with it.
 enum Locked {
     /// The lock has the new content.
     Update(LockFile),
@@ -54,7 +55,7 @@ impl Repo {
         Ok(Head { id: target.and_then(|target| target.try_id().map(ToOwned::to_owned)), branch })
     }
 
-    /// Returns what the ref `name` points to; none if there is none, or it is a symbolic one.
+    /// Returns what the ref `name` points to; none if it does not exist, or is a symbolic ref.
     pub(super) fn find_ref_in_files(&self, name: &str) -> Result<Option<ObjectId>> {
         let target = self.ref_in_files(full_name(name)?.as_ref())?;
         Ok(target.and_then(|target| target.try_id().map(ToOwned::to_owned)))
@@ -64,7 +65,7 @@ impl Repo {
         if let Some(target) = self.loose_ref(name)? {
             return Ok(Some(target));
         }
-        // They come second: git writes them before it removes the file.
+        // The packed refs come second: git writes them before it removes the loose file.
         Ok(self.packed_refs()?.map(|packed| packed_ref(&packed, name)).transpose()?.flatten())
     }
 
@@ -79,8 +80,8 @@ impl Repo {
         reference.map(|reference| Some(reference.target)).context(Kind::Corrupt, what)
     }
 
-    /// Returns the packed refs of this moment: to know that they are those of before, gix compares times of change, and two
-    /// states may have the same one.
+    /// Reads the packed refs anew. gix would compare modification times to find out whether its copy is current, and
+    /// two versions may have the same time.
     fn packed_refs(&self) -> Result<Option<packed::Buffer>> {
         self.inner.refs.open_packed_buffer().context(Kind::Corrupt, || "cannot read the packed refs".into())
     }
@@ -93,19 +94,19 @@ impl Repo {
         directory.join(name.to_path_lossy())
     }
 
-    /// Returns the refs whose names begin with `prefix` (which ends in `/`), with what they point to, by name.
+    /// Returns the refs whose names begin with `prefix` (which ends in `/`), with their values, sorted by name.
     pub(super) fn refs_below_in_files(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let mut found = BTreeMap::new();
         self.add_loose_refs(prefix, &self.common_dir().join(prefix), &mut found)
             .map_err(|error| Error::corrupt(format!("cannot list the refs below '{prefix}'")).with_cause(error))?;
-        // They come second, as in `ref_in_files`.
+        // Second, as in `ref_in_files`.
         for (name, id) in self.packed_refs_below(prefix)? {
             found.entry(name).or_insert(Some(id));
         }
         Ok(found.into_iter().filter_map(|(name, id)| Some((name, id?))).collect())
     }
 
-    /// Adds the loose refs in `directory`, which is that of `prefix`; none for what a symbolic one points to.
+    /// Adds the loose refs in `directory`, that of `prefix`; the value of a symbolic ref is none.
     fn add_loose_refs(
         &self,
         prefix: &str,
@@ -125,7 +126,7 @@ impl Repo {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 self.add_loose_refs(&format!("{name}/"), &entry.path(), found)?;
             } else if let Ok(full_name) = FullName::try_from(name.as_str())
-                // Locks among others; what has gone meanwhile is packed, or deleted.
+                // Skips lock files, and refs that were packed or deleted since.
                 && let Some(target) = self.loose_ref(full_name.as_ref())?
             {
                 found.insert(name, target.try_id().map(ToOwned::to_owned));
@@ -134,13 +135,13 @@ impl Repo {
         Ok(())
     }
 
-    /// Returns the names of the refs right below `prefix` (which ends in `/`), in no order, some of them twice.
+    /// Returns the names of the refs directly in `prefix` (which ends in `/`), in no order, some of them twice.
     pub(super) fn ref_names_below_in_files(&self, prefix: &str) -> Result<Vec<String>> {
         let files = fs::read_dir(self.common_dir().join(prefix)).into_iter().flatten().flatten();
         let names = files.filter_map(|file| file.file_name().into_string().ok());
         let mut names: Vec<String> =
             names.filter(|name| name.strip_suffix(".lock").is_none()).map(|name| format!("{prefix}{name}")).collect();
-        // They come second, as in `ref_in_files`.
+        // Second, as in `ref_in_files`.
         names.extend(self.packed_refs_below(prefix)?.into_iter().map(|(name, _)| name));
         Ok(names)
     }
@@ -157,11 +158,11 @@ impl Repo {
         Ok(found)
     }
 
-    /// Carries out all of `updates` or none; returns false, and does nothing, if packed refs would have to be written anew,
-    /// which is left to git.
+    /// Carries out all of `updates` or none. Returns false without doing anything if the packed refs would have to be
+    /// rewritten, which is left to git.
     ///
-    /// They are carried out in their order, but for what is deleted, which comes last: whoever is killed in between leaves
-    /// those before as they shall be, so that what holds something must come before what lets go of it.
+    /// The updates take effect in their order, except that deletions come last. If the process is killed in between,
+    /// the earlier ones stay: a ref that starts to hold something must come before the ref that stops holding it.
     ///
     /// # Errors
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
@@ -174,7 +175,7 @@ impl Repo {
                 .rev()
                 .map(|RefUpdate { name, old, new }| RefUpdate { name: name.clone(), old: *new, new: *old })
                 .collect();
-            // Whoever has gone on from there meanwhile keeps what is there.
+            // If another process has moved such a ref since, its value stays.
             let taken_back = match self.change_refs(&back, &mut Vec::new()) {
                 Ok(false) => self.update_refs_by_git(&back),
                 other => other.map(drop),
@@ -186,17 +187,17 @@ impl Repo {
         outcome
     }
 
-    /// The same, but where one cannot be written, those before stay as they shall be: they are `changed`.
+    /// The same, but if an update fails, the earlier ones stay and are in `changed`.
     fn change_refs<'u>(&self, updates: &'u [RefUpdate], changed: &mut Vec<&'u RefUpdate>) -> Result<bool> {
         let is_deleting = updates.iter().any(|update| update.new.is_none());
-        // All locks that are only held share one note.
+        // Locks that do not write a ref share one note.
         let held = if is_deleting { self.note_locks(b"") } else { None };
         let mut locked = Vec::with_capacity(updates.len());
         for update in updates {
             locked.push((update, self.lock_ref(update, held.as_ref())?));
             failpoint::hit("refs:after-lock");
         }
-        // Held to the end, or somebody packs what is deleted, and it is there again.
+        // Held to the end: otherwise, `git pack-refs` might pack a ref that we delete, and it would be back.
         let mut _packing = None;
         if is_deleting {
             let path = self.packed_refs_path();
@@ -213,7 +214,7 @@ impl Repo {
                 }
             }
         }
-        // What is deleted comes last: until then, it holds what only moves.
+        // Deletions come last: until then, the old refs hold what only changes its name.
         locked.sort_by_key(|(_, lock)| matches!(lock, Locked::Delete(..)));
         for (update, lock) in locked {
             let done = match lock {
@@ -223,10 +224,10 @@ impl Repo {
             };
             if let Err(error) = done {
                 match self.find_ref_in_files(&update.name) {
-                    // A file system may have done what it says it has not.
+                    // Some file systems report an error for a rename that they have done.
                     Ok(now) if now == update.new => {}
                     Ok(_) => return Err(error),
-                    // What may be all that holds something is not taken back.
+                    // A ref that may be the only one to hold something is not rolled back.
                     Err(_) => {
                         changed.clear();
                         return Err(error);
@@ -255,8 +256,8 @@ impl Repo {
         })
     }
 
-    /// Returns what the ref of `update` points to, which is locked, if that is as expected. That it is there already as it
-    /// shall be is as well as that it is not there.
+    /// Returns what the locked ref of `update` points to, if that is as expected. A ref that already has the new value
+    /// also satisfies "must not exist".
     fn check_old(&self, update: &RefUpdate, name: &FullNameRef) -> Result<Option<ObjectId>> {
         let target = self.ref_in_files(name)?;
         let id = target.as_ref().and_then(|target| target.try_id().map(ToOwned::to_owned));
@@ -285,7 +286,7 @@ impl Repo {
             }
             failpoint::hit("refs:after-removal");
         }
-        // Directories that are empty now go with it.
+        // Dropping the lock also removes directories that are empty now.
         drop(lock);
         Ok(())
     }
@@ -305,6 +306,6 @@ fn packed_ref(packed: &packed::Buffer, name: &FullNameRef) -> Result<Option<Targ
 }
 
 fn is_absent(cause: &io::Error) -> bool {
-    // A directory in the place of a ref has the refs below it.
+    // If there is a directory instead of the ref, it contains other refs.
     [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory, io::ErrorKind::IsADirectory].contains(&cause.kind())
 }

@@ -1,11 +1,11 @@
-//! The format of the refs of a repository.
+//! How a repository stores its refs.
 
-/// Who reads and writes refs here.
+/// How this repository stores its refs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RefStore {
     /// Loose and packed files: gix.
     Files,
-    /// Any other format (reftable): gix has none, so git.
+    /// Another format (reftable), which gix does not support: through git.
     Git,
 }
 

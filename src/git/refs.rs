@@ -11,9 +11,9 @@ use crate::error::{Context as _, Error, Kind, Result};
 pub struct RefUpdate {
     /// The full name.
     pub name: String,
-    /// What it must point to before; none: it must not exist.
+    /// The expected old value; none: the ref must not exist.
     pub old: Option<ObjectId>,
-    /// What it shall point to; none: it is deleted.
+    /// The new value; none: delete the ref.
     pub new: Option<ObjectId>,
 }
 
@@ -46,7 +46,7 @@ impl Repo {
         }
     }
 
-    /// Returns all refs whose names begin with `prefix` (which ends in `/`), with what they point to, by name.
+    /// Returns all refs whose names begin with `prefix` (which ends in `/`), with their values, sorted by name.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         match self.ref_store {
             RefStore::Files => self.refs_below_in_files(prefix),
@@ -61,13 +61,13 @@ impl Repo {
         }
     }
 
-    /// Returns the refs below `prefix`, with what they point to, without those that make no sense.
+    /// Returns the refs below `prefix`, with their values; leaves out malformed ones.
     pub(crate) fn sound_refs(&self, prefix: &str) -> Result<Vec<(String, ObjectId)>> {
         let refs = self.sound_and_broken_refs(prefix)?;
         Ok(refs.into_iter().filter_map(|(name, id)| Some((name, id?))).collect())
     }
 
-    /// Returns the refs below `prefix`, with what they point to; none for one that makes no sense.
+    /// Returns the refs below `prefix`, with their values; none for a malformed value.
     pub(crate) fn sound_and_broken_refs(&self, prefix: &str) -> Result<Vec<(String, Option<ObjectId>)>> {
         let output = self.try_git(&["for-each-ref", "--format=%(objectname) %(refname)", prefix], None)?;
         let parse = |line: &[u8]| {
@@ -80,7 +80,8 @@ impl Repo {
         Ok(output.stdout.lines().filter_map(parse).chain(broken).collect())
     }
 
-    /// Returns the names of all refs right below `prefix` (which ends in `/`), in no order, without reading each of them.
+    /// Returns the names of all refs directly in `prefix` (which ends in `/`), in no order, without reading their
+    /// values.
     pub(crate) fn ref_names_below(&self, prefix: &str) -> Result<Vec<String>> {
         let mut names = match self.ref_store {
             RefStore::Files => self.ref_names_below_in_files(prefix)?,
@@ -97,13 +98,13 @@ impl Repo {
     /// [`Kind::Race`] if a ref is not as expected or is locked by another process.
     pub fn update_refs(&self, updates: &[RefUpdate]) -> Result<()> {
         self.remove_dead_locks();
-        // A process that lists refs meanwhile may see neither where it was nor where it goes.
+        // A process that lists refs at this moment may see the object under neither name.
         for gone in updates.iter().filter(|update| update.new.is_none()) {
             if let Some(id) = gone.old.filter(|id| updates.iter().any(|update| update.new == Some(*id))) {
                 self.renew(id);
             }
         }
-        // Who wants a reflog of each ref gets git's.
+        // If the user wants a reflog for every ref, git updates them.
         let is_logged =
             || self.config_value("core.logAllRefUpdates").is_some_and(|value| value.eq_ignore_ascii_case(b"always"));
         if self.ref_store == RefStore::Files && !is_logged() && self.update_refs_in_files(updates)? {
@@ -133,11 +134,11 @@ impl Repo {
     }
 }
 
-/// Returns true if git-update-ref(1), which only has one exit code for all failures, `said` that a ref is locked or not as
+/// Returns true if git-update-ref(1), which has one exit code for all failures, `said` that a ref is locked or not as
 /// expected (refs.c, refs/files-backend.c, reftable/error.c).
 fn is_race(said: &str) -> bool {
     const SAYINGS: [&str; 8] = [
-        // A `git prune` beside us has removed it; it is written again.
+        // A concurrent `git prune` removed the object; it will be written again.
         "nonexistent object",
         "but expected",
         "reference already exists",
@@ -175,7 +176,7 @@ mod tests {
     #[case::reftable(&["--ref-format=reftable"])]
     fn what_others_changed_is_a_race(#[case] format: &[&str]) {
         let (_directory, repo) = repository(format);
-        // The object must exist for git.
+        // Git requires the object to exist.
         let mut objects = NewObjects::new(&repo, StoreAs::Loose);
         let id = objects.add(gix::objs::Kind::Blob, b"a").expect("it can be written");
         let other = objects.add(gix::objs::Kind::Blob, b"b").expect("it can be written");
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
     }
 
-    /// Once one of several is written, another one cannot be.
+    /// The second of two updates fails after the first one is written.
     #[test]
     fn all_refs_move_or_none() {
         let (directory, repo) = repository(&[]);
@@ -200,7 +201,7 @@ mod tests {
         drop(objects.write().expect("they can be written"));
         repo.update_refs(&update("refs/x/moved", None, old)).expect("it is new");
         repo.update_refs(&update("refs/x/deleted", None, old)).expect("it is new");
-        // A lock can be made beside a directory that is not empty, but not put in its place.
+        // A lock can be created beside a non-empty directory, but not renamed to its name.
         let folder = directory.path().join(".git/refs/x/none");
         fs::create_dir_all(&folder).expect("it can be made");
         fs::write(folder.join("foreign.lock"), "").expect("it can be written");
@@ -229,7 +230,7 @@ mod tests {
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o500)).expect("it is ours");
         let id = repo.empty_tree_id();
         if fs::write(folder.join("probe"), "").is_ok() {
-            // Root may write anywhere: a file in the place of a directory is as bad.
+            // Root can write anywhere, so a file takes the directory's place instead.
             fs::remove_file(folder.join("probe")).expect("it is ours");
             fs::write(folder.join("shadow"), "").expect("it can be written");
         }
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(error.kind(), Kind::Internal, "{:?}", error.causes());
     }
 
-    /// Runs `script` in the repository and returns what it says.
+    /// Runs `script` in the repository and returns its output.
     fn run(directory: &tempfile::TempDir, script: &str) -> String {
         #[expect(clippy::disallowed_methods, reason = "the test changes its repository with git")]
         let output = run::Command::new("sh").args(["-c", script]).current_dir(directory).output().expect("sh runs");
@@ -286,12 +287,13 @@ mod tests {
         }
     }
 
-    /// `git pack-refs` writes all refs into one file and removes theirs, while we change and delete some of them.
+    /// `git pack-refs` packs all refs and removes the loose ones, while we change and delete some of them.
     #[test]
     fn nothing_is_taken_back_while_others_pack_refs() {
         let (directory, repo) = repository(&[]);
         let mut objects = NewObjects::new(&repo, StoreAs::Loose);
-        // A ref that is gone and comes back as it was is lost to git itself, if it packs meanwhile.
+        // Git itself loses a ref that is deleted and then gets its old value back while refs are packed; so values do
+        // not repeat.
         let ids: Vec<ObjectId> = (0..1_000)
             .map(|turn| objects.add(gix::objs::Kind::Blob, format!("{turn}").as_bytes()).expect("it can be written"))
             .collect();
@@ -332,7 +334,7 @@ mod tests {
         });
     }
 
-    /// Carries `updates` out as soon as no other process holds a lock on these refs.
+    /// Carries out `updates` as soon as no other process holds a lock on these refs.
     fn until_done(repo: &Repo, updates: &[RefUpdate]) {
         for _ in 0..100 {
             match repo.update_refs(updates) {

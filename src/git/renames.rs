@@ -1,7 +1,7 @@
-//! Finds renames among changes as git does (diffcore-rename.c): equal content first, then the same file name, then the
-//! most similar of all.
+//! Finds renames among changes as git does (diffcore-rename.c): first equal content, then equal file names, then the
+//! most similar pairs.
 //!
-//! The measure of similarity is git's own, so that both name the same pairs.
+//! Similarity is computed as in git, so that both find the same pairs.
 
 use std::collections::HashMap;
 
@@ -18,19 +18,19 @@ use crate::{
 const MAX_SCORE: u64 = 60_000;
 /// Half of the larger file must be common: git's default.
 const MIN_SCORE: u64 = MAX_SCORE / 2;
-/// What a pair that shares its file name must reach to be taken without looking at others.
+/// The score that a pair with the same file name needs to be accepted without looking at other pairs.
 const MIN_BASENAME_SCORE: u64 = MIN_SCORE + (MAX_SCORE - MIN_SCORE) / 2;
 /// git's default of `diff.renameLimit`.
 const DEFAULT_LIMIT: usize = 1000;
-/// How many candidates are remembered for each added path.
+/// How many candidates are kept for each added path.
 const CANDIDATES: usize = 4;
 /// git's `core.bigFileThreshold`: larger blobs are not read to be compared.
 const BIG_FILE: u64 = 512 << 20;
 
 impl Repo {
-    /// Returns `changes` with pairs of a deleted and an added path joined into renames, by path.
+    /// Returns `changes`, sorted by path, with pairs of a deleted and an added path joined to renames.
     ///
-    /// `diff.renameLimit` bounds the search for similar content as in git; blobs that are not present are not compared.
+    /// `diff.renameLimit` limits the search for similar content, as in git; missing blobs are not compared.
     pub fn detect_renames(&self, changes: Vec<Change>) -> Result<Vec<Change>> {
         let mut search = Search::new(self, changes);
         if search.sources.is_empty() || search.targets.is_empty() {
@@ -56,7 +56,7 @@ impl Repo {
     }
 }
 
-/// How many bytes of each hashed line (or piece of 64 bytes) a blob holds, by hash.
+/// How many bytes of each line (or piece of 64 bytes) a blob contains, by its hash.
 type Spans = Vec<(u32, u64)>;
 
 /// A deleted or added path in the search.
@@ -117,7 +117,7 @@ impl<'r> Search<'r> {
         open(&self.sources).saturating_mul(open(&self.targets)) <= limit.saturating_mul(limit)
     }
 
-    /// Joins paths of equal id; among several, one with the same file name.
+    /// Joins paths with equal ids; among several, prefers one with the same file name.
     fn match_equal(&mut self) {
         let mut by_id: HashMap<ObjectId, Vec<usize>> = HashMap::new();
         for (at, source) in self.sources.iter().enumerate() {
@@ -138,7 +138,7 @@ impl<'r> Search<'r> {
         }
     }
 
-    /// Joins the paths whose file name was deleted once and added once, if they are similar enough.
+    /// Pairs paths whose file name was deleted once and added once, if they are similar enough.
     fn match_names(&mut self) -> Result<()> {
         let (sources, targets) = (self.unique_names(&self.sources), self.unique_names(&self.targets));
         let mut pairs: Vec<(usize, usize)> =
@@ -152,7 +152,7 @@ impl<'r> Search<'r> {
         Ok(())
     }
 
-    /// Maps a file name to the only open side that has it, or to nothing if several do.
+    /// Maps a file name to the only open side that has it, or to none if several do.
     fn unique_names(&self, sides: &[Side]) -> HashMap<Vec<u8>, Option<usize>> {
         let mut names: HashMap<Vec<u8>, Option<usize>> = HashMap::new();
         for (at, side) in sides.iter().enumerate().filter(|(_, side)| !side.is_matched) {
@@ -183,7 +183,7 @@ impl<'r> Search<'r> {
                     best.truncate(CANDIDATES);
                 }
             }
-            // Kept for sources, which every target is compared with; a target is done now.
+            // Keep the spans of sources, which every target is compared with, but not those of a finished target.
             self.targets[target].spans = None;
             candidates.append(&mut best);
         }
@@ -196,7 +196,7 @@ impl<'r> Search<'r> {
         Ok(())
     }
 
-    /// Returns how much of the larger file is common to both, of [`MAX_SCORE`]; 0 if that is less than half by size alone.
+    /// Returns the common part of the larger file, of [`MAX_SCORE`]; 0 if the sizes alone make it less than half.
     fn score(&mut self, source: usize, target: usize) -> Result<u64> {
         let (from, to) = (&mut self.sources[source], &mut self.targets[target]);
         if !is_file(from.leaf.mode) || !is_file(to.leaf.mode) {
@@ -256,7 +256,7 @@ fn file_name(path: &BStr) -> &BStr {
     path.rfind_byte(b'/').map_or(path, |at| path[at + 1..].as_bstr())
 }
 
-/// Hashes lines, or pieces of 64 bytes of long ones, with the hash of git's diffcore-delta.c; sorted by hash.
+/// Hashes lines, and long ones in pieces of 64 bytes, with the hash of git's diffcore-delta.c; sorted by hash.
 fn spans_of(data: &[u8]) -> Spans {
     const HASH_BASE: u32 = 107_927;
     let is_text = !super::line_edits::is_binary(data);

@@ -1,6 +1,6 @@
-//! A repository with a worktree: opens it, and says where it is and how it is set up.
+//! A repository with a worktree: opens it, and returns its paths and settings.
 //!
-//! The other files of `git` add to [`Repo`] by topic.
+//! The other files of `git` extend [`Repo`] by topic.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// How many bytes of objects are kept that were read.
+/// How many bytes of objects are cached after reading.
 const OBJECT_CACHE: usize = 8 << 20;
 
 /// A repository with a worktree.
@@ -25,15 +25,15 @@ pub struct Repo {
     pub(super) root: PathBuf,
     pub(super) worktree_id: BString,
     pub(super) ref_store: RefStore,
-    /// False if the caller's `GIT_*` variables must not reach the git we run.
+    /// False if the caller's `GIT_*` variables must not affect the git that we run.
     pub(super) honours_environment: bool,
-    /// The packs that git may collect object by object, as they were when first needed.
+    /// The packs that git may collect object by object, listed when first needed.
     pub(super) packs: std::cell::OnceCell<Vec<SettledPack>>,
     /// True once stored objects were found to be damaged.
     pub(super) is_wary: std::cell::Cell<bool>,
-    /// The lock of another program that was waited for in vain.
+    /// Another program's lock for which we waited in vain.
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
-    /// Comes when the work under way is to end.
+    /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
 }
 
@@ -47,10 +47,10 @@ pub struct Head {
 }
 
 impl Repo {
-    /// Opens the repository that `dir` is in, whatever `GIT_*` variables say.
+    /// Opens the repository that contains `dir`, regardless of `GIT_*` variables.
     ///
     /// # Errors
-    /// If there is none, it is bare, not ours to trust, or uses an extension of git that is not known here.
+    /// If there is none, or it is bare, not trusted, or uses an unknown git extension.
     pub fn open(dir: &Path) -> Result<Self> {
         let dir = &absolute(dir)?;
         let found = gix::ThreadSafeRepository::discover_opts(
@@ -61,10 +61,10 @@ impl Repo {
         Self::check(found, dir, false)
     }
 
-    /// Opens the repository that `dir` is in, or that `GIT_DIR` and its relatives name, as git does.
+    /// Opens the repository that `dir` is in, or that `GIT_DIR` and related variables name, as git does.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and if the object directory is redirected by the environment.
+    /// As [`open`](Self::open), and if the environment redirects the object directory.
     pub fn open_from_environment(dir: &Path) -> Result<Self> {
         let dir = &absolute(dir)?;
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
@@ -80,7 +80,7 @@ impl Repo {
         let inner = match found {
             Ok(repo) => {
                 let mut repo = repo.to_thread_local();
-                // One operation reads the same trees several times.
+                // An operation reads the same trees several times.
                 repo.object_cache_size_if_unset(OBJECT_CACHE);
                 repo
             }
@@ -111,7 +111,7 @@ impl Repo {
         let worktree_id = inner
             .worktree()
             .and_then(|tree| tree.id().ok().flatten().map(ToOwned::to_owned))
-            // A linked worktree may be called that, too.
+            // A linked worktree may have the id `main`, too.
             .map_or_else(|| "main".into(), |id| if id == "main" { "worktrees/main".into() } else { id });
         let ref_store = RefStore::of(&inner);
         Ok(Self {
@@ -127,7 +127,7 @@ impl Repo {
         })
     }
 
-    /// Opens the repository whose worktree is `path` itself, for a look at its HEAD.
+    /// Opens the repository whose worktree is exactly `path`, to read its HEAD.
     pub(super) fn open_nested(path: PathBuf) -> Option<Self> {
         let inner = gix::open_opts(&path, options(gix::sec::Trust::Full, false)).ok()?;
         let ref_store = RefStore::of(&inner);
@@ -144,12 +144,13 @@ impl Repo {
         })
     }
 
-    /// Lets long work end, with an error, once `flag` is raised.
+    /// Makes long operations end with an error once `flag` is set.
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
         self.interrupt = Interrupt::by(flag);
     }
 
-    /// Returns an error once the work is to end, which says what was waited for. Loops that take long call it between two steps.
+    /// Returns an error once the operation is interrupted; it names what the operation was waiting for. Long loops call
+    /// it between two steps.
     pub(crate) fn check_interrupt(&self) -> Result<()> {
         self.interrupt.check()
     }
@@ -180,7 +181,7 @@ impl Repo {
         self.worktree_id.as_bstr()
     }
 
-    /// Returns true if there is no linked worktree `id` any more: it was removed, or its directory is gone.
+    /// Returns true if the linked worktree `id` was removed, or its directory is gone.
     pub(crate) fn has_lost_worktree(&self, id: &BStr) -> bool {
         if id == "main" {
             return false;
@@ -188,7 +189,7 @@ impl Repo {
         self.dot_git_of(id).is_none_or(|file| !file.exists())
     }
 
-    /// Returns where the linked worktree `id` is now; none if there is none, or it is the main one.
+    /// Returns the path of the linked worktree `id`; none if it does not exist, or is the main worktree.
     pub(crate) fn linked_worktree(&self, id: &BStr) -> Option<PathBuf> {
         if id == "main" {
             return None;
@@ -196,16 +197,16 @@ impl Repo {
         self.dot_git_of(id)?.parent().map(Path::to_owned)
     }
 
-    /// Returns the file `.git` of the linked worktree `id`, as git has noted it (gitrepository-layout(5)).
+    /// Returns the file `.git` of the linked worktree `id`, from git's administrative files (gitrepository-layout(5)).
     fn dot_git_of(&self, id: &BStr) -> Option<PathBuf> {
         let name = id.strip_prefix(b"worktrees/").unwrap_or(id);
         let admin = self.common_dir().join("worktrees").join(name.to_path_lossy());
         let target = std::fs::read(admin.join("gitdir")).unwrap_or_default();
-        // It may be relative to where it is noted.
+        // The path may be relative to the administrative directory.
         (!target.is_empty()).then(|| admin.join(target.trim_end().to_path_lossy()))
     }
 
-    /// Returns the hash function that names objects here.
+    /// Returns the hash function of this repository.
     pub fn object_hash(&self) -> gix::hash::Kind {
         self.inner.object_hash()
     }
@@ -230,7 +231,7 @@ impl Repo {
         environment::home()
     }
 
-    /// Returns how many bytes the file system of the object database has free for us; none if the file system does not say.
+    /// Returns how many bytes are free on the file system of the object database; none if that is unknown.
     pub(crate) fn free_space(&self) -> Option<u64> {
         let stat = rustix::fs::statvfs(self.inner.objects.store_ref().path()).ok()?;
         Some(stat.f_bavail.saturating_mul(stat.f_frsize))
@@ -251,13 +252,12 @@ impl Repo {
     }
 }
 
-/// Returns the absolute path of `dir`: a relative one means nothing to the git we run, nor once the current directory
-/// is gone.
+/// Returns the absolute path of `dir`: git runs in another directory, and the current one may be removed.
 fn absolute(dir: &Path) -> Result<PathBuf> {
     std::path::absolute(dir).context(Kind::User, || format!("cannot find '{}'", dir.display()))
 }
 
-/// Returns how a repository is opened at each level of trust.
+/// Returns the options for opening a repository at each level of trust.
 fn trust_map(parameters: &[BString], honours_environment: bool) -> gix::sec::trust::Mapping<gix::open::Options> {
     let options = |trust| options(trust, honours_environment).cli_overrides(parameters.to_vec());
     gix::sec::trust::Mapping { full: options(gix::sec::Trust::Full), reduced: options(gix::sec::Trust::Reduced) }
@@ -271,8 +271,8 @@ fn options(trust: gix::sec::Trust, honours_environment: bool) -> gix::open::Opti
         permissions.env.identity = gix::sec::Permission::Deny;
         permissions.env.objects = gix::sec::Permission::Deny;
     }
-    // Nanoseconds are part of a file's identity: with seconds alone, all that is saved within a second is read again.
-    // What replaces an object (git-replace(1)) has another content than its id says: no tree may be built on that.
+    // With nanoseconds in the stats, files saved within the same second need not be read again. Replacement objects
+    // (git-replace(1)) are ignored: their content does not match their id, so no tree may be built on them.
     gix::open::Options::default_for_level(trust)
         .permissions(permissions)
         .config_overrides(["gitoxide.core.useNsec=true", "core.useReplaceRefs=false"])

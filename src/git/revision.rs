@@ -1,4 +1,4 @@
-//! Questions about the user's own commits: which one a text names, which are reachable, what they change.
+//! The user's own commits: which one a text names, which are reachable, what they change.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use gix::ObjectId;
 use super::{Repo, process::Pipe};
 use crate::error::{Context as _, Kind, Result};
 
-/// A commit among those that refs lead to.
+/// A reachable commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reachable {
     pub(crate) id: ObjectId,
@@ -17,7 +17,7 @@ pub(crate) struct Reachable {
     pub(crate) parent_id: Option<ObjectId>,
 }
 
-/// What a commit does to a file.
+/// What a commit changes in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) commit: ObjectId,
@@ -27,7 +27,7 @@ pub(crate) struct Step {
 }
 
 impl Repo {
-    /// Returns the commit that `text` names as a revision of git's (gitrevisions(7)).
+    /// Returns the commit that `text` names as a revision (gitrevisions(7)).
     pub(crate) fn find_commit(&self, text: &str) -> Result<Option<ObjectId>> {
         if text.is_empty() || text.contains('\0') {
             return Ok(None);
@@ -37,7 +37,7 @@ impl Repo {
         Ok(output.status.success().then(|| ObjectId::from_hex(output.stdout.trim()).ok()).flatten())
     }
 
-    /// Returns true if a remote-tracking branch holds the commit `id`.
+    /// Returns true if a remote-tracking branch contains the commit `id`.
     pub(crate) fn is_published(&self, id: ObjectId) -> Result<bool> {
         use gix::revision::walk::Sorting;
         use gix::traverse::commit::simple::CommitTimeOrder;
@@ -53,7 +53,7 @@ impl Repo {
             return Ok(false);
         }
         let time = self.with_commit(id, |commit| commit.committer().ok().and_then(|it| it.time().ok()))?;
-        // What is older than a commit does not hold it.
+        // An older commit cannot contain it.
         let sorting = match time {
             Some(time) => {
                 Sorting::ByCommitTimeCutoff { order: CommitTimeOrder::NewestFirst, seconds: time.seconds - SLACK }
@@ -69,7 +69,7 @@ impl Repo {
         Ok(false)
     }
 
-    /// Returns the commits of the range `text` (git-rev-list(1)), newest first; none if it names none.
+    /// Returns the commits of the range `text` (git-rev-list(1)), newest first; none if it is no valid range.
     pub(crate) fn commits_in(&self, text: &str) -> Result<Option<Vec<ObjectId>>> {
         if text.is_empty() || text.contains('\0') {
             return Ok(None);
@@ -79,7 +79,7 @@ impl Repo {
         Ok(output.status.success().then(|| ids.collect()))
     }
 
-    /// Returns the newest `most` commits that HEADs and refs lead to, refs that `exclude` (globs) matches left out.
+    /// Returns the newest `most` commits reachable from HEADs and refs, except the refs that `exclude` (globs) matches.
     pub(crate) fn reachable(&self, exclude: &[String], most: usize) -> Result<Vec<Reachable>> {
         let limit = format!("--max-count={most}");
         let output =
@@ -91,7 +91,8 @@ impl Repo {
         Ok(output.lines().filter_map(parse).collect())
     }
 
-    /// Returns reachable commits with a line in the message that begins with `key` and a colon, and the message.
+    /// Returns the reachable commits that have a line beginning with `key` and a colon in their message, with the
+    /// message.
     pub(crate) fn commits_with_key(&self, key: &str, exclude: &[String]) -> Result<Vec<(ObjectId, BString)>> {
         let grep = format!("--grep=^{key}:");
         let start = ["log", "--no-show-signature", "-i", "-E", &grep, "--encoding=UTF-8", "--format=%H%n%B%x00"];
@@ -110,7 +111,7 @@ impl Repo {
         let mut arguments = walk(&start, exclude);
         arguments.push("--stdin".into());
         let mut input = b"--\n".to_vec();
-        // A path with a line break cannot be said this way; the others of its commit can.
+        // Paths with a line break cannot be passed; other paths of the same commit will find it.
         for path in paths.iter().filter(|path| !path.contains(&b'\n')) {
             input.extend_from_slice(path);
             input.push(b'\n');
@@ -121,19 +122,19 @@ impl Repo {
 
     /// Returns the stable patch ids of `commits` against their first parents; merges and empty commits have none.
     ///
-    /// One pair of processes, however many commits there are.
+    /// Starts two processes, however many commits there are.
     pub(crate) fn patch_ids(&self, commits: &[ObjectId]) -> Result<HashMap<ObjectId, String>> {
         self.start_patch_ids(commits)?.finish()
     }
 
-    /// The same, while the caller does something else.
+    /// Starts computing them in the background.
     pub(crate) fn start_patch_ids(&self, commits: &[ObjectId]) -> Result<PatchIds> {
         let diff =
             ["diff-tree", "--stdin", "--root", "-p", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
         Ok(PatchIds(self.start_pipe(&diff, &["patch-id", "--stable"], lines(commits).into())?))
     }
 
-    /// Returns what `commits` do to files, against their first parents.
+    /// Returns what `commits` change in files, compared with their first parents.
     pub(crate) fn steps_of(&self, commits: &[ObjectId]) -> Result<Vec<Step>> {
         let arguments = ["diff-tree", "--stdin", "--root", "-r", "-z", "--no-renames", "--no-abbrev"];
         let output = self.run_git(&arguments, Some(lines(commits).as_bytes()))?;
@@ -161,7 +162,7 @@ fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {
     arguments
 }
 
-/// Patch ids that git is computing.
+/// Patch ids that git is computing in the background.
 pub(crate) struct PatchIds(Pipe);
 
 impl PatchIds {

@@ -1,7 +1,7 @@
-//! One pass over the worktree beside the stat cache: what is not as it was last captured.
+//! Compares the worktree with the stat cache in one pass, and finds what differs from the last capture.
 //!
-//! Directories are read in parallel and merged with the sorted range of known paths below them; a known file costs
-//! one `fstatat`. Nothing is read here, and ignore rules are left to `untracked`.
+//! Directories are read in parallel and merged with the sorted range of known paths below them; a known file costs one
+//! `fstatat`. No file content is read, and ignore rules are left to `untracked`.
 
 use std::{
     os::fd::{AsFd as _, BorrowedFd, OwnedFd},
@@ -32,46 +32,46 @@ use crate::{
     model::change::Mode,
 };
 
-/// A file that must be read to know its content.
+/// A file that must be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate {
     /// Its path.
     pub(crate) path: BString,
-    /// Its place in the cache, if it is known.
+    /// Its position in the cache, if the cache has it.
     pub(crate) position: Option<usize>,
-    /// What it is now.
+    /// Its current stat.
     pub(crate) stat: Stat,
-    /// What it is now.
+    /// Its current mode.
     pub(crate) mode: Mode,
 }
 
-/// Something in the worktree that the cache does not know.
+/// A path that the cache does not have.
 #[derive(Clone, Debug)]
 pub(crate) struct Unknown {
     pub(crate) path: BString,
     pub(crate) kind: FileType,
 }
 
-/// What a pass found.
+/// The result of a pass.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
-    /// Known files whose stat differs.
+    /// Known files whose stat has changed.
     pub(crate) candidates: Vec<Candidate>,
-    /// Places in the cache of paths that are gone.
+    /// Positions in the cache of paths that no longer exist.
     pub(crate) removed: Vec<usize>,
-    /// Places in the cache of submodules and nested repositories that are there.
+    /// Positions in the cache of submodules and nested repositories that still exist.
     pub(crate) gitlinks: Vec<usize>,
-    /// Files and directories to be told apart by the ignore rules.
+    /// Unknown files and directories, to be sorted by the ignore rules.
     pub(crate) unknown: Vec<Unknown>,
-    /// Directories with known files that hold a `.git`.
+    /// Directories with known files and a `.git`.
     pub(crate) git_directories: Vec<BString>,
-    /// Directories that cannot be read; what the cache knows below them stays.
+    /// Unreadable directories; the known paths below them stay.
     pub(crate) unreadable: Vec<BString>,
-    /// Directories with known files that hold nothing any more.
+    /// Directories with known files that are empty now.
     pub(crate) emptied: Vec<BString>,
-    /// Known special files (FIFO, socket, device) where a file was.
+    /// Known paths that are special files (FIFO, socket, device) now.
     pub(crate) special: Vec<BString>,
-    /// What went wrong that is not about one path: nothing that was found can be relied on.
+    /// An error that concerns more than one path: the whole result is unreliable.
     failure: Option<(BString, Errno)>,
 }
 
@@ -133,14 +133,14 @@ struct Shared {
 /// Compares the worktree of `repo` with `cache`.
 ///
 /// # Errors
-/// If the root itself cannot be read, something fails that is not about one path, or somebody asked to end.
+/// If the root cannot be read, an error concerns more than one path, or the operation is interrupted.
 pub(crate) fn scan(repo: &Repo, cache: &StatCache, modes: Modes) -> Result<Scan> {
     let root = repo.worktree_root();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root_fd = rustix::fs::open(root, flags, AccessMode::empty())
         .context(Kind::User, || format!("cannot read the worktree '{}'", root.display()))?;
     let whole = Task { parent: Arc::new(root_fd), path: BString::default(), range: 0..cache.entries().len() };
-    // Small worktrees are read before a second thread has started.
+    // In a small worktree, the pass is done before a second thread has started.
     let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
     let shared = Shared { tasks: vec![whole], busy: 0 };
     let (changed, idle, interrupt) = (Condvar::new(), AtomicUsize::new(0), &repo.interrupt);
@@ -169,7 +169,7 @@ impl Queue<'_> {
             }
             visit(cache, self.modes, task, &mut buffer, &mut found, &mut own);
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
-                // The first ones are nearest to the root, so that most is below them.
+                // The first ones are nearest to the root, and have most paths below them.
                 let given: Vec<_> = own.drain(..own.len() / 2).collect();
                 self.lock().tasks.extend(given);
                 self.changed.notify_all();
@@ -182,7 +182,7 @@ impl Queue<'_> {
         self.state.lock().expect("no thread panics while holding it")
     }
 
-    /// Returns a directory that another thread gave away; none once all threads wait for one.
+    /// Waits for a directory that another thread gives away; none once all threads wait.
     fn wait(&self) -> Option<Task> {
         let mut state = self.lock();
         state.busy -= 1;
@@ -210,7 +210,7 @@ struct Known<'c> {
     is_seen: bool,
 }
 
-/// Returns what the cache knows right below the directory `path`, sorted by name.
+/// Returns the cache's paths directly in the directory `path`, sorted by name.
 fn known_children<'c>(cache: &'c StatCache, path: &BStr, range: std::ops::Range<usize>) -> Vec<Known<'c>> {
     let mut children = Vec::new();
     let mut at = range.start;
@@ -305,8 +305,8 @@ impl Item<'_> {
         path
     }
 
-    /// Puts this name where it belongs: a clean file nowhere, everything else into `found`. Returns which of `children`
-    /// it is, if that is a directory.
+    /// Sorts this name: nowhere if it is an unchanged file, otherwise into `found`. Returns its position in `children`
+    /// if it is a known directory.
     fn place(&mut self, cache: &StatCache, children: &mut [Known<'_>], found: &mut Scan) -> Option<usize> {
         let start = children.partition_point(|child| child.name < self.name);
         let end = start + children[start..].iter().take_while(|child| child.name == self.name).count();
@@ -325,7 +325,7 @@ impl Item<'_> {
             Ok(stat) => stat,
             Err(errno) => {
                 match Trouble::of(errno) {
-                    // Gone since the directory was read: not seen, so removed.
+                    // Deleted after the directory was read: it counts as removed.
                     Trouble::Gone => {}
                     Trouble::Unreadable => {
                         for child in known.iter_mut() {
@@ -364,7 +364,7 @@ impl Item<'_> {
         None
     }
 
-    /// A directory where the cache knows a file, or the other way round.
+    /// Handles a directory in the place of a known file, or the reverse.
     fn place_swapped(&self, cache: &StatCache, known: &mut [Known<'_>], found: &mut Scan) {
         if let Some(gitlink) = known.iter_mut().find(|child| {
             !child.is_directory

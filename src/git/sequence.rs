@@ -1,4 +1,4 @@
-//! Whether git is in the middle of something: rebase, am, cherry-pick, revert.
+//! Whether a git operation is in progress: rebase, am, cherry-pick, revert.
 
 use std::fs;
 
@@ -8,40 +8,40 @@ use gix::ObjectId;
 use super::Repo;
 use crate::error::Result;
 
-/// What a rebase leaves while it joins commits (git's sequencer.c).
+/// The files of a rebase that is squashing commits (git's sequencer.c).
 const JOINING: [&str; 3] = ["rebase-merge/message-squash", "rebase-merge/message-fixup", "rebase-merge/current-fixups"];
 
-/// What the next commit is to git.
+/// The kind of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
-    /// A commit of its own: nothing is under way, or what is has stopped, and somebody commits in between.
+    /// A new commit: no operation is in progress, or it has stopped and the user commits in between.
     New,
-    /// A commit that is there, made once more; for a cherry-pick, that commit.
+    /// A repetition of an existing commit; for a cherry-pick, that commit.
     Again(Option<ObjectId>),
 }
 
 impl Repo {
-    /// Returns true while a rebase or am is under way: HEAD is somewhere in between.
+    /// Returns true during a rebase or am: HEAD is at an intermediate commit.
     pub(crate) fn is_rebasing(&self) -> bool {
         ["rebase-merge", "rebase-apply"].iter().any(|name| self.git_dir().join(name).exists())
     }
 
-    /// Returns true while a merge waits for its commit.
+    /// Returns true during a merge whose commit has not been made.
     pub(crate) fn is_merging(&self) -> bool {
         self.git_dir().join("MERGE_HEAD").exists()
     }
 
-    /// Returns the commits that a merge under way brings.
+    /// Returns the other parents of a merge in progress.
     pub(crate) fn merge_heads(&self) -> Vec<ObjectId> {
         let text = fs::read(self.git_dir().join("MERGE_HEAD")).unwrap_or_default();
         text.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect()
     }
 
-    /// Returns what a commit made now is, in this worktree.
+    /// Returns the kind of a commit made now in this worktree.
     pub(crate) fn doing(&self) -> Result<Doing> {
         let has = |name: &str| self.git_dir().join(name).exists();
         if has("CHERRY_PICK_HEAD") {
-            // A rebase tells of its commits when it is done.
+            // A rebase reports its commits at its end.
             let copied = if self.is_rebasing() { None } else { self.find_ref("CHERRY_PICK_HEAD")? };
             return Ok(Doing::Again(copied));
         }
@@ -49,12 +49,12 @@ impl Repo {
         Ok(if is_again { Doing::Again(None) } else { Doing::New })
     }
 
-    /// Returns the message that git has prepared for the commit to come, after `cherry-pick -n` for one.
+    /// Returns the message that git has prepared for the next commit, for example by `cherry-pick -n`.
     pub(crate) fn prepared_message(&self) -> Option<Vec<u8>> {
         fs::read(self.git_dir().join("MERGE_MSG")).ok()
     }
 
-    /// Returns true if the last thing that moved HEAD was a commit.
+    /// Returns true if the last move of HEAD was a commit.
     pub(crate) fn has_just_committed(&self) -> Result<bool> {
         let said = self.try_git(&["log", "-g", "-1", "--format=%gs", "HEAD"], None)?;
         Ok(said.stdout.starts_with_str("commit"))

@@ -1,4 +1,4 @@
-//! git config: a whole section of it, where its values stand, and changes of the repository's own file.
+//! git config: reads whole sections and where their values come from, and changes the repository's own file.
 
 use std::path::{Path, PathBuf};
 
@@ -7,23 +7,23 @@ use bstr::{BString, ByteSlice as _};
 use super::Repo;
 use crate::error::{Error, Result};
 
-/// A value of git config as gix has read it.
+/// A git setting as gix has read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigPair {
-    /// `[subsection.]key`, the key in small letters.
+    /// `[subsection.]key`, the key in lower case.
     pub key: String,
     /// The value.
     pub value: BString,
-    /// The file, if it is from one.
+    /// The file that sets it, if it is in one.
     pub file: Option<PathBuf>,
 }
 
-/// A value of git config as git shows it.
+/// A git setting as `git config` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigValue {
     /// `system`, `global`, `local`, `worktree` or `command`.
     pub scope: String,
-    /// The file, if it is from one.
+    /// The file that sets it, if it is in one.
     pub file: Option<PathBuf>,
     /// The full name, as git spells it.
     pub name: String,
@@ -44,7 +44,7 @@ impl Repo {
             names.sort();
             names.dedup();
             for name in names {
-                // A name without `=` is true; `values()` takes the next name's value for it.
+                // A name without `=` is true; `values()` would return the value of the next name for it.
                 let values = match section.value_implicit(&name) {
                     Some(None) => vec!["true".into()],
                     _ => section.values(&name),
@@ -71,7 +71,7 @@ impl Repo {
         let output = self.try_git(&arguments, None)?;
         match output.status.code() {
             Some(0) => {}
-            // There is none.
+            // No value matches.
             Some(1) => return Ok(Vec::new()),
             _ => return Err(Error::internal("'git config' failed").with_cause(output.stderr.trim().to_str_lossy())),
         }

@@ -1,4 +1,4 @@
-//! The packs that `git gc` takes for as old as their files: a touch makes all their objects new.
+//! The packs whose objects `git gc` considers as old as the file: touching a pack makes all of its objects new.
 
 use std::{
     cell::Cell,
@@ -17,7 +17,7 @@ pub(super) struct SettledPack {
 }
 
 impl SettledPack {
-    /// Returns the packs in `directory`. Cruft packs are left out: their own lists say how old each object is.
+    /// Returns the packs in `directory`, except cruft packs, which have a list of the ages of their objects.
     pub(super) fn all_in(directory: &Path, hash: gix::hash::Kind) -> Vec<Self> {
         let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path());
         let indices = files.filter(|path| path.extension().is_some_and(|end| end == "idx"));
@@ -31,7 +31,8 @@ impl SettledPack {
         self.index.lookup(id).is_some()
     }
 
-    /// Makes the pack a new one, if it was not a moment ago, or `is_wary` of its being gone since; false if it cannot be.
+    /// Touches the pack; without `is_wary`, not if that was done a moment ago. Returns false on failure, for example
+    /// if the pack was deleted.
     pub(super) fn touch(&self, is_wary: bool) -> bool {
         const MOMENT: Duration = Duration::from_secs(1);
         if !is_wary && self.touched.get().is_some_and(|time| time.elapsed() < MOMENT) {
@@ -43,7 +44,7 @@ impl SettledPack {
     }
 }
 
-/// Gives the file at `path` the current time; false if that cannot be.
+/// Sets the time of the file `path` to now; returns false on failure.
 pub(super) fn touch(path: &Path) -> bool {
     let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
     let times = rustix::fs::Timestamps { last_access: now, last_modification: now };

@@ -1,7 +1,7 @@
-//! The side commit of a checkpoint: what its tree cannot hold.
+//! The side commit of a checkpoint: what the checkpoint's tree cannot contain.
 //!
-//! Its tree has `index/` (the staged tree, if it is not HEAD's), `raw/<path>` (exact bytes where the stored ones do not
-//! come back), `unmerged/<stage>/<path>` (keeps what an unfinished merge needs) and `manifest.toml`.
+//! Its tree has `index/` (the staged tree, if it is not HEAD's), `raw/<path>` (exact bytes of files whose blobs do not
+//! convert back to them), `unmerged/<stage>/<path>` (the stages of an unfinished merge) and `manifest.toml`.
 
 use bstr::{BString, ByteSlice as _};
 use gix::{
@@ -24,7 +24,7 @@ use crate::{
     model::{change::Mode, manifest::Manifest, path_text},
 };
 
-/// What a side commit says.
+/// The data of a side commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Side {
     /// The staged tree; none if it is HEAD's.
@@ -33,7 +33,7 @@ pub(crate) struct Side {
     pub(crate) raw_tree_id: Option<ObjectId>,
     /// The tree of unmerged stages.
     pub(crate) unmerged_tree_id: Option<ObjectId>,
-    /// What no tree can say.
+    /// What no tree can contain.
     pub(crate) manifest: Manifest,
 }
 
@@ -41,10 +41,10 @@ const DIRECTORY: u32 = 0o40_000;
 const FILE: u32 = 0o100_644;
 
 impl Repo {
-    /// Returns what the side commit `id` says.
+    /// Reads the side commit `id`.
     ///
     /// # Errors
-    /// If its manifest is damaged or of a version that is not known.
+    /// If its manifest is damaged or of an unknown version.
     pub(crate) fn read_side(&self, id: ObjectId) -> Result<Side> {
         let tree_id = self.tree_of_commit(id)?;
         let find = |name: &str| Ok::<_, Error>(self.find_entry(tree_id, name.into())?.map(|(_, id)| id));
@@ -69,7 +69,8 @@ impl Repo {
     }
 }
 
-/// Makes sure that `manifest`, which may come from elsewhere, has only what an index can hold: git's rules for names, its modes.
+/// Checks that `manifest`, which may come from another repository, fits into an index: git's rules for names, and its
+/// modes.
 fn check(manifest: &Manifest) -> std::result::Result<(), String> {
     let special = manifest.unmerged.iter().map(|entry| &entry.path).chain(&manifest.intent_to_add);
     let directories = manifest.nested.iter().map(|nested| &nested.path).chain(&manifest.empty_directories);
@@ -82,7 +83,7 @@ fn check(manifest: &Manifest) -> std::result::Result<(), String> {
     }
 }
 
-/// Returns the tree with `paths` and their blobs, added to `objects`; none if there are none.
+/// Returns the tree of `paths` and their blobs, added to `objects`; none if `paths` is empty.
 pub(crate) fn tree_of_blobs(
     repo: &Repo,
     paths: Vec<(BString, ObjectId)>,
@@ -99,7 +100,7 @@ fn tree_of_edits(repo: &Repo, edits: &[(BString, Edit)], objects: &mut NewObject
     edit_tree(repo.empty_tree_id(), edits, objects).map(Some)
 }
 
-/// Returns the tree of the unmerged stages in `manifest`, added to `objects`; none if there are none.
+/// Returns the tree of the unmerged stages in `manifest`, added to `objects`; none if there are no such stages.
 pub(crate) fn tree_of_unmerged(
     repo: &Repo,
     manifest: &Manifest,
@@ -109,14 +110,14 @@ pub(crate) fn tree_of_unmerged(
     for entry in &manifest.unmerged {
         let mut path = BString::from(format!("{}/", entry.stage));
         path.extend_from_slice(&entry.path);
-        // The commits of a submodule are elsewhere: only as such may a tree name them.
+        // The commits of a submodule are in another repository; a tree may name them only as gitlinks.
         let mode = if entry.is_commit() { Mode::Gitlink } else { Mode::File };
         edits.push((path, Some((entry.id, mode))));
     }
     tree_of_edits(repo, &edits, objects)
 }
 
-/// Returns the tree of a side commit that says `side`, added to `objects`; none if there is nothing to say.
+/// Returns the tree of a side commit with the data of `side`, added to `objects`; none if there are no data.
 pub(crate) fn write_side_tree(side: &Side, objects: &mut NewObjects<'_>) -> Result<Option<ObjectId>> {
     let entry = |name: &str, mode: u32, oid: ObjectId| Entry {
         mode: EntryMode::try_from(mode).expect("a known mode"),

@@ -1,4 +1,4 @@
-//! The worktree as a tree: one pass over everything, or just the paths that are named.
+//! Stores the whole worktree as a tree, in one pass.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -41,16 +41,16 @@ pub(crate) struct Snapshot {
     pub(crate) tree_id: ObjectId,
     /// The tree of the user's index, without unmerged and intent-to-add entries.
     pub(crate) index_tree_id: ObjectId,
-    /// What the trees cannot say.
+    /// What the trees cannot contain.
     pub(crate) manifest: Manifest,
-    /// What every path was, for the next pass.
+    /// The stat cache for the next pass.
     pub(crate) cache: StatCache,
-    /// False if the cache says nothing that the one before did not.
+    /// False if the cache is the same as before.
     pub(crate) is_cache_new: bool,
 }
 
 impl Snapshot {
-    /// Returns the paths whose exact bytes are kept beside the tree.
+    /// Returns the paths whose exact bytes are stored beside the tree.
     pub(crate) fn raw_paths(&self) -> Vec<(BString, ObjectId)> {
         let cache = &self.cache;
         let entries = if cache.may_have_raw() { cache.entries() } else { &[] };
@@ -58,15 +58,15 @@ impl Snapshot {
     }
 }
 
-/// What becomes of the objects that a pass makes.
+/// What to do with the new objects of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// They are collected to be written.
+    /// Collect them for writing.
     ToWrite {
-        /// The time of the file system just before, since 1970.
+        /// The file system's time just before the pass, since 1970.
         clock: Duration,
     },
-    /// Only this process sees them, through the repository's object memory.
+    /// Keep them in memory, where only this process sees them.
     InMemory,
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn full_pass<'r>(
     Ok((Snapshot { tree_id, index_tree_id, manifest, cache, is_cache_new }, objects))
 }
 
-/// Returns the moment before a pass, from which on a file's times do not tell whether it changed again.
+/// Returns the time before a pass. A file with this or a later time may change again without a new time.
 fn started(keep: Keep) -> (i64, u32) {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     // The file system's clock may be a server's, and behind ours.
@@ -155,7 +155,7 @@ fn started(keep: Keep) -> (i64, u32) {
     (i64::try_from(time.as_secs()).unwrap_or(i64::MAX), time.subsec_nanos())
 }
 
-/// Returns true if all that `cache` says was stored is still here; `git gc` may have collected it.
+/// Returns true if the repository still has all that `cache` says was stored; `git gc` may have collected it.
 fn is_whole(repo: &Repo, cache: &StatCache, in_memory: bool) -> bool {
     let is_here = |id| if in_memory { repo.has_object(id) } else { repo.freshen(id) };
     let has_tree = cache.tree_id.is_some_and(|id| repo.has_object(id));
@@ -166,24 +166,24 @@ fn is_whole(repo: &Repo, cache: &StatCache, in_memory: bool) -> bool {
 struct Pass<'r, 'c> {
     repo: &'r Repo,
     cache: &'c StatCache,
-    /// What else is known of versions of files.
+    /// An earlier cache, which may know some versions of files.
     earlier: Option<&'c StatCache>,
     changes: BTreeMap<BString, Option<Known>>,
     manifest: Manifest,
     started: (i64, u32),
-    /// True if the commands of filters are not those of the last pass.
+    /// True if the filter commands have changed since the last pass.
     has_new_filters: bool,
-    /// True if attribute files outside the worktree that name filters are not those of the last pass.
+    /// True if attribute files outside the worktree that name filters have changed since the last pass.
     has_new_outside: bool,
     modes: Modes,
-    /// Files that must be read to know whether their blobs give their bytes back.
+    /// Files that must be read to find out whether their blobs convert back to their bytes.
     doubted: Vec<BString>,
     /// Why filters failed, by path.
     failures: BTreeMap<BString, String>,
 }
 
 impl<'r> Pass<'r, '_> {
-    /// What the user hides from git is not saved, as `git add` does not take it, but an edit should not be a secret.
+    /// Skips edits of files that the user hides from git, as `git add` does, but lists them.
     fn hide(&mut self, candidates: Vec<Candidate>) {
         for candidate in candidates {
             let Some(entry) = candidate.position.map(|at| &self.cache.entries()[at]) else { continue };
@@ -195,7 +195,7 @@ impl<'r> Pass<'r, '_> {
         }
     }
 
-    /// Adds the files to `candidates` for which a filter failed that may work now.
+    /// Adds the files to `candidates` whose filter failed before and may work now.
     fn with_unfiltered(&self, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
         if !self.cache.may_have_raw() || !(self.has_new_filters || self.has_new_outside) {
             return candidates;
@@ -223,7 +223,7 @@ impl<'r> Pass<'r, '_> {
         let rules: Vec<Candidate> = candidates.iter().filter(|candidate| is_rule(candidate)).cloned().collect();
         let (captured, files) = capture_by_rules(self.repo, &rules, files, objects)?;
         self.note_all(rules, captured);
-        // Only what this version of a file was, under the rules of now, is known.
+        // The cache knows about an unchanged file only what the attribute rules of that time gave.
         let before = self.earlier.map_or(known, AttributeFiles::of_cache);
         let changed = if has_new_settings { vec![BString::default()] } else { before.differing_directories(&files) };
         let is_concerned = |path: &BStr| changed.iter().any(|directory| path.starts_with(directory));
@@ -256,7 +256,7 @@ impl<'r> Pass<'r, '_> {
             match captured {
                 Captured::Content(content) => {
                     let Content { id, raw_id, stat, mode, is_torn, failure } = content;
-                    // What failed only at this moment is tried again the next time.
+                    // A filter that the system could not start at this moment is tried again next time.
                     let is_to_try = failure.as_ref().is_some_and(|failure| failure.is_of_the_moment);
                     let is_racy = is_torn || is_to_try || stat.is_racy(self.started);
                     let is_unfiltered = failure.is_some();
@@ -267,7 +267,7 @@ impl<'r> Pass<'r, '_> {
                 }
                 Captured::Gone => drop(self.changes.insert(candidate.path, None)),
                 Captured::Unreadable => {
-                    // What was captured last stays in the tree: unreadable is not deleted.
+                    // The last captured version stays in the tree: an unreadable file is not a deleted one.
                     let size = u64::from(candidate.stat.size);
                     self.manifest.skipped.push(Skipped { path: candidate.path, reason: Reason::Unreadable, size });
                 }
@@ -275,7 +275,7 @@ impl<'r> Pass<'r, '_> {
         }
     }
 
-    /// Asks again which exact bytes are kept of `paths`, whose rules may not be as they were when that was last asked.
+    /// Decides again which exact bytes of `paths` to keep, since the attribute rules may have changed.
     fn recheck(
         &mut self,
         rules: (&AttributeFiles, &AttributeFiles),
@@ -304,7 +304,7 @@ impl<'r> Pass<'r, '_> {
         Ok(())
     }
 
-    /// Returns what is known of `candidate` if this very version of the file was captured before.
+    /// Returns what is known of `candidate` if exactly this version of the file was captured before.
     fn recall(&self, candidate: &Candidate) -> Option<Known> {
         let path = candidate.path.as_bstr();
         self.earlier.and_then(|cache| {
@@ -315,7 +315,7 @@ impl<'r> Pass<'r, '_> {
         })
     }
 
-    /// Notes that the file of `candidate` is `known`, whose flags of the index do not count.
+    /// Notes `known` for the file of `candidate`; index flags come from the cache.
     fn note(&mut self, candidate: &Candidate, known: Known) {
         let before = candidate.position.map(|at| &self.cache.entries()[at]);
         let mode = self.modes.stored(known.mode, before.map(|entry| entry.mode));
@@ -326,7 +326,7 @@ impl<'r> Pass<'r, '_> {
         self.changes.insert(candidate.path.clone(), Some(known));
     }
 
-    /// Submodules and nested repositories: their HEAD, nothing of their content.
+    /// Records submodules and nested repositories: their HEAD, but not their content.
     fn gitlinks(&mut self, known: &[usize], nested: Vec<BString>, limits: &Limits) -> Result<()> {
         for &position in known {
             let entry = &self.cache.entries()[position];
@@ -334,7 +334,7 @@ impl<'r> Pass<'r, '_> {
             if !entry.is_tracked || entry.skips_worktree {
                 continue;
             }
-            // A submodule that is not checked out keeps the commit that is recorded.
+            // A submodule that is not checked out keeps its recorded commit.
             if let Some(head) = self.repo.nested_head(path)?
                 && head != entry.id
             {
@@ -363,7 +363,7 @@ impl<'r> Pass<'r, '_> {
         Ok(())
     }
 
-    /// Returns the tree, what changes in the cache, and all objects.
+    /// Returns the tree, the changes of the cache, and all objects.
     fn finish(self, mut objects: NewObjects<'r>) -> Result<(ObjectId, Vec<CacheChange>, NewObjects<'r>)> {
         let base = self.cache.tree_id.expect("a cache in use knows its tree");
         let is_other = |path: &BStr, known: &Option<Known>| {
@@ -381,7 +381,7 @@ impl<'r> Pass<'r, '_> {
     }
 }
 
-/// Returns the files of `cache` that no filter has converted, as one failed; `failures` say why, as far as known.
+/// Returns the files of `cache` that were stored unfiltered because a filter failed; `failures` has the known reasons.
 fn unfiltered(repo: &Repo, cache: &StatCache, failures: &mut BTreeMap<BString, String>) -> Result<Vec<Unfiltered>> {
     let entries = if cache.may_have_raw() { cache.entries() } else { &[] };
     let mut filters = None;

@@ -1,4 +1,4 @@
-//! What is staged at some paths, in the index that git has named to its hook.
+//! What is staged at some paths, in the index that git passes to its hook.
 
 use std::{
     collections::BTreeMap,
@@ -23,9 +23,9 @@ use crate::{
 };
 
 impl Repo {
-    /// Returns what the commit to come will have at each of `paths`: what is staged there.
+    /// Returns what the next commit will have at each of `paths`: what is staged.
     ///
-    /// `git commit -a`, `git commit <path>` and their like run hooks with an index of their own.
+    /// `git commit -a` and `git commit <path>` run hooks with an index of their own.
     pub(crate) fn staged_leaves(&self, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
         let path = self.index_to_commit();
         let mut leaves: BTreeMap<BString, Option<Leaf>> = paths.iter().map(|path| (path.clone(), None)).collect();
@@ -45,7 +45,7 @@ impl Repo {
         Ok(leaves)
     }
 
-    /// Returns the files that the commit to come will have and the tree `head_tree_id` has not, by path.
+    /// Returns the files that the next commit adds to the tree `head_tree_id`, sorted by path.
     pub(crate) fn staged_anew(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
         let path = self.index_to_commit();
         if !may_exist(&path) {
@@ -71,7 +71,7 @@ impl Repo {
 
     fn index_to_commit(&self) -> PathBuf {
         match environment::variable("GIT_INDEX_FILE").filter(|_| self.honours_environment) {
-            // Git names it relative to the directory that hooks run in: the root of the worktree.
+            // The name is relative to the directory that hooks run in: the root of the worktree.
             Some(name) => self.worktree_root().join(name.to_path_lossy()),
             None => self.inner.index_path(),
         }
@@ -96,14 +96,16 @@ fn leaf_of(entry: &Entry) -> Option<Leaf> {
     Some(Leaf { id: entry.id, mode })
 }
 
-/// How much of the end of an index is read to find the tree in it: enough for most, then for all but odd ones.
+/// How much of the end of an index is searched for the tree: the first is enough for most, the last for all but strange
+/// ones.
 const TAILS: [u64; 3] = [64 << 10, 1 << 20, 16 << 20];
 
-/// Returns the tree of the index in the file `path`, if git has noted it there: `git commit` does before it runs hooks.
+/// Returns the tree of the index in the file `path`, if git has cached it there: `git commit` does so before it runs
+/// hooks.
 ///
-/// Extensions stand at the end, behind all entries, and each tells its length (gitformat-index(5)): what begins with
-/// `TREE` and from which such lengths lead exactly to the end of the file is one. Thus a large index, most of which is
-/// entries, is not read.
+/// Extensions come after all entries, each with its length (gitformat-index(5)). A place that begins with `TREE`, and
+/// from which the lengths lead exactly to the end of the file, is the start of an extension. So a large index need not
+/// be read.
 fn cached_tree(path: &Path, hash: gix::hash::Kind) -> io::Result<Option<ObjectId>> {
     let mut file = fs::File::open(path)?;
     let length = file.metadata()?.len();
@@ -140,7 +142,7 @@ fn tree_extension(tail: &[u8], hash_length: usize) -> Option<&[u8]> {
     extensions.rfind_iter("TREE").find(|at| leads_to_end(*at)).and_then(body_at)
 }
 
-/// Returns the root that the extension `TREE` has; none if something has changed below it since it was noted.
+/// Returns the root tree in the extension `TREE`; none if it was invalidated by a change.
 fn root_of(body: &[u8], id_length: usize) -> Option<ObjectId> {
     let counts = body.strip_prefix(b"\0")?;
     let line_end = counts.find_byte(b'\n')?;

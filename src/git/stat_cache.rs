@@ -1,7 +1,8 @@
-//! The private index of a worktree: what each file was when it was last captured, so that only changed files are read.
+//! The private index of a worktree: the stat of each file when it was last captured, so that only changed files are
+//! read.
 //!
-//! A format of our own (`stat_cache/file.rs`), as git's has no room for what must be known together with the entries: the tree they
-//! make up, the user's index they follow, the bytes kept beside.
+//! The format is our own (`stat_cache/file.rs`): git's cannot store the tree of the entries, the identity of the user's
+//! index, and the exact bytes together with them.
 
 mod file;
 
@@ -27,7 +28,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// Returns the part of `stat` that matters.
+    /// Returns the relevant part of `stat`.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "modulo 2^32, as git's index has it")]
     pub(crate) fn of(stat: &rustix::fs::Stat) -> Self {
         Self {
@@ -50,7 +51,7 @@ impl Stat {
 
     /// Returns true if the file may have changed at or after `time` without a change of its times.
     pub(crate) fn is_racy(&self, time: (i64, u32)) -> bool {
-        // File systems with coarse times: what has no nanoseconds may be up to two seconds younger than it says.
+        // On file systems with coarse times, a time without nanoseconds may be up to two seconds too old.
         let is_coarse = self.mtime.1 == 0 && self.mtime.0 + 2 >= time.0;
         is_coarse || self.mtime >= time || self.ctime >= time
     }
@@ -59,28 +60,28 @@ impl Stat {
 /// One path of the worktree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Where the path is in the cache's paths.
+    /// Where the path begins in `paths`.
     start: u32,
     end: u32,
-    /// What the file was.
+    /// The file's stat when it was captured.
     pub(crate) stat: Stat,
     /// The blob; null if the path is known but was never captured.
     pub(crate) id: ObjectId,
-    /// Which of the cache's raw ids is its own, counted from one; 0: none.
+    /// The position of its exact bytes in `raw_ids`, counted from one; 0: none.
     raw: u32,
     /// The kind of file.
     pub(crate) mode: Mode,
     /// In the user's index: captured whatever the ignore rules say.
     pub(crate) is_tracked: bool,
-    /// To be left as the user's index has it (sparse checkout) unless the file is there.
+    /// True for a path that sparse checkout leaves out: unless its file exists, it stays as in the user's index.
     pub(crate) skips_worktree: bool,
     /// To be read again whatever the stat says.
     pub(crate) is_racy: bool,
-    /// A filter failed: the blob holds the exact bytes instead of what git would store.
+    /// True if a filter failed, so that the blob has the exact bytes.
     pub(crate) is_unfiltered: bool,
 }
 
-/// A path and what is known of it, to be put into a cache.
+/// What is known about a path, to be put into a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     pub(crate) stat: Stat,
@@ -96,11 +97,11 @@ pub(crate) struct Known {
 /// A change of the cache: none removes the path.
 pub(crate) type CacheChange = (BString, Option<Known>);
 
-/// A file as it was when a cache was read from it.
+/// The file that a cache was read from.
 #[derive(Clone, Copy, Debug)]
 struct Stored {
     inode: u64,
-    /// All of it, if all of it is sound.
+    /// The length of the whole file; none if a part is damaged.
     length: Option<usize>,
     /// The length up to the first section.
     first: usize,
@@ -109,20 +110,20 @@ struct Stored {
 /// All captured paths of a worktree, sorted by their bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StatCache {
-    /// Shared, as a pass that finds nothing hands on what it was given.
+    /// Shared, because a pass without changes returns the cache it was given.
     paths: Arc<Vec<u8>>,
     entries: Arc<Vec<Entry>>,
-    /// The blobs with the exact bytes of files whose stored ones do not come back as they were.
+    /// The blobs with the exact bytes of files that do not survive a round trip through their conversions.
     raw_ids: Arc<Vec<ObjectId>>,
-    /// The tree that all entries with an id make up; none: not known.
+    /// The tree of all entries with an id; none if unknown.
     pub(crate) tree_id: Option<ObjectId>,
     /// The user's index that the flags come from.
     pub(crate) index: IndexIdentity,
-    /// The tree of that index; none if it holds unmerged or intent-to-add entries, so that it must be read again.
+    /// The tree of that index; none if the index has unmerged or intent-to-add entries, so that it must be read again.
     pub(crate) index_tree_id: Option<ObjectId>,
-    /// The checkpoint that holds what was stored; none: HEAD does.
+    /// The checkpoint that holds the stored content; none: HEAD holds it.
     pub(crate) anchor: Option<ObjectId>,
-    /// Numbers for the settings of filters; see [`filter_settings`](crate::git::Repo::filter_settings).
+    /// Checksums of the filter settings; see [`filter_settings`](crate::git::Repo::filter_settings).
     pub(crate) filters: (u32, u32),
     /// The file that it was read from.
     stored: Option<Stored>,
@@ -139,7 +140,7 @@ impl StatCache {
         Arc::make_mut(&mut self.entries).push(entry);
     }
 
-    /// Returns from where to where `path` is in the paths, now that it is.
+    /// Appends `path` to the paths, and returns its range.
     fn add_path(&mut self, path: &BStr) -> (u32, u32) {
         let offset = |length: usize| u32::try_from(length).expect("paths take less than 4 GiB");
         let start = offset(self.paths.len());
@@ -173,7 +174,7 @@ impl StatCache {
         self.entries.binary_search_by(|entry| self.path(entry).cmp(path)).ok()
     }
 
-    /// Returns what is known of `path`.
+    /// Returns the entry of `path`.
     pub(crate) fn find(&self, path: &BStr) -> Option<&Entry> {
         self.position(path).map(|at| &self.entries[at])
     }
@@ -185,18 +186,18 @@ impl StatCache {
         start..start + length
     }
 
-    /// Returns true if exact bytes of any file are kept, or were a short while ago.
+    /// Returns true if exact bytes of any file are kept, or recently were.
     pub(crate) fn may_have_raw(&self) -> bool {
         !self.raw_ids.is_empty()
     }
 
-    /// Returns the blob with the exact bytes of `entry`, if the stored ones do not come back as they were.
+    /// Returns the blob with the exact bytes of `entry`, if its blob does not convert back to them.
     pub(crate) fn raw_id(&self, entry: &Entry) -> Option<ObjectId> {
         let at = (entry.raw as usize).checked_sub(1)?;
         self.raw_ids.get(at).copied()
     }
 
-    /// Returns what is known of `entry`, without the path.
+    /// Returns `entry` without its path.
     pub(crate) fn known(&self, entry: &Entry) -> Known {
         let Entry { stat, id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered, .. } = *entry;
         Known { stat, id, raw_id: self.raw_id(entry), mode, is_tracked, skips_worktree, is_racy, is_unfiltered }

@@ -8,10 +8,10 @@ use super::{Repo, checkout_names::is_temporary_name};
 use crate::error::Result;
 
 impl Repo {
-    /// Returns the paths of all files in the worktree whose names are those of a restore's temporary files, sorted.
+    /// Returns the paths of all files in the worktree that are named like a restore's temporary files, sorted.
     ///
-    /// Every directory is read, the ignored ones, too: a file may be tracked there. A repository inside is not entered, as by
-    /// a restore.
+    /// Reads every directory, also ignored ones, since a file may be tracked there. Does not enter nested repositories,
+    /// and neither does a restore.
     pub(crate) fn temporary_files(&self) -> Result<Vec<BString>> {
         let (mut found, mut directories) = (Vec::new(), vec![PathBuf::new()]);
         while let Some(directory) = directories.pop() {

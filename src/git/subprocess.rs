@@ -1,4 +1,4 @@
-//! Talks to a child process through its pipes, and ends it once the work under way is to end.
+//! Communicates with a child process through its pipes, and kills it when the operation is interrupted.
 
 use std::{
     fs::File,

@@ -1,8 +1,8 @@
-//! The temporary files of a restore, and what becomes of them.
+//! The temporary files of a restore, and what happens to them.
 //!
-//! Another program may save a file at any moment, so a temporary name may hold what that program wrote. Hence one rule: what is
-//! deleted holds bytes that are known, because the restore wrote them or a checkpoint has them. Everything else gets a name of its own
-//! beside the file, [`conflict_name`], that later saves see.
+//! Another program may save a file at any moment, so a temporary name may contain what that program wrote. Hence the
+//! rule: a file is deleted only if its bytes are known, because the restore wrote them or a checkpoint has them. All
+//! other files get a name of their own beside the path, [`conflict_name`], and later saves include them.
 
 use std::os::fd::BorrowedFd;
 
@@ -33,7 +33,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Reads the file `name`; none if there is none.
+    /// Reads the file `name`; none if it does not exist.
     pub(super) fn read(parent: BorrowedFd<'_>, name: &BStr) -> Outcome<Option<Self>> {
         let Some(stat) = stat_at(parent, name)? else { return Ok(None) };
         Ok(Some(Self { stat, bytes: bytes_at(parent, name, &stat) }))
@@ -73,10 +73,10 @@ fn bytes_at(parent: BorrowedFd<'_>, name: &BStr, stat: &Stat) -> Option<Vec<u8>>
     }
 }
 
-/// Deletes the file `temporary` if `is_known` says of what it holds that nothing is lost then; returns true if it is gone.
+/// Deletes the file `temporary` if `is_known` confirms that its content is not lost; returns true if it is gone.
 ///
-/// The only place where a temporary file is deleted. Times do not tell whether it has changed: they are coarse, and a
-/// write through a mapping changes them late.
+/// This is the only place that deletes temporary files. Times cannot show whether the file has changed: they are
+/// coarse, and a write through a memory mapping updates them late.
 pub(super) fn delete_known(
     parent: BorrowedFd<'_>,
     temporary: &BStr,
@@ -113,7 +113,7 @@ pub(super) fn discard(
     }
 }
 
-/// Lets `rename` take the first conflict name of `name` that is free and short enough; returns the last one that was tried.
+/// Passes conflict names of `name` to `rename` until one is free and short enough; returns the last one tried.
 fn keep(name: &BStr, rename: impl Fn(&BStr) -> rustix::io::Result<()>) -> (BString, rustix::io::Result<()>) {
     let (mut number, mut longest) = (1, LONGEST_NAME);
     loop {
@@ -136,7 +136,7 @@ const SHORTEST_NAME: usize = 100;
 fn conflict_name(name: &BStr, number: usize, longest: usize) -> BString {
     let suffix = format!(".git-checkpoint-conflict-{number}");
     let mut end = name.len().min(longest - suffix.len());
-    // In the middle of a character of UTF-8, some file systems take no name that ends here.
+    // Some file systems reject names that end in the middle of a UTF-8 character.
     while end > 1 && end < name.len() && name[end] & 0b1100_0000 == 0b1000_0000 {
         end -= 1;
     }
@@ -151,7 +151,7 @@ pub(super) fn rename_new(parent: BorrowedFd<'_>, from: &BStr, to: &BStr) -> rust
     }
 }
 
-/// The same in two steps, where the file system has no such rename.
+/// The same in two steps, for file systems without such a rename.
 fn link_and_unlink(parent: BorrowedFd<'_>, from: &BStr, to: &BStr) -> rustix::io::Result<()> {
     match rustix::fs::linkat(parent, from.as_bytes(), parent, to.as_bytes(), AtFlags::empty()) {
         Ok(()) => rustix::fs::unlinkat(parent, from.as_bytes(), AtFlags::empty()),

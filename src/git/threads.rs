@@ -1,4 +1,4 @@
-//! Threads that help. The system may refuse any of them (too many processes, no memory): then there is less help.
+//! Helper threads. If the system refuses to start one (too many processes, no memory), the others do the work.
 
 use std::{
     sync::Mutex,
@@ -21,9 +21,9 @@ pub(crate) fn detach(work: impl FnOnce() + Send + 'static) -> std::io::Result<Jo
     Builder::new().spawn(work)
 }
 
-/// Runs `work` here and on up to `others` threads more, and returns what each returned.
+/// Runs `work` in this thread and in up to `others` more, and returns all results.
 ///
-/// `work` takes its share from a queue, so that the result does not depend on how many threads there are.
+/// `work` takes its share from a queue, so the result does not depend on the number of threads.
 pub(super) fn share<T: Send>(others: usize, work: impl Fn() -> T + Sync) -> Result<Vec<T>> {
     std::thread::scope(|scope| {
         let helpers: Vec<_> = (0..others).map_while(|_| start(scope, &work)).collect();
@@ -32,7 +32,7 @@ pub(super) fn share<T: Send>(others: usize, work: impl Fn() -> T + Sync) -> Resu
     })
 }
 
-/// Returns what `work` makes of each of `parts`, in order; with all threads that there are.
+/// Applies `work` to each of `parts` on all available threads, and returns the results in order.
 pub(super) fn each<P: Send, T: Send>(parts: Vec<P>, work: impl Fn(P) -> T + Sync) -> Result<Vec<T>> {
     let others = parts.len().saturating_sub(1);
     let queue = Mutex::new(parts.into_iter().enumerate());

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// What is untracked and not ignored.
+/// Untracked paths that are not ignored.
 #[derive(Debug, Default)]
 pub(crate) struct Untracked {
     /// New files to capture.
@@ -41,9 +41,9 @@ pub(crate) struct Untracked {
     pub(crate) empty_directories: Vec<BString>,
 }
 
-/// Sorts what `scan` found unknown, and looks again at what was captured though untracked.
+/// Sorts the unknown paths that `scan` found, and checks untracked files that were captured before.
 ///
-/// `before` is the cache of the last pass: what it holds is not new, so it counts against no limit on new files.
+/// `before` is the cache of the last pass: its paths are not new, so limits on new files do not count them.
 pub(crate) fn collect(
     repo: &Repo,
     cache: &StatCache,
@@ -74,7 +74,7 @@ pub(crate) fn collect(
     Ok(collector.found)
 }
 
-/// Sorts what is in the file or directory `path` of type `kind` and not among `known`, which is untracked.
+/// Sorts the untracked paths in the file or directory `path` of type `kind`, without those among `known`.
 pub(crate) fn collect_named(
     repo: &Repo,
     path: &BStr,
@@ -172,7 +172,7 @@ impl Collector<'_, '_> {
         Ok(())
     }
 
-    /// What was captured once below `directory` stays, however much is new beside it.
+    /// Captured files below `directory` stay, however many new ones there are beside them.
     fn keep_captured(&mut self, directory: &BStr) -> Result<()> {
         let Some(before) = self.before else { return Ok(()) };
         let mut prefix = directory.to_owned();
@@ -292,7 +292,7 @@ impl Collector<'_, '_> {
         Ok(())
     }
 
-    /// Returns what is right in the directory `path`; a `.git` makes it a boundary if `has_boundary` says so.
+    /// Lists the directory `path`; if `has_boundary` says so, a `.git` in it makes it a boundary.
     fn list(&self, path: &BStr, has_boundary: bool) -> Result<Listing> {
         match self.items(path, has_boundary) {
             Ok(Some(items)) => Ok(Listing::Items(items)),
@@ -305,7 +305,7 @@ impl Collector<'_, '_> {
         }
     }
 
-    /// Returns paths and types of what is in the directory `path`, sorted; none at a boundary.
+    /// Returns paths and types of the entries of the directory `path`, sorted; none at a boundary.
     fn items(&self, path: &BStr, has_boundary: bool) -> rustix::io::Result<Option<Vec<(BString, FileType)>>> {
         let mut items: Vec<(BString, FileType)> = Vec::new();
         for item in Dir::new(beneath::open(&self.root, path, OFlags::RDONLY | OFlags::DIRECTORY)?)? {
@@ -329,7 +329,7 @@ impl Collector<'_, '_> {
         rustix::fs::statat(&self.root, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)
     }
 
-    /// Nested repositories that were captured as such may be plain directories by now.
+    /// Nested repositories that were captured as such may be plain directories now.
     fn review_gitlinks(&mut self, cache: &StatCache, scan: &Scan) -> Result<()> {
         for &position in &scan.gitlinks {
             let entry = &cache.entries()[position];

@@ -7,7 +7,7 @@ use gix::index::File;
 use super::{Repo, presence::may_exist};
 use crate::error::{Context as _, Kind, Result};
 
-/// What tells one version of an index file from another without reading it.
+/// Identifies a version of an index file without reading it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IndexIdentity {
     /// Modification time, seconds and nanoseconds.
@@ -26,7 +26,7 @@ pub(super) fn decoding() -> gix::index::decode::Options {
 }
 
 impl Repo {
-    /// Returns the user's index as it is now; none if there is no file yet.
+    /// Returns the user's current index; none if there is no file yet.
     pub(crate) fn user_index(&self) -> Result<Option<File>> {
         let path = self.inner.index_path();
         if !may_exist(&path) {
@@ -44,7 +44,7 @@ impl Repo {
         Some(lock.into()).filter(|lock: &std::path::PathBuf| lock.exists())
     }
 
-    /// Returns the identity of the user's index file; the default if there is none.
+    /// Returns the identity of the user's index file; the default if the file does not exist.
     pub(crate) fn user_index_identity(&self) -> IndexIdentity {
         let Ok(metadata) = std::fs::metadata(self.inner.index_path()) else { return IndexIdentity::default() };
         IndexIdentity {

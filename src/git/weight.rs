@@ -54,7 +54,7 @@ impl Repo {
             .context(Kind::Corrupt, || format!("the tree '{id}' is malformed"))
     }
 
-    /// Returns the bytes that the objects `ids` take on disk, compressed and as deltas; what is missing takes none.
+    /// Returns how many bytes the objects `ids` use on disk, compressed and as deltas; missing objects count as zero.
     pub(crate) fn disk_size(&self, ids: impl IntoIterator<Item = ObjectId>) -> Result<u64> {
         let mut input = String::new();
         for id in ids {

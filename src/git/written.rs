@@ -15,34 +15,35 @@ use crate::error::{Error, Result};
 #[must_use = "the objects are protected until this is dropped"]
 pub(crate) struct Written<'r> {
     pub(super) repo: &'r Repo,
-    /// Each a file of its own.
+    /// Loose objects.
     pub(super) loose: Vec<Prepared>,
     pub(super) packs: Vec<PathBuf>,
     pub(super) packed: HashSet<ObjectId>,
     pub(super) keeps: Vec<Keep>,
-    /// Those that were here already, and had no need to be written.
+    /// Objects that existed already and were not written.
     pub(super) relied_on: Vec<ObjectId>,
 }
 
 impl<'r> Written<'r> {
-    /// Ends the protection of all of `all`.
+    /// Settles each of `all`.
     ///
     /// # Errors
-    /// The first of [`settle`](Self::settle); the others are settled all the same.
+    /// The first of [`settle`](Self::settle); the others are settled nevertheless.
     pub(crate) fn settle_all(all: impl IntoIterator<Item = Written<'r>>) -> Result<()> {
         all.into_iter().map(Self::settle).fold(Ok(()), Result::and)
     }
 
-    /// Notes that what was written refers to `ids`, too, which were here already.
+    /// Notes that the written objects refer to the existing objects `ids`.
     pub(crate) fn rely_on(&mut self, ids: impl IntoIterator<Item = ObjectId>) {
         let own: HashSet<ObjectId> = self.loose.iter().map(|object| object.id).collect();
         self.relied_on.extend(ids.into_iter().filter(|id| !self.packed.contains(id) && !own.contains(id)));
     }
 
-    /// Ends the protection: refs lead to all of the objects now, so that they may be folded.
+    /// Ends the protection of the objects, once refs lead to all of them. Then they may be folded.
     ///
     /// # Errors
-    /// [`Kind::Race`](crate::error::Kind::Race) if something that was here before has gone meanwhile, so that only its source can bring it back.
+    /// [`Kind::Race`](crate::error::Kind::Race) if an object that existed before has disappeared, so that only its
+    /// source can bring it back.
     pub(crate) fn settle(mut self) -> Result<()> {
         let gone = self.repo.gone(self.loose.iter().map(|object| object.id).collect());
         if !gone.is_empty() {
@@ -75,13 +76,13 @@ impl<'r> Written<'r> {
 }
 
 impl Repo {
-    /// Returns those of `ids` that are not here any more.
+    /// Returns those of `ids` that the repository no longer has.
     fn gone(&self, mut ids: Vec<ObjectId>) -> Vec<ObjectId> {
         ids.retain(|id| !(id.is_empty_blob() || id.is_empty_tree() || has_content(&self.loose_path(*id))));
         if ids.is_empty() {
             return ids;
         }
-        // A pack that git has removed can still be open here.
+        // This process may still have a pack open that git has removed.
         let Ok(fresh) = gix::odb::at(self.inner.objects.store_ref().path(), self.object_hash()) else {
             return ids;
         };
@@ -90,7 +91,7 @@ impl Repo {
     }
 }
 
-/// Returns true if there is a file at `path` with anything in it: a disk that lost its power leaves empty ones.
+/// Returns true if the file `path` exists and is not empty: a power loss leaves empty files.
 pub(super) fn has_content(path: &std::path::Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.len() > 0)
 }

@@ -15,7 +15,7 @@ pub enum Status {
     Deleted,
     /// The path changed its type (file, symlink, submodule).
     TypeChanged,
-    /// The content came from another path, which is gone.
+    /// The content came from another path, which was deleted.
     Renamed,
 }
 
@@ -62,7 +62,7 @@ impl Mode {
         }
     }
 
-    /// Returns the mode that git's octal `bits` name, if it is not a directory's.
+    /// Returns the mode for git's octal `bits`; none for a directory.
     pub fn from_bits(bits: u32) -> Option<Self> {
         match bits & 0o170_000 {
             0o100_000 if bits & 0o100 != 0 => Some(Self::Executable),
@@ -94,7 +94,7 @@ pub struct Leaf {
 pub struct Change {
     /// The path relative to the worktree's root, with `/`.
     pub path: BString,
-    /// Where a renamed path came from.
+    /// The old path of a renamed file.
     pub old_path: Option<BString>,
     /// What happened.
     pub status: Status,

@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use super::{contributor::Contributor, refname::Base, trailer};
 
-/// What is known of a checkpoint beside its content; stored as trailers of its commit message.
+/// The metadata of a checkpoint, stored as trailers of its commit message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     /// Who made the change.
@@ -24,7 +24,7 @@ pub struct Origin {
     pub tool: Option<String>,
     /// A note of the user.
     pub note: Option<String>,
-    /// The end of another chain whose work goes on here.
+    /// The tip of another chain whose work this checkpoint carries forward.
     pub carried: Option<ObjectId>,
 }
 
@@ -45,7 +45,7 @@ impl Default for Origin {
 }
 
 impl Origin {
-    /// Returns true if it is the work of a session, or may be.
+    /// Returns true if it is, or may be, the work of a session.
     pub fn may_be_of_session(&self) -> bool {
         self.session.is_some() || self.contributor == Contributor::Unknown
     }
@@ -64,7 +64,7 @@ pub struct Checkpoint {
     pub after: Option<ObjectId>,
     /// The side commit: staged tree, raw bytes, manifest.
     pub side_id: Option<ObjectId>,
-    /// The commit that the shadow stands on.
+    /// The base commit of the shadow.
     pub base: Base,
     /// The worktree it was taken in: `main` or git's id of the linked one.
     pub worktree: BString,
@@ -121,21 +121,22 @@ pub fn message(
 }
 
 impl Checkpoint {
-    /// Returns what it follows in time, whosever that is: the difference to that is what its contributor did.
+    /// Returns the commit before it in time, of whichever shadow: the difference is what its contributor did.
     pub fn before_id(&self) -> ObjectId {
         self.after.unwrap_or(self.parent_id)
     }
 
-    /// Returns the checkpoint that the commit `id` is, or nothing if the commit is none.
+    /// Parses the commit `id` as a checkpoint; none if it is not one.
     ///
-    /// A commit is a checkpoint if its message names contributor, base and worktree, and it has a parent.
+    /// A checkpoint's message names contributor, base and worktree, and the commit has a parent.
     pub fn from_commit(id: ObjectId, commit: &gix::objs::CommitRef<'_>) -> Option<Self> {
         let text = commit.message.to_str_lossy();
         let (subject, body, trailers) = trailer::parse(&text);
         let value = |key: &str| trailers.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());
         let id_of = |key: &str| value(key).and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
         let (carried, mut after) = (id_of(CARRIED), id_of(AFTER));
-        // The previous checkpoint, the side commit if there is one, what is carried on, and what others did last.
+        // The parents: the previous checkpoint, the side commit, the chain that is carried forward, and the previous
+        // checkpoint in time.
         let mut parents: Vec<ObjectId> = commit.parents().collect();
         let mut take_last = |id: Option<ObjectId>| {
             let is_there = id.is_some() && parents.len() > 1 && parents.last() == id.as_ref();
@@ -144,7 +145,7 @@ impl Checkpoint {
             }
             is_there
         };
-        // What is no parent may be gone at any time.
+        // Ignore an id that is not a parent: git may remove that commit at any time.
         after = after.filter(|id| take_last(Some(*id)));
         take_last(carried);
         let time = commit.committer().ok()?.time().ok()?;

@@ -1,4 +1,4 @@
-//! What a session says of itself in a worktree while its tools are at work there.
+//! The claim of a session on a worktree while its tools are running there.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,12 +43,12 @@ pub struct Claim {
     /// The agent's process, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
-    /// The tool calls under way, oldest first.
+    /// The open tool calls, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
 }
 
-/// More calls than this at once are none that somebody waits for.
+/// No agent waits for more open calls than this: the oldest ones are dropped.
 const MOST_CALLS: usize = 64;
 
 impl Claim {
@@ -57,7 +57,7 @@ impl Claim {
         Self { version: 1, session: session.to_owned(), seen: 0, process: None, calls: Vec::new() }
     }
 
-    /// Notes that the call `id` begins at `start`. One of the same id never took place: ids are not for ever.
+    /// Notes that the call `id` begins at `start`. An open call with the same id is replaced: agents reuse ids.
     pub fn open(&mut self, id: Option<&str>, start: Start) {
         self.calls.retain(|call| id.is_none() || call.id.as_deref() != id);
         self.calls.push(Call { id: id.map(Into::into), start });
@@ -67,7 +67,7 @@ impl Claim {
 
     /// Notes that the call `id` has ended, and returns where it began.
     ///
-    /// An agent that names its calls at one end only has them in order.
+    /// If an agent names its calls only at their begin or only at their end, they are matched in order.
     pub fn close(&mut self, id: Option<&str>) -> Option<Start> {
         let named = self.calls.iter().position(|call| call.id.as_deref() == id);
         let at = named.or_else(|| match id {
@@ -82,7 +82,7 @@ impl Claim {
         toml::to_string(self).expect("plain values have a TOML form")
     }
 
-    /// Returns the claim that `text` holds; none if it is damaged, or of a version that is not known.
+    /// Parses a claim; none if it is damaged, or of an unknown version.
     pub fn parse(text: &str) -> Option<Self> {
         let claim: Self = toml::from_str(text).ok()?;
         (claim.version == 1 && is_valid_id(&claim.session)).then_some(claim)

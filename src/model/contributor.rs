@@ -10,7 +10,7 @@ pub enum Contributor {
     Agent,
     /// A person.
     Human,
-    /// Nobody can tell.
+    /// The author is unknown.
     Unknown,
 }
 
@@ -24,7 +24,7 @@ impl Contributor {
         }
     }
 
-    /// Returns the contributor that `word` names, if it names one.
+    /// Parses `word`.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Agent, Self::Human, Self::Unknown].into_iter().find(|contributor| contributor.as_str() == word)
     }

@@ -1,4 +1,4 @@
-//! What an operation tells the world when it is done.
+//! The events that operations emit.
 
 use serde::Serialize;
 
@@ -10,7 +10,7 @@ pub enum Event {
     Initialize {
         /// The worktree's id.
         worktree: String,
-        /// The commit it stands on, or `unborn`.
+        /// Its base commit, or `unborn`.
         base: String,
         /// True if this worktree had no checkpoint before.
         created: bool,
@@ -42,9 +42,9 @@ pub enum Event {
         written: usize,
         /// How many were deleted.
         deleted: usize,
-        /// How many were left alone because they are not the checkpoint's to change.
+        /// How many were left alone because the checkpoint may not change them.
         kept: usize,
-        /// How many were left alone because they changed under way or are in the way.
+        /// How many were left alone because they changed meanwhile, or another file is in the way.
         conflicts: usize,
         /// How long it took.
         duration_ms: u64,
@@ -58,17 +58,17 @@ pub enum Event {
         /// How many checkpoints it holds.
         checkpoints: usize,
     },
-    /// A shadow was broken: what can be read of it was set aside.
+    /// A broken shadow was archived as far as it can be read.
     Broken {
         /// Where it was.
         shadow: String,
-        /// Where what can be read is now; none if that is nothing.
+        /// The archived part; none if nothing can be read.
         archive: Option<String>,
         /// What it pointed to.
         tip: String,
         /// How many checkpoints can be read.
         checkpoints: usize,
-        /// Objects that cannot be read; not all, if there are many.
+        /// Unreadable objects, at most five.
         unreadable: Vec<String>,
     },
     /// A shadow was brought back from the archive.
@@ -80,9 +80,9 @@ pub enum Event {
         /// How many checkpoints it holds.
         checkpoints: usize,
     },
-    /// A checkpoint became the verified one, or the mark was taken away.
+    /// A checkpoint became the verified one, or the mark was removed.
     Verify {
-        /// The checkpoint; none if the mark was taken away.
+        /// The checkpoint; none if the mark was removed.
         id: Option<String>,
     },
     /// Paths were left out of a checkpoint.
@@ -92,7 +92,7 @@ pub enum Event {
         /// The checkpoint.
         to: Option<String>,
     },
-    /// A turn began, and it was decided whether work goes on where the shadow ends.
+    /// A turn began: does its work continue the shadow?
     Overlap {
         /// The session.
         session: String,
@@ -123,7 +123,7 @@ pub enum Event {
     Error {
         /// Which.
         operation: String,
-        /// Who has to act: `user` and `refused` are answers to a request, everything else is trouble.
+        /// Who has to act: `user` and `refused` are answers to a request, all other kinds are failures.
         kind: String,
         /// Why.
         message: String,

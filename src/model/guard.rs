@@ -1,4 +1,4 @@
-//! Whether an agent may go on in a worktree that others work in, too: the table, and what is said where it may not.
+//! Whether an agent may continue in a worktree that others use, too: the decision table, and the messages.
 
 mod report;
 
@@ -6,27 +6,27 @@ pub use report::{Report, Where};
 
 use serde::Serialize;
 
-/// What the user wants to happen when agents tangle.
+/// What to do when agents get in each other's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// What would corrupt work is denied.
+    /// Deny what would corrupt work.
     Refuse,
-    /// What might is denied too.
+    /// Also deny what might corrupt work.
     Strict,
-    /// What [`Refuse`](Self::Refuse) denies is a warning.
+    /// Warn where [`Refuse`](Self::Refuse) denies.
     Warn,
-    /// Nothing is checked.
+    /// Check nothing.
     Off,
 }
 
-/// What is the matter in a worktree before or after a tool call of a session.
+/// The state of a worktree before or after a session's tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is the worktree of another session's agent.
+    /// The worktree belongs to another session's agent.
     Worktree,
-    /// HEAD, or jj's `@`, is no commit of the user's but an agent's for a while.
+    /// HEAD, or jj's `@`, is a temporary commit of an agent, not one of the user's.
     Temporary,
-    /// HEAD was moved to another session's commit, or became one, during the call.
+    /// During the call, HEAD moved to another session's commit, or the message at HEAD came to name another session.
     Moved {
         /// True if the commit is on a remote-tracking branch.
         is_published: bool,
@@ -40,23 +40,23 @@ pub enum State {
         /// True if the commit is on a remote-tracking branch.
         is_published: bool,
     },
-    /// Another live session has a tool call under way.
+    /// Another live session has an open tool call.
     Busy,
 }
 
-/// What is done about it.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// The agent goes on.
+    /// The agent continues.
     Allow,
-    /// The agent goes on, and somebody is told.
+    /// The agent continues, with a warning.
     Warn,
     /// The agent is held back.
     Deny,
 }
 
-/// Returns what is done about `state`.
+/// Returns the decision for `state`.
 pub fn decide(state: State, policy: Policy) -> Decision {
     use State::{Busy, Diverged, Moved, Named, Temporary, Worktree};
     let is_strict = policy == Policy::Strict;
@@ -74,7 +74,7 @@ pub fn decide(state: State, policy: Policy) -> Decision {
     }
 }
 
-/// What is the matter, as programs are told.
+/// The state in the JSON output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
@@ -93,7 +93,7 @@ pub enum Code {
 }
 
 impl State {
-    /// Returns how programs are told of it.
+    /// Returns the code for the JSON output.
     pub fn code(self) -> Code {
         match self {
             Self::Worktree => Code::AgentWorktree,

@@ -1,8 +1,8 @@
-//! What a commit's message hints of agents. A hint is shown as one, and never counted.
+//! What a commit message hints about agents. Hints are shown as such, and never counted.
 
 use bstr::{BStr, ByteSlice as _};
 
-/// What the value of a `Co-authored-by` trailer holds, in small letters, and the agent that writes it.
+/// A text in the value of a `Co-authored-by` trailer, in lower case, and the agent that writes it.
 const SIGNATURES: &[(&str, &str)] = &[
     ("noreply@anthropic.com", "claude-code"),
     ("cursoragent@cursor.com", "cursor"),

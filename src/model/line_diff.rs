@@ -1,7 +1,7 @@
-//! Line differences as people read them: hunks with context, and in replaced lines the words that differ.
+//! Line differences for readers: hunks with context, and in replaced lines the words that differ.
 //!
-//! Which lines differ is given (git's own algorithm tells it, so that counts agree with git's); how they are grouped and
-//! which words are emphasized is decided here, with `similar`. Bytes throughout: no text need be UTF-8.
+//! The caller provides the differing lines (from git's own algorithm, so that counts agree with git's). This module
+//! groups them and finds the words to emphasize, with `similar`. All texts are bytes and need not be UTF-8.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub struct Line {
     pub content: BString,
     /// False for a last line without line feed.
     pub is_terminated: bool,
-    /// The bytes of `content` that differ from the line's counterpart; empty if there is none or all differs.
+    /// The bytes of `content` that differ from the line's counterpart; empty if it has none, or if all bytes differ.
     pub emphasis: Vec<Range<usize>>,
 }
 
@@ -87,7 +87,7 @@ pub fn hunks(old: &[u8], new: &[u8], edits: &[Edit], context: usize) -> Vec<Hunk
     groups.iter().filter_map(|group| hunk(&old, &new, group)).collect()
 }
 
-/// The edits as `similar` has them, with the equal lines between.
+/// The edits in the format of `similar`, with the equal lines in between.
 fn operations(edits: &[Edit], old_length: usize) -> Vec<DiffOp> {
     let mut operations = Vec::with_capacity(edits.len() * 2 + 1);
     let (mut old_index, mut new_index) = (0, 0);
@@ -173,21 +173,21 @@ fn emphasis(old: &[&[u8]], new: &[&[u8]]) -> (Emphasis, Emphasis) {
     (gone, come)
 }
 
-/// A word: its line, where it begins there, and its bytes.
+/// A word: its line, its position in the line, and its bytes.
 type Word<'t> = (usize, usize, &'t BStr);
 
 fn texts<'t>(words: &[Word<'t>]) -> Vec<&'t BStr> {
     words.iter().map(|(_, _, text)| *text).collect()
 }
 
-/// Returns how many bytes of `words` are not blank: what two lines have to share to be alike.
+/// Returns how many bytes of `words` are not blank: two lines must share enough of them to be similar.
 fn weight<'w, 't: 'w>(words: impl IntoIterator<Item = &'w Word<'t>>) -> usize {
     words.into_iter().filter(|(_, _, text)| !text[0].is_ascii_whitespace()).map(|(_, _, text)| text.len()).sum()
 }
 
 /// Splits lines into runs of letters and digits, runs of blanks, and single other characters.
 fn words<'t>(lines: &[&'t [u8]]) -> Vec<Word<'t>> {
-    // What is not ASCII counts as a letter, so that no character is cut in two.
+    // Bytes above ASCII count as letters, so that no UTF-8 character is split.
     let class = |byte: u8| match byte {
         b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | 0x80.. => 1,
         b' ' | b'\t' => 2,
@@ -222,7 +222,7 @@ fn mark(lines: &mut Emphasis, words: &[Word<'_>]) {
 mod tests {
     use super::*;
 
-    /// Returns a hunk as it stands in a patch, with `[` and `]` around emphasized bytes.
+    /// Returns a hunk in patch format, with `[` and `]` around emphasized bytes.
     fn patch(hunks: &[Hunk]) -> String {
         let mut text = String::new();
         for hunk in hunks {

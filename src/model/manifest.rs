@@ -1,4 +1,4 @@
-//! `manifest.toml` of a checkpoint's side commit: what the tree cannot say.
+//! `manifest.toml` of a checkpoint's side commit: what the tree cannot contain.
 
 use bstr::BString;
 use gix::ObjectId;
@@ -41,17 +41,17 @@ impl Reason {
     }
 }
 
-/// What the copy of a damaged checkpoint lacks as a whole.
+/// A part that the copy of a damaged checkpoint lacks as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// The files: the tree is that of the checkpoint before.
+    /// The files: the tree is that of the previous checkpoint.
     Tree,
-    /// What was staged, or some of it.
+    /// The staged content, or a part of it.
     Staged,
     /// The exact bytes that blobs do not give back.
     Raw,
-    /// The manifest: what the checkpoint left out is not known.
+    /// The manifest: it is unknown what the checkpoint left out.
     Manifest,
 }
 
@@ -85,7 +85,7 @@ pub struct Nested {
     pub path: BString,
     /// The commit its HEAD is at; none if unborn or unreadable.
     pub head: Option<ObjectId>,
-    /// True if it has changes that are not committed; none if that cannot be told.
+    /// True if it has uncommitted changes; none if that is unknown.
     pub dirty: Option<bool>,
 }
 
@@ -103,13 +103,13 @@ pub struct Unmerged {
 }
 
 impl Unmerged {
-    /// Returns true if it is a submodule's, whose commits are in no repository of ours.
+    /// Returns true for a submodule, whose commits are in another repository.
     pub fn is_commit(&self) -> bool {
         self.mode == 0o160_000
     }
 }
 
-/// A file that is stored as it is, because the filter that git would use for it failed.
+/// A file that was stored unfiltered, because its filter failed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unfiltered {
     /// The path.
@@ -135,12 +135,12 @@ pub struct Manifest {
     pub unmerged: Vec<Unmerged>,
     /// Paths added with `git add --intent-to-add`.
     pub intent_to_add: Vec<BString>,
-    /// Files that no filter has converted, as one failed.
+    /// Files that were stored unfiltered, because their filters failed.
     pub unfiltered: Vec<Unfiltered>,
 }
 
 impl Manifest {
-    /// Returns true if there is nothing to say.
+    /// Returns true if the manifest is empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -158,7 +158,7 @@ impl Manifest {
             || self.lost.iter().any(|part| !other.lacks(&[*part]))
     }
 
-    /// Adds `paths`, which cannot be read, to those left out.
+    /// Adds the unreadable `paths` to those left out.
     pub(crate) fn skip_unreadable(&mut self, paths: Vec<BString>) {
         let skipped = paths.into_iter().map(|path| Skipped { path, reason: Reason::Unreadable, size: 0 });
         self.skipped.extend(skipped);
@@ -179,7 +179,7 @@ impl Manifest {
         toml::to_string(&Stored::from(&sorted)).expect("the stored form has only strings, numbers and tables")
     }
 
-    /// Returns the manifest that `text` holds, or what is wrong with it.
+    /// Parses `text`; the error says what is wrong with it.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         let stored: Stored = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         if stored.version != VERSION {

@@ -1,32 +1,32 @@
-//! What a commit's message says of agents' sessions: ours, and other tools'.
+//! What a commit message says about agents' sessions: our trailers, and those of other tools.
 //!
-//! Anybody writes messages. Whether somebody else is named is read as widely as it can be meant, and whether it is only
-//! this session as strictly: git, jj and people differ in what a trailer is.
+//! Anyone can write a message. We look generously for signs of another session, and strictly for signs that only this
+//! session is named: git, jj and users differ in what they consider a trailer.
 
 /// Trailers that name the session a commit belongs to, in lower case.
 const SESSIONS: [&str; 2] = ["checkpoint-session", "claude-session-id"];
 
-/// Trailers of commits that are an agent's place to work for a while, in lower case.
+/// Trailers of commits that are an agent's temporary workspace, in lower case.
 const TEMPORARY: [&str; 2] = ["claude-temp-change", "claude-precommit-session-id"];
 
-/// What such commits have in their message, wherever.
+/// A text in the messages of such commits, at any place.
 const MARKER: &str = "[Claude Workspace]";
 
 /// What comes between the marker and the session on the first line.
 const AFTER_MARKER: &str = "Temporary workspace for session";
 
-/// Whose a commit is, by its message.
+/// The owner of a commit according to its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Nobody else's.
+    /// No other session is named.
     Plain,
     /// Another session's.
     Session(String),
-    /// A place where an agent works for a while; the session, if it is another one that is named.
+    /// An agent's temporary workspace; the session, if another one is named.
     Temporary(Option<String>),
 }
 
-/// Returns whose the commit with `message` is, as the session `own` sees it.
+/// Returns the owner of the commit with `message`, from the point of view of the session `own`.
 pub fn read(message: &str, own: &str) -> Mark {
     let trailers = trailers(message);
     let values = |keys: [&'static str; 2]| {

@@ -1,6 +1,6 @@
 //! The nouns: values and pure functions on them.
 //!
-//! Nothing here does I/O; of gix only `ObjectId` and `bstr` are known.
+//! No I/O here; the only parts of gix in use are `ObjectId` and `bstr`.
 
 pub mod attribution;
 pub mod change;

@@ -1,14 +1,14 @@
-//! Whether work goes on where a shadow ends, decided when a prompt starts and nothing has been changed yet.
+//! Whether a turn's work continues a shadow: decided at the prompt, before anything has changed.
 
 use std::collections::BTreeSet;
 
 use bstr::BString;
 use serde::Serialize;
 
-/// What is known of the live shadow.
+/// The live shadow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Touched<'a> {
-    /// There is none.
+    /// There is no live shadow.
     NoShadow,
     /// It cannot be read.
     Unreadable,
@@ -16,7 +16,7 @@ pub enum Touched<'a> {
     Paths(&'a BTreeSet<BString>),
 }
 
-/// Why the shadow goes on or is set aside.
+/// Why the shadow is continued or set aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use bstr::{BStr, BString, ByteSlice as _};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeSeq as _};
 
-/// Returns `path` as UTF-8: bytes that are none become `%XX`, and so does a `%` in such a path.
+/// Returns `path` as UTF-8: invalid bytes become `%XX`, and so does a `%` in such a path.
 pub fn escape(path: &BStr) -> String {
     if let Ok(text) = path.to_str() {
         return text.to_owned();
@@ -34,7 +34,7 @@ pub fn unescape(path: &str, raw: Option<&str>) -> Option<BString> {
     }
 }
 
-/// A path as it stands in our own files: escaped, and in base64 if it is not UTF-8.
+/// The form of a path in our own files: escaped, and also in base64 if it is not UTF-8.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredPath {
     path: String,
@@ -49,7 +49,7 @@ impl From<&BString> for StoredPath {
 }
 
 impl StoredPath {
-    /// Returns the path, or what is wrong with it.
+    /// Returns the path; the error says what is wrong with it.
     pub(crate) fn decode(&self) -> Result<BString, String> {
         unescape(&self.path, self.path_raw.as_deref()).ok_or_else(|| format!("'{}' has a bad path_raw", self.path))
     }

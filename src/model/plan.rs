@@ -1,4 +1,4 @@
-//! What a restore is going to do, decided from trees and facts alone; `ops::restore` finds the facts and acts.
+//! What a restore will do, decided from trees and facts alone; `ops::restore` collects the facts and acts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,12 +9,12 @@ use super::{
     verdict::{Left, Verdict, Why},
 };
 
-/// Steps that succeed or fail together: first what makes room is deleted, then the rest is written.
+/// Steps that succeed or fail together: deletions that make room come first, then writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Group {
-    /// Deletions without which there is no room for `writes`; or deletions on their own.
+    /// Deletions that make room for `writes`; or only deletions.
     pub clears: Vec<Step>,
-    /// What is written.
+    /// The files to write.
     pub writes: Vec<Step>,
 }
 
@@ -30,7 +30,7 @@ impl Group {
 pub struct Plan {
     /// Writes first, plain deletions last.
     pub groups: Vec<Group>,
-    /// Paths that are not ours to change.
+    /// Paths that must not be changed.
     pub kept: Vec<Left>,
     /// Paths that cannot be changed.
     pub conflicts: Vec<Left>,
@@ -85,7 +85,7 @@ pub fn plan(candidates: Vec<(Step, Verdict)>, folds_case: bool) -> Plan {
     plan
 }
 
-/// Returns true if something that stays has the place of a write, or of a directory on the way to it.
+/// Returns true if a path that stays blocks a write, or a directory that the write needs.
 fn is_blocked(group: &Group, obstacles: &BTreeSet<BString>) -> bool {
     group.writes.iter().any(|write| {
         let mut below = write.path.clone();

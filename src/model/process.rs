@@ -1,8 +1,8 @@
-//! Who a process is, so that it can be told later whether it still lives: its pid alone may be another's by then.
+//! Identifies a process, to find out later whether it still lives: another process may have its pid by then.
 
 use serde::{Deserialize, Serialize};
 
-/// A process, as it is known to all who share its pids.
+/// A process, as all processes with the same pid namespace know it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Process {
@@ -10,12 +10,12 @@ pub struct Process {
     pub pid: u32,
     /// When it began, in the kernel's ticks since the machine was started.
     pub start: u64,
-    /// Where pid and start mean something.
+    /// Where pid and start time are valid.
     #[serde(flatten)]
     pub place: Place,
 }
 
-/// What gives a pid its meaning.
+/// The machine, boot and namespace in which a pid is valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Place {
@@ -23,9 +23,9 @@ pub struct Place {
     pub host: String,
     /// The kernel's id of the time since the machine was started.
     pub boot: String,
-    /// The namespace of pids: a container has one of its own.
+    /// The namespace of its pid: each container has its own.
     pub namespace: String,
-    /// The machine's own id, which stays when it is started anew; empty if there is none, or others may have it, too.
+    /// The machine's id, which survives a reboot; empty if there is none, or if other machines may share it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
 }
@@ -38,19 +38,21 @@ pub enum Life {
     Alive,
     /// It does not.
     Dead,
-    /// That cannot be told from here.
+    /// Unknown from here.
     Unknown,
 }
 
 impl Process {
-    /// Returns whether it lives, as seen from `here`, where the process with its pid began at `start_now`, if there is one.
+    /// Returns whether the process lives, as seen from `here`. `start_now` is the start time of the process that has
+    /// its pid now.
     pub fn life(&self, here: &Place, start_now: Option<u64>) -> Life {
         let Place { host, boot, namespace, machine } = &self.place;
         if *host != here.host || boot.is_empty() || here.boot.is_empty() {
             return Life::Unknown;
         }
         if *boot != here.boot {
-            // Machines that share a file system may share a name, too; only this one has certainly been started anew.
+            // Machines that share a file system may share a host name, too. Only for this machine, another boot id
+            // proves a reboot.
             let is_this_machine = !machine.is_empty() && *machine == here.machine;
             return if is_this_machine { Life::Dead } else { Life::Unknown };
         }
@@ -61,13 +63,13 @@ impl Process {
     }
 }
 
-/// Returns true if whoever gave the last sign of life at `seen` is gone at `now` (Unix seconds): it is dead, or silent for
-/// longer than `stale_after` where nobody can tell.
+/// Returns true if a process last seen at `seen` is gone at `now` (Unix seconds): it is dead, or its state is unknown
+/// and it has been silent for longer than `stale_after`.
 pub fn is_gone(life: Life, seen: i64, now: i64, stale_after: std::time::Duration) -> bool {
     match life {
         Life::Alive => false,
         Life::Dead => true,
-        // A clock that was set back must not make it live for ever.
+        // A clock that was set back must not keep it alive forever.
         Life::Unknown => now.abs_diff(seen) > stale_after.as_secs(),
     }
 }

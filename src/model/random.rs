@@ -1,4 +1,4 @@
-//! Text and values from nowhere: what is written comes back, and nothing makes a parser panic.
+//! Random texts and values: formats survive a round trip, and no parser panics.
 
 use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::CommitRef};
@@ -14,7 +14,7 @@ use super::{
     trailer,
 };
 
-/// Text that tries to be more than a value.
+/// Text that tries to look like more than one value.
 fn hostile() -> impl Strategy<Value = String> {
     let words = [
         "Checkpoint-Session: forged",

@@ -1,6 +1,6 @@
-//! The record of a commit: what stays of sessions once their work is committed.
+//! The record of a commit: what is kept of sessions once their work is committed.
 //!
-//! How records lie in refs is told in gitcheckpoint-format(5); `stored` has the text forms.
+//! gitcheckpoint-format(5) describes how records are stored in refs; `stored` has the text formats.
 
 mod stored;
 
@@ -54,10 +54,10 @@ impl Serialize for RecordId {
     }
 }
 
-/// Returns the records that the commit message `message` names, in its order, without doubles.
+/// Returns the records that the commit message `message` names, in order, without duplicates.
 ///
-/// Each line that is a trailer and nothing else counts, wherever it stands: hosting sites that squash a branch join whole
-/// messages, and `git cherry-pick -x` ends with a line that is no trailer.
+/// A line that consists of one of our trailers counts at any place: hosting sites join whole messages when they squash
+/// a branch, and `git cherry-pick -x` adds a last line that is no trailer.
 pub fn ids_in_message(message: &[u8]) -> Vec<RecordId> {
     use bstr::ByteSlice as _;
     let mut ids = Vec::new();
@@ -72,7 +72,7 @@ pub fn ids_in_message(message: &[u8]) -> Vec<RecordId> {
     ids
 }
 
-/// What stays of sessions once their work is committed.
+/// What is kept of sessions once their work is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Its name.
@@ -89,7 +89,7 @@ pub struct Record {
     pub patch_id: Option<String>,
     /// When the commit was made, in Unix seconds.
     pub seconds: i64,
-    /// What the shadow stood on.
+    /// The base of the shadow.
     pub base: Base,
     /// The worktree of the shadow: `main` or git's id of a linked one.
     pub worktree: BString,
@@ -97,9 +97,9 @@ pub struct Record {
     pub tool: String,
     /// The sessions whose work is in the commit.
     pub sessions: Vec<SessionPart>,
-    /// The files of the commit, and no others.
+    /// The files that the commit changes.
     pub files: Vec<RecordFile>,
-    /// Whose lines they are.
+    /// The number of lines by author.
     pub counts: Counts,
 }
 
@@ -114,7 +114,7 @@ pub struct SessionPart {
     pub model: Option<String>,
     /// The turns that changed something in the commit, from 1.
     pub turns: Vec<u32>,
-    /// How many checkpoints of it there were.
+    /// The number of its checkpoints.
     pub checkpoints: u32,
     /// True if the commit was made in the middle of a turn: the transcript may still grow.
     pub is_partial: bool,
@@ -125,9 +125,9 @@ pub struct SessionPart {
 /// A piece of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Chunk {
-    /// The ref whose tree holds it.
+    /// The ref whose tree contains it.
     pub reference: String,
-    /// Its path there.
+    /// Its path in that tree.
     pub path: String,
     /// The blob.
     pub id: ObjectId,
@@ -146,7 +146,7 @@ pub struct RecordFile {
     pub sessions: Vec<usize>,
 }
 
-/// Lines that the commit adds, by whose they are, and base lines that it deletes, by who did.
+/// The lines that the commit adds, by author, and the base lines that it deletes, by who deleted them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Counts {
     /// Added by agents.
@@ -155,7 +155,7 @@ pub struct Counts {
     pub human: u32,
     /// Added by one and edited by another.
     pub mixed: u32,
-    /// Added by nobody knows whom.
+    /// Added by an unknown author.
     pub unknown: u32,
     /// Deleted by agents.
     pub agent_removed: u32,
@@ -187,7 +187,7 @@ pub struct Prompt {
     pub text: String,
 }
 
-/// How a commit came to a record.
+/// How a commit got linked to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum How {

@@ -1,7 +1,7 @@
-//! Replaces secrets in texts that are to be kept: prompts and transcripts.
+//! Replaces secrets in texts before they are stored: prompts and transcripts.
 //!
-//! The shapes are data, in `config/redaction.toml`. What they cannot say is here: key blocks, and text that looks random.
-//! All of it takes time that is linear in the length of the text.
+//! The patterns are data, in `config/redaction.toml`. This module has what patterns cannot express: key blocks, and
+//! text that looks random. The time is linear in the length of the text.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 static RULES: LazyLock<Rules> = LazyLock::new(Rules::compiled);
 
-/// More than this is no key; a block without an end is replaced up to here.
+/// A longer block is no key; a block without an end is replaced up to this length.
 const LONGEST_KEY: usize = 64 << 10;
 
 /// Returns `text` with each secret replaced by `[redacted <kind>]`.
@@ -108,7 +108,7 @@ impl From<StoredRule> for Rule {
 }
 
 impl Rule {
-    /// Returns false if there is nothing to find in a text that is `lower` in small letters.
+    /// Returns false if a text, `lower` in lower case, cannot contain a match.
     fn may_find(&self, lower: &[u8]) -> bool {
         self.holds.iter().any(|word| lower.contains_str(word))
     }
@@ -172,7 +172,7 @@ impl Entropy {
                 continue;
             }
             let length = text[at..].iter().take_while(|byte| is_token(**byte)).count();
-            // The letter of an escape is none of its own.
+            // The letter of an escape sequence is not part of the token.
             let start = if at > 0 && text[at - 1] == b'\\' && text[at].is_ascii_lowercase() { at + 1 } else { at };
             let end = at + length;
             if self.is_random(&text[..start], &text[start..end]) {

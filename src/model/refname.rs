@@ -15,14 +15,14 @@ pub const PENDING: &str = "refs/checkpoints/pending/";
 pub const VERIFIED: &str = "refs/checkpoints/verified/";
 /// The namespace of checkpoints the user named.
 pub const TAGS: &str = "refs/checkpoints/tags/";
-/// The namespace of what others keep, as it was fetched.
+/// The namespace of refs that were fetched from remotes.
 pub const FETCHED: &str = "refs/checkpoints-remote/";
 /// The log of records.
 pub const HISTORY: &str = "refs/checkpoints/history";
 /// The namespace of transcripts, one ref a month.
 pub const TRANSCRIPTS: &str = "refs/checkpoints/transcripts/";
 
-/// The commit that a shadow stands on.
+/// The base commit of a shadow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Base {
     /// HEAD was at this commit.
@@ -45,7 +45,7 @@ impl Base {
         }
     }
 
-    /// Returns the commit, if there is one.
+    /// Returns the commit; none if unborn.
     pub fn commit_id(self) -> Option<ObjectId> {
         match self {
             Self::Commit(id) => Some(id),
@@ -72,11 +72,11 @@ impl serde::Serialize for Base {
 /// The name of a shadow: one ref per base and worktree, and one more for each session that has a shadow of its own.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ShadowName {
-    /// The commit it stands on.
+    /// Its base commit.
     pub base: Base,
     /// The worktree it belongs to: `main` or git's id of a linked worktree, as it is (not encoded).
     pub worktree: BString,
-    /// The session whose own it is; none: the worktree's.
+    /// The session that the shadow belongs to; none: it is the worktree's.
     pub session: Option<String>,
 }
 
@@ -101,7 +101,7 @@ impl ShadowName {
         format!("{SHADOWS}{}/{}@/", self.base, encode_component(self.worktree.as_bstr()))
     }
 
-    /// Returns the shadow that the ref `name` holds, if it is one of ours.
+    /// Parses the ref `name`; none if it is no shadow's.
     pub fn from_ref(name: &str) -> Option<Self> {
         let (base, rest) = name.strip_prefix(SHADOWS)?.split_once('/')?;
         let (worktree, session) = match rest.split_once("@/") {
@@ -122,7 +122,7 @@ pub fn archive_ref(seconds: i64, tip: ObjectId) -> String {
 pub enum Settled {
     /// All its work is in records.
     Condensed,
-    /// All its work goes on in another shadow.
+    /// Another shadow carries all of its work forward.
     Carried,
 }
 
@@ -148,20 +148,20 @@ pub fn renamed_archive(name: &str, tip: ObjectId) -> Option<String> {
     Some(archive_ref(seconds, tip) + &suffix)
 }
 
-/// Returns true if the archive ref `name` is of a shadow whose work lives on elsewhere.
+/// Returns true if the archive ref `name` is of a shadow whose work is all in commits or in another shadow.
 pub fn is_settled(name: &str) -> bool {
     [Settled::Condensed, Settled::Carried].iter().any(|settled| name.ends_with(settled.suffix()))
 }
 
-/// Returns true if the archive ref `name` may be of a shadow whose last checkpoint is `tip`: its name says so.
+/// Returns true if the name of the archive ref fits a shadow whose last checkpoint is `tip`.
 pub fn may_be_archive_of(name: &str, tip: ObjectId) -> bool {
     let named = name.strip_prefix(ARCHIVE).and_then(|name| name.split('-').nth(1));
     named.is_some_and(|hex| *hex == *tip.to_hex_with_len(12).to_string())
 }
 
-/// Returns the ref of what `worktree` was when the turn of `session` there began.
+/// Returns the ref that holds the state in which `worktree` was when the turn of `session` began.
 ///
-/// No encoded name has an `@`, so that the directory never wants the name of an old ref ([`old_pending_ref`]).
+/// Encoded names contain no `@`, so the directory cannot have the name of an old ref ([`old_pending_ref`]).
 pub fn pending_ref(worktree: &BStr, session: &str) -> String {
     format!("{PENDING}{}@/{}", encode_component(worktree), encode_component(session.into()))
 }
@@ -197,7 +197,7 @@ pub fn transcripts_ref(month: &str) -> String {
     format!("{TRANSCRIPTS}{month}")
 }
 
-/// Returns the month whose transcripts the ref `name` holds, if it is such a ref.
+/// Returns the month of the ref `name` if it holds transcripts.
 pub fn transcripts_month(name: &str) -> Option<&str> {
     name.strip_prefix(TRANSCRIPTS).filter(|month| month.len() == 6 && month.bytes().all(|byte| byte.is_ascii_digit()))
 }

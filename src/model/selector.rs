@@ -5,7 +5,7 @@
 pub enum Selector {
     /// `@{n}`: the n-th latest of this worktree, counted from 0; `@` is `@{0}`.
     Latest(usize),
-    /// `base`: the commit that the shadow stands on.
+    /// `base`: the commit that HEAD is at.
     Base,
     /// `verified`: the last verified checkpoint of this worktree.
     Verified,

@@ -1,4 +1,4 @@
-//! One agent's conversation: its phases as a table, and what is kept of it between events.
+//! One agent's conversation: its phases as a table, and what is stored of it between events.
 
 use bstr::BString;
 use gix::ObjectId;
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{process::Process, refname::Base};
 
-/// Where a session stands.
+/// The phase of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// It is known and waits for a prompt.
     Idle,
-    /// A turn is under way.
+    /// A turn is open.
     Active,
     /// It was ended; it may be resumed.
     Ended,
@@ -35,7 +35,7 @@ impl Phase {
 /// What happens to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// The agent was started, or went on with an old conversation.
+    /// The agent was started, or resumed an old conversation.
     Start,
     /// The user sent a prompt.
     Prompt,
@@ -54,7 +54,7 @@ impl Happening {
     pub const ALL: [Self; 6] = [Self::Start, Self::Prompt, Self::Tool, Self::Stop, Self::Commit, Self::End];
 }
 
-/// What is to be done when something happens to a session.
+/// What to do when something happens to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Close the turn that was never stopped.
@@ -67,7 +67,7 @@ pub enum Action {
     Condense,
     /// The same, if the session has uncommitted work.
     CondenseLeftover,
-    /// Say that an ended session goes on.
+    /// Note that an ended session has been resumed.
     Resume,
 }
 
@@ -76,7 +76,7 @@ pub enum Action {
 pub struct Transition {
     /// The phase afterwards; none: there is still no session.
     pub phase: Option<Phase>,
-    /// What is to be done, in order.
+    /// The actions, in order.
     pub actions: &'static [Action],
 }
 
@@ -107,7 +107,7 @@ pub fn transition(phase: Option<Phase>, happening: Happening) -> Transition {
     Transition { phase, actions }
 }
 
-/// The turn that is or was last under way.
+/// The current turn, or the last one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Turn {
@@ -137,7 +137,7 @@ pub struct Transcript {
     pub offset: u64,
 }
 
-/// What is known of a session between events. Holds intent and hints only: facts are in refs.
+/// What is stored of a session between events. Only intent and hints: the facts are in refs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Session {
@@ -151,7 +151,7 @@ pub struct Session {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where it stands.
+    /// Its phase.
     pub phase: Phase,
     /// `main`, or git's id of the linked worktree it works in (encoded as a ref component).
     pub worktree: String,

@@ -15,11 +15,11 @@ pub struct SetAside {
     pub tip: ObjectId,
     /// The ref that holds what can be read; none if nothing can be.
     pub archive: Option<String>,
-    /// The last checkpoint there.
+    /// The last checkpoint in the archive.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub last: Option<ObjectId>,
     /// How many checkpoints the archive has of it.
     pub checkpoints: usize,
-    /// Objects that cannot be read; not all of them if there are many.
+    /// Unreadable objects, at most five.
     pub unreadable: Vec<String>,
 }

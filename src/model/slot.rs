@@ -35,7 +35,7 @@ pub enum Found {
     Before,
     /// It was made.
     After,
-    /// Somebody has staged something else since.
+    /// Something else was staged since.
     Other,
 }
 
@@ -48,7 +48,7 @@ impl SlotChange {
 
     /// Returns how far the change is, where the index holds `now`.
     pub fn find(&self, now: &Slot) -> Found {
-        // Git makes such an entry only after removing the one before, and of an existing file only.
+        // Git makes such an entry only after removing the earlier one, and only for an existing file.
         let is_between = *now == Slot::Absent && [&self.before, &self.after].contains(&&Slot::IntentToAdd);
         if *now == self.after {
             Found::After

@@ -17,11 +17,11 @@ pub enum Why {
     Agent,
     /// It changed after the checkpoint, by whom is not known.
     Unknown,
-    /// The commit at HEAD has another version of it than the commit that the checkpoint stands on.
+    /// HEAD has another version of it than the base commit of the checkpoint.
     Committed,
     /// It changed after the restore that is being undone.
     Since,
-    /// The ignore rules of then or now cover it.
+    /// The ignore rules cover it, now or at the time of the checkpoint.
     Ignored,
     /// It is not in a checkpoint, so it could not be brought back.
     Skipped,
@@ -48,7 +48,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// Returns the path that another version of the file was given, if there is one.
+    /// Returns the path at which another version of the file was kept, if there is one.
     pub fn kept_as(&self) -> Option<&BString> {
         if let Self::KeptAs(path) = self { Some(path) } else { None }
     }
@@ -95,18 +95,18 @@ pub struct Left {
     pub why: Why,
 }
 
-/// What is known of a path beside its content.
+/// What is known of a path besides its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// True if git allows no such name.
     pub is_invalid: bool,
-    /// True if it lies in a repository inside the worktree, of then or now.
+    /// True if it is in a nested repository, now or at the time of the checkpoint.
     pub is_in_nested: bool,
-    /// True if the checkpoint of then or now left it out.
+    /// True if the checkpoint left it out, or a save would now.
     pub is_skipped: bool,
     /// True if sparse checkout leaves it out, and it does not exist.
     pub is_sparse: bool,
-    /// True if the ignore rules of then or now cover it.
+    /// True if the ignore rules cover it, now or at the time of the checkpoint.
     pub is_ignored: bool,
     /// Set if another author changed it, and no pathspec names it.
     pub foreign: Option<Why>,
@@ -117,7 +117,7 @@ pub struct Facts {
 pub enum Verdict {
     /// It may be taken.
     Go,
-    /// It is not ours to take.
+    /// Leave it: it must not be changed.
     Keep(Why),
     /// It was to be taken, and cannot be.
     Refuse(Why),
@@ -134,7 +134,7 @@ pub fn decide(step: &Step, facts: &Facts) -> Verdict {
         (facts.is_in_nested, Why::InNested),
         (facts.is_skipped, Why::Skipped),
         (facts.is_sparse, Why::Sparse),
-        // A write over an ignored file is refused later, if there is one: its bytes are in no checkpoint.
+        // Writing over an existing ignored file is refused later: no checkpoint has its bytes.
         (is_delete && facts.is_ignored, Why::Ignored),
     ];
     let rule = rules.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why);

@@ -1,8 +1,8 @@
-//! Whose change it is that shows between two events.
+//! Infers who made the changes between two events.
 //!
-//! While a session uses a tool, what changes is that session's, as it is when the tool is done. With no tool in use that
-//! could have made it, a change is a human's. Where several sessions, or a command in the background, may have made it,
-//! nobody can tell.
+//! What changes while a session uses a tool is attributed to that session when the tool is done. What changes while no
+//! tool is in use that could have changed it is attributed to a human. If several sessions, or a command in the
+//! background, may have made a change, its author is unknown.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Returns the tools that are in use here; those that gave no sign of an end for too long are not.
+/// Returns the tool calls in use in this worktree, except those that started longer ago than `stale-after`.
 pub(crate) fn calls(context: &Context) -> Calls {
     let mut calls = Calls::read(context.repo.git_dir());
     let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
@@ -31,19 +31,20 @@ pub(crate) fn calls(context: &Context) -> Calls {
     calls
 }
 
-/// How it is known that a turn is over.
+/// How we know that a turn has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// The agent said so, or is gone: a tool that was not done has been interrupted.
+    /// The agent reported it, or its process is gone: a tool call that was not done was interrupted.
     Said,
-    /// Another one begins: a tool that was not done has perhaps been refused by the user.
+    /// The next turn begins: the user may have rejected a tool call that was not done.
     Unsaid,
 }
 
-/// Returns whose it is what the turn of `session` leaves unsaved when it ends.
+/// Returns the author of what the turn of `session` leaves unsaved when it ends.
 ///
-/// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's; if some of it
-/// is not done, `over` tells. Where no account was begun, nobody knows what it used.
+/// If the agent reported its tool calls, each named the files it may change, and all are done, the changes are not the
+/// session's. If a reported call is not done, `over` decides. If the agent reported no calls, or one that may change any
+/// path, the changes are the session's, or unknown if another session may have made them.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
     let calls = calls(context);
     let mut own = calls.accounts.iter().filter(|account| account.session == session.id).peekable();
@@ -61,12 +62,13 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     between(context, &calls.open.iter().collect::<Vec<_>>())
 }
 
-/// Returns true if another session has a turn under way here of whose tools nobody tells: what is unsaved may be its work.
+/// Returns true if another session has an open turn here and does not report its tool calls: it may have made any
+/// change.
 fn is_shared(context: &Context, calls: &Calls, session: &str) -> Result<bool> {
     Ok(untold(context, calls)?.iter().any(|other| other.id != session))
 }
 
-/// Returns the sessions that have a turn under way here of whose tools nobody tells.
+/// Returns the sessions with an open turn here that do not report their tool calls.
 fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
     let repo = &context.repo;
     let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
@@ -81,17 +83,17 @@ fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
     Ok(open)
 }
 
-/// Returns whose it is what is unsaved when somebody saves who does not say whose it is.
+/// Returns the author of the unsaved changes for a save that names no author.
 ///
-/// It is a person's, unless a tool is in use that may change anything, or nobody tells of the tools of a turn under way: then
-/// it is that session's, as when the tool or the turn ends. With several of them, or another one's tool in use, nobody knows.
+/// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
+/// its tool calls: then it is that session. If several sessions qualify, the author is unknown.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     let calls = calls(context);
     Ok(match &untold(context, &calls)?[..] {
         [] => {
             let mut open = Vec::new();
             for call in calls.open.iter().filter(|call| call.paths.is_none()) {
-                // Who saves after an agent was killed is a person.
+                // After an agent was killed, a human makes this save.
                 if !is_gone(context, &call.session)? {
                     open.push(call);
                 }
@@ -103,7 +105,8 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     })
 }
 
-/// Returns whose it is what was unsaved before a prompt to `session`: people's, if no other session may have done it.
+/// Returns the author of the unsaved changes before a prompt to `session`: a human, unless another session may have
+/// made them.
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
     let is_others = is_shared(context, &calls(context), session)?;
     Ok(if is_others { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
@@ -113,8 +116,8 @@ fn unknown() -> Origin {
     Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
-/// Returns whose it is what changed before the use of a tool by `session`, known by `key`, in the paths of these digests
-/// (none: anywhere).
+/// Returns the author of the changes before `session` uses the tool `key` on the paths with these digests (none: any
+/// path).
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
     let calls = calls(context);
     let is_other = |call: &&Call| call.session != session || call.key != key;
@@ -125,13 +128,13 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
     between(context, &calls.open.iter().filter(is_other).filter(may_reach).collect::<Vec<_>>())
 }
 
-/// Returns whose it is what changes before a commit that a tool in use may make; none if there is no such tool, or not of
-/// one session only.
+/// Returns the author of the changes before a commit that a tool in use may make; none if there is no such tool, or if
+/// several sessions use one.
 pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
     let calls = calls(context);
     let mut open = Vec::new();
     for call in calls.open.iter().filter(|call| call.paths.is_none() && !call.is_background) {
-        // Who commits after an agent was killed is a person, or another agent.
+        // After an agent was killed, a human or another agent makes this commit.
         if !is_gone(context, &call.session)? {
             open.push(call);
         }
@@ -145,7 +148,7 @@ fn is_gone(context: &Context, session: &str) -> Result<bool> {
     Ok(matches!(found, Found::Session(session) if process::life(session.process.as_ref()) == Life::Dead))
 }
 
-/// Returns whose it is what changed while the tools `open` were in use, and no others.
+/// Returns the author of what changed while exactly the tools `open` were in use.
 fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
     let sessions: BTreeSet<&str> = open.iter().map(|call| call.session.as_str()).collect();
     let is_background = open.iter().any(|call| call.is_background);
@@ -163,12 +166,12 @@ fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
     }
 }
 
-/// Returns true if a session other than `session` uses a tool here that may change anything.
+/// Returns true if a session other than `session` uses a tool here that may change any path.
 pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
     calls(context).open.iter().any(|call| call.session != session && call.paths.is_none())
 }
 
-/// Returns the origin of what `session`, or its helper, changes.
+/// Returns the origin of changes by `session`, or by its helper `agent_id`.
 pub(crate) fn of_session(session: &Session, agent_id: Option<String>) -> Origin {
     Origin {
         contributor: Contributor::Agent,

@@ -1,4 +1,4 @@
-//! Whose each line of a file is: git's blame, with what records tell of the commits.
+//! Who wrote each line of a file: git's blame, with the authors that the records of the commits name.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// How often git is asked again where lines that were only moved or formatted came from.
+/// How often git is asked where lines that were only moved or reformatted came from.
 const MOST_QUESTIONS: usize = 32;
 
 /// What to look at.
@@ -41,7 +41,7 @@ pub struct Options {
     pub ignores_whitespace: bool,
 }
 
-/// Whose the lines are. Serializes to what `blame --json` prints.
+/// The lines with their authors. Serializes to what `blame --json` prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Blame {
     /// The version of the JSON format.
@@ -66,7 +66,7 @@ pub struct BlamedLines {
     /// The commit; none if they are not committed yet.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub commit: Option<ObjectId>,
-    /// Whose they are.
+    /// Their author.
     #[serde(flatten)]
     pub who: Who,
     /// The first line's number in the commit.
@@ -89,7 +89,7 @@ pub struct BlamedLines {
     pub(crate) told_by: Option<ObjectId>,
 }
 
-/// Returns whose the lines are that `options` ask for.
+/// Returns the blame that `options` ask for.
 ///
 /// # Errors
 /// If there is no such commit, path or range.
@@ -159,7 +159,7 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
     Ok(Blame { version: 1, rev, path: options.path.clone(), lines })
 }
 
-/// Git does not look at files that no commit has, and so not at ranges of them either.
+/// Parses a plain range for an uncommitted file: git does not blame such files, so it does not parse ranges of them.
 fn plain_range(text: &str, lines: &[Blamed]) -> Result<(u32, u32)> {
     let unknown = || {
         Error::user(format!("the range '{text}' is not known in a file that is not committed yet"))
@@ -190,7 +190,7 @@ fn plain_range(text: &str, lines: &[Blamed]) -> Result<(u32, u32)> {
     }
 }
 
-/// Returns the lines of a file that no commit has yet; none if it is no such file.
+/// Returns the lines of an uncommitted new file; none if the path is no such file.
 fn new_file(context: &Context, path: &BStr) -> Result<Option<Vec<Blamed>>> {
     let found = uncommitted(context, &mut |it| it == path, true)?;
     let Some((file, Some(text))) = found.work.files.iter().zip(&found.texts).next() else { return Ok(None) };
@@ -216,9 +216,9 @@ type Told = (Owner, Option<ObjectId>);
 /// A file in a commit, or in the worktree.
 type Place = (Option<ObjectId>, BString);
 
-/// What is known of the lines of a file in a commit.
+/// The attribution of a file in a commit.
 enum Known {
-    /// All lines are of one.
+    /// All lines have the same owner.
     All(Owner),
     Views(Box<super::attribution::BlobOwners>),
     Spans(crate::model::attribution::FileOwnership),
@@ -228,7 +228,7 @@ struct Search<'c> {
     context: &'c Context,
     reader: Reader<'c>,
     known: HashMap<Place, Known>,
-    /// The contents of files that are not committed as they are.
+    /// The contents of uncommitted files.
     worktree: HashMap<BString, Text>,
     questions: usize,
 }
@@ -236,7 +236,7 @@ struct Search<'c> {
 impl Search<'_> {
     fn owners(&mut self, lines: &[Blamed]) -> Result<Vec<Told>> {
         let mut owners = Vec::with_capacity(lines.len());
-        // Lines that were there before the commit that git names, though not as they are now.
+        // Lines that are older than the commit that git names, but were moved or reformatted.
         let mut older: BTreeMap<Place, Vec<(usize, u32)>> = BTreeMap::new();
         let mut last: Option<(&Blamed, Place)> = None;
         for (at, line) in lines.iter().enumerate() {
@@ -290,7 +290,7 @@ impl Search<'_> {
         })
     }
 
-    /// Looks for lines of `commit`, or of the worktree, that were only moved or formatted where they were before.
+    /// Finds the origin of lines of `commit`, or of the worktree, that were only moved or reformatted.
     fn follow(
         &mut self,
         commit: Option<ObjectId>,
@@ -343,7 +343,8 @@ impl Search<'_> {
     }
 }
 
-/// Returns which line of `before` each line of `after` is that was not written anew, both counted from 1.
+/// Returns, for each line of `after` that was not newly written, the line of `before` that it comes from. Both count
+/// from 1.
 fn origins(before: &[u8], after: &[u8]) -> HashMap<u32, u32> {
     let carrier = AuthorId::MAX;
     let count = u32::try_from(before.lines_with_terminator().count()).unwrap_or(u32::MAX);
@@ -374,7 +375,7 @@ fn ranges(lines: impl Iterator<Item = u32>) -> Vec<String> {
     ranges.into_iter().map(|(start, end)| format!("{start},{end}")).collect()
 }
 
-/// Returns what `lines` of a blame are told by: the records of the commit.
+/// Returns the records that name the authors of `lines`.
 pub(crate) fn records_of(context: &Context, lines: &BlamedLines) -> Result<Vec<RecordId>> {
     match lines.told_by {
         Some(commit) => super::records::of_commit(&context.repo, commit),

@@ -12,10 +12,10 @@ use crate::{
     state::lock::Lock,
 };
 
-/// Checkpoints what the turn of `session` has left unsaved, and ends the turn.
+/// Takes a checkpoint of what the turn of `session` left unsaved, and ends the turn.
 ///
-/// Returns what was seen, whether there was anything to save or not. For a turn that belongs to another worktree, it looks at
-/// nothing.
+/// Returns the result of the save, also if there was nothing to save; none for a turn in another worktree, where
+/// nothing is read.
 pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, lock: &Lock) -> Result<Option<Saved>> {
     let repo = &context.repo;
     let (mut seen, mut now_tree_id) = (None, None);

@@ -24,13 +24,14 @@ use crate::{
     state::{self, commit_note::CommitNote, failpoint, lock::Lock, sessions},
 };
 
-/// The file that tells `config/hook.sh` to let us check a message.
+/// If this file exists, `config/hook.sh` starts us to check a commit message.
 const CHECK_NOTE: &str = "check-message";
 
-/// Prepares the message in `message_file`: git's prepare-commit-msg, whose other arguments are `source` and `object`.
+/// Prepares the message in `message_file` in git's prepare-commit-msg hook, whose other arguments are `source` and
+/// `object`.
 ///
-/// A commit gets a trailer only if what is staged holds a session's work: of a shadow (the record is reserved, and made
-/// when the commit is there), or of records whose work is committed again.
+/// The message gets a trailer only if the index contains a session's work: new work of a shadow, for which a record is
+/// reserved and written after the commit, or work of existing records that is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     CommitNote::tell_followed(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
@@ -51,7 +52,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     let lock = save::lock_soon(context)?;
     if let Some(lock) = &lock {
         let saved = save_work_of_tool(context, lock);
-        // A commit does not fail for that.
+        // A failed save must not stop the commit.
         context.tell_failure("save", saved).unwrap_or_default();
     }
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
@@ -76,16 +77,16 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             ids
         }
     };
-    // Without the lock, somebody else is at work here, and of two commits that are prepared at once one is made.
+    // Without the lock, another process works here; of two commits prepared at the same time, only one is made.
     if is_new && is_alone && lock.is_some() && is_followed_later(context, message_file, base)? {
-        // A note that promises nothing tells as much as none, and to write one takes a while.
+        // A note that promises nothing means the same as no note, and costs a file write.
         CommitNote::remove(repo.git_dir())?;
         return CommitNote::tell_followed(repo.git_dir(), true);
     }
     note.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
     let mut unnamed = ids;
-    // What a pick has brought along may stand in the middle of the message.
+    // In a cherry-picked message, our trailers may be in the middle.
     let named = if unnamed.is_empty() { Vec::new() } else { ids_in_message(&read_message(message_file)?) };
     unnamed.retain(|id| !named.contains(id));
     if unnamed.is_empty() || context.settings.link == Link::None {
@@ -94,16 +95,16 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     repo.add_trailers(message_file, &unnamed.iter().map(RecordId::as_str).collect::<Vec<_>>())
 }
 
-/// Returns true if nothing needs to be done when a commit upon `base` has been made that takes no work of a session: it
-/// names no other commit, and nothing is here that would have to go on upon it. That HEAD has moved is seen by whoever
-/// comes next, so that post-commit need not start us.
+/// Returns true if a commit on `base` that takes no session's work needs nothing from post-commit: it refers to no
+/// other commit, and there is no work to carry forward. The next command notices that HEAD has moved, so the hook need
+/// not start us.
 fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Result<bool> {
     let repo = &context.repo;
     let is_plain = !repo.is_merging() && !repo.is_rebasing() && !message::is_edited();
     if !is_plain || rewrite::names_commits(&read_message(message_file)?) {
         return Ok(false);
     }
-    // Whoever comes next learns from the reflog what has been committed.
+    // The next command reads the new commits from the reflog.
     if !repo.has_reflog() {
         return Ok(false);
     }
@@ -111,7 +112,7 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     Ok(!has_turn && !condense::has_work_on(repo, base)?)
 }
 
-/// Returns true if what is to be committed was not brought by git: by a merge, a pick, a revert, a rebase or a reset.
+/// Returns true if the staged content was not brought by git: by a merge, cherry-pick, revert, rebase or reset.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
     let is_brought = repo.is_rebasing() || repo.is_merging() || repo.prepared_message().is_some();
@@ -134,7 +135,8 @@ fn save_work_of_tool(context: &Context, lock: &Lock) -> Result<()> {
     agents::save_of_tool(&Context::new(repo, context.settings.clone()), &saving, lock).map(drop)
 }
 
-/// Notes what a commit on `head`, or instead of `amended`, of what is staged is promised; returns its records.
+/// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its
+/// trailers.
 fn promise(
     context: &Context,
     head: Option<ObjectId>,
@@ -198,14 +200,14 @@ fn drop_copied_trailers(
     if text.starts_with(b"amend! ") {
         return Ok(());
     }
-    // What an amend makes stands where the amended commit does.
+    // An amending commit has the parent of the amended one.
     let stands_on = match amended {
         Some(amended) => repo.parents_of(amended)?.first().copied(),
         None => head,
     };
     let mut copied = Vec::new();
     for id in ids_in_message(&text).into_iter().filter(|id| !ids.contains(id)) {
-        // What is not known here is not ours to judge.
+        // Leave the trailers of records that this repository does not have.
         let is_known = records::find(repo, &id).ok().flatten().is_some();
         if is_known && !recommit::is_staged(context, stands_on, &id)? {
             copied.push(id);
@@ -222,7 +224,7 @@ pub fn check_message(context: &Context, message_file: &Path) -> Result<()> {
     context.repo.drop_lone_trailers(message_file, template.as_deref())
 }
 
-/// Returns false if [`check_message`] would do nothing, which can be told without the repository.
+/// Returns false if [`check_message`] would do nothing; reads only the message.
 ///
 /// # Errors
 /// If the message cannot be read.
@@ -256,9 +258,10 @@ fn keep_template(context: &Context, message_file: &Path, source: Option<&str>) -
     Ok(())
 }
 
-/// Notes that [`check_message`] has something to do: the script that git calls then knows without starting us.
+/// Creates the file that makes the hook script start us for [`check_message`].
 ///
-/// Only [`checked`] takes that back, or a commit whose message is edited now would lose it to one that is made meanwhile.
+/// Only [`checked`] removes it: otherwise, a second commit, made while the message of the first one is being edited,
+/// would remove it.
 fn note_check(context: &Context) -> Result<()> {
     let note = state::ensure_directory(context.repo.git_dir())?.join(CHECK_NOTE);
     std::fs::write(&note, "").context(Kind::Internal, || format!("cannot write '{}'", note.display()))

@@ -119,7 +119,7 @@ pub struct FileDiff {
 /// If a side cannot be found, a pathspec is malformed, or content is missing (as in partial clones) though needed.
 pub fn diff(context: &Context, options: &Options) -> Result<Comparison> {
     let worktree = options.to.is_none().then(|| status::worktree_tree(context)).transpose()?;
-    // What is new in the worktree is only in the object memory of its own repository.
+    // New content of the worktree is only in the in-memory objects of the worktree's own repository handle.
     let repo = worktree.as_ref().map_or(&context.repo, |worktree| &worktree.repo);
     let (from, old_tree) = match &options.from {
         Some(text) => named(context, text)?,
@@ -226,7 +226,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A submodule's content is what git shows for it.
+    /// The content of a submodule, as git shows it.
     fn content(&self, leaf: Leaf) -> Result<Vec<u8>> {
         match leaf.mode {
             Mode::Gitlink => Ok(format!("Subproject commit {}\n", leaf.id).into_bytes()),

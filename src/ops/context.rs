@@ -61,7 +61,7 @@ impl Context {
         self.broken.borrow_mut().push(set_aside);
     }
 
-    /// Lets long work end, with an error, once `flag` is raised; what it had begun stays resumable.
+    /// Makes long operations end with an error once `flag` is set. What they had begun can be resumed.
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
         self.repo.interrupt_by(flag);
     }

@@ -1,4 +1,4 @@
-//! Reads the log of operations, and what is appended to it.
+//! Reads the log of operations, and follows it as it grows.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Context;
 use crate::{error::Result, state};
 
-/// How often a followed log is looked at.
+/// How often we look for new events.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Calls `each` with the events of all worktrees, oldest first, until it returns false: those at or after `since` (Unix

@@ -1,4 +1,4 @@
-//! Tells all that is known of how a commit came about: its records, or those of a session.
+//! Explains how a commit came about, from its records, or what the records say of a session.
 
 use std::collections::HashMap;
 
@@ -25,27 +25,28 @@ use crate::{
     state,
 };
 
-/// What is known. Serializes to what `explain --json` prints.
+/// An explanation. Serializes to what `explain --json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
     /// The version of the JSON format.
     pub version: u32,
-    /// What was asked for.
+    /// What the user asked for.
     pub kind: Subject,
     /// The commit, if one was asked for.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub commit: Option<ObjectId>,
     /// The session, if one was asked for.
     pub session: Option<String>,
-    /// Whose the lines of the commit are, if one was asked for: all its records together, as `attribution` counts.
+    /// The attributed lines of the commit, if the user asked for one: counted over all its records, as `attribution`
+    /// does.
     pub lines: Option<Counts>,
-    /// How much of them is of agents.
+    /// The agents' percentage of them.
     pub agent_percentage: Option<f64>,
     /// The records; of a session, newest first.
     pub records: Vec<ExplainedRecord>,
 }
 
-/// What was asked for.
+/// What the user asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Subject {
@@ -70,17 +71,17 @@ pub struct ExplainedRecord {
     /// The worktree.
     #[serde(serialize_with = "path_text::serialize")]
     pub worktree: BString,
-    /// How the commit that was asked for came to it; none if its message names it and nothing else is known.
+    /// How the commit got linked to this record; none if only the commit's message names it.
     pub how: Option<How>,
     /// Every commit that has it.
     pub links: Vec<ExplainedLink>,
-    /// The sessions whose work it is.
+    /// The sessions that contributed.
     pub sessions: Vec<ExplainedSession>,
     /// The files of the commit.
     pub files: Vec<ExplainedFile>,
-    /// Whose lines they are.
+    /// The lines by author.
     pub lines: Counts,
-    /// How much of them is of agents.
+    /// The agents' percentage of them.
     pub agent_percentage: f64,
 }
 
@@ -95,7 +96,7 @@ pub struct ExplainedLink {
     /// The commit it was made from.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub from: Option<ObjectId>,
-    /// True if it is here; others may have dropped it.
+    /// True if this repository has the commit.
     pub is_here: bool,
 }
 
@@ -110,13 +111,13 @@ pub struct ExplainedSession {
     pub model: Option<String>,
     /// The turns that changed something.
     pub turns: Vec<u32>,
-    /// How many checkpoints there were.
+    /// The number of checkpoints.
     pub checkpoints: u32,
     /// True if the commit was made in the middle of a turn.
     pub partial: bool,
     /// Lines of the recorded commit that it wrote.
     pub lines: u32,
-    /// What was asked for.
+    /// The prompts.
     pub prompts: Vec<Prompt>,
     /// The pieces of its transcript: ref and path.
     pub transcript: Vec<String>,
@@ -245,7 +246,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
     })
 }
 
-/// Returns how many lines each session wrote, and how much is of agents; nothing if that is damaged.
+/// Returns how many lines each session wrote, and the agents' percentage; none and zero if the attribution is damaged.
 fn shares(log: &Log<'_>, id: &RecordId) -> Result<(HashMap<String, u32>, f64)> {
     let text = log.attribution(id)?.unwrap_or_default();
     let Ok(stored) = Attribution::from_text(&text) else { return Ok(Default::default()) };

@@ -1,4 +1,5 @@
-//! Notices that HEAD moved without us (pull, switch, reset, rebase), and lets the work in the worktree go on there.
+//! Notices that HEAD moved without our hooks (pull, switch, reset, rebase), and carries the work in the worktree
+//! forward to the new HEAD.
 
 use std::collections::BTreeSet;
 
@@ -41,29 +42,30 @@ use crate::{
     state::{failpoint, lock::Lock, sessions},
 };
 
-/// Lets the shadow of where HEAD was go on where HEAD is, if the worktree still shows its work; for git's hooks.
+/// Carries the shadow of the previous HEAD forward to the new one, if the worktree still contains its work. Called by
+/// git's hooks.
 pub fn head_moved(context: &Context) -> Result<()> {
     let followed = lock_to_write(context).and_then(|lock| follow_head(context, &lock));
     context.tell_failure("follow", followed)
 }
 
-/// Takes the lock and asks what a turn needs; shared with `start`.
+/// Takes the lock and follows HEAD, as every turn needs it.
 pub(crate) fn lock_and_follow(context: &Context) -> Result<Lock> {
     let lock = lock_to_write(context)?;
     follow_head(context, &lock)?;
     Ok(lock)
 }
 
-/// The same while `lock` is held.
+/// Follows HEAD while `lock` is held.
 pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
-    // In the middle of a rebase, HEAD is where the work never was.
+    // During a rebase, HEAD is at commits that the work was never based on.
     if repo.is_rebasing() {
         return Ok(());
     }
     if let Err(error) = condense::finish(context, lock) {
         context.check_interrupt()?;
-        // Nothing is lost: the note stays, and until it is done, the work stays where it is.
+        // The note stays, and until the condensation succeeds, the work stays on its base.
         return context.tell_failure("condense", Err(error)).or(Ok(()));
     }
     let now = Base::of_head(repo.head()?.id);
@@ -81,7 +83,7 @@ pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
     if let Some(known) = known {
         if let Err(error) = follow_from(context, known, lock) {
             context.check_interrupt()?;
-            // The work stays under its old base, and a save must not fail for that; the next event tries again.
+            // The work stays on its old base, and the next event tries again. A save must not fail for that.
             return context.tell_failure("follow", Err(error)).or(Ok(()));
         }
         failpoint::hit("follow:before-base");
@@ -92,10 +94,10 @@ pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
 fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let turns = turns_at(context, known)?;
-    // People's own checkpoints stay where they were taken: whose work it is does not depend on them.
+    // Checkpoints of a human alone are not carried forward: attribution does not need them.
     let line = Line::read(repo, known)?;
     let has_agent = line.as_ref().map_or(Ok(false), |line| line.has_agent(repo))?;
-    // What a turn has found to be over does not go on.
+    // A shadow that an open turn is about to set aside is not carried forward.
     let is_over = |live: &Live| {
         turns.iter().filter(|it| it.turn.should_reset_shadow).any(|it| match &live.name.session {
             Some(own) => *own == it.id,
@@ -114,7 +116,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         return keep_taken_back(context, known, lock);
     }
     let mut shadow = Shadow::read(repo)?;
-    // Somebody who died may have come as far as this.
+    // A process that crashed may have carried some forward already.
     pending.retain(|before| !carries(repo, &shadow, before));
     let (seen, objects) = look_at_all(context, &shadow, lock)?;
     let seen_objects = objects.write()?;
@@ -149,7 +151,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         Written::settle_all(written.into_iter().chain([seen_objects]))?;
     }
     for mut session in turns {
-        // What was before the turn is told by the shadow now.
+        // The carried shadow contains what the turn began with.
         release_pending(context, &session.id, None)?;
         session.turn.shadow_tip = tip;
         session.turn.should_reset_shadow = false;
@@ -159,8 +161,8 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     Ok(())
 }
 
-/// Saves what HEAD had at `known` and has no more, after a reset in the middle of a turn, where the worktree still shows it
-/// or something that was made of it: what a turn has not written is not its work.
+/// After a reset in the middle of a turn, takes checkpoints of what the reset removed from HEAD and the worktree still
+/// has, changed or not: it is not the work of the turn.
 fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
@@ -173,7 +175,7 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // Where work is known here already, its chain tells.
+    // The existing shadow knows the authors.
     if shadow.tip.is_some() {
         return Ok(());
     }
@@ -181,9 +183,10 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let seen_objects = objects.write()?;
     let old_tree_id = repo.tree_of_commit(old)?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
-    // What was a session's is known again, with all its owners.
+    // Work of sessions first, from the archived shadows, which know the authors of all lines.
     take_up(context, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect())?;
-    // What is hardly there any more is not; records tell whether it was people's alone.
+    // Of the rest, the records say what only humans wrote; what little is left of a session's work has an unknown
+    // author.
     let of_sessions = paths_of_sessions(repo, old, &left)?;
     let (mut of_people, mut unknown) = (Vec::new(), Vec::new());
     for change in changes {
@@ -211,7 +214,7 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     Written::settle_all(written.into_iter().chain([seen_objects]))
 }
 
-/// Puts a checkpoint with `edits` on top of `shadow`: what the commit `old` had.
+/// Adds a checkpoint with `edits` to `shadow`: content of the commit `old`.
 fn put_taken_back<'c>(
     context: &'c Context,
     shadow: &mut Shadow,
@@ -233,12 +236,12 @@ fn put_taken_back<'c>(
     Ok(written)
 }
 
-/// Returns the files in which the records of `old`, and of those before it that are `left` as well, have work of sessions.
+/// Returns the files with work of sessions in the records of `old`, and of its ancestors among `left`.
 fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BTreeSet<BString>> {
     let (mut paths, mut at) = (BTreeSet::new(), Some(old));
     while let Some(commit) = at.filter(|commit| left.contains(commit)) {
         for id in records::of_commit(repo, commit)? {
-            // A damaged record tells nothing.
+            // Skips damaged records.
             let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
             paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
         }
@@ -247,7 +250,7 @@ fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BT
     Ok(paths)
 }
 
-/// Returns the sessions with a turn in this worktree that began on `base` and has no checkpoint yet.
+/// Returns the sessions with an open turn in this worktree that began on `base` and has no checkpoint yet.
 fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
     let repo = &context.repo;
     let mut turns = sessions::open_turns(repo.common_dir(), repo.git_dir())?;

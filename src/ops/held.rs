@@ -1,8 +1,8 @@
 //! How many bytes of the object database only checkpoints hold.
 //!
-//! Exact reachability would mean to walk the whole history of the repository. What is counted instead is what each
-//! checkpoint brought in: commits, side commits, and the trees and blobs that differ from those of the checkpoint (or
-//! base) before it. So the cost is that of the changes saved. A blob that was committed later still counts.
+//! Exact reachability would require a walk through the whole history of the repository. Instead, this counts what each
+//! checkpoint brought in: commits, side commits, and the trees and blobs that differ from the previous checkpoint (or
+//! the base). The cost depends on the saved changes only. A blob that was committed later still counts.
 
 use std::collections::HashSet;
 
@@ -10,12 +10,12 @@ use gix::ObjectId;
 
 use crate::{error::Result, git::Repo, model::checkpoint::Checkpoint};
 
-/// Chains longer than this in sum are not weighed.
+/// Chains with more checkpoints in total are not weighed.
 const MOST_CHECKPOINTS: usize = 50_000;
 
-/// Adds to `found` what the chain that ends with `tip` brought in.
+/// Adds to `found` the objects that the chain ending with `tip` brought in.
 ///
-/// Stops at a checkpoint that is in `found` already. Returns false if there was more than is bearable.
+/// Stops at a checkpoint that `found` already contains. Returns false if the budget is used up first.
 pub(crate) fn collect(repo: &Repo, tip: ObjectId, found: &mut HashSet<ObjectId>, budget: &mut Budget) -> Result<bool> {
     for checkpoint in repo.chain(tip) {
         let checkpoint = checkpoint?;

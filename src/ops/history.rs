@@ -63,12 +63,12 @@ pub struct Entry {
     pub verified: bool,
     /// True if its shadow was set aside.
     pub archived: bool,
-    /// How many earlier checkpoints of the same turn it stands for.
+    /// How many earlier checkpoints of the same turn this entry represents.
     pub folded: usize,
 }
 
-/// Calls `each` with the checkpoints that `options` ask for, newest first, until it returns false. Returns what could not be
-/// read: what came before that is not shown.
+/// Calls `each` with the checkpoints that `options` select, newest first, until it returns false. Returns the errors of
+/// broken chains, whose earlier checkpoints are left out.
 ///
 /// # Errors
 /// If the regular expression or a pathspec is malformed, the tag is unknown, or a checkpoint cannot be read.
@@ -109,7 +109,7 @@ pub fn list(
         {
             return Ok(filter.broken);
         }
-        // What nothing can be folded into goes out at once, so that no more is read than is wanted.
+        // An entry without a turn cannot be folded. Pass it on at once, so that no more checkpoints are read than needed.
         if !options.all && entry.checkpoint.origin.turn.is_some() {
             open = Some(entry);
         } else if !emit(entry)? {
@@ -138,7 +138,7 @@ fn is_same_turn(a: &Checkpoint, b: &Checkpoint) -> bool {
 }
 
 impl Entry {
-    /// Takes an earlier checkpoint of the same turn in.
+    /// Folds an earlier checkpoint of the same turn into this entry.
     fn fold(&mut self, earlier: Self) {
         self.folded += 1 + earlier.folded;
         self.tags.extend(earlier.tags);
@@ -190,7 +190,7 @@ pub(super) fn serialize_checkpoint<M: serde::ser::SerializeMap>(
     map.serialize_entry("time", &moment::iso(checkpoint.seconds, checkpoint.offset))
 }
 
-/// What refs say of checkpoints.
+/// The refs that name checkpoints.
 pub(super) struct Marks {
     tags: HashMap<ObjectId, Vec<String>>,
     verified: HashSet<ObjectId>,
@@ -233,7 +233,7 @@ impl<'r> Filter<'r> {
         Ok(Self { repo, options, grep, pathspec: repo.pathspec(&options.paths)?, broken: Vec::new() })
     }
 
-    /// Returns the entry of `checkpoint`, if it passes; what is costly to know is asked last.
+    /// Returns the entry of `checkpoint`, if it passes all filters; the expensive ones come last.
     fn entry(&mut self, checkpoint: Checkpoint, archived: bool, marks: &Marks) -> Result<Option<Entry>> {
         if !self.passes(&checkpoint) {
             return Ok(None);

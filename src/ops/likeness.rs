@@ -1,4 +1,5 @@
-//! Whether a file holds the work of a change: it is as the change left it, or has most or all of the lines that it added.
+//! Whether a file contains the work of a change: it is as the change left it, or has most or all of the lines that it
+//! added.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +14,20 @@ use crate::{
     model::change::{Change, Leaf, Mode},
 };
 
-/// Returns true if `now` is, at the path of `change`, what `change` made of it, or holds most of the lines it added.
+/// Returns true if `now`, at the path of `change`, is what `change` made of it, or contains most of the lines it added.
 ///
-/// `head` is what the commit has there.
+/// `head` is the file in the commit.
 pub(crate) fn is_alike(repo: &Repo, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
     holds(repo, change, head, now, |held, total| held * 2 > total)
 }
 
-/// Returns true if `now` is what `change` made of its path, or holds all lines that it added: nothing of it is left.
+/// Returns true if `now` is what `change` made of its path, or contains all lines that it added.
 pub(crate) fn is_all_there(repo: &Repo, change: &Change, now: Option<Leaf>) -> Result<bool> {
     holds(repo, change, change.before, now, |held, total| held == total)
 }
 
-/// Returns true if `now` is what `change` made, or `is_enough` says so of how many of its lines `now` has more than
-/// `head`, and how many there are.
+/// Returns true if `now` is what `change` made, or if `is_enough` accepts how many of the added lines `now` has beyond
+/// those of `head`, and how many lines were added.
 fn holds(
     repo: &Repo,
     change: &Change,
@@ -47,7 +48,7 @@ fn holds(
     Ok(total > 0 && is_enough(held, total))
 }
 
-/// Returns the content of a text file, which is empty if there is none; nothing for any other.
+/// Returns the content of a text file, empty for a file that does not exist; none for other files.
 pub(crate) fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
     let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
     if !matches!(leaf.mode, Mode::File | Mode::Executable) {
@@ -56,7 +57,7 @@ pub(crate) fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
     Ok(Some(repo.read_blob(leaf.id)?).filter(|data| !is_binary(data)))
 }
 
-/// Returns the lines that `after` has more than `before`, and how often; without those that say nothing.
+/// Returns the lines that `after` has more often than `before`, and how much more often; without insignificant lines.
 pub(crate) fn added<'t>(before: &[u8], after: &'t [u8]) -> BTreeMap<&'t [u8], usize> {
     let lines: Vec<&[u8]> = after.lines().collect();
     let mut found = BTreeMap::new();

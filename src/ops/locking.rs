@@ -11,7 +11,8 @@ use crate::{
     state::{self, lock::Lock},
 };
 
-/// Takes the lock of this worktree's checkpoints for what writes: whatever comes next must not depend on what is gone.
+/// Takes the lock of this worktree's checkpoints for a writing command, and first sets broken shadows aside: new
+/// checkpoints must not build on missing objects.
 pub(crate) fn lock_to_write(context: &Context) -> Result<Lock> {
     let lock = lock(context)?;
     set_broken_aside(context, Look::AtTip, &lock)?;
@@ -32,14 +33,14 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Returns the lock if nobody holds it.
+/// Takes the lock if it is free, without waiting.
 pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
     let lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
     context.repo.remove_dead_locks();
     Ok(lock)
 }
 
-/// Takes the lock if it is free soon: a commit waits for whoever asks.
+/// Takes the lock if it gets free within two seconds: a commit is waiting for us.
 pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
     const LONGEST: Duration = Duration::from_secs(2);
     let path = state::ensure_directory(context.repo.git_dir())?.join("lock");

@@ -17,15 +17,17 @@ use crate::{
     model::{checkpoint::Checkpoint, manifest::Part, refname, selector::Selector},
 };
 
+/// The next step where a text names no checkpoint.
+const LIST: &str = "'git checkpoint list' shows the checkpoints of this worktree";
 /// How many candidates of an ambiguous prefix are listed.
 const LISTED: usize = 10;
 
-/// Returns the id of the checkpoint that `text` names; of `base`, the base commit of the live shadow.
+/// Returns the id of the checkpoint that `text` names; for `base`, that of the base commit of the live shadow.
 ///
 /// Neither a full id nor `@{0}` walks a chain.
 ///
 /// # Errors
-/// If there is none, if several match, or if it is the id of something else.
+/// If none or several match, or if `text` is the id of another object.
 pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
     let repo = &context.repo;
     match Selector::parse(text) {
@@ -40,8 +42,8 @@ pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
             Some(id) => Ok(id),
             None => prefix(repo, &hex),
         },
-        Some(Selector::Tag(name)) => tag(repo, &name)?.ok_or_else(|| no_match(text)),
-        None => Err(no_match(text)),
+        Some(Selector::Tag(name)) => tag(repo, &name)?.ok_or_else(|| no_match(repo, text)),
+        None => Err(no_match(repo, text)),
     }
 }
 
@@ -52,7 +54,7 @@ pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
 pub fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
     match context.repo.find_checkpoint(id) {
         Ok(Some(checkpoint)) => Ok(checkpoint),
-        Ok(None) if context.repo.can_read(id) => Err(not_a_checkpoint(&id.to_string())),
+        Ok(None) if context.repo.can_read(id) => Err(not_a_checkpoint(&id.to_string(), LIST.into())),
         Ok(None) => Err(unreadable(id)),
         Err(error) => Err(unreadable(id).with_cause(error)),
     }
@@ -75,14 +77,22 @@ fn unreadable(id: ObjectId) -> Error {
     Error::corrupt(format!("the checkpoint '{id}' cannot be read"))
 }
 
-fn no_match(text: &str) -> Error {
-    Error::user(format!("no checkpoint matches '{text}'"))
-        .with_hint("'git checkpoint list' shows the checkpoints of this worktree")
+fn no_match(repo: &Repo, text: &str) -> Error {
+    Error::user(format!("no checkpoint matches '{text}'")).with_hint(hint(repo, text))
 }
 
-fn not_a_checkpoint(text: &str) -> Error {
-    Error::user(format!("'{text}' is not a checkpoint"))
-        .with_hint("'git checkpoint list' shows the checkpoints of this worktree")
+fn not_a_checkpoint(text: &str, hint: String) -> Error {
+    Error::user(format!("'{text}' is not a checkpoint")).with_hint(hint)
+}
+
+/// Returns what to type instead of `text`, which names no checkpoint but may be a revision of git's, such as `HEAD`.
+fn hint(repo: &Repo, text: &str) -> String {
+    let head = repo.head().ok().and_then(|head| head.id);
+    // Git's @{<n>} is an entry of the reflog, ours a checkpoint.
+    if head.is_some() && !text.starts_with("@{") && repo.find_commit(text).ok().flatten() == head {
+        return format!("'base' names the commit that HEAD is at; {LIST}");
+    }
+    LIST.to_owned()
 }
 
 fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
@@ -98,11 +108,11 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
         None if tips.is_empty() => Err(Error::user("this worktree has no checkpoint yet").with_hint(
             "'base' names the commit that a clean worktree stands on; 'git checkpoint save' takes a checkpoint",
         )),
-        None => Err(no_match(&format!("@{{{n}}}"))),
+        None => Err(no_match(repo, &format!("@{{{n}}}"))),
     }
 }
 
-/// HEAD, or where there is no commit yet, the empty root commit that the shadow stands on.
+/// Returns HEAD; on an unborn branch, the empty root commit that the shadow is based on.
 fn base(repo: &Repo) -> Result<ObjectId> {
     if let Some(id) = repo.head()?.id {
         return Ok(id);
@@ -119,15 +129,15 @@ fn tag(repo: &Repo, name: &str) -> Result<Option<ObjectId>> {
     repo.find_ref(&refname::tag_ref(name))
 }
 
-/// Taken at its word if it is a checkpoint, reachable or not: to prove more would mean to walk every chain.
+/// Accepts any checkpoint, reachable or not: to check that would mean to walk every chain.
 fn full_id(repo: &Repo, hex: &str) -> Result<ObjectId> {
-    let id = ObjectId::from_hex(hex.as_bytes()).map_err(|_| no_match(hex))?;
+    let id = ObjectId::from_hex(hex.as_bytes()).map_err(|_| no_match(repo, hex))?;
     let is_ours = || Ok::<_, Error>(repo.refs_below(refname::PREFIX)?.iter().any(|(_, tip)| *tip == id));
     match repo.find_checkpoint(id) {
         Ok(Some(_)) => Ok(id),
-        Ok(None) if repo.can_read(id) => Err(not_a_checkpoint(hex)),
+        Ok(None) if repo.can_read(id) => Err(not_a_checkpoint(hex, hint(repo, hex))),
         Ok(None) if repo.has_object(id) || is_ours()? => Err(unreadable(id)),
-        Ok(None) => Err(no_match(hex)),
+        Ok(None) => Err(no_match(repo, hex)),
         Err(error) => Err(unreadable(id).with_cause(error)),
     }
 }
@@ -144,7 +154,7 @@ fn prefix(repo: &Repo, hex: &str) -> Result<ObjectId> {
         candidates = if kept.is_empty() { left_over } else { kept };
     }
     match candidates.as_slice() {
-        [] => Err(no_match(hex)),
+        [] => Err(no_match(repo, hex)),
         [only] => Ok(only.id),
         several => Err(ambiguous(hex, several)),
     }

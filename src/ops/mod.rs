@@ -1,12 +1,12 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 //!
 //! Each file or folder here is a unit, and uses only units below it (`tests/architecture` checks that). From the bottom up:
-//! - `context`, `known_base`, `verified_mark`, `likeness`, `protected`, `restored_target`: what everything else needs.
-//! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work on to another base, sets it aside.
+//! - `context`, `known_base`, `verified_mark`, `likeness`, `protected`, `restored_target`: used by all others.
+//! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
-//! - `salvage`, `locking`: the lock that writing commands take, and what they mend first.
-//! - `records`, `rewrite`, `work`, `recall`, `recommit`, `undone`: whose work a commit holds, and where it has gone.
-//! - `condense`, `follow`: what a commit, or any other move of HEAD, means for the shadows.
+//! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
+//! - `records`, `rewrite`, `work`, `recall`, `recommit`, `undone`: whose work a commit contains, and where it went.
+//! - `condense`, `follow`: the effect of commits and other moves of HEAD on the shadows.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
 pub mod agent_hooks;

@@ -1,4 +1,4 @@
-//! Directories that are too much to be one project.
+//! Directories that are too large to be one project.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use crate::{
     ops::Context,
 };
 
-/// Refuses directories that are too much to be one project: `/`, the home directory and what is above it, and those
-/// that the settings name.
+/// Refuses directories that are too large to be one project: `/`, the home directory and its parents, and those that
+/// the settings name.
 pub(crate) fn refuse_protected(context: &Context, force: bool) -> Result<()> {
     let root = context.repo.worktree_root();
     let home = context.repo.home_dir().map(|home| std::fs::canonicalize(&home).unwrap_or(home));

@@ -22,7 +22,7 @@ const DAY: i64 = 24 * 60 * 60;
 /// What to keep; if no limit is given, the settings in `[archive]` decide.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Drop what was set aside longer ago than this, in seconds.
+    /// Drop shadows that were archived longer ago than this, in seconds.
     pub older_than: Option<i64>,
     /// Keep at most so many shadows.
     pub keep: Option<usize>,
@@ -30,7 +30,7 @@ pub struct Options {
     pub max_size: Option<u64>,
     /// Only say what would happen.
     pub dry_run: bool,
-    /// The moment that ages count from, in Unix seconds; none: the clock's.
+    /// The time that ages are computed for, in Unix seconds; none: now.
     pub now: Option<i64>,
 }
 
@@ -40,7 +40,7 @@ pub struct Options {
 pub enum Why {
     /// It is older than allowed.
     Age,
-    /// There are more than allowed.
+    /// The archive has more shadows than allowed.
     Count,
     /// They hold more bytes than allowed.
     Size,
@@ -75,12 +75,12 @@ pub struct Pruned {
     pub dry_run: bool,
 }
 
-/// Drops what the options, or without any the settings, no longer keep, oldest first.
+/// Drops the archived shadows beyond the limits of the options, or of the settings if there are none, oldest first.
 ///
-/// Live shadows are not looked at; a shadow that holds a verified checkpoint stays until a newer one is verified.
+/// Live shadows stay, and so does a shadow with a verified checkpoint until a newer one is verified.
 ///
 /// # Errors
-/// [`Kind::Race`] if the archive changes all the time meanwhile.
+/// [`Kind::Race`] if the archive keeps changing.
 pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
     context.tell_failure("prune", try_prune(context, options))
 }
@@ -150,7 +150,7 @@ impl Plan {
         let protected = protected(repo, &tips)?;
         let mut plan = Self { kept: tips, dropped: Vec::new() };
         if let Some(age) = limits.older_than {
-            // Not git's GIT_COMMITTER_DATE: the age is that of the archive, not of what is in it.
+            // The real time, not GIT_COMMITTER_DATE: names in the archive have the real time, too.
             let now = options.now.unwrap_or_else(|| jiff::Timestamp::now().as_second());
             let oldest = now.saturating_sub(age);
             let is_old = |tip: &Tip| refname::archived_at(&tip.name).is_some_and(|seconds| seconds < oldest);
@@ -183,7 +183,7 @@ impl Plan {
         self.dropped.extend(dropped.into_iter().map(|tip| (tip, why)));
     }
 
-    /// Returns the bytes that nothing else of ours holds once the dropped shadows are gone.
+    /// Returns how many bytes no other ref of ours holds after the dropped shadows are gone.
     fn bytes(&self, context: &Context) -> Result<Option<u64>> {
         let repo = &context.repo;
         let mut budget = held::Budget::new();
@@ -221,13 +221,12 @@ impl Plan {
     }
 }
 
-/// Returns the tips of shadows that hold what is the verified checkpoint of some worktree, or what its last restore needs to be
-/// taken back.
+/// Returns the tips of shadows that contain a worktree's verified checkpoint, or a checkpoint that `undo` needs.
 fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashSet<ObjectId>> {
     let mut needed: HashSet<ObjectId> = repo.refs_below(refname::VERIFIED)?.into_iter().map(|(_, id)| id).collect();
     needed.extend(journal::roots(repo.common_dir()));
     let mut protected = HashSet::new();
-    // Such checkpoints are few, and mostly in live shadows: look from them, not along every chain of the archive.
+    // There are few such checkpoints, mostly in live shadows: search from them instead of along every archived chain.
     let mut bases = HashSet::new();
     for id in &needed {
         bases.extend(repo.find_checkpoint(*id)?.map(|checkpoint| (checkpoint.base, checkpoint.worktree)));
@@ -249,11 +248,12 @@ fn protected(repo: &Repo, tips: &[Tip]) -> Result<HashSet<ObjectId>> {
 
 struct Weight {
     total: u64,
-    /// What each shadow alone brought in, by ref; what several share counts for the newest.
+    /// What each shadow alone brought in, by ref; objects that several share count for the newest.
     each: HashMap<String, u64>,
 }
 
-/// Weighs the shadows from the newest on. Those beyond what is bearable weigh as if they were full: they go first.
+/// Weighs the shadows, newest first. Those that the budget does not reach count as too large, so they are dropped
+/// first.
 fn weigh(repo: &Repo, tips: &[Tip]) -> Result<Weight> {
     let mut budget = held::Budget::new();
     let mut seen = HashSet::new();

@@ -1,6 +1,6 @@
-//! Knows work again that was set aside: a stash that was popped, a commit that takes what an archived shadow holds.
+//! Recognizes archived work that comes back: by `git stash pop`, or in a commit.
 //!
-//! What counts is content: a file is as a checkpoint left it, or holds most of the lines that were added to it.
+//! Content counts: a file is as a checkpoint left it, or contains most of the lines that were added to it.
 
 use std::collections::BTreeSet;
 
@@ -37,18 +37,19 @@ use crate::{
     state::failpoint,
 };
 
-/// How many shadows are looked through, newest first: what is older has been forgotten by people, too.
+/// How many archived shadows are searched, newest first. Users have forgotten older work, too.
 const MOST_SHADOWS: usize = 64;
 
-/// A shadow that may hold work that nobody has taken up again.
+/// A shadow, archived or live elsewhere, whose work may come to this worktree.
 pub(crate) struct Waiting {
     pub(crate) tip: Tip,
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// Returns the shadows with work that is in no record and not in `except` or one beside it, archived and live, newest first.
+/// Returns the shadows whose work is in no record, archived and live, newest first; not `except` and the other live
+/// shadows of its base and worktree.
 ///
-/// They are those of all worktrees: a stash can be popped in another one, before anything happens in its own.
+/// Includes those of other worktrees: a stash can be popped in another worktree.
 pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> {
     let mut tips = live_tips(repo, None)?;
     let is_excepted = |name: &ShadowName| (name.base, &name.worktree) == (except.base, &except.worktree);
@@ -57,11 +58,12 @@ pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> 
     Ok(newest_first(repo, tips))
 }
 
-/// Returns the shadows whose work is in records of commits that HEAD, at `base`, has been taken back from, newest first.
+/// Returns the archived shadows whose work is in commits that HEAD, at `base`, no longer has after a reset; newest
+/// first.
 pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     let head = base.commit_id();
     let left = left_behind(repo, head)?;
-    // What stands on HEAD itself went into commits that HEAD does not have.
+    // Work based on HEAD itself went into commits that HEAD no longer has.
     let parent = head.unwrap_or(ObjectId::null(repo.object_hash()));
     if left.is_empty() && records::of_parent(repo, parent)?.is_empty() {
         return Ok(Vec::new());
@@ -74,8 +76,8 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     Ok(found)
 }
 
-/// Returns the archived shadows set aside last, of those whose name `is_asked_for`: the names tell what is not to be
-/// read, since most of an archive is settled, or old.
+/// Returns the newest archived shadows whose name `is_asked_for` accepts. The name decides before anything is read,
+/// since most archived shadows are settled or old.
 fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<Vec<Tip>> {
     let mut names = repo.ref_names_below(refname::ARCHIVE)?;
     names.retain(|name| is_asked_for(name));
@@ -90,7 +92,7 @@ fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<V
 }
 
 fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
-    // A broken shadow is `status`' and `doctor`'s matter.
+    // `status` and `doctor` report broken shadows.
     let read = |tip: Tip| Some(Waiting { checkpoint: repo.find_checkpoint(tip.id).ok().flatten()?, tip });
     let mut waiting: Vec<Waiting> = tips.into_iter().filter_map(read).collect();
     waiting.sort_by_key(|it| std::cmp::Reverse(it.checkpoint.seconds));
@@ -98,10 +100,11 @@ fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
     waiting
 }
 
-/// Takes work up again that the worktree shows and `shadow` does not; returns its sessions.
+/// Finds archived work that the worktree contains and `shadow` does not, and carries it forward to the live shadow;
+/// returns its sessions.
 ///
-/// The live shadow then carries it on; what it came from stays in the archive. Work of a commit that was taken back
-/// (`git reset HEAD~1`) is among it: others may go on with it before it is committed again.
+/// The archived shadow stays in the archive. This includes the work of an undone commit (`git reset HEAD~1`): another
+/// session may change it before it is committed again.
 pub(crate) fn take_up(
     context: &Context,
     shadow: &mut Shadow,
@@ -116,7 +119,7 @@ pub(crate) fn take_up(
     let found = waiting(repo, &shadow.name)?.into_iter().chain(taken_back(repo, shadow.name.base)?);
     for Waiting { tip, checkpoint } in found {
         let mut wanted = BTreeSet::new();
-        // A broken shadow is no reason to refuse a prompt; `doctor` tells of it.
+        // A broken shadow is no reason to refuse a prompt; `doctor` reports it.
         let Ok(changes) = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id))
         else {
             continue;
@@ -170,7 +173,7 @@ pub(crate) fn take_up(
     Ok(taken)
 }
 
-/// Returns the sessions with a part in what of `paths` the chain ending with `tip` has not committed.
+/// Returns the sessions that contributed to the uncommitted work of the chain `tip` at `paths`.
 pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> Result<BTreeSet<String>> {
     let has = |path: &BString| paths.contains(path);
     let mut changes = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
@@ -179,7 +182,7 @@ pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> R
     Ok(work.all_sessions().into_iter().map(Into::into).collect())
 }
 
-/// Returns the sessions on `shadow` whose work a stash entry holds.
+/// Returns the sessions whose work on `shadow` a stash entry holds.
 pub(crate) fn stashed(context: &Context, shadow: &Shadow) -> Result<Vec<String>> {
     let repo = &context.repo;
     let Some(tip) = &shadow.tip else { return Ok(Vec::new()) };

@@ -1,5 +1,5 @@
-//! Knows work again that has a record already and is committed once more: after `git reset --soft`, in one part or in
-//! several, after `git cherry-pick -n`, or of a squash whose message was given up.
+//! Recognizes work that already has a record and is committed again: after `git reset --soft`, as a whole or in parts,
+//! after `git cherry-pick -n`, or from a squash that lost its message.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,30 +22,30 @@ use crate::{
     },
 };
 
-/// How many moves of HEAD back a reset is looked for.
+/// How many moves of HEAD back we look for a reset.
 const MOST_MOVES: usize = 32;
-/// How many commits that resets have left behind are looked at.
+/// How many commits removed by resets we look at.
 const MOST_COMMITS: usize = 100;
-/// How many commits back from HEAD may be where the two lines part.
+/// How many commits back from HEAD we look for the commit at which the removed ones branch off.
 const MOST_KEPT: usize = 32;
-/// Half of what was taken back is known again by as many letters and digits.
+/// With this many letters and digits, half of the recorded lines are enough to recognize the work.
 const LEAST_IN_HALF: usize = 6;
-/// A smaller part of it is known again by as many: one line that anybody may write does not tell.
+/// With this many, a smaller part is enough: one common line is no evidence.
 const LEAST_IN_PART: usize = 20;
-/// How many commits of files that a pick has staged are looked at.
+/// How many commits of files staged by a cherry-pick we look at.
 const MOST_PICKED: usize = 100;
 
-/// Where work is looked for again.
+/// Where to look for recorded work.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// What is staged.
+    /// In the index.
     Staged,
-    /// This commit.
+    /// In this commit.
     In(ObjectId),
 }
 
 impl Place {
-    /// Returns what is there at `paths`.
+    /// Returns the files at `paths`.
     fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
         let Self::In(commit) = self else { return repo.staged_leaves(paths) };
         let tree_id = repo.tree_of_commit(commit)?;
@@ -54,18 +54,19 @@ impl Place {
     }
 }
 
-/// Returns the records whose work is staged on `head`: of commits that stood there, and of those a reset left behind.
+/// Returns the records whose work is staged on `head`: those of other children of `head`, and of commits that a reset
+/// removed.
 pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
     again(context, head, Place::Staged)
 }
 
-/// Returns the records of others whose work `commit`, which was made on `head`, has again.
+/// Returns the records of other commits whose work `commit`, a child of `head`, contains again.
 pub(super) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let mut ids = again(context, head, Place::In(commit))?;
-    // What has come after it, in another worktree, was not there to be committed again.
+    // A record of another worktree that is as new as the commit or newer is no earlier work.
     let was_there = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
@@ -78,11 +79,11 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
-    // Of what a reset has taken back, a part is known again, too.
+    // Of commits that a reset removed, a part is enough.
     let mut left = BTreeSet::new();
     for commit in left_behind(repo, head)? {
         left.extend(log.of_commit(commit)?);
-        // Another reset before that one has left these.
+        // These were removed by an earlier reset.
         ids.extend(records::of_parent(repo, commit)?);
     }
     if matches!(place, Place::Staged)
@@ -100,20 +101,21 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
     Ok(found)
 }
 
-/// Returns the commits that resets have left behind: from where they began down to what leads to `head` now, too.
+/// Returns the commits that resets removed from HEAD: from where each reset began back to the commits that `head` still
+/// has.
 ///
-/// `git stash` resets as well, and `ORIG_HEAD` is then where HEAD is; the reflog tells of more than the last one.
+/// `git stash` resets as well and leaves `ORIG_HEAD` at HEAD; the reflog has the earlier resets.
 pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
     let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, by_reset)| *by_reset).map(|(id, _)| *id).collect();
-    // What set it may be long ago.
+    // `ORIG_HEAD` may be from an old operation.
     let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
     starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));
     starts.retain(|start| Some(*start) != head);
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    // Most often HEAD has gone on from there.
+    // Usually, `head` contains all of them.
     let (kept, oldest) = line_of(repo, head, MOST_KEPT, |commit, _| {
         starts.retain(|start| *start != commit);
         !starts.is_empty()
@@ -121,7 +123,7 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    // What is older than all of these leads to none of them.
+    // An older commit cannot lead to any of these.
     let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
     let mut left: Vec<ObjectId> = Vec::new();
     for start in starts {
@@ -132,7 +134,7 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
         let (line, _) = line_of(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
         match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
             Some(end) => left.extend(&line[..end]),
-            // Down to a root: all of it was left, or it is another line of history.
+            // The line ends at a root commit: the reset removed all of it, or it is another line of history.
             None if line.len() < most && kept.len() < MOST_KEPT => left.extend(line),
             None => {}
         }
@@ -140,8 +142,8 @@ pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
     Ok(left)
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as far as they are here and `goes_on` says so of them
-/// and the second they were made at; and when the last of them was made.
+/// Returns up to `most` commits from `start` on, first parents only, as long as this repository has them and `goes_on`
+/// accepts the commit and its time; and the time of the last one.
 fn line_of(
     repo: &Repo,
     start: Option<ObjectId>,
@@ -172,7 +174,8 @@ pub(super) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch what is staged: `git cherry-pick -n` names the last of them only.
+/// Returns the records of commits that touch what is staged: after `git cherry-pick -n`, git knows only the last one
+/// picked.
 fn picked(context: &Context) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let staged = repo.run_git(&["diff", "--cached", "--name-only", "-z", "--no-renames"], None)?;
@@ -187,7 +190,7 @@ fn picked(context: &Context) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Returns true if a file of the record `id` is staged as a session left it, or with most of what that added.
+/// Returns true if a file of the record `id` is staged as a session left it, or with most of the lines that it added.
 pub(super) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
     is_at(Place::Staged, context, head, id, false)
 }
@@ -209,7 +212,7 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
         if now.map(|leaf| leaf.id) == file.after {
             return Ok(true);
         }
-        // What came from another repository may lack the content.
+        // Records from another repository may name blobs that are missing here.
         let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
         let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
         if is_here
@@ -222,8 +225,8 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
     Ok(false)
 }
 
-/// Returns true if `now` takes a part of what agents did in `change`, of the record `id`, which was taken back: half of
-/// their lines that `head` has not, or enough of them and nothing else that is new.
+/// Returns true if `now` has a part of what agents did in `change` of the record `id`, which a reset removed: half of
+/// their lines that `head` does not have, or enough of them and no other new lines.
 fn has_part(repo: &Repo, id: &RecordId, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(false) };

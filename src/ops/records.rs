@@ -20,10 +20,10 @@ use crate::{
 
 pub use append::append;
 
-/// No text file of a record is larger; what is, was not written by us.
+/// The size limit for text files of a record. We never write larger ones.
 const LARGEST: u64 = 256 << 20;
 
-/// What [`append()`] shall add.
+/// What [`append()`] adds.
 #[derive(Clone, Debug, Default)]
 pub struct Additions {
     /// New records, and new revisions of old ones.
@@ -32,27 +32,27 @@ pub struct Additions {
     pub links: Vec<Link>,
 }
 
-/// A record with what is kept beside it.
+/// A record, with the data stored beside it.
 #[derive(Clone, Debug)]
 pub struct NewRecord {
     /// The record; its chunks are those that are stored already.
     pub record: Record,
-    /// Whose line is whose; empty: what is there stays.
+    /// The attribution; empty: the stored one stays.
     pub attribution: Vec<u8>,
-    /// What there is to keep of each of its sessions, in their order.
+    /// The data of each of its sessions, in the same order.
     pub sessions: Vec<NewSession>,
 }
 
-/// What there is to keep of a session, before redaction.
+/// The data to store of a session, before redaction.
 #[derive(Clone, Debug, Default)]
 pub struct NewSession {
-    /// The prompts of the turns that are in the commit; none: what is there stays.
+    /// The prompts of the turns that are in the commit; none: the stored ones stay.
     pub prompts: Vec<Prompt>,
-    /// The transcript since what was stored last.
+    /// The part of the transcript after what is already stored.
     pub transcript: Option<Vec<u8>>,
 }
 
-/// Adds a commit whose only parent is `parent`, another one of the same ref.
+/// Creates a commit of the log. Its only parent is `parent`, the log's previous commit.
 fn commit(
     repo: &Repo,
     tree_id: ObjectId,
@@ -68,7 +68,7 @@ fn commit(
 /// Returns the record `id`.
 ///
 /// # Errors
-/// If what is stored is damaged, or of a version that is not known here.
+/// If the stored record is damaged, or of an unknown version.
 pub fn find(repo: &Repo, id: &RecordId) -> Result<Option<Record>> {
     match Log::open(repo)? {
         Some(log) => log.find(id),
@@ -106,7 +106,7 @@ pub(crate) fn named_by(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
     }
 }
 
-/// Returns the records of commits whose first parent is `parent`; the null id stands for none.
+/// Returns the records of commits whose first parent is `parent`; the null id means a root commit.
 pub fn of_parent(repo: &Repo, parent: ObjectId) -> Result<Vec<RecordId>> {
     match Log::open(repo)? {
         Some(log) => log.index(PARENTS, parent),
@@ -130,7 +130,7 @@ pub fn all(repo: &Repo) -> Result<Vec<RecordId>> {
     }
 }
 
-/// Returns the bytes of a piece of a transcript; none if they are not here.
+/// Returns the bytes of a transcript chunk; none if this repository does not have them.
 pub fn transcript(repo: &Repo, chunk: &Chunk) -> Result<Option<Vec<u8>>> {
     if repo.has_object(chunk.id) { repo.read_blob(chunk.id).map(Some) } else { Ok(None) }
 }
@@ -147,7 +147,7 @@ pub(crate) struct Log<'r> {
 }
 
 impl<'r> Log<'r> {
-    /// Returns the log of now; none if there is no record yet.
+    /// Opens the current log; none if there is no record yet.
     pub(crate) fn open(repo: &'r Repo) -> Result<Option<Self>> {
         let Some(tip) = repo.find_ref(refname::HISTORY)? else { return Ok(None) };
         Ok(Some(Self { repo, tree_id: repo.tree_of_commit(tip)? }))
@@ -174,7 +174,7 @@ impl<'r> Log<'r> {
         }
     }
 
-    /// Returns true if there is a record `id`, sound or not.
+    /// Returns true if the log has the record `id`, damaged or not.
     pub(crate) fn has(&self, id: &RecordId) -> Result<bool> {
         Ok(self.entry(&format!("{}/record.toml", folder(id)))?.is_some())
     }
@@ -221,7 +221,7 @@ impl<'r> Log<'r> {
         Ok(ids)
     }
 
-    /// Returns the records that the message of `commit` names; none if it is not here.
+    /// Returns the records that the message of `commit` names; none if this repository does not have the commit.
     pub(crate) fn named_by(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
         let mut ids = Vec::new();
         if self.repo.is_commit(commit)? {

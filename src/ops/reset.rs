@@ -1,4 +1,5 @@
-//! Sets the live shadow aside, shows what was set aside, and brings it back. Files are never touched.
+//! Moves the live shadow to the archive, lists the archive, and makes an archived shadow live again. Never touches
+//! files.
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -7,7 +8,7 @@ use serde::Serialize;
 use super::{
     Context,
     chain::{
-        archive::{archive_name, to_archive},
+        archive::{archive_name, count, emit_reset, to_archive},
         shadows::{self, Live},
         timeline::{self, Tip},
     },
@@ -56,7 +57,7 @@ pub struct ResetDone {
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
-    /// The commit it stands on.
+    /// Its base commit.
     pub base: Base,
     /// How many checkpoints it holds.
     pub checkpoints: usize,
@@ -64,7 +65,7 @@ pub struct ResetDone {
     pub dry_run: bool,
 }
 
-/// A session gave up what its turn was about to do. Serializes to what `reset --session --json` prints.
+/// A session whose planned reset was cancelled. Serializes to what `reset --session --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GivenUp {
     /// The version of the JSON format.
@@ -81,7 +82,7 @@ pub struct GivenUp {
 /// A shadow in the archive. Serializes to an item of `reset --list --json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Archived {
-    /// The name to bring it back by: the ref without its prefix.
+    /// The name with which `reset --restore-archived` finds it: the ref without its prefix.
     pub name: String,
     /// The ref.
     pub r#ref: String,
@@ -93,9 +94,9 @@ pub struct Archived {
     /// Its last checkpoint.
     #[serde(serialize_with = "id_text::serialize")]
     pub tip: ObjectId,
-    /// The subject of that.
+    /// The subject of that checkpoint.
     pub subject: String,
-    /// The commit it stands on.
+    /// Its base commit.
     pub base: Option<Base>,
     /// The worktree it belongs to.
     #[serde(serialize_with = "path_text::serialize")]
@@ -104,10 +105,10 @@ pub struct Archived {
     pub checkpoints: usize,
 }
 
-/// Moves the live shadow of this worktree and HEAD to the archive, and those that sessions have there of their own.
+/// Moves the live shadow of this worktree on HEAD to the archive, together with the sessions' own shadows there.
 ///
 /// # Errors
-/// [`Kind::Refused`] if there is none, or a session with a turn under way here works on it.
+/// [`Kind::Refused`] if there is none, or if a session has an open turn on it.
 pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
     context.tell_failure("reset", set_aside(context, options))
 }
@@ -118,7 +119,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let lock = save::lock(context)?;
     let base = Base::of_head(repo.head()?.id);
     if !options.dry_run {
-        // What stays in the archive shall be whole.
+        // Archived shadows must be readable.
         salvage::set_broken_aside(context, Look::BehindTip, &lock)?;
     }
     let mut live = shadows::live(repo, base, repo.worktree_id())?;
@@ -150,7 +151,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
 }
 
 impl ResetDone {
-    /// Returns what was done where the shadow was broken.
+    /// Returns the result for a broken shadow, which was set aside before.
     fn of_broken(done: SetAside, base: Base) -> Self {
         let SetAside { shadow, tip, archive, last, checkpoints, .. } = done;
         let tip = last.unwrap_or(tip);
@@ -159,7 +160,7 @@ impl ResetDone {
     }
 }
 
-/// A session at work takes its next checkpoint on top of the ones before.
+/// Refuses while a session has an open turn here: its next checkpoint builds on the ones before.
 fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
     let mut all = session_files::open_turns(repo.common_dir(), repo.git_dir())?.into_iter();
     let is_at_work =
@@ -173,12 +174,13 @@ fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
     }
 }
 
-/// Gives up what the turn of the session `id` was about to do: what it would set aside, and what was before it.
+/// Cancels the reset that the open turn of session `id` was to do with its first checkpoint, and drops the checkpoint
+/// of what the turn began with.
 ///
-/// A shadow of its own on HEAD is set aside; no other checkpoint is touched.
+/// Archives the session's own shadow on HEAD, if it has one; other checkpoints stay.
 ///
 /// # Errors
-/// [`Kind::Refused`] if the session is not known here, or has nothing to give up.
+/// [`Kind::Refused`] if the session is unknown here, or has nothing to cancel.
 pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     context.tell_failure("reset", drop_claim(context, id, dry_run))
 }
@@ -200,19 +202,13 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     let archive = own.as_ref().map(|own| archive_name(repo, own.id)).transpose()?;
     if !dry_run {
         if let (Some(own), Some(archive)) = (&own, archive.clone()) {
-            let (tip, checkpoints) = (own.id.to_string(), count(repo, own.id));
             repo.update_refs(&to_archive(own, archive.clone()))?;
-            context.emit(&Event::Reset { archive, tip, checkpoints });
+            emit_reset(context, archive, own.id);
         }
         turn::end(context, &mut session, End::Reset, None)?;
         session_files::store(repo.common_dir(), &session)?;
     }
     Ok(GivenUp { version: 1, session: State::from(&session), archive, dry_run })
-}
-
-/// A broken chain can be set aside as well: that is what `reset` is for, too.
-fn count(repo: &Repo, tip: ObjectId) -> usize {
-    repo.chain(tip).take_while(Result::is_ok).count()
 }
 
 /// Returns the shadows in the archive, of all worktrees, those set aside last first.
@@ -245,10 +241,10 @@ fn short(archive: &str) -> &str {
 
 /// Makes the archived shadow that `text` names live again: by its name in the archive, or by any of its checkpoints.
 ///
-/// Returns it as it was set aside before; `shadow` is the ref that holds it now.
+/// The result describes the archived shadow; its `shadow` is the new live ref.
 ///
 /// # Errors
-/// [`Kind::Refused`] if there is a live shadow in its place, or it belongs to another worktree.
+/// [`Kind::Refused`] if a live shadow is in its place, or if it belongs to another worktree.
 pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
     context.tell_failure("restore-archived", bring_back(context, text))
 }
@@ -263,7 +259,7 @@ fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
         return Err(Error::refused(format!("'{}' belongs to the worktree '{worktree}'", short(&tip.name)))
             .with_hint("run it there; 'git checkpoint restore <id>' brings its files here"));
     }
-    // With shadows of their own, sessions do not stand in each other's way.
+    // If sessions have shadows of their own, only the same session's live shadow is in the way.
     let name = shadows::name_for(context, checkpoint.base, checkpoint.origin.session.as_deref());
     let live = shadows::live(repo, checkpoint.base, repo.worktree_id())?;
     let shadow = name.to_ref();

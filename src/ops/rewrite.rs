@@ -1,4 +1,4 @@
-//! Keeps records with their work when commits are rewritten, copied or squashed.
+//! Keeps records linked to their work when commits are rewritten, copied or squashed.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +22,9 @@ const SQUASHED: &[u8] = b"Squashed commit of the following:";
 /// What `git cherry-pick -x` says before the commit that it copied.
 const PICKED: &[u8] = b"(cherry picked from commit ";
 
-/// Links what git rewrote to the records of what it was: `pairs` are old and new commits, as post-rewrite is told.
+/// Links rewritten commits to the records of the originals: `pairs` are old and new commits, as post-rewrite gets them.
 ///
-/// `how` is `amend` or `rebase`. Several old commits with the same new one were squashed.
+/// `how` is `amend` or `rebase`. If several old commits have the same new one, they were squashed.
 pub fn rewritten(context: &Context, how: &str, pairs: &[(ObjectId, ObjectId)]) -> Result<()> {
     let repo = &context.repo;
     let Some(log) = Log::open(repo)? else { return Ok(()) };
@@ -45,8 +45,8 @@ pub fn rewritten(context: &Context, how: &str, pairs: &[(ObjectId, ObjectId)]) -
     append(context, held(repo, links)?)
 }
 
-/// Returns those of `links` whose commit names the record, or has anything left of it: an amend, alone or within a
-/// rebase, may have undone it.
+/// Returns those of `links` whose commit names the record or still contains some of its work: an amend, alone or within
+/// a rebase, may have undone it.
 fn held(repo: &Repo, links: Vec<Link>) -> Result<Vec<Link>> {
     let mut held = Vec::with_capacity(links.len());
     for link in links {
@@ -62,10 +62,10 @@ fn held(repo: &Repo, links: Vec<Link>) -> Result<Vec<Link>> {
     Ok(held)
 }
 
-/// Links `commit` to the records that its message names though they were made for another commit (a cherry-pick), and to
-/// those of the commits that its message lists (`git merge --squash`).
+/// Links `commit` to the records that its message names though they were made for another commit (a cherry-pick), and
+/// to those of the commits that its message lists (`git merge --squash`).
 ///
-/// Not for a commit that an amend or a rebase made: post-rewrite knows better what that is.
+/// Not for the commits of an amend or a rebase: post-rewrite knows their originals.
 pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
     let Some(log) = Log::open(repo)? else { return Ok(()) };
@@ -83,7 +83,7 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
         };
         links.push(Link { record: id, commit, from, how: How::Copy });
     }
-    // What was squashed into the origin is named by its links only.
+    // The messages do not name records that were squashed into the origin; only its links do.
     if let Some(origin) = origin {
         let copied = links_of(&log, origin, commit, How::Copy)?;
         links.extend(copied.into_iter().filter(|link| !linked.contains(&link.record)));
@@ -136,7 +136,7 @@ fn append(context: &Context, links: Vec<Link>) -> Result<()> {
     records::append(context, Additions { records: Vec::new(), links })
 }
 
-/// Returns the commit that `git cherry-pick -x` says it copied, if it is here.
+/// Returns the commit that `git cherry-pick -x` names as its source, if this repository has it.
 fn picked_from(repo: &Repo, message: &BStr) -> Result<Option<ObjectId>> {
     let said = message.lines().rev().find_map(|line| {
         let hex = line.trim().strip_prefix(PICKED)?.strip_suffix(b")")?;

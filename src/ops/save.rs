@@ -7,7 +7,8 @@ use gix::ObjectId;
 use super::{
     Context, author,
     chain::{
-        leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths, take,
+        changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths,
+        take,
     },
     follow::follow_head,
     salvage::{Look, set_broken_aside},
@@ -16,8 +17,9 @@ use super::{
 };
 use crate::{
     error::{Kind, Result},
-    git::{side::Side, stat_cache::StatCache},
+    git::{Repo, side::Side, stat_cache::StatCache},
     model::{
+        checkpoint::Checkpoint,
         event::Event,
         refname::{self},
     },
@@ -45,8 +47,8 @@ pub(crate) struct Taken {
 /// Takes a checkpoint.
 ///
 /// # Errors
-/// [`Kind::User`] if the session's id is none; [`Kind::Refused`] in a protected directory; [`Kind::Race`] if another process holds the lock for too long. No id is
-/// ever returned for a save that failed.
+/// [`Kind::User`] if the session's id is malformed; [`Kind::Refused`] in a protected directory; [`Kind::Race`] if
+/// another process holds the lock for too long. A failed save never returns an id.
 pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let checked = options.origin.session.as_deref().map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
@@ -57,13 +59,15 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     context.tell_failure("save", taken).map(|taken| taken.saved)
 }
 
-/// Takes a checkpoint while `lock` is held. Where objects are missing that were not looked for at first, it sets the chain
-/// aside that leads to them; where some were removed meanwhile, it begins anew: both once.
+/// Takes a checkpoint while `lock` is held.
+///
+/// If the save meets missing objects, it sets aside the chain that leads to them and tries once more. It also tries
+/// once more after a race.
 pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
     match try_save(context, options, demands, lock) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(context, Look::BehindTip, lock)?.is_empty() {
-                // What is missing may be in no chain, but in what a cache or the index relies on.
+                // No chain lacks the object: the stat cache or the index may rely on it.
                 context.repo.grow_wary();
             }
             try_save(context, options, demands, lock).map_err(|again| again.with_cause(error))
@@ -102,7 +106,7 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
             }
             (seen, objects)
         }
-        // The root stands for everything.
+        // The root means all paths.
         (Some(paths), ..) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
         (Some(paths), ..) => {
             refuse_unknown_paths(context, paths, &shadow)?;
@@ -116,9 +120,11 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     // The base itself cannot be marked.
     let must_exist = demands.must_exist || options.verify;
     let is_missing = shadow.held_tip().is_none() && (must_exist || demands.must_be_held && shadow.tip.is_some());
+    let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
+    let had_shadow = shadow.expected.is_some();
     let saved = if is_changed || options.allow_empty || is_missing && shadow.tip.is_none() {
         let saved = take(context, options, demands, &shadow, &seen, objects, (start, lock))?;
-        tell(context, &saved, &shadow);
+        emit_events(context, &saved, had_shadow, begun_with.as_ref());
         if let Some(turn) = turn {
             turn.took_checkpoint(context);
         }
@@ -129,12 +135,17 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
             objects.write()?.settle()?;
         }
         if is_missing {
-            publish(repo, &mut shadow)?;
+            publish(context, &mut shadow)?;
             if let Some(turn) = turn {
                 turn.took_checkpoint(context);
             }
         }
-        unchanged(context, options, &shadow, &seen, start)?
+        let saved =
+            Saved { reset: is_missing && shadow.sets_aside, ..unchanged(context, options, &shadow, &seen, start)? };
+        if is_missing {
+            emit_events(context, &saved, had_shadow, begun_with.as_ref());
+        }
+        saved
     };
     let folding = Instant::now();
     repo.fold_if_due();
@@ -170,11 +181,20 @@ fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen,
     })
 }
 
-fn tell(context: &Context, saved: &Saved, shadow: &Shadow) {
-    let worktree = shadow.name.worktree.to_string();
-    if shadow.expected.is_none() {
-        let (base, created, duration_ms) = (saved.base.to_string(), true, saved.duration_ms);
-        context.emit(&Event::Initialize { worktree, base, created, duration_ms });
+/// Emits what `saved` did; `begun_with` is the checkpoint of what the turn began with, if this save gave it a ref.
+fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, begun_with: Option<&Checkpoint>) {
+    let duration_ms = saved.duration_ms;
+    if !had_shadow {
+        let (worktree, base) = (context.repo.worktree_id().to_string(), saved.base.to_string());
+        context.emit(&Event::Initialize { worktree, base, created: true, duration_ms });
+    }
+    match begun_with.map(|begun_with| checkpoint_event(&context.repo, begun_with, duration_ms)).transpose() {
+        Ok(event) => event.iter().for_each(|event| context.emit(event)),
+        // The checkpoint has its ref: a missing event must not fail the save.
+        Err(error) => tracing::warn!(%error, "event not logged"),
+    }
+    if !saved.created {
+        return;
     }
     let text = |id: Option<ObjectId>| id.map(|id| id.to_string()).unwrap_or_default();
     context.emit(&Event::Checkpoint {
@@ -184,9 +204,21 @@ fn tell(context: &Context, saved: &Saved, shadow: &Shadow) {
         session: saved.session.clone(),
         paths: saved.paths.len(),
         verified: saved.verified,
-        duration_ms: saved.duration_ms,
+        duration_ms,
     });
     if !saved.skipped.is_empty() {
         context.emit(&Event::Skip { paths: saved.skipped.len(), to: saved.id.map(|id| id.to_string()) });
     }
+}
+
+fn checkpoint_event(repo: &Repo, checkpoint: &Checkpoint, duration_ms: u64) -> Result<Event> {
+    Ok(Event::Checkpoint {
+        from: checkpoint.parent_id.to_string(),
+        to: checkpoint.id.to_string(),
+        contributor: checkpoint.origin.contributor.as_str().into(),
+        session: checkpoint.origin.session.clone(),
+        paths: changes(repo, checkpoint)?.len(),
+        verified: false,
+        duration_ms,
+    })
 }

@@ -25,11 +25,11 @@ use crate::{
 pub struct Shown {
     /// The checkpoint.
     pub checkpoint: Checkpoint,
-    /// How it differs from the checkpoint (or base) before it, renames found.
+    /// Its changes from the checkpoint (or base) before it, with renames.
     pub changes: Vec<Change>,
-    /// What its tree cannot say: skipped paths, nested repositories, unmerged entries.
+    /// Its side data: skipped paths, nested repositories, unmerged entries.
     pub manifest: Manifest,
-    /// True if something was staged that HEAD did not hold.
+    /// True if something was staged that HEAD did not have.
     pub has_staged_tree: bool,
     /// The tags that name it.
     pub tags: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Shown {
     pub verified: bool,
     /// True if it is the last one of a shadow in the archive.
     pub archived: bool,
-    /// Why paths or what the tree cannot say are missing here, if something cannot be read.
+    /// What of this checkpoint cannot be read, and is missing here.
     pub broken: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `status`: what is saved, what is not, and whether anything needs a look.
+//! `status`: what is saved, what is not, and what needs attention.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ pub struct SessionStatus {
     pub agent: Option<String>,
     /// The model.
     pub model: Option<String>,
-    /// Where it stands.
+    /// Its phase.
     pub phase: Phase,
     /// The number of its last turn.
     pub turn: Option<u32>,
@@ -90,14 +90,14 @@ pub struct Status {
     pub head: Option<ObjectId>,
     /// The branch at HEAD; none if it is detached.
     pub branch: Option<String>,
-    /// The commit that the shadow stands on, or would.
+    /// The base commit of the shadow, or of the one that a save would begin.
     pub base: Base,
     /// The live shadow.
     pub shadow: Option<ShadowStatus>,
     /// The paths in which the worktree differs from HEAD.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub dirty: Vec<BString>,
-    /// The paths in which the worktree differs from the last checkpoint, or from HEAD if there is none.
+    /// The paths in which the worktree differs from the last checkpoint, or from HEAD if there is no checkpoint.
     #[serde(serialize_with = "path_text::serialize_list")]
     pub unsaved: Vec<BString>,
     /// The paths both dirty and touched.
@@ -122,7 +122,7 @@ pub struct Status {
     /// The checkpoint that a restore was putting back when it was interrupted.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub interrupted_restore: Option<ObjectId>,
-    /// What of the live shadow cannot be read, if something cannot be.
+    /// What of the live shadow cannot be read.
     pub broken: Option<String>,
     /// True if that may be whole, and the system keeps it from being read.
     pub hidden: bool,
@@ -228,13 +228,13 @@ pub fn status(context: &Context) -> Result<Status> {
     })
 }
 
-/// Returns true if the system keeps a live shadow from being read.
+/// Returns true if the system refuses to read a live shadow.
 fn is_hidden(repo: &Repo, base: Base) -> bool {
     let live = shadows::live(repo, base, repo.worktree_id()).unwrap_or_default();
     live.iter().filter_map(|live| why_unreadable(repo, live.id)).any(|error| error.kind() != Kind::Corrupt)
 }
 
-/// A restore that is at work right now holds the lock; it is not interrupted.
+/// Returns the target of an interrupted restore. A restore that is still running holds the lock.
 fn interrupted_restore(repo: &Repo) -> Option<ObjectId> {
     let journal = Journal::read(repo.git_dir()).ok().flatten().filter(|it| it.progress == Progress::Applying)?;
     let lock = state::lock::Lock::try_acquire(&state::directory(repo.git_dir()).join("lock"));
@@ -245,9 +245,9 @@ fn paths(changes: Vec<Change>) -> Vec<BString> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-/// Returns what can be read of the live shadows, and adds to `broken` what cannot. `memory` is the repository that may have what is
-/// lost in its object memory, as the worktree still has it. Where sessions have shadows of their own, the
-/// one with the latest checkpoint stands for all.
+/// Returns what can be read of the live shadows, and adds to `broken` what cannot. `memory` is the repository whose object
+/// memory may have lost objects that the worktree still has. If sessions have shadows of their own, the one with the latest
+/// checkpoint represents all.
 fn shadow_status(
     (repo, memory): (&Repo, &Repo),
     base: Base,

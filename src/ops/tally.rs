@@ -1,6 +1,6 @@
-//! What a chain of checkpoints adds up to, remembered so that `status` need not walk all of it again.
+//! The statistics of a chain of checkpoints, cached so that `status` need not walk all of it again.
 //!
-//! A chain never changes below its tip, so what was counted once stays true for every tip that grows from there.
+//! A chain never changes below its tip, so statistics stay valid for all tips that build on theirs.
 
 use std::collections::BTreeSet;
 
@@ -19,24 +19,24 @@ use crate::{
     state,
 };
 
-/// From this many checkpoints on that had to be walked, the result is kept.
+/// A result is cached if at least this many checkpoints had to be walked.
 const WORTH_KEEPING: usize = 64;
 
-/// How many are kept, the last one first: with `storage = "session"`, each session has a chain.
+/// How many results are cached, the latest first: with `storage = "session"`, each session has a chain.
 const MOST_KEPT: usize = 16;
 
-/// The sum of a chain.
+/// The statistics of a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
     /// The last checkpoint, in hexadecimal digits.
     tip: String,
-    /// How many checkpoints there are.
+    /// The number of checkpoints.
     pub(super) checkpoints: usize,
     /// When the last one was taken, in Unix seconds.
     pub(super) tip_time: i64,
-    /// The sessions that took them, the one that came last first.
+    /// The sessions that took them, the latest one first.
     pub(super) sessions: Vec<Part>,
-    /// Why something of the chain is not counted, if something cannot be read.
+    /// What cannot be read and is not counted.
     #[serde(skip)]
     pub(super) broken: Option<String>,
 }
@@ -67,13 +67,13 @@ impl Part {
     }
 }
 
-/// Paths are bytes, and what is kept is text.
+/// Escapes a path: paths are bytes, and the cache is text.
 fn key(path: &BString) -> String {
     path_text::escape(path.as_ref())
 }
 
 impl Tally {
-    /// Returns the sum of the chains that end with `tips`.
+    /// Returns the statistics of the chains that end with `tips`.
     pub(super) fn of_chains(repo: &Repo, tips: impl IntoIterator<Item = ObjectId>) -> Result<Self> {
         let mut sums = tips.into_iter().map(|tip| Self::of_chain(repo, tip)).collect::<Result<Vec<_>>>()?;
         sums.sort_by_key(|tally| std::cmp::Reverse(tally.tip_time));
@@ -83,10 +83,10 @@ impl Tally {
         Ok(sum)
     }
 
-    /// Returns the sum of the chain that ends with `tip`.
+    /// Returns the statistics of the chain that ends with `tip`.
     pub(super) fn of_chain(repo: &Repo, tip: ObjectId) -> Result<Self> {
         let path = state::directory(repo.git_dir()).join("tally");
-        // A file that is torn, or of another version, is as good as none.
+        // Ignore a damaged file, or one of another version.
         let mut kept: Vec<Self> =
             std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         let mut tally = Self { tip: tip.to_string(), ..Self::default() };
@@ -133,7 +133,7 @@ impl Tally {
             self.count(checkpoint.origin, checkpoint.seconds, paths.iter());
             return Ok(());
         };
-        // What was carried on is the work of those who did it.
+        // A carried-forward checkpoint counts for the sessions whose work it carries.
         for step in work::steps(repo, &source, &|path| paths.contains(path))?.into_iter().rev() {
             self.count(step.origin, source.seconds, step.changes.iter().map(|change| &change.path));
         }
@@ -152,7 +152,7 @@ impl Tally {
         }
     }
 
-    /// Adds what `earlier` counted below the checkpoints counted here.
+    /// Adds the cached statistics of the checkpoints below those counted here.
     fn append(&mut self, earlier: &Self) {
         if self.checkpoints == 0 {
             self.tip_time = earlier.tip_time;

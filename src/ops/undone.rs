@@ -1,6 +1,6 @@
 //! Whether an amend has undone the work of a record: then the commit is no longer linked to it.
 //!
-//! What cannot be told counts as still there, and so does what the amend has not touched.
+//! In doubt, the work counts as still there; files that the amend does not touch keep theirs.
 
 use std::collections::BTreeMap;
 
@@ -27,16 +27,17 @@ use crate::{
     },
 };
 
-/// What a commit is amended to.
+/// The amended version of a commit.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Amended {
-    /// What is staged.
+    /// The index.
     Staged,
     /// This commit.
     To(ObjectId),
 }
 
-/// Returns true if nothing that an agent did in the record `id` is left of the commit `old` where it is amended to `new`.
+/// Returns true if the amended version `new` of the commit `old` has nothing left of what agents did in the record
+/// `id`.
 pub(super) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended) -> Result<bool> {
     let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
     let stored = records::attribution(repo, id)?.unwrap_or_default();
@@ -73,7 +74,7 @@ pub(super) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
     Ok(!files.is_empty())
 }
 
-/// Returns what is at `paths`.
+/// Returns the files at `paths`.
 fn leaves(repo: &Repo, new: Amended, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
     match new {
         Amended::Staged => repo.staged_leaves(paths),
@@ -85,7 +86,7 @@ fn leaves(repo: &Repo, new: Amended, paths: &[BString]) -> Result<BTreeMap<BStri
     }
 }
 
-/// Returns the files that the amend has given other names: from and to.
+/// Returns the files that the amend renames: from and to.
 fn renamed(repo: &Repo, old: ObjectId, new: Amended) -> Result<Vec<(BString, BString)>> {
     let old = old.to_string();
     let mut arguments = vec!["diff", "--no-ext-diff", "-M", "--diff-filter=R", "--name-status", "-z"];
@@ -96,7 +97,8 @@ fn renamed(repo: &Repo, old: ObjectId, new: Amended) -> Result<Vec<(BString, BSt
     Ok(fields.chunks_exact(3).map(|it| (it[1].to_owned(), it[2].to_owned())).collect())
 }
 
-/// Returns true if `now` may hold anything that an agent did to `file`, of which `told` is known.
+/// Returns true if `now` may contain anything that an agent did to `file`; `told` is the stored attribution of the
+/// file.
 fn holds_any(
     repo: &Repo,
     file: &RecordFile,
@@ -107,7 +109,7 @@ fn holds_any(
     if now.map(|leaf| leaf.id) == file.after {
         return Ok(true);
     }
-    // It was made and is gone, or was deleted and is there again.
+    // The agent created the file and it is gone, or the agent deleted it and it is back.
     let (Some(now), Some(after)) = (now, file.after) else { return Ok(false) };
     let (Some(told), true) = (told, repo.has_object(after)) else { return Ok(true) };
     let is_agent = |id: AuthorId| authors.get(id as usize).is_some_and(|it| it.contributor == Contributor::Agent);
@@ -121,7 +123,7 @@ fn holds_any(
         return Ok(true);
     }
     let differ = Differ { steps: &step_edits, counted: &step_edits };
-    // Whoever amends is a person, as far as this is about agents' lines.
+    // Only agents' lines matter here, so whoever amends counts as a human.
     let amender = AuthorId::try_from(authors.len() - 1).unwrap_or(AuthorId::MAX);
     let spans = carry(&differ, &told.ownership.spans, &after, &now, amender);
     Ok(spans.iter().any(|span| agent_of(span.owner, authors).is_some()))

@@ -34,7 +34,8 @@ pub(crate) fn satisfied(context: &Context, by_hand: Option<ObjectId>) -> Result<
     }
 }
 
-/// Returns true if the user marked the verified checkpoint; false if it was the first of its shadow, or there is none.
+/// Returns true if the user marked the verified checkpoint; false if it is marked as the first of its shadow, or none
+/// is.
 pub(crate) fn is_marked_by_hand(context: &Context) -> Result<bool> {
     let Ok(text) = std::fs::read_to_string(hand(context)) else { return Ok(false) };
     let marked = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
@@ -67,7 +68,7 @@ pub(super) fn marker(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("verify-next")
 }
 
-/// Points the ref to `new`, or deletes it, and returns what it pointed to: compare and swap, run again if others won.
+/// Points the ref to `new`, or deletes it, and returns its old value: compare and swap, with retries.
 pub(super) fn set(context: &Context, new: Option<ObjectId>) -> Result<Option<ObjectId>> {
     let name = refname::verified_ref(context.repo.worktree_id());
     let mut attempt = 0;

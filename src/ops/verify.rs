@@ -35,7 +35,7 @@ pub struct Verified {
 pub struct Unverified {
     /// The version of the JSON format.
     pub version: u32,
-    /// The checkpoint that was verified, if there was one.
+    /// The checkpoint that was verified before.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub previous: Option<ObjectId>,
 }
@@ -43,7 +43,7 @@ pub struct Unverified {
 /// Marks the checkpoint that `text` names, or the latest of this worktree, as verified.
 ///
 /// # Errors
-/// As [`lookup::resolve`]; [`Kind::Race`](crate::error::Kind::Race) if others change the mark all the time.
+/// As [`lookup::resolve`]; [`Kind::Race`](crate::error::Kind::Race) if other processes keep changing the mark.
 pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let id = lookup::resolve(context, text.unwrap_or("@"))?;
     // A save that runs at the same time may look for the note of `reset`, or remove it.

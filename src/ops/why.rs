@@ -1,4 +1,4 @@
-//! Why a line is there: its commit, its session, what was asked for, and what was said.
+//! Why a line exists: its commit, its session, the prompt, and the conversation that followed.
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -20,7 +20,7 @@ use crate::{
     state,
 };
 
-/// How many pieces of a transcript are told.
+/// How many messages of a transcript are shown.
 const MOST_PIECES: usize = 40;
 /// How many characters of each.
 const LONGEST_PIECE: usize = 2000;
@@ -29,7 +29,7 @@ const MOST_BYTES: usize = 64 << 20;
 /// How deep a line of a transcript is looked through.
 const DEEPEST: usize = 8;
 
-/// Why a line is there. Serializes to what `why --json` prints.
+/// Why a line exists. Serializes to what `why --json` prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Why {
     /// The version of the JSON format.
@@ -50,14 +50,14 @@ pub struct Why {
     pub author: Option<String>,
     /// When it was written, in ISO 8601.
     pub time: Option<String>,
-    /// Whose the line is.
+    /// The author of the line.
     #[serde(flatten)]
     pub who: Who,
-    /// The record that tells so.
+    /// The record that names the author.
     pub record: Option<RecordId>,
     /// What the session was asked for in that turn.
     pub prompt: Option<Prompt>,
-    /// What was said then, as far as it was kept.
+    /// The conversation after the prompt, as far as it is stored.
     pub transcript: Vec<Said>,
 }
 
@@ -70,7 +70,7 @@ pub struct Said {
     pub text: String,
 }
 
-/// Returns why `line` of `path` (relative to the worktree's root) is there, in `rev` or the worktree.
+/// Explains why `line` of `path` (relative to the worktree's root) exists, in `rev` or the worktree.
 ///
 /// # Errors
 /// If there is no such line.
@@ -114,7 +114,7 @@ fn tell_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Resul
         let Some(record) = log.find(&id).ok().flatten() else { continue };
         let at = record.sessions.iter().position(|part| Some(&part.id) == why.who.session.as_ref());
         let Some(at) = at else {
-            // A person's line: the record still tells of the commit.
+            // A human wrote the line; the record still describes its commit.
             why.record = why.record.or(Some(id));
             continue;
         };
@@ -130,7 +130,7 @@ fn tell_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Resul
     Ok(())
 }
 
-/// What is not committed has no record: the session's own file has the prompts.
+/// Adds the prompt of an uncommitted line from its session's own file: there is no record yet.
 fn tell_live(context: &Context, why: &mut Why) -> Result<()> {
     let Some(session) = &why.who.session else { return Ok(()) };
     let prompts = state::sessions::prompts(context.repo.common_dir(), session)?;
@@ -153,7 +153,7 @@ fn excerpt(
 ) -> Result<Vec<Said>> {
     let mut bytes = Vec::new();
     for chunk in &record.sessions[session].chunks {
-        // Others' clones need not have transcripts.
+        // A clone need not have the transcripts.
         if let Some(part) = records::transcript(&context.repo, chunk)?
             && bytes.len() + part.len() <= MOST_BYTES
         {
@@ -163,7 +163,7 @@ fn excerpt(
     Ok(said(&bytes, &prompt.text, next.map(|it| it.text.as_str())))
 }
 
-/// Returns what was said in the transcript `bytes` (JSON lines of any agent) after `prompt` and before `next`.
+/// Returns the messages of the transcript `bytes` (JSON lines of any agent) between `prompt` and `next`.
 fn said(bytes: &[u8], prompt: &str, next: Option<&str>) -> Vec<Said> {
     let pieces: Vec<Said> = bytes.lines().filter_map(|line| piece(&serde_json::from_slice(line).ok()?)).collect();
     let holds = |piece: &Said, text: &str| !text.trim().is_empty() && piece.text.contains(text.trim());

@@ -1,4 +1,5 @@
-//! Whose work the content of a commit is: chains of checkpoints replayed over the files that it changes.
+//! Finds out whose work the content of a commit is: replays chains of checkpoints over the files that the commit
+//! changes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -24,10 +25,10 @@ use crate::{
     },
 };
 
-/// The author of what no checkpoint tells about: whoever made the commit.
+/// The author of changes that are in no checkpoint: whoever made the commit.
 pub(crate) const COMMITTER: AuthorId = 0;
 
-/// A checkpoint's part in some files.
+/// What one checkpoint changed in some files.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) origin: Origin,
@@ -35,16 +36,16 @@ pub(crate) struct Step {
     pub(crate) changes: Vec<Change>,
 }
 
-/// Returns what the chain that ends with `tip` did to files that `wanted` asks for, oldest first.
+/// Returns what the chain that ends with `tip` did to the files that `wanted` accepts, oldest first.
 ///
-/// Work that was carried on, or put back from another chain, is followed into the chain it came from; a file that was
-/// renamed, to the names it had before.
+/// If a checkpoint carries work forward or restores it, the steps come from the chain that it came from. If a file was
+/// renamed, the steps include its earlier names.
 pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
     steps_beside(repo, tip, wanted, &mut HashMap::new())
 }
 
-/// The same, without what was put back from `followed`, by chain: to go there again for the same paths would tell nothing
-/// new, and cost twice as much with each restore.
+/// The same without the paths that `followed` lists for each chain: their steps are known already, and to follow
+/// restores again and again would double the cost with each one.
 fn steps_beside(
     repo: &Repo,
     tip: &Checkpoint,
@@ -52,7 +53,7 @@ fn steps_beside(
     followed: &mut HashMap<ObjectId, BTreeSet<BString>>,
 ) -> Result<Vec<Step>> {
     let (mut own, mut chain) = (HashSet::new(), Vec::new());
-    // Names that wanted files had before, found on the way back.
+    // Earlier names of wanted files, found on the way back.
     let mut former = BTreeSet::new();
     for checkpoint in repo.chain_in_time(tip.id) {
         let checkpoint = checkpoint?;
@@ -65,8 +66,8 @@ fn steps_beside(
     }
     let mut all = Vec::new();
     for (checkpoint, mut changes) in chain.into_iter().rev() {
-        // What was carried on or put back is nobody's doing here, but its own chain tells whose it was. If that is this
-        // chain, it has told already.
+        // For work that was carried forward or restored, the source chain knows the author. If the source is in this
+        // chain, its steps are there already.
         let put_back = restored(&checkpoint.origin);
         let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
@@ -91,7 +92,7 @@ fn steps_beside(
                     };
                     changes.retain(|change| !is_told(change));
                 }
-                // A restore keeps no hold on what it put back. If that is damaged, it is as if it were pruned.
+                // A restore does not hold what it restored. If that is damaged, treat it as dropped.
                 Ok(_) => {}
                 Err(error) if error.kind() == Kind::Corrupt && !is_kept => {}
                 Err(error) => return Err(error),
@@ -106,19 +107,19 @@ fn steps_beside(
     Ok(all)
 }
 
-/// Returns true if the content that `steps` left is here.
+/// Returns true if this repository has the content that `steps` left.
 fn are_here(repo: &Repo, steps: &[Step]) -> bool {
     let mut left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
     left.all(|leaf| leaf.mode == Mode::Gitlink || repo.has_object(leaf.id))
 }
 
-/// Among more files that are gone in one step than these, as many as git looks through, none is looked for that came.
+/// If a step deletes more files than this, we do not look for renames among them. Git's rename limit is the same.
 const MOST_GONE: usize = 1_000;
-/// Of more files than these that are gone in one step, none is read for lines that may have gone elsewhere.
+/// If a step deletes more files than this, we do not look for lines that were moved out of them.
 const MOST_TAKEN_APART: usize = 32;
 
-/// Returns those of `changes` that `wanted` asks for, or that are in `former`. Where one of these files came, those that
-/// are gone may have been it under another name: they are added to both.
+/// Returns those of `changes` that `wanted` accepts, or whose path is in `former`. If such a file is new, the deleted
+/// files of the same step may be its earlier names: they are added to the result and to `former`.
 fn changes_of(
     repo: &Repo,
     mut changes: Vec<Change>,
@@ -133,13 +134,14 @@ fn changes_of(
         changes.retain(|change| is_asked(&change.path, former));
         return Ok(changes);
     }
-    // What is asked for at both names needs no rename: the replay finds it.
+    // No rename detection is needed if both names are wanted: the replay finds the rename.
     changes.retain(|change| is_left(change) || is_asked(&change.path, former));
     let (ends, mut rest): (Vec<_>, Vec<_>) = changes
         .into_iter()
         .partition(|change| is_left(change) || (change.before.is_none() && is_asked(&change.path, former)));
     for change in repo.detect_renames(ends)? {
-        // What is like no other file may have been taken apart, or been edited a lot; whoever removes many does neither.
+        // An unpaired deletion may have been split into several files, or edited heavily. A step with many deletions is
+        // neither.
         let is_gone = change.after.is_none();
         if !is_gone || left <= MOST_TAKEN_APART {
             former.extend(change.old_path.clone().or_else(|| is_gone.then(|| change.path.clone())));
@@ -150,12 +152,12 @@ fn changes_of(
     Ok(rest)
 }
 
-/// Whose the lines of some files are.
+/// The attribution of some files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work {
     pub(crate) authors: Vec<Author>,
     pub(crate) ownership: Ownership,
-    /// By path, the sessions that have a part in what is committed there.
+    /// The sessions that contributed to the commit, by path.
     pub(crate) sessions: BTreeMap<BString, BTreeSet<String>>,
 }
 
@@ -194,7 +196,7 @@ impl Work {
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
-            // Most of it is at hand: what the first step began with, and what the last one left.
+            // Most content is at hand: from the first step, and from the last one.
             let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
                 Some(base) => Some(base),
                 None => content(repo, change.before)?,
@@ -217,13 +219,13 @@ impl Work {
         Ok(Self { authors, ownership, sessions })
     }
 
-    /// Returns true if a record is to tell of it: a session has a part in it, or may have.
+    /// Returns true if the commit needs a record: a session contributed, or may have.
     pub(crate) fn is_to_tell(&self) -> bool {
         let may_be_of_session = |id: AuthorId| self.authors[id as usize].contributor == Contributor::Unknown;
         !self.sessions.is_empty() || self.ownership.files.iter().flat_map(owners).any(may_be_of_session)
     }
 
-    /// Returns the sessions that have a part in the commit.
+    /// Returns the sessions that contributed to the commit.
     pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
         self.sessions.values().flatten().map(String::as_str).collect()
     }
@@ -259,7 +261,7 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str>
     last.filter(|origin| origin.contributor == Contributor::Agent)?.session.as_deref()
 }
 
-/// Returns who has a part in the file.
+/// Returns the authors who contributed to the file.
 fn owners(file: &FileOwnership) -> Vec<AuthorId> {
     let mut owners: Vec<AuthorId> = file.removed.iter().map(|(id, _)| *id).collect();
     for owner in file.spans.iter().map(|span| span.owner).chain(file.whole) {
@@ -284,8 +286,8 @@ fn sessions_by_path(
     for file in &ownership.files {
         by_path.entry(file.path.clone()).or_default().extend(owners(file).into_iter().filter_map(session));
     }
-    // A file without lines of anybody that is committed just as a session left it is that session's: deleted, made
-    // executable, binary.
+    // A change without attributed lines (a deletion, a mode change, a binary file) is a session's if the session left
+    // the file as it is committed.
     for change in committed {
         let sessions = by_path.entry(change.path.clone()).or_default();
         let is_other_kind =
@@ -299,7 +301,7 @@ fn sessions_by_path(
     by_path
 }
 
-/// Returns whose lines the files of a commit are, as it is stored.
+/// Returns the attribution of the files of a commit, in the stored format.
 pub(crate) fn text(work: &Work, committed: &[Change]) -> Vec<u8> {
     let files = work
         .ownership

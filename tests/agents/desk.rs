@@ -70,7 +70,7 @@ impl Desk {
         String::from_utf8(output.stdout).expect("it answers in text")
     }
 
-    /// Tells of `event` of `session` in the neutral protocol, with `more` about it.
+    /// Sends `event` of `session` in the neutral protocol, with the fields `more`.
     pub(super) fn event(&self, event: &str, session: &str, more: &Value) {
         let mut payload = json!({ "event": event, "session": session, "agent": "tester", "cwd": self.world.repo().display().to_string() });
         for (key, value) in more.as_object().expect("an object") {

@@ -1,4 +1,4 @@
-//! Agents that meet in one worktree: who is held back, how, and who goes on.
+//! Agents that meet in one worktree: which one is stopped, how, and which one continues.
 
 use std::{
     fs,
@@ -31,7 +31,7 @@ pub(super) fn claude(world: &World, event: &str, session: &str, call: &str) -> V
     })
 }
 
-/// Tells of an event of Claude Code's, and returns its exit code and what it says on standard error.
+/// Sends an event as Claude Code does, and returns the exit code and standard error.
 pub(super) fn hook(desk: &Desk, event: &str, session: &str, call: &str) -> (i32, String) {
     let output = desk.send("claude-code", claude(&desk.world, event, session, call).to_string().as_bytes());
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stderr).into_owned())

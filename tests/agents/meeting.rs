@@ -147,7 +147,7 @@ fn user_manually_adds_the_trailer() {
         if desk.world.git(&["config", "checkpoint.concurrency"]).trim() == "strict" {
             denied(&desk, "session-b", CONCURRENT);
         } else {
-            // Nobody of that name lives.
+            // There is no live session of that name.
             allowed(&desk, "PreToolUse", "session-b", "1");
         }
     }

@@ -1,4 +1,4 @@
-//! An agent that goes on by itself: what it had left running has ended, and no person has said anything.
+//! An agent that continues without a prompt, because a background task of it has ended.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ fn turn(desk: &Desk, session: &str) -> Value {
     desk.world.json(&["session", "show", session, "--json"])["session"]["turn"].clone()
 }
 
-/// Tells of an event as Claude Code does, of the session in its payloads.
+/// Sends an event as Claude Code does, for the session in its payloads.
 fn claude(desk: &Desk, name: &str, more: &Value) {
     let mut payload = fixture(&desk.world, "claude-code", name);
     for (key, value) in more.as_object().expect("an object") {
@@ -83,7 +83,7 @@ fn what_was_written_meanwhile_stays_unknown() {
     desk.finish();
 }
 
-/// What was set aside meanwhile is over, as with a prompt.
+/// As with a prompt, work that was set aside before does not continue.
 #[test]
 fn work_that_was_stashed_does_not_go_on() {
     let desk = Desk::new();

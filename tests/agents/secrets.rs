@@ -1,4 +1,4 @@
-//! A secret in what an agent tells reaches no object, no file of ours and no log.
+//! A secret in an agent's event reaches no object, no file of ours and no log.
 
 use std::{fs, path::Path};
 

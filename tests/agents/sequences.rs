@@ -1,4 +1,4 @@
-//! A turn of each agent, as its client tells of it: the record and the attribution of the commit name the agent.
+//! A turn of each agent, with the events of its client: the record and the attribution of the commit name the agent.
 
 use serde_json::Value;
 

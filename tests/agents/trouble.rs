@@ -1,4 +1,4 @@
-//! What fails in a hook is noted, and the agent goes on.
+//! A failure in a hook is noted, and the agent continues.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -92,7 +92,7 @@ fn a_repository_that_cannot_be_opened_is_let_be() {
     assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
 }
 
-/// An agent is asked once; whoever sends the prompt again has read it.
+/// An agent is asked once: sending the prompt again is the answer.
 #[test]
 fn a_session_beside_another_is_asked_about() {
     let desk = Desk::new();

@@ -1,4 +1,4 @@
-//! Events that are told twice: some agents run the hooks of another one, too.
+//! Duplicate events: some agents also run the hooks of another one.
 
 use serde_json::json;
 

@@ -57,7 +57,7 @@ fn in_a_clean_worktree_a_tool_takes_its_own_files_only() {
     desk.finish();
 }
 
-/// Tells of an event of a session as the agent does; a helper, if one is named, does it.
+/// Sends an event of a session as the agent does, or as its helper, if one is named.
 fn told_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
     let cwd = desk.world.repo().display().to_string();
     let payload = if agent == "opencode" {
@@ -114,7 +114,7 @@ fn a_helper_that_only_talks_has_changed_nothing(#[case] agent: &str, #[case] who
     desk.finish();
 }
 
-/// What agents tell of a tool before they use it says whose it is what they leave.
+/// What agents report of a tool call before it begins decides who gets its changes.
 #[rstest::rstest]
 #[case::gemini("gemini", "captured-0.61.0.jsonl:2", "captured-0.61.0.jsonl:7", "captured-0.61.0.jsonl:26")]
 #[case::opencode("opencode", "prompt", "post-tool-bash", "stop")]
@@ -205,7 +205,7 @@ fn an_interrupted_tool_has_made_what_is_there() {
     desk.add("f", "a half");
     desk.event("interrupt", "s", &json!({}));
     assert_eq!(desk.chain(), ["s f"]);
-    // The shell that lived on tells of its end.
+    // The shell that kept running reports its end.
     desk.add("g", "late");
     desk.after("s", "2", &[]);
     assert_eq!(desk.chain(), ["s f", "s g"]);

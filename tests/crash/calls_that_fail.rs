@@ -270,7 +270,7 @@ fn an_index_that_cannot_be_read_is_not_an_empty_one() {
     assert_eq!(refusals, 6, "all that go on are refused");
 }
 
-/// Lets the program run with `arguments`, and `call` fail for `path`; it must have been called.
+/// Runs the program with `arguments` while the system call `call` fails for `path`; checks that the call was made.
 fn refused(world: &World, call: &str, error: &str, path: &Path, arguments: &[&str]) -> Output {
     let (inject, log) = (format!("inject={call}:error={error}"), world.root().join("strace"));
     let options = ["-P", text_of(path), "-o", text_of(&log), "-e", &inject];

@@ -25,7 +25,7 @@ fn halt(world: &World, count: usize, step: &str) -> Child {
     child
 }
 
-/// Lets it go on, and checks that all is there.
+/// Resumes the process, and checks that everything is there.
 fn go_on(world: &World, child: Child) {
     signal(&child, "CONT");
     let output = child.wait_with_output().expect("it ends");

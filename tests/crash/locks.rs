@@ -223,7 +223,7 @@ fn a_lock_that_another_has_made_in_place_of_ours_stays() {
     assert_eq!(world.leftovers(), ours);
 }
 
-/// A user deletes the dead locks, and git takes them anew, while we are about to remove them.
+/// While we are about to remove dead locks, a user deletes them and git takes new ones.
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
 fn a_lock_that_git_takes_while_we_remove_ours_stays() {

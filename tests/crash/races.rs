@@ -38,7 +38,7 @@ fn pair(number: usize) -> (String, String) {
     (format!("{kind}/{number:02}-a"), format!("{kind}/{number:02}-b"))
 }
 
-/// Every text has the same length, so that sizes tell nothing.
+/// All texts have the same length, so that sizes show no difference.
 fn text(what: &str, number: u64) -> String {
     format!("{what:<12} {number:<24}\n").repeat(8)
 }

@@ -58,7 +58,7 @@ fn transcript(world: &World, text: &str) -> String {
     path.to_str().expect("a plain path").to_owned()
 }
 
-/// Lets the session `one` work on `a` and `b`; only `a` is staged.
+/// The session `one` works on `a` and `b`; only `a` is staged.
 fn work(world: &World) {
     let path = transcript(world, "{\"said\": \"first\"}\n");
     world.done(&["session", "prompt", "one", "-m", "do it", "--agent", "claude-code", "--transcript", &path]);
@@ -89,7 +89,7 @@ fn go_on(world: &World, next: Next, when: &str) {
     }
 }
 
-/// Checks what must be true when the work of `one` on `a` was committed, somebody died, and `next` was done.
+/// Checks what must hold after the work of `one` on `a` was committed, a process crashed, and `next` was done.
 fn assert_recorded(world: &World, next: Next, when: &str) {
     let by_commit = world.assert_accounted(when);
     world.assert_tidy(when, &[world.repo().join(".git")]);
@@ -265,7 +265,7 @@ fn following_head_that_dies_is_done_again() {
             let when = format!("{step}, then {next:?}");
             let world = site();
             work(&world);
-            // What no hook tells of.
+            // A commit without hooks.
             world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "x", "--only"]);
             let died = run(&world, env!("CARGO_BIN_EXE_git-checkpoint"), &["save"], step);
             assert!(!died.status.success(), "{when}: met: {}", described(&died));

@@ -113,7 +113,7 @@ fn what_comes_before_a_gap_is_listed_and_the_gap_is_said() {
     let world = world();
     let all = ListOptions { all: true, ..Default::default() };
     let ids: Vec<_> = list(&world, &all).iter().map(|entry| entry.checkpoint.id.to_string()).collect();
-    // b1 has a child, and another shadow goes on after it.
+    // b1 has a child, and another shadow continues after it.
     let lost = &ids[2];
     std::fs::remove_file(world.repo().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).expect("loose");
     let context = Context::open(&world.repo()).expect("a repository");

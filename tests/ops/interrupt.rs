@@ -1,4 +1,4 @@
-//! Work that somebody asked to end leaves nothing behind that the next command stumbles over.
+//! Interrupted operations leave nothing behind that breaks the next command.
 
 use std::sync::{
     Arc,

@@ -52,6 +52,11 @@ fn what_is_no_checkpoint_is_refused_with_the_next_step() {
     assert_eq!(resolve("@").message(), "this worktree has no checkpoint yet");
     let head = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
     assert_eq!(resolve(&head).message(), format!("'{head}' is not a checkpoint"));
+    for text in ["HEAD", "main", &head, &head[..8]] {
+        let error = resolve(text);
+        let hint = error.hint().unwrap_or_default();
+        assert!(hint.starts_with("'base' names the commit that HEAD is at; "), "'{text}': {hint}");
+    }
     assert_eq!(resolve(&head[..8]).message(), format!("no checkpoint matches '{}'", &head[..8]));
     let tree = world.git(&["rev-parse", "HEAD^{tree}"]).trim().to_owned();
     assert_eq!(resolve(&tree).message(), format!("'{tree}' is not a checkpoint"));

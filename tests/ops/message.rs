@@ -125,7 +125,7 @@ fn templates_and_files_of_messages() {
     let output = commit(&world, "sed -i '1s/$/all/' \"$1\"", &["-t", "../template"]);
     assert!(output.status.success(), "{}", described(&output));
     assert_eq!(message(&world), format!("what: all\n\nCheckpoint: {ID}"));
-    // The template of then is not that of now.
+    // The earlier template differs from the current one.
     fs::write(world.root().join("message"), "what: ").expect("files can be written");
     assert!(commit(&world, "exit 1", &["-F", "../message"]).status.success());
     assert_eq!(message(&world), format!("what:\n\nCheckpoint: {ID}"));

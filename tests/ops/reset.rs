@@ -116,7 +116,7 @@ fn resets_within_a_second_get_names_of_their_own() {
     let context = Context::open(&world.repo()).expect("a repository");
     save(&context, &world, "1");
     let done = reset::reset(&context, &Options::default()).expect("there is a shadow");
-    // Somebody else keeps a ref of that name.
+    // The first name is taken again.
     reset::restore_archived(&context, &done.tip.to_string()).expect("the place is free");
     world.git(&["update-ref", &done.archive, &done.tip.to_string()]);
     let again = reset::reset(&context, &Options::default()).expect("there is a shadow");

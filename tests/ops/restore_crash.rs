@@ -190,7 +190,7 @@ fn what_was_staged_after_the_crash_stays() {
     }
 }
 
-/// Whoever moves the journal away takes what was known of temporary files.
+/// Without the journal, the names of temporary files are unknown.
 #[rstest::rstest]
 #[case::new("restore:after-temporary:3")]
 #[case::old("rename:after")]

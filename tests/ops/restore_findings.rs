@@ -38,7 +38,7 @@ fn set_aside(stage: &Stage) {
     reset::reset(&reopened(stage), &reset::Options { force: true, ..reset::Options::default() }).expect("set aside");
 }
 
-/// Drops everything from the archive that may go, and lets git collect it.
+/// Drops everything from the archive that may be dropped, and collects it with git.
 fn prune_all(stage: &Stage) {
     prune::prune(&reopened(stage), &prune::Options { keep: Some(0), ..prune::Options::default() }).expect("pruned");
     stage.world.git(&["gc", "-q", "--prune=now"]);
@@ -107,7 +107,7 @@ fn a_swap_that_fails_half_way_brings_back_what_made_room() {
     assert_eq!(stage.disk(), before);
 }
 
-/// Where case does not matter, the new name seems to be there already; a hard link stands for such a file system.
+/// On a file system that ignores case, the new name already exists; a hard link simulates that.
 #[test]
 fn a_name_in_another_case_still_is_to_be_written() {
     let stage = Stage::with(|world| drop(world.git(&["config", "core.ignoreCase", "true"])));

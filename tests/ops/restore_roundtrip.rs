@@ -24,7 +24,7 @@ enum Act {
     Directory(usize),
     Attributes(usize),
     Setting(usize),
-    /// Lets the files grow old enough that their times tell whether they change.
+    /// Wait until the times of the files show any further change.
     Settle,
     Save,
     Restore(usize),
@@ -193,7 +193,7 @@ fn what_changes_under_way_is_not_overwritten() {
         if root.join("linked").is_symlink() {
             return;
         }
-        // The same size, at once: only the content tells.
+        // The same size and time: only the content differs.
         fs::write(root.join("edited"), "NOW\n").expect("written");
         fs::write(root.join("made"), "NOW\n").expect("written");
         fs::remove_file(root.join("deleted")).expect("removed");

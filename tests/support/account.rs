@@ -14,7 +14,7 @@ use gix::ObjectId;
 
 use super::World;
 
-/// Git's own marks of commits under way: whoever kills git has to remove them.
+/// Git's lock files of running commands: after killing git, the user has to remove them.
 const LOCKS_OF_GIT: [&str; 5] =
     ["index.lock", "HEAD.lock", "AUTO_MERGE.lock", "refs/heads/main.lock", "refs/heads/side.lock"];
 

@@ -25,7 +25,7 @@ impl World {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// Lets jj share the repository.
+    /// Makes the repository a colocated jj repository.
     pub(crate) fn colocate(&self) {
         self.jj(&["git", "init", "--colocate", "."]);
     }

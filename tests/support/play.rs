@@ -207,7 +207,7 @@ impl Play {
         let blamed = owners(&Value::Array(of_commit));
         for (line, who) in &blamed {
             match counted.get(line) {
-                // Only moved or formatted: blame goes on to whose it was.
+                // Only moved or reformatted: blame names the earlier owner.
                 Some((kind, _)) if kind == "base" => {}
                 Some(counted) => assert_eq!(who, counted, "{commit} {path}:{line}"),
                 None => {}

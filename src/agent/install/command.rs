@@ -1,4 +1,4 @@
-//! The command line by which an agent calls us: written, and recognized where it stands.
+//! The command line with which an agent calls us: writes it, and recognizes it.
 
 /// Returns the command line by which `agent` calls `program`, for a shell.
 pub fn command(program: &str, agent: &str) -> String {
@@ -11,8 +11,8 @@ pub fn command(program: &str, agent: &str) -> String {
     format!("{program} hook --agent {agent}")
 }
 
-/// Returns the program that `text` calls, and the agent, if it is exactly what we write: what [`command`] returns, or with
-/// what an entry adds to it. Such a text does nothing else in a shell.
+/// Returns the program and the agent that `text` names, if it is exactly a command that we write: the result of
+/// [`command`], possibly with an ending that an entry adds. A shell runs nothing else for such a text.
 pub fn program_of(text: &str) -> Option<(String, String)> {
     let bare = [" || exit 0", "; exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
     let (program, agent) = bare.rsplit_once(" hook --agent ").filter(|_| is_our_command(bare))?;

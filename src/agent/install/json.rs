@@ -1,7 +1,8 @@
-//! Puts our entries into a JSON file that others write to, and takes them out again.
+//! Adds our entries to a JSON file that others also edit, and removes them.
 //!
-//! What is put in says by its spelling what was there before. A list or object that was there and empty gets its first
-//! item after exactly one blank; one that we made has none or an end of line there, and goes with its last item.
+//! The spelling of an added entry shows what was there before: in a list or object that existed and was empty, the
+//! first item follows exactly one blank; in one that we created, no blank or a line break comes first, and it is
+//! removed with its last item.
 
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// What is put into a file that others write to, too.
+/// What to add to a file that others also edit.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// The keys that lead to the map of events: at most one.
@@ -63,7 +64,7 @@ fn require(node: &Node, kind: &Kind, what: &str) -> Result<()> {
     Err(Error::user(format!("{what} is not {expected}")))
 }
 
-/// Returns true if all our entries are there, as they are to be, and no others of ours.
+/// Returns true if the file has all our entries as they should be, and no other ones of ours.
 fn is_installed(shape: Shape, text: &str, command: &str) -> Result<bool> {
     let Some(root) = scan(text)? else { return Ok(false) };
     let Some(map) = events(&root, shape) else { return Ok(false) };
@@ -102,7 +103,7 @@ pub(super) fn uninstall(shape: Shape, text: &str) -> Result<Option<String>> {
     }
 }
 
-/// Returns the events for which nothing of ours is there.
+/// Returns the events without an entry of ours.
 pub(super) fn missing(shape: Shape, text: &str) -> Vec<&'static str> {
     let Ok(Some(root)) = scan(text) else { return shape.events.to_vec() };
     let Some(map) = events(&root, shape) else { return shape.events.to_vec() };
@@ -110,7 +111,7 @@ pub(super) fn missing(shape: Shape, text: &str) -> Vec<&'static str> {
     shape.events.iter().copied().filter(|event| !has(event)).collect()
 }
 
-/// Returns all texts that may be commands for a shell of ours.
+/// Returns all texts that may be shell commands of ours.
 pub(super) fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut nodes: Vec<Node> = scan(text).ok().flatten().into_iter().collect();
@@ -128,13 +129,13 @@ fn events(root: &Node, shape: Shape) -> Option<&Node> {
     shape.at.iter().try_fold(root, |node, key| node.get(key))
 }
 
-/// Something of ours that can go.
+/// An entry of ours to remove.
 enum Found<'a> {
     Item(&'a Node, usize),
     Root,
 }
 
-/// Returns the first thing of ours, together with what was made for it.
+/// Returns the first entry of ours, together with the containers that were created for it.
 fn next<'a>(text: &str, root: &'a Node, shape: Shape) -> Option<Found<'a>> {
     let map = events(root, shape)?;
     let first = |item: &Item| item.node.items.iter().position(|entry| has_ours(&entry.node));
@@ -161,14 +162,14 @@ fn next<'a>(text: &str, root: &'a Node, shape: Shape) -> Option<Found<'a>> {
     Some(if is_root { Found::Root } else { Found::Item(root, position) })
 }
 
-/// Returns true if all there is beside our hooks is what a new file gets from us.
+/// Returns true if, beside our hooks, the file contains only what we write to a new file.
 fn is_beside(text: &str, root: &Node, shape: Shape) -> bool {
     let Some((key, value)) = shape.beside else { return false };
     let [_, item] = root.items.as_slice() else { return false };
     item.key.as_deref() == Some(key) && &text[item.node.start..item.node.end] == value
 }
 
-/// Returns true if a container is one that we made, see above.
+/// Returns true if we created the container; see the module's documentation.
 fn is_made(text: &str, container: &Node) -> bool {
     container.items.first().is_some_and(|first| &text[container.start + 1..first.start] != " ")
 }
@@ -183,7 +184,7 @@ fn is_ours(handler: &Node) -> bool {
     handler.kind == Kind::Object && texts.into_iter().any(is_our_command)
 }
 
-/// Returns the text without the item at `at` of `container`, its comma, and the blanks that came with it.
+/// Returns the text without the item at `at` of `container`, its comma, and the blanks that were added with it.
 fn without(text: &str, container: &Node, at: usize) -> String {
     let item = &container.items[at];
     let end = item.node.end;
@@ -204,7 +205,7 @@ fn without(text: &str, container: &Node, at: usize) -> String {
     if gap.trim() == "," {
         return format!("{}{}", &text[..start], &text[end..]);
     }
-    // A comment there is not ours to remove.
+    // Keep a comment that is there.
     let kept = comma(gap).map_or_else(|| gap.to_owned(), |at| format!("{}{}", &gap[..at], &gap[at + 1..]));
     format!("{}{kept}{}", &text[..start], &text[end..])
 }
@@ -234,9 +235,9 @@ fn insert(text: &str, container: &Node, style: &Style, item: &str) -> String {
     format!("{}{before}{item}{}", &text[..at], &text[at..])
 }
 
-/// How items of a container are set.
+/// The layout of a container's items.
 struct Style {
-    /// What is between a comma and the next item.
+    /// The blanks between a comma and the next item.
     before: String,
     /// The end of the line and the indentation of an item; none if items are in one line.
     line: Option<String>,
@@ -271,7 +272,7 @@ impl Style {
     }
 }
 
-/// Returns a file with nothing but our entries, whose items begin after `end`.
+/// Returns a file that contains only our entries; its items begin after `end`.
 fn fresh(shape: Shape, command: &str, end: &str) -> String {
     let line = (!end.is_empty()).then(|| "\n".to_owned());
     let style = Style {

@@ -1,6 +1,6 @@
-//! How an agent is made to call us: which file, and what is put into it and taken out again. Text in, text out.
+//! How to make an agent call us: which file to edit, and what to add to it and remove from it. Text in, text out.
 //!
-//! What others wrote stays byte for byte, and taking out what was put in gives the text that was there before.
+//! The text of others stays byte for byte: adding and then removing our entries gives the original text.
 
 mod command;
 mod json;
@@ -14,14 +14,14 @@ use command::is_our_command;
 pub use command::{command, program_of};
 pub use json::Shape;
 
-/// Whose file it is.
+/// Whom a file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The user's, for all projects; below the home directory.
     User,
     /// The project's, to be committed; below the worktree's root.
     Project,
-    /// The user's, for one project, not to be committed; below the worktree's root.
+    /// The user, in one project; not to be committed. Below the worktree's root.
     Local,
 }
 
@@ -39,23 +39,23 @@ impl Scope {
 /// What a file looks like.
 #[derive(Clone, Copy, Debug)]
 pub enum Format {
-    /// JSON, perhaps with comments, shared with others.
+    /// JSON, possibly with comments, that others also edit.
     Json(Shape),
     /// A file of our own that runs the command.
     Whole(fn(&str) -> String),
     /// A plugin of our own; `// @CALL@` in it becomes the function that calls us, and `"@COMMAND@"` in that the command.
     Plugin(&'static str),
-    /// An executable file. A foreign one of that name has to be renamed first, by adding [`BEFORE`]: ours runs it.
+    /// An executable file. A foreign one of that name is renamed first, by adding [`BEFORE`], and ours runs it.
     Script,
 }
 
-/// What is added to the name of a foreign script that ours runs first.
+/// The suffix for a foreign script that ours runs first.
 pub const BEFORE: &str = ".before-git-checkpoint";
 
 /// A file that makes an agent call us.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
-    /// Whose it is.
+    /// Whom it is for.
     pub scope: Scope,
     /// Where it is, below the directory that the scope says.
     pub path: &'static str,
@@ -71,12 +71,12 @@ const CALL: &str = include_str!("../../../config/call.ts");
 const OURS: &str = "Installed by 'git checkpoint enable'; 'git checkpoint disable' removes it.";
 
 impl File {
-    /// Returns the text of the file that runs `command`, given the one it has; none: there is no file.
+    /// Returns `text` with entries that run `command`; none means that there is no file yet.
     ///
-    /// The same text if it runs it already. `command` is for a shell, and is what [`command()`] returns.
+    /// Returns the same text if it has them already. `command` is for a shell, and is what [`command()`] returns.
     ///
     /// # Errors
-    /// [`Kind::User`](crate::error::Kind::User) if the text cannot be read, or the file is not ours.
+    /// [`Kind::User`](crate::error::Kind::User) if the text cannot be parsed, or the file is not ours.
     pub fn install(&self, text: Option<&str>, command: &str) -> Result<String> {
         match self.format {
             Format::Json(shape) => json::install(shape, text, command),
@@ -123,7 +123,7 @@ impl File {
         found
     }
 
-    /// Returns false if the whole of `text` is ours, and was edited since.
+    /// Returns false if `text` is a file of ours that was edited since.
     pub fn is_pristine(&self, text: &str) -> bool {
         if matches!(self.format, Format::Json(_)) {
             return true;
@@ -132,7 +132,7 @@ impl File {
         self.whole(commands.first().map_or("", String::as_str)) == text
     }
 
-    /// Returns the events for which `text`, a file shared with others, has no entry of ours.
+    /// Returns the events for which `text`, a file that others also edit, has no entry of ours.
     pub fn missing(&self, text: &str) -> Vec<&'static str> {
         match self.format {
             Format::Json(shape) => json::missing(shape, text),

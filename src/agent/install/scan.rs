@@ -1,5 +1,5 @@
-//! Where things are in a JSON text: values with their places, so that a text can be changed at one place and nowhere
-//! else. Comments and commas before a closing bracket are read over.
+//! The places of values in a JSON text, so that one place can be changed without touching the rest. Accepts comments,
+//! and commas before a closing bracket.
 
 use crate::error::{Error, Result};
 
@@ -30,7 +30,7 @@ pub(super) struct Item {
     pub(super) node: Node,
 }
 
-/// Deeper ones are not read.
+/// Deeper values are rejected.
 const DEEPEST: usize = 100;
 
 impl Node {
@@ -53,7 +53,7 @@ impl Node {
     }
 }
 
-/// Returns the value that `text` holds; none if there is none, just blanks and comments.
+/// Parses `text`; none if it contains only blanks and comments.
 pub(super) fn scan(text: &str) -> Result<Option<Node>> {
     let mut scanner = Scanner { text, at: 0 };
     if text.starts_with('\u{feff}') {
@@ -83,7 +83,7 @@ impl Scanner<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Reads over blanks and comments.
+    /// Skips blanks and comments.
     fn skip(&mut self) -> Result<()> {
         loop {
             let rest = &self.text[self.at..];

@@ -1,4 +1,5 @@
-//! Our commands in the files of agents: which there are, and whose program they call; and commands that agents run.
+//! Our commands in the files of agents: which ones there are, and which program they call; and the commands that agents
+//! run.
 
 use super::super::{
     dialect::Environment,

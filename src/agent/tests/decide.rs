@@ -1,4 +1,4 @@
-//! Whose payload it is, and who has said what it says.
+//! Which agent's payload it is, and who submitted the prompt.
 
 use std::fs;
 
@@ -90,7 +90,7 @@ fn what_nobody_typed_is_no_prompt(#[case] prompt: &str, #[case] source: &str, #[
     }
     let event = read(payload.to_string().as_bytes(), named("claude-code")).expect("it is read");
     assert_eq!((event.moment, event.prompt.is_some()), (moment, moment == Moment::Prompt));
-    // Others have no such marks.
+    // Other agents' payloads have no such marks.
     let event = read(payload.to_string().as_bytes(), named("droid")).expect("it is read");
     assert_eq!(event.moment, Moment::Prompt);
 }

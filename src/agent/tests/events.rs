@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, fs};
 
 use super::{super::dialects::named, fixture, fixtures, line, read};
 
-/// Returns the payloads of an agent with what each tells: one per file, or one per line of what was captured.
+/// Returns the payloads of an agent, each with the event it is translated to: one payload per file, or per line of a
+/// capture.
 fn told(agent: &str) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(fixtures().join(agent)).expect("the agent has payloads") {

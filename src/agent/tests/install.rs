@@ -1,4 +1,4 @@
-//! What is put into files and taken out again.
+//! Adding entries to files and removing them again.
 
 use proptest::prelude::*;
 
@@ -108,7 +108,7 @@ fn what_it_looks_like() {
     assert!(with.starts_with("{\n  \"SessionStart\": [{\"hooks\": [{\"type\": \"command\""), "{with}");
 }
 
-/// Some agents write their settings anew, in their own style.
+/// Some agents rewrite their settings in their own style.
 #[test]
 fn what_was_set_anew_is_found_all_the_same() {
     for file in all_files().filter(|file| matches!(file.format, Format::Json(_))) {
@@ -197,7 +197,7 @@ fn any_text(depth: u32) -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// The settings of an agent: hooks of others, in any layout.
+/// The settings of an agent: foreign hooks, in any layout.
 fn any_settings() -> impl Strategy<Value = String> {
     let event = proptest::sample::select(vec!["SessionStart", "PreToolUse", "Stop", "stop", "preToolUse", "Foreign"]);
     let list = prop_oneof![

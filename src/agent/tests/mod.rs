@@ -21,7 +21,7 @@ fn fixtures() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/agents")
 }
 
-/// Reads a payload as an agent of that name sent it.
+/// Reads a payload as if the named agent had sent it.
 fn read(bytes: &[u8], told: Option<&'static Dialect>) -> crate::error::Result<Event> {
     super::read(bytes, &Environment::new(), told).map(|(event, _)| event)
 }
@@ -31,7 +31,7 @@ fn fixture(agent: &str, name: &str) -> Event {
     read(&bytes, named(agent)).expect("the payload can be read")
 }
 
-/// Returns all that an event tells, in one line.
+/// Returns all fields of an event on one line.
 fn line(event: &Event) -> String {
     let mut line = event.moment.as_str().to_owned();
     let mut add = |what: &str, value: &Option<String>| {

@@ -45,7 +45,8 @@ fn a_warning_lets_it_go_on() {
     }
 }
 
-/// Agent, before a tool, before a prompt: the exit code, what is in standard output, what is in standard error.
+/// The agent, the denial before a tool, the denial before a prompt: exit code, standard output, whether there is
+/// standard error.
 #[test]
 fn a_no_is_said_in_the_agents_way() {
     type No = (u8, &'static str, bool);
@@ -76,7 +77,7 @@ fn a_no_is_said_in_the_agents_way() {
     }
 }
 
-/// It would go on for ever.
+/// A denial at a stop would keep the agent running forever.
 #[test]
 fn nobody_is_kept_from_stopping() {
     for dialect in ALL.iter().filter(|dialect| dialect.name != "generic") {

@@ -67,7 +67,7 @@ pub(super) fn print(found: &Attribution, call: &mut Call) -> Result<()> {
     Ok(())
 }
 
-/// Returns text that stays in its cell and means nothing to whoever renders it.
+/// Escapes text so that it stays in its table cell and contains no markup.
 fn cell(text: &str) -> String {
     let mut out = String::new();
     for c in printable(text).chars() {

@@ -1,4 +1,4 @@
-//! `git checkpoint attribution`: whose the lines of a commit, of a range, or of the worktree are.
+//! `git checkpoint attribution`: who wrote the lines of a commit, a range, or the worktree.
 
 mod markdown;
 mod patch;
@@ -23,9 +23,9 @@ use crate::{
     },
 };
 
-/// Tell whose the lines are: agents', people's, or of both
+/// Show who wrote the lines: agents, people, or both
 ///
-/// Every line that git counts as added or deleted is counted. Records tell whose it is; without one, it is
+/// Every line that git counts as added or deleted is counted. Records name its author; without one, it is
 /// human if git-checkpoint was in use when the commit was made, and unknown if not.
 #[derive(clap::Args, Debug)]
 #[command(name = "attribution")]
@@ -59,7 +59,7 @@ pub(super) struct AttributionCommand {
     check: bool,
 }
 
-/// Formats of others.
+/// Foreign formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Markdown,
@@ -120,7 +120,7 @@ impl AttributionCommand {
         if self.stat { text::print_stat(found, call) } else { text::print(found, call) }
     }
 
-    /// Formats of others have no figures, so they are looked up again if they are to be judged.
+    /// Foreign formats have no totals, so `--check` computes the attribution again.
     fn checked(&self, context: &Context, options: &Options, call: &mut Call) -> Result<Exit> {
         if !self.check {
             return Ok(Exit::Done);

@@ -1,4 +1,4 @@
-//! The result in a form for scripts: a line each, fields separated by tabs, `-` for what is not known.
+//! The result in a form for scripts: one line each, fields separated by tabs, `-` for an unknown value.
 
 use super::super::{call::Call, output::printable};
 use crate::{

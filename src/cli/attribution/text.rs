@@ -21,7 +21,7 @@ const BESIDE_NAME: usize = 25;
 /// Columns of an owner's line before its bar, and of a session's beside its name, bars and notes.
 const BESIDE_OWNER: usize = 20;
 const BESIDE_SESSION: usize = 14;
-/// What is said of lines that count for nobody, where there is room.
+/// The remark beside lines without an author, where there is room.
 const MOVED: &str = "  (only moved or formatted)";
 /// Columns of the line of a file without lines beside its name.
 const NO_LINES: usize = 35;
@@ -42,7 +42,7 @@ pub(in crate::cli) fn style(kind: Kind) -> Style {
     }
 }
 
-/// Returns what is added, by kind.
+/// Returns the number of added lines of each kind.
 fn parts(figures: &Figures) -> [(Kind, u32); 5] {
     [
         (Kind::Agent, figures.agent_lines),
@@ -300,7 +300,7 @@ fn room(beside: usize) -> usize {
     BAR.min(Output::width().saturating_sub(beside)).max(LEAST_BAR)
 }
 
-/// Returns how many of `width` columns stand for `part` of `whole`; at least one if there is any.
+/// Returns how many of `width` columns represent `part` of `whole`; at least one if `part` is not zero.
 fn columns(part: u32, whole: u32, width: usize) -> usize {
     let (part, whole) = (u64::from(part), u64::from(whole.max(1)));
     let width = u64::try_from(width).unwrap_or(0);

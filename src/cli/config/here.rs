@@ -26,7 +26,7 @@ pub(super) struct Place {
 pub(super) struct Here {
     pub(super) sources: Sources,
     pub(super) place: Place,
-    /// Why there is no repository here, if there is none.
+    /// Why we are outside of any repository, if we are.
     pub(super) outside: Option<Error>,
 }
 

@@ -34,7 +34,7 @@ struct Row {
     name: String,
     added: usize,
     deleted: usize,
-    /// Sizes before and after of a binary file, whose lines mean nothing.
+    /// Sizes before and after of a binary file, which has no lines to count.
     bytes: Option<(u64, u64)>,
 }
 
@@ -95,7 +95,7 @@ impl Layout {
         Self { name, number, graph, most }
     }
 
-    /// Returns how many `+` and `-` stand for these counts; at least one each, if there is any.
+    /// Returns how many `+` and `-` represent these counts; at least one each, unless the count is zero.
     fn bars(&self, added: usize, deleted: usize) -> (usize, usize) {
         if self.most < self.graph {
             return (added, deleted);

@@ -30,16 +30,16 @@ const LONGEST: Duration = Duration::from_secs(10);
 pub(in crate::cli) struct Listed {
     /// Its name.
     agent: &'static str,
-    /// Whose its file is.
+    /// Whom its file is for.
     scope: &'static str,
     /// The file.
     #[serde(serialize_with = "path_text::serialize")]
     path: BString,
-    /// What it told of last.
+    /// The last event that it sent.
     last_event: Option<LastEvent>,
 }
 
-/// What an agent told of last.
+/// The last event of an agent.
 #[derive(Debug, Serialize)]
 pub(in crate::cli) struct LastEvent {
     event: String,
@@ -172,7 +172,7 @@ fn check_file(
     Some(Problem::new("agent-hook-failing", path, why).hint("run it by hand, with the agent's input, to see more"))
 }
 
-/// Codex skips hooks without a word unless it was told to trust them.
+/// Codex silently skips hooks that it does not trust.
 fn trust(context: &Context, it: &Enabled) -> Option<Problem> {
     if it.dialect.name != "codex" {
         return None;

@@ -23,7 +23,8 @@ const SHOWN: usize = 10;
 
 /// Check refs, records, commits, hooks and agents, and mend what can be mended
 ///
-/// What the settings of agents run is run, as they do, with an event that concerns nobody. The exit status is 1 if something is left that somebody should look at.
+/// Runs the commands in the agents' settings as the agents would, with an event that has no effect. The exit status is
+/// 1 if a problem is left.
 #[derive(clap::Args, Debug)]
 pub(super) struct Doctor {
     /// Mend what can be mended
@@ -77,7 +78,7 @@ impl Doctor {
     }
 }
 
-/// Returns what is left of changes of settings that were killed.
+/// Returns temporary files left by processes that were killed while they changed settings.
 fn settings_left(context: &Context, fix: bool) -> Vec<Problem> {
     let sources = settings::sources(Some(&context.repo));
     let layers = [Layer::User, Layer::Project, Layer::Local];
@@ -96,7 +97,7 @@ fn settings_left(context: &Context, fix: bool) -> Vec<Problem> {
     found.map(problem).collect()
 }
 
-/// Installs git's hooks again, if some were enabled and are not there any more; what is not ours to write stays.
+/// Installs git's hooks again, if some were enabled and are missing. Leaves foreign files alone.
 fn mend_hooks(context: &Context, places: &Places, diagnosis: &mut Diagnosis) -> Result<()> {
     let is_hook = |problem: &&mut Problem| problem.code == "hook-missing";
     if diagnosis.problems.iter_mut().filter(is_hook).count() == 0 {

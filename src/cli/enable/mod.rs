@@ -23,10 +23,10 @@ use report::Report;
 
 /// Let git's hooks, and coding agents, call git-checkpoint in this repository
 ///
-/// Hooks that are there already are kept, and called first. Where a program manages the hooks, or they are committed,
+/// Existing hooks are kept, and called first. Where a program manages the hooks, or they are committed,
 /// it says which line to add; with --hook-manager it adds it.
 ///
-/// With --agent or --all-agents, the agents' own settings are told to call git-checkpoint, too; what else is in them
+/// With --agent or --all-agents, the agents' own settings are changed to call git-checkpoint, too; all else in them
 /// stays as it is. gitcheckpoint-agents(7) lists the files.
 #[derive(clap::Args, Debug)]
 pub(super) struct Enable {
@@ -118,7 +118,7 @@ impl Enable {
         }
         let targets = self.targets(&places, &dialects, call)?;
         let options = agent_hooks::Options { dry_run: true, is_lenient: self.choice.all_agents };
-        // What is wrong with a file is said before anything is changed.
+        // Report what is wrong with a file before anything is changed.
         agent_hooks::enable(&context, &targets, options)?;
         let program = places.program.clone();
         let hooks = hooks::Options { program, hook_manager: self.hook_manager, dry_run: self.dry_run };
@@ -216,8 +216,8 @@ impl Disable {
         Ok(if report.is_incomplete() { Exit::No } else { Exit::Done })
     }
 
-    /// Returns the files to look at. Without the name of an agent, these are those that were changed in this repository,
-    /// and those that are for nothing else; what others in the team or other repositories use stays.
+    /// Returns the files to look at. Unless an agent is named, these are the files that were changed in this repository
+    /// and those of this repository only; files that a team or other repositories share are left alone.
     fn targets(&self, context: &Context, places: &Places, scope: Option<Scope>) -> Result<Vec<Target>> {
         let has_agents = self.choice.has_agents();
         let dialects: Vec<&'static Dialect> = if self.choice.agents.is_empty() {
@@ -244,7 +244,7 @@ impl Disable {
     }
 }
 
-/// Says which agents still call us because others may want that.
+/// Lists the agents that still call us because their files are shared.
 fn tell_of_others(context: &Context, places: &Places, targets: &[Target], call: &mut Call) -> Result<()> {
     let mut left: Vec<String> = Vec::new();
     for enabled in places.enabled(context)? {

@@ -68,7 +68,7 @@ impl Report {
         Ok(())
     }
 
-    /// Prints what was done to one file, or to several alike.
+    /// Prints what was done to one file, or to several in the same way.
     fn print_files(&self, files: &[FileDone], places: &Places, call: &mut Call) -> Result<()> {
         let first = &files[0];
         let path = first.path.to_path().map_or_else(|_| first.path.to_string(), |path| places.shown(path));
@@ -89,7 +89,7 @@ impl Report {
         Ok(())
     }
 
-    /// Says what is left to do.
+    /// Prints the remaining steps.
     pub(super) fn hints(&self, asked: bool, dialects: &[&'static Dialect], is_json: bool, call: &mut Call) {
         if is_json {
             return;

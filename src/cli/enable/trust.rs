@@ -1,5 +1,5 @@
-//! Lets Codex trust our hooks by the way it has for programs: `codex app-server`, which is asked for the hooks it knows
-//! and told to trust ours as they are. Those of others stay as they are.
+//! Makes Codex trust our hooks through its interface for programs, `codex app-server`: asks for the hooks it knows, and
+//! marks ours as trusted as they are. Foreign hooks are left alone.
 
 use std::{
     path::Path,
@@ -14,13 +14,13 @@ use crate::{
     error::{Error, Result},
 };
 
-/// The only agent that has to be told.
+/// The only agent that requires this.
 pub(super) const AGENT: &str = "codex";
 
 /// It starts in half a second.
 const LONGEST: Duration = Duration::from_secs(20);
 
-/// Lets Codex trust the hooks in its file `path` that call `program`, as it sees them in `directory`; returns their
+/// Makes Codex trust the hooks in its file `path` that call `program`, as it sees them in `directory`; returns their
 /// events.
 pub(super) fn trust(path: &Path, program: &Path, directory: &Path) -> Result<Vec<String>> {
     let codex = agent_files::find_program(AGENT).ok_or_else(|| {
@@ -63,7 +63,7 @@ struct Server {
 }
 
 impl Server {
-    /// Asks, and returns the answer; what else it says meanwhile is for others.
+    /// Sends a request, and returns its response; skips other messages.
     fn ask(&mut self, method: &str, parameters: &Value) -> Result<Value> {
         self.last += 1;
         self.talk.say(&json!({ "id": self.last, "method": method, "params": parameters }).to_string())?;

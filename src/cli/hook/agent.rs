@@ -1,4 +1,4 @@
-//! `git checkpoint hook --agent`: where agents call us. Nothing that goes wrong here may reach the agent.
+//! `git checkpoint hook --agent`: the command that agents run. No error here may reach the agent.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -149,7 +149,7 @@ fn handle(
     call.interrupt.listen()?;
     context.interrupt_by(call.interrupt.flag());
     let transcript = transcript::checked(event, dialect, environment, &context).unwrap_or_else(|error| {
-        // Every event names it; the first ones log what is wrong with it.
+        // Every event names the transcript; to log its error for the first ones is enough.
         if matches!(event.moment, Moment::SessionStart | Moment::Prompt) {
             log(&context, dialect.name, &error);
         }
@@ -215,7 +215,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
     }
 }
 
-/// Notes `error` in the repository of `dir`, if there is one.
+/// Logs `error` in the repository of `dir`, if there is one.
 fn note(dir: &Path, name: &str, error: &Error) {
     // A place of which the user wants no checkpoints is no trouble.
     if error.kind() == Kind::Refused {

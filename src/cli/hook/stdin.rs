@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 pub(super) fn read() -> Vec<u8> {
     let mut stdin = io::stdin().lock();
     let (mut bytes, mut scanner, mut chunk) = (Vec::new(), Scanner::default(), vec![0; 64 << 10]);
-    // What is longer than can be taken is read no further than it takes to see that.
+    // Stop reading once the input is longer than the limit.
     while bytes.len() <= LONGEST && is_readable(&stdin) {
         match stdin.read(&mut chunk) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -39,11 +39,11 @@ pub(super) fn checked(
     real.and_then(|path| path.into_os_string().into_string().ok()).map(Some).ok_or_else(refused)
 }
 
-/// Returns the model that the conversation in `path` names last, if it can be told.
+/// Returns the model that the conversation in `path` names last; none if it names none.
 pub(super) fn model(path: &str) -> Option<String> {
-    /// What is read of a long conversation, in bytes.
+    /// How many bytes of a long conversation are read, at its end.
     const MOST: u64 = 1 << 20;
-    // To open a pipe would wait for whoever writes into it.
+    // Do not block on a named pipe without a writer.
     let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
     let mut file = std::fs::File::open(path).ok()?;
     file.seek(SeekFrom::Start(length.saturating_sub(MOST))).ok()?;

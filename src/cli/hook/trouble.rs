@@ -6,7 +6,7 @@ use crate::{
     ops::Context,
 };
 
-/// Logs `error` of `hook`. The user did not ask for what a hook does, so that the error is one of ours.
+/// Logs `error` of `hook`. A hook is not the user's request, so even an error of kind `User` is an internal one.
 pub(super) fn log(context: &Context, hook: &str, error: &Error) {
     let kind = match error.kind() {
         Kind::User | Kind::Refused => Kind::Internal,

@@ -17,7 +17,7 @@ use crate::{
 /// The longest prompt that is taken, in bytes.
 const LONGEST_PROMPT: u64 = 16 << 20;
 
-/// What is told of a session.
+/// What the caller reports about a session.
 #[derive(clap::Args, Debug)]
 struct About {
     /// The agent, for example claude-code

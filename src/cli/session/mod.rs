@@ -1,4 +1,4 @@
-//! `git checkpoint session`: tells of an agent's conversation, event by event, and shows what is known of it.
+//! `git checkpoint session`: reports an agent's conversation event by event, and shows what is known of sessions.
 
 mod events;
 mod look;
@@ -10,7 +10,7 @@ pub(super) use question::warning_text;
 use super::{Exit, call::Call};
 use crate::error::Result;
 
-/// Tell of an agent's session, and show what is known of sessions
+/// Report the events of an agent's session, and show what is known of sessions
 ///
 /// For agents and scripts that have no hooks of their own: 'start', 'prompt', 'stop' and 'end' are what happens in a
 /// conversation; 'git checkpoint save --session <id>' between prompt and stop takes an agent's checkpoint.

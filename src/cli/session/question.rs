@@ -13,7 +13,7 @@ use crate::{
 /// How many files of a session are named before the rest is counted.
 const LISTED: usize = 5;
 
-/// Shows whose uncommitted work a session would join, and asks on a terminal; elsewhere the answer is no.
+/// Shows whose uncommitted work a session would join, and asks on a terminal; without a terminal, the answer is no.
 pub(super) fn ask(question: &Question, call: &mut Call) -> Result<bool> {
     let text = warning_text(&question.others, date::now());
     call.out.flush()?;

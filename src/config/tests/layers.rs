@@ -1,4 +1,4 @@
-//! Who wins, what is ignored, what is an error.
+//! Which layer wins, what is ignored, and what is an error.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

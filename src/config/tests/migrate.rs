@@ -84,7 +84,7 @@ fn files_are_rewritten_in_place(#[case] before: &str, #[case] after: Option<&str
         assert_eq!(bench.load().warnings.iter().filter(|warning| warning.message.contains("old name")).count(), 0);
         if let Some(place) = places.first() {
             let backup = place.backup.as_deref().expect("it was changed");
-            // What is in the worktree has its copy where git does not see it.
+            // The backup of a file in the worktree is where git does not see it.
             let name = format!("{}.bak", bench.path(layer).display());
             let hidden = bench.path(Layer::Local).with_file_name("backup").join(".checkpoint.toml.bak");
             assert_eq!(backup, if layer == Layer::Project { hidden.display().to_string() } else { name });

@@ -1,4 +1,4 @@
-//! Tests of the room as a whole, on files; here what they share.
+//! Tests of the whole module on files, and what they share.
 
 use std::path::PathBuf;
 

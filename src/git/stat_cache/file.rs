@@ -1,8 +1,8 @@
-//! The file that keeps a stat cache.
+//! The file format of the stat cache.
 //!
-//! Little-endian. First all of the cache: header, fixed-size records, raw ids, paths, and a CRC-32 of each block of
-//! that, so that threads can share the work. Then what was stored later, a section for each time: a header and only the
-//! entries that changed. A torn section ends the file: what stands before it was true when it was written, and still is.
+//! Little-endian. First a full cache: header, fixed-size records, raw ids, paths, and a CRC-32 of each block, so that
+//! threads can share the work. Then one section for each later store: a header and only the changed entries. A torn
+//! section ends the file; what comes before it is still valid.
 
 use std::{
     collections::BTreeMap,
@@ -30,12 +30,12 @@ const RECORD: usize = 38;
 const MODES: [Mode; 4] = [Mode::File, Mode::Executable, Mode::Link, Mode::Gitlink];
 /// Magic and length of the first part.
 const PREAMBLE: usize = 16;
-/// How many bytes have a checksum of their own.
+/// The size of a block with a checksum.
 const BLOCK: usize = 1 << 18;
 const MOST_THREADS: usize = 8;
-/// The sections may always take so many bytes,
+/// The sections may take this many bytes,
 const SECTIONS: usize = 64 << 10;
-/// and this part of the rest.
+/// and this share of the first part.
 const SECTIONS_SHARE: usize = 32;
 /// Length and checksum of a section.
 pub(super) const SECTION_HEAD: usize = 8;

@@ -1,4 +1,4 @@
-//! Spans of a recorded blob, carried to the blob of a rewritten commit.
+//! Carries the spans of a recorded blob to the blob of a rewritten commit.
 
 use std::ops::Range;
 
@@ -9,16 +9,17 @@ use super::{
     work::Work,
 };
 
-/// Returns the spans of `after` if those of `before` are `spans` and `author` made what differs (a conflict's resolution).
+/// Returns the spans of `after` if those of `before` are `spans`, and `author` made the difference (as in a conflict's
+/// resolution).
 ///
-/// The rules are those of a step: what was only formatted, wrapped or moved keeps its owner. Lines of `before` without a
-/// span have none in `after` either.
+/// The rules are those of a step: reformatted, rewrapped or moved lines keep their owner. Lines of `before` without a
+/// span have none in `after`, either.
 pub fn carry(differ: &Differ<'_>, spans: &[Span], before: &[u8], after: &[u8], author: AuthorId) -> Vec<Span> {
     let mut file = File::base(Some(Content::Bytes(before.to_vec())), 0);
     for span in spans {
         let lines = span.start.saturating_sub(1) as usize..(span.end as usize).min(file.lines.len());
         for line in file.lines.get_mut(lines).unwrap_or_default() {
-            // A line with an origin has no span.
+            // A line with an origin is a base line, which has no span.
             *line = Line { owner: span.owner, origin: None };
         }
     }
@@ -33,7 +34,7 @@ pub fn carry(differ: &Differ<'_>, spans: &[Span], before: &[u8], after: &[u8], a
     spans_of(lines.filter(|(_, line)| line.origin.is_none()).map(|(at, line)| (at, line.owner)))
 }
 
-/// Returns the spans of the lines `added` (from 0, in order): as in `spans`, and `otherwise` where there is none.
+/// Returns the spans of the lines `added` (from 0, in order): those of `spans`, and `otherwise` for lines without one.
 pub fn restrict(spans: &[Span], added: &[Range<usize>], otherwise: Owner) -> Vec<Span> {
     let owner = |line: usize| {
         let at = spans.partition_point(|span| (span.end as usize) <= line);

@@ -1,24 +1,24 @@
-//! What several records of one commit tell of a file, joined: a commit into which others were squashed, or a part of one
-//! that was split.
+//! Combines several records of a file of one commit: one into which others were squashed, or a part of one that was
+//! split.
 
 use std::ops::Range;
 
 use super::{AuthorId, Compare, Owner, Span, spans as spans_of};
 
-/// What is known beside the records.
+/// What is known without the records.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
-    /// The id that [`carry`](super::carry::carry) was given for what no record tells of.
+    /// The author id that was passed to [`carry`](super::carry::carry) for changes that no record covers.
     pub carrier: AuthorId,
-    /// Who is taken for its author.
+    /// The presumed author of the rest.
     pub author: AuthorId,
-    /// Whose the lines are that no record names.
+    /// The owner of lines that no record covers.
     pub unclaimed: Owner,
-    /// False if lines that were there before a record need not have been there before the commit.
+    /// False if the base lines of a record may be newer than the commit's parent.
     pub keeps_base: bool,
 }
 
-/// Returns the spans of the lines `added` (from 0, in order), as the newest of `views` tells that knows of them.
+/// Returns the spans of the lines `added` (from 0, in order): the newest of `views` that covers a line decides.
 pub fn combine(views: &[Vec<Span>], added: &[Range<usize>], beside: Beside) -> Vec<Span> {
     spans_of(added.iter().cloned().flatten().map(|line| (line, owner(views, line, beside))))
 }
@@ -60,7 +60,7 @@ pub fn owner(views: &[Vec<Span>], line: usize, beside: Beside) -> Owner {
     }
 }
 
-/// What a record tells of the lines that were deleted in a file.
+/// The deleted lines of a file according to one record.
 #[derive(Clone, Debug)]
 pub struct Removal {
     /// The file before the recorded commit.
@@ -73,10 +73,10 @@ pub struct Removal {
     pub kept: u32,
 }
 
-/// Returns who deleted the lines `deleted` (from 0, in order) of `base`, and how many were only moved or formatted.
+/// Returns who deleted the lines `deleted` (from 0, in order) of `base`, and how many were only moved or reformatted.
 ///
-/// `removals` are told oldest first. Records count deleted lines and do not name them: where one has several authors,
-/// its lines go to them in their order.
+/// `removals` come oldest first. A record counts deleted lines, but does not identify them: if it has several authors,
+/// its lines are assigned to them in order.
 pub fn removed(
     base: &[u8],
     deleted: &[Range<usize>],

@@ -1,4 +1,4 @@
-//! A file between two steps: its content, whose each line is, and the lines that were deleted before.
+//! A file between two steps: its content, the owner of each line, and the lines deleted so far.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use bstr::ByteSlice as _;
 
 use super::{AuthorId, Content, Owner};
 
-/// git looks for NUL in this many bytes at the start to tell text from binary.
+/// Like git, we look for NUL in this many bytes at the start to distinguish binary files from text.
 const FIRST_FEW_BYTES: usize = 8000;
-/// Deleted lines that are remembered of a file; the oldest are forgotten first.
+/// How many deleted lines of a file are kept; the oldest are dropped first.
 const MOST_GRAVES: usize = 20_000;
 /// A longer line is not remembered.
 const LONGEST_GRAVE: usize = 4096;
@@ -20,7 +20,7 @@ pub(super) struct Origin {
     pub(super) line: u32,
 }
 
-/// What is known of a line.
+/// A line's owner and origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) owner: Owner,
@@ -33,7 +33,7 @@ impl Line {
         Self { owner: Owner::Author(author), origin: None }
     }
 
-    /// Returns the line after `author` edited it and wrote `share` percent of it anew.
+    /// Returns the line after `author` edited it and rewrote `share` percent of it.
     pub(super) fn edited(self, author: AuthorId, share: u8) -> Self {
         let owner = edited(self.owner, author, share);
         Self { owner, origin: self.origin.filter(|_| owner == Owner::Base) }
@@ -41,7 +41,7 @@ impl Line {
 }
 
 fn edited(owner: Owner, author: AuthorId, share: u8) -> Owner {
-    // What the author had of the line before stays the author's.
+    // The author's earlier part of the line stays the author's.
     let more = |had: u8| share + u8::try_from(u32::from(100 - share) * u32::from(had) / 100).unwrap_or(0);
     match owner {
         Owner::Author(before) if before == author => owner,
@@ -57,10 +57,10 @@ fn edited(owner: Owner, author: AuthorId, share: u8) -> Owner {
     }
 }
 
-/// A deleted line, that may be put back.
+/// A deleted line, which a later step may restore.
 #[derive(Clone, Debug)]
 pub(super) struct Grave {
-    /// It was somewhere between these lines of the file, counted as gaps: gap 0 is above the first line.
+    /// Its place was between these lines of the file, counted as gaps: gap 0 is above the first line.
     pub(super) first_gap: usize,
     pub(super) last_gap: usize,
     pub(super) text: Box<[u8]>,
@@ -74,7 +74,7 @@ pub(super) struct File {
     pub(super) content: Option<Content>,
     pub(super) lines: Vec<Line>,
     pub(super) graves: Vec<Grave>,
-    /// Who changed it last: the owner of a file without lines.
+    /// The author who changed it last: the owner of a file without lines.
     pub(super) whole: Owner,
     pub(super) is_cut_off: bool,
 }
@@ -99,7 +99,8 @@ impl File {
         self.content.is_none() && self.graves.is_empty()
     }
 
-    /// Adjusts where the graves are: `edits` replaced lines, whose graves may be anywhere in the place.
+    /// Moves the graves (the places of deleted lines) after `edits` replaced lines; the graves of replaced lines may be
+    /// anywhere in the new ones.
     pub(super) fn shift_graves(&mut self, edits: &[(Range<usize>, Range<usize>)]) {
         if edits.is_empty() {
             return;
@@ -110,7 +111,7 @@ impl File {
         }
     }
 
-    /// Remembers lines that were deleted.
+    /// Keeps deleted lines, so that a later step can restore them.
     pub(super) fn bury(&mut self, graves: impl IntoIterator<Item = Grave>) {
         self.graves.extend(graves.into_iter().filter(|grave| grave.text.len() <= LONGEST_GRAVE));
         if self.graves.len() > MOST_GRAVES {
@@ -126,7 +127,7 @@ fn shifted(edits: &[(Range<usize>, Range<usize>)], gap: usize, within: impl Fn(&
     if gap <= old.end { within(new) } else { gap - old.end + new.end }
 }
 
-/// Returns the text that has lines, which is none if git takes the content for binary.
+/// Returns the text whose lines count, which is empty if git treats the content as binary.
 pub(super) fn text(content: Option<&Content>) -> &[u8] {
     match content {
         Some(Content::Bytes(bytes)) if !is_binary(bytes) => bytes,
@@ -134,7 +135,7 @@ pub(super) fn text(content: Option<&Content>) -> &[u8] {
     }
 }
 
-/// Returns true if there is a content that has no lines at all.
+/// Returns true if the content exists and has no lines.
 pub(super) fn has_no_lines(content: Option<&Content>) -> bool {
     match content {
         Some(Content::Bytes(bytes)) => is_binary(bytes),

@@ -1,4 +1,4 @@
-//! From the replayed state to what a commit adds and deletes, as git counts it.
+//! Turns the replayed state into what a commit adds and deletes, as git counts it.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -12,11 +12,11 @@ use super::{
 };
 use crate::model::line_diff::Edit;
 
-/// So often a line is looked for elsewhere; then it counts as one that was moved.
+/// How often the two views may send us from line to line; after that, the line counts as moved.
 const MOST_HOPS: usize = 100;
 
 impl Replay<'_> {
-    /// Returns whose the lines are of the files `committed`: all that differ between the parent and the commit.
+    /// Returns the attribution of `committed`, all files that differ between the parent and the commit.
     pub fn finish(mut self, committed: &[Committed]) -> Ownership {
         replay_rest(&mut self, committed);
         self.flush();
@@ -24,7 +24,7 @@ impl Replay<'_> {
     }
 }
 
-/// Replays what differs between the last step and the commit.
+/// Replays the difference between the last step and the commit.
 fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
     let mut steps: BTreeMap<AuthorId, Vec<Change>> = BTreeMap::new();
     for entry in committed {
@@ -48,7 +48,7 @@ fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
     }
 }
 
-/// Returns whose the lines of a committed file are.
+/// Returns the attribution of a committed file.
 fn ownership(replay: &Replay<'_>, entry: &Committed) -> FileOwnership {
     let absent = File::absent();
     let file = replay.files.get(&entry.path).unwrap_or(&absent);
@@ -99,7 +99,8 @@ fn images(lines: &[Line], base: Option<u32>) -> BTreeMap<u32, usize> {
 
 /// The two views of a file: the replayed one, and git's comparison of the parent with the commit.
 ///
-/// Where a line stands several times, they may disagree on which of them is the old one. Git's view decides which is
+/// If a line occurs several times, they may disagree on which of them is old. Git's view decides which ones count as
+/// added; such a line gets the owner that the replayed view gives to the line which git considers old, and so on.
 /// added; the owner is the one that the replayed view gives to the line that git takes for the old one, and so on.
 struct Side<'s> {
     file: Option<u32>,
@@ -145,7 +146,7 @@ impl Side<'_> {
     }
 }
 
-/// Returns the line on the other side that git takes for the same; `sides` says which side is which.
+/// Returns the line of the other side that git pairs with this one; `sides` says which side is which.
 fn counterpart(edits: &[Edit], line: usize, sides: fn(&Edit) -> (&Range<usize>, &Range<usize>)) -> Option<usize> {
     let after = edits.partition_point(|edit| sides(edit).0.start <= line);
     let Some(edit) = after.checked_sub(1).map(|at| &edits[at]) else { return Some(line) };
@@ -161,7 +162,7 @@ fn counted(replay: &Replay<'_>, before: &[u8], after: &[u8]) -> Vec<Edit> {
     }
 }
 
-/// What is left between the common lines at both ends.
+/// Returns the edit between the common lines at both ends.
 fn ends(before: &[u8], after: &[u8]) -> Vec<Edit> {
     let (old, new) = (line_count(before) as usize, line_count(after) as usize);
     let same = |(a, b): &(&[u8], &[u8])| a == b;

@@ -1,23 +1,23 @@
-//! What people are told of an owner: one word, and the agent behind it.
+//! How an owner is shown to users: one word, and the agent.
 
 use serde::Serialize;
 
 use super::{Author, AuthorId, Owner};
 use crate::model::contributor::Contributor;
 
-/// Whose a line is, in a word.
+/// The owner of a line in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// An agent's: written by it, or edited by it where it was there before.
+    /// An agent wrote it, or edited an older line.
     Agent,
-    /// A person's, likewise.
+    /// A human wrote it, or edited an older line.
     Human,
-    /// Both wrote at it.
+    /// Both an agent and a human wrote it.
     Mixed,
-    /// Nobody can tell.
+    /// The author is unknown.
     Unknown,
-    /// It was there before; git counts it as added though it was only moved or formatted.
+    /// An older line: git counts it as added, but it was only moved or reformatted.
     Base,
 }
 
@@ -58,7 +58,7 @@ pub fn kind_of(owner: Owner, authors: &[Author]) -> Kind {
     }
 }
 
-/// Returns the agent that has a part in the lines of `owner`, and how much of them is its, in percent.
+/// Returns the agent with a part in the lines of `owner`, and its percentage of them.
 pub fn agent_of(owner: Owner, authors: &[Author]) -> Option<(AuthorId, u8)> {
     let is_agent =
         |id: AuthorId| authors.get(id as usize).is_some_and(|author| author.contributor == Contributor::Agent);

@@ -1,9 +1,9 @@
-//! Whose line is it: the contents between a commit's parent and the commit are replayed, step by step.
+//! Line attribution: replays the changes between a commit's parent and the commit, step by step.
 //!
-//! Each step has an author, and each line an owner. What a step leaves alone keeps its owner, what it inserts takes the
-//! author; `work`, `moves` and `words` hold the rules where a plain diff is wrong. What counts as added or deleted in
-//! the end is what git counts between the parent and the commit. Nothing here does I/O: contents and the algorithm that
-//! compares lines are given.
+//! Each step has an author, and each line an owner. A line that a step leaves alone keeps its owner, and an inserted
+//! one belongs to the author; `work`, `moves` and `words` have the rules where a plain diff is wrong. Git decides which
+//! lines count as added or deleted between the parent and the commit. No I/O here: the caller provides contents and the
+//! diff algorithm.
 
 use bstr::BString;
 
@@ -43,7 +43,7 @@ pub struct Author {
 }
 
 impl Author {
-    /// Returns an author of whom nothing but the kind is known.
+    /// Returns an author of whom only the kind is known.
     pub fn plain(contributor: Contributor) -> Self {
         Self { contributor, session: None, turn: None, agent: None, model: None, agent_id: None }
     }
@@ -52,20 +52,20 @@ impl Author {
 /// An index into a table of authors that the caller keeps.
 pub type AuthorId = u32;
 
-/// Whose a line is.
+/// Who wrote a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
-    /// It was there before the first step.
+    /// The line is older than the first step.
     Base,
     /// Who wrote it.
     Author(AuthorId),
-    /// Who edited the line of someone else.
+    /// Someone edited the line of someone else.
     Mixed {
-        /// Who edited.
+        /// The editor.
         of: AuthorId,
-        /// Whose line it was; none if it is a base line.
+        /// The earlier owner; none for a base line.
         over: Option<AuthorId>,
-        /// How much of the line is of who edited, in percent.
+        /// The percentage of the line that the editor wrote.
         share: u8,
     },
 }
@@ -73,9 +73,9 @@ pub enum Owner {
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Content {
-    /// As stored by git. Has no lines if git takes it for binary.
+    /// As stored by git. Without lines if git treats it as binary.
     Bytes(Vec<u8>),
-    /// Something that has no lines: a submodule, a symbolic link, or what attributes call binary. The bytes tell
+    /// Content without lines: a submodule, a symbolic link, or a file that attributes declare binary. The bytes show
     /// whether it changed.
     Opaque(Vec<u8>),
 }
@@ -87,7 +87,7 @@ pub struct Change {
     pub path: BString,
     /// The path before it, if the step renames the file (not for a copy).
     pub from: Option<BString>,
-    /// The content before the step. Only looked at if [`Replay::knows`] does not know the file yet.
+    /// The content before the step. Needed only if [`Replay::knows`] returns false for the file.
     pub before: Option<Content>,
     /// The content after it; none if the step deletes the file.
     pub after: Option<Content>,
@@ -100,23 +100,23 @@ pub struct Committed {
     pub path: BString,
     /// The path in the parent, if the commit's diff shows a rename.
     pub from: Option<BString>,
-    /// The content in the parent, at `from` if there is one.
+    /// The content in the parent, at `from` if that is set.
     pub before: Option<Content>,
     /// The content in the commit.
     pub after: Option<Content>,
-    /// How the two differ, if [`Differ::counted`] does not tell.
+    /// The edits, where those of [`Differ::counted`] differ from git's.
     pub edits: Option<Vec<Edit>>,
-    /// Who is taken for the author of what differs between the last step and the commit.
+    /// The presumed author of the difference between the last step and the commit.
     pub author: AuthorId,
 }
 
 /// Returns how the lines of two texts differ, in order.
 pub type Compare<'d> = &'d dyn Fn(&[u8], &[u8]) -> Vec<Edit>;
 
-/// How lines are compared: git's algorithms, which the caller has.
+/// How lines are compared: the caller provides git's algorithms.
 #[derive(Clone, Copy)]
 pub struct Differ<'d> {
-    /// For what happens in a step: histogram, with sliders where people expect them.
+    /// For the changes of a step: histogram, with git's indent heuristic.
     pub steps: Compare<'d>,
     /// For what a commit adds and deletes: as `git diff --numstat` counts by default.
     pub counted: Compare<'d>,
@@ -129,7 +129,7 @@ pub struct Span {
     pub start: u32,
     /// The last line.
     pub end: u32,
-    /// Whose they are. [`Owner::Base`] for lines that git counts as added though they were only moved or formatted.
+    /// Their owner. [`Owner::Base`] for lines that git counts as added though they were only moved or reformatted.
     pub owner: Owner,
 }
 
@@ -140,7 +140,7 @@ impl Span {
     }
 }
 
-/// Whose the lines of a committed file are.
+/// The attribution of a committed file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileOwnership {
     /// The path, as in [`Committed::path`].
@@ -149,13 +149,13 @@ pub struct FileOwnership {
     pub from: Option<BString>,
     /// The added lines, in order; all other lines are base lines.
     pub spans: Vec<Span>,
-    /// How many base lines each author deleted, ordered by author. A base line that somebody edited is deleted too.
+    /// How many base lines each author deleted, ordered by author. An edited base line counts as deleted, too.
     pub removed: Vec<(AuthorId, u32)>,
     /// How many base lines git counts as deleted though they were only moved or formatted.
     pub kept: u32,
-    /// Whose the file is, if it has no lines.
+    /// The owner of a file without lines.
     pub whole: Option<Owner>,
-    /// True if the file was too large to be looked at line by line in each step.
+    /// True if the file was too large to be compared line by line in each step.
     pub is_cut_off: bool,
 }
 
@@ -177,19 +177,19 @@ impl FileOwnership {
     }
 }
 
-/// Whose the lines of a commit are.
+/// The attribution of a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ownership {
     /// The files, in the order in which they were given.
     pub files: Vec<FileOwnership>,
 }
 
-/// Above these sizes lines are not looked at one by one; the result says so.
+/// Above these sizes, lines are not compared; the result says so.
 #[derive(Clone, Copy)]
 struct Limits {
-    /// Bytes of what differs in a file.
+    /// Bytes of the differing part of a file.
     file_bytes: usize,
-    /// Lines of what differs in a file.
+    /// Lines of the differing part of a file.
     lines: usize,
     /// Bytes of replaced lines that are compared word by word, unless as many lines replace them.
     hunk_bytes: usize,

@@ -4,20 +4,21 @@ use std::{borrow::Cow, collections::HashMap};
 
 use super::work::{Work, is_letter_or_digit, is_telling, key};
 
-/// Fewer lines are no block.
+/// A block has at least this many lines.
 const LEAST_LINES: usize = 3;
-/// So many of the lines have to hold a letter or a digit: braces and blank lines are everywhere.
+/// At least this many of its lines contain a letter or a digit: braces and blank lines are everywhere.
 const LEAST_TELLING: usize = 2;
-/// But a line of so many letters and digits is one, if no other one like it is gone: a diff shows a block that passed
-/// a line as the line that passed the block. It is the least that git-blame(1) takes for a move.
+/// A single line with this many letters and digits is a block, too, if no equal line was deleted: if a block moves past
+/// a line, the diff shows that the line moved past the block. git-blame(1) has the same minimum for a move.
 const LEAST_LETTERS: usize = 20;
-/// Of a block that was deleted more often, only so many are candidates.
+/// If a block was deleted several times, only this many places are candidates.
 const MOST_CANDIDATES: usize = 16;
 
 /// A line of a file of the step.
 type Place = (usize, usize);
 
-/// Looks in `works` (all files of a step) for lines that are gone in one place and came in another, and places them.
+/// Finds lines in `works` (all files of a step) that disappeared in one place and appeared in another, and gives them
+/// their old owner.
 pub(super) fn place_moved(works: &mut [Work<'_>]) {
     let index = index(works);
     for file in 0..works.len() {
@@ -32,7 +33,7 @@ pub(super) fn place_moved(works: &mut [Work<'_>]) {
         }
     }
     for (from, to) in lone(works) {
-        // One before it may have taken it along.
+        // An earlier block may have included it.
         if works[to.0].placed[to.1].is_none() && !works[from.0].lives[from.1] {
             let (length, from, to) = extent(works, from, to);
             place(works, length, from, to);
@@ -40,7 +41,8 @@ pub(super) fn place_moved(works: &mut [Work<'_>]) {
     }
 }
 
-/// Returns where lines that hold enough are gone and where they came, in order, if they are gone in one place only.
+/// Returns where distinctive lines disappeared and where they appeared, in order, if they disappeared in one place
+/// only.
 fn lone(works: &[Work<'_>]) -> Vec<(Place, Place)> {
     struct Lone {
         from: Place,
@@ -67,7 +69,7 @@ fn lone(works: &[Work<'_>]) -> Vec<(Place, Place)> {
                 && tells(work.new[at])
                 && let Some(lone) = lines.get_mut(&key(work.new[at]))
             {
-                // What comes after it is a copy, but its own file comes first.
+                // Later places are copies, but the line's own file comes first.
                 let is_nearer = |to: Place| file == lone.from.0 && to.0 != lone.from.0;
                 if lone.to.is_none_or(is_nearer) {
                     lone.to = Some((file, at));
@@ -104,7 +106,7 @@ fn index(works: &[Work<'_>]) -> HashMap<Vec<u8>, Vec<Place>> {
     index
 }
 
-/// Returns the text of lines that can be told from others.
+/// Returns the text of the lines, if enough of them are distinctive.
 fn text(lines: &[&[u8]]) -> Option<Vec<u8>> {
     (lines.iter().filter(|line| is_telling(line)).count() >= LEAST_TELLING).then(|| {
         lines.iter().fold(Vec::new(), |mut text, line| {
@@ -144,7 +146,7 @@ fn place(works: &mut [Work<'_>], length: usize, from: Place, to: Place) {
     }
 }
 
-/// Returns how long the block is that both places are in, and where it begins.
+/// Returns the length and start of the block that contains both places.
 fn extent(works: &[Work<'_>], mut from: Place, mut to: Place) -> (usize, Place, Place) {
     let (old, new) = (&works[from.0], &works[to.0]);
     let is_same = |from: usize, to: usize| {

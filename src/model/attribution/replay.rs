@@ -1,4 +1,4 @@
-//! The replay: takes steps and keeps the owner of each line; `finish` turns that into what a commit adds and deletes.
+//! The replay: applies steps and tracks the owner of each line; `finish` computes what the commit adds and deletes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -44,7 +44,7 @@ struct Job {
 }
 
 impl<'d> Replay<'d> {
-    /// Returns a replay that begins at the commit's parent, whose files the changes bring in one by one.
+    /// Returns a replay that begins at the commit's parent; each change brings the parent's content of its file.
     pub fn new(differ: Differ<'d>) -> Self {
         Self::with_limits(differ, Limits::default())
     }
@@ -61,12 +61,12 @@ impl<'d> Replay<'d> {
         }
     }
 
-    /// Returns true if the content of `path` before the next step is known, so that it need not be given again.
+    /// Returns true if the content of `path` before the next step is known, so that the change need not provide it.
     pub fn knows(&self, path: &BStr) -> bool {
         self.files.contains_key(path) || self.pending.contains_key(path)
     }
 
-    /// Replays a step. A change that leaves the content as it is counts as none.
+    /// Replays a step. A change that leaves the content as it is is ignored.
     pub fn step(&mut self, author: AuthorId, mut changes: Vec<Change>) {
         for change in &mut changes {
             let path = change.from.as_ref().unwrap_or(&change.path);
@@ -82,7 +82,7 @@ impl<'d> Replay<'d> {
             self.flush();
             self.author = Some(author);
         }
-        // Files may change names in a circle, so all are taken before any is put back.
+        // Renames may form a circle, so all files are taken out before any is put back.
         let sources: Vec<Option<BString>> = changes.iter().map(|change| self.source(change)).collect();
         for from in changes.iter().filter_map(|change| change.from.clone()) {
             self.pending.insert(from, Pending { source: None, after: None });
@@ -128,7 +128,8 @@ impl<'d> Replay<'d> {
         moves::place_moved(&mut works);
         let outcomes: Vec<Outcome> =
             works.into_iter().map(|work| work.finish(&self.differ, &self.limits, author)).collect();
-        // What was moved away is not deleted; what is back is so no longer. Deletions first: they may be undone elsewhere.
+        // Moved lines are not deleted, and restored ones no longer are. Deletions come first, because another file may
+        // undo them.
         for outcome in &outcomes {
             for origin in outcome.graves.iter().filter_map(|grave| grave.line.origin) {
                 self.fates[origin.file as usize][origin.line as usize] = author;
@@ -163,7 +164,7 @@ impl<'d> Replay<'d> {
     }
 }
 
-/// A file that is gone, and whose content came as a new file, was renamed.
+/// Finds renames: a deleted file whose content appears in a new file.
 fn find_renames(jobs: &mut [Job]) {
     let mut gone: HashMap<&Content, Vec<usize>> = HashMap::new();
     for (at, job) in jobs.iter().enumerate().rev().filter(|(_, job)| job.after.is_none()) {

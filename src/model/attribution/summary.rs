@@ -1,4 +1,4 @@
-//! The figures of a commit: how many of its lines are whose.
+//! The figures of a commit: how many lines each kind of author has.
 
 use serde::Serialize;
 
@@ -11,15 +11,15 @@ use crate::model::contributor::Contributor;
 /// `agent_removed + human_removed + unknown_removed + kept_removed` what it counts as deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// Lines that agents wrote, or edited that were there before.
+    /// Lines that agents wrote, and older lines that they edited.
     pub agent_lines: u32,
     /// Lines that people wrote.
     pub human_added: u32,
-    /// Lines that were there before and that people edited.
+    /// Older lines that humans edited.
     pub human_modified: u32,
-    /// Lines that both wrote at: a person edited an agent's line, or the reverse.
+    /// Lines that both wrote: a human edited an agent's line, or the reverse.
     pub mixed: u32,
-    /// Lines of which nobody can tell.
+    /// Lines whose author is unknown.
     pub unknown: u32,
     /// Lines that git counts as added though they were only moved or formatted.
     pub kept_added: u32,
@@ -27,19 +27,19 @@ pub struct Figures {
     pub agent_removed: u32,
     /// Lines that people deleted.
     pub human_removed: u32,
-    /// Lines of which nobody can tell who deleted them.
+    /// Deleted lines of which it is unknown who deleted them.
     pub unknown_removed: u32,
     /// Lines that git counts as deleted though they were only moved or formatted.
     pub kept_removed: u32,
-    /// All lines that somebody wrote or edited: the added ones without the kept ones.
+    /// All lines that were written or edited: the added ones without those that were only moved or reformatted.
     pub total_committed: u32,
-    /// How much of `total_committed` is of agents; mixed lines count by their share. 0 if there is none.
+    /// The agents' percentage of `total_committed`; mixed lines count by their share. 0 if there are no lines.
     pub agent_percentage: f64,
     /// Files without lines that agents changed last.
     pub agent_binaries: u32,
-    /// Files without lines that people, or nobody knows who, changed last.
+    /// Files without lines that a human, or an unknown author, changed last.
     pub other_binaries: u32,
-    /// Files that were too large to be looked at line by line.
+    /// Files that were too large to be compared line by line.
     pub cut_off: u32,
     /// The mixed lines' shares of agents, in percent each.
     #[serde(skip)]

@@ -12,7 +12,7 @@ mod parse;
 
 const HEADER: &str = "attribution 1";
 
-/// What a record holds of whose the lines are.
+/// The attribution in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attribution {
     /// The table that the ids of authors are of.
@@ -26,7 +26,7 @@ pub struct Attribution {
 pub struct File {
     /// The committed blob that the spans are of; none if the commit deletes the file.
     pub blob: Option<ObjectId>,
-    /// Whose its lines are.
+    /// Its attribution.
     pub ownership: FileOwnership,
 }
 
@@ -110,7 +110,7 @@ fn write_author(text: &mut String, number: usize, author: &Author) {
     text.push('\n');
 }
 
-/// Returns an owner as it is written: `base`, a number, or `<number>/<whose line it was>:<share>`.
+/// Returns an owner in the stored format: `base`, a number, or `<number>/<earlier owner>:<share>`.
 fn name(owner: Owner) -> String {
     match owner {
         Owner::Base => "base".to_owned(),
@@ -154,7 +154,8 @@ fn renumber(file: &mut FileOwnership, place: impl Fn(AuthorId) -> AuthorId) {
     file.removed = removed.into_iter().collect();
 }
 
-/// Returns text for one line: `%XX` for bytes that are no UTF-8, for control characters and `%`, and for blanks in a `word`.
+/// Escapes text for one line: `%XX` for bytes that are not UTF-8, control characters and `%`, and in a `word` also for
+/// blanks.
 fn escape(value: &BStr, word: bool) -> String {
     let mut text = String::with_capacity(value.len());
     let hex = |text: &mut String, bytes: &[u8]| {

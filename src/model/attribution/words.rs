@@ -1,18 +1,19 @@
-//! Lines that replace each other, compared word by word: which were wrapped anew, which were edited, and which are new.
+//! Compares lines that replace each other word by word: some were rewrapped, some edited, and some are new.
 
 use super::Differ;
 
-/// A line is taken for an edited one if at least so much of it, in percent, comes from old lines of which as much is left.
+/// A line counts as edited if at least this percentage of it comes from old lines, and this percentage of those
+/// remains.
 const LEAST_COMMON: u32 = 50;
 
-/// What a new line comes from.
+/// The origin of a new line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Derived {
     /// Nothing.
     New,
-    /// The old line, whose words stand elsewhere now.
+    /// An old line whose words are in other lines now.
     Kept(usize),
-    /// The old line; so much, in percent, is new.
+    /// An old line, with the percentage that is new.
     Edited(usize, u8),
 }
 
@@ -20,14 +21,14 @@ pub(super) enum Derived {
 pub(super) struct Pairs {
     /// One for each new line.
     pub(super) lines: Vec<Derived>,
-    /// Old lines all of whose words are still there.
+    /// Old lines whose words all still exist.
     pub(super) kept: Vec<usize>,
 }
 
 /// A word of a line: the line's number and the bytes.
 type Word<'t> = (usize, &'t [u8]);
 
-/// Returns what each of the lines `new`, which replace the lines `old`, comes from.
+/// Returns the origin of each of the lines `new`, which replace the lines `old`.
 pub(super) fn pair(differ: &Differ<'_>, old: &[&[u8]], new: &[&[u8]]) -> Pairs {
     let (old_words, new_words) = (words(old), words(new));
     let matches = matches(differ, &old_words, &new_words);
@@ -56,7 +57,7 @@ pub(super) fn pair(differ: &Differ<'_>, old: &[&[u8]], new: &[&[u8]]) -> Pairs {
     for line in sources.iter().flatten().map(|(line, _)| *line) {
         users[line] += 1;
     }
-    // What is missing in a line that became several is missing in none of them.
+    // If an old line was split into several, words that it lost do not make any of them count as edited.
     let is_all_there = |(line, _): &(usize, u32)| is_whole(*line) || users[*line] > 1;
     let mut lines: Vec<Derived> = Vec::with_capacity(new.len());
     for (at, sources) in sources.iter().enumerate() {
@@ -103,7 +104,7 @@ fn matches(differ: &Differ<'_>, old: &[Word<'_>], new: &[Word<'_>]) -> Vec<(usiz
 
 /// Splits lines into runs of letters and digits and into single other characters, without blanks.
 ///
-/// Commas come and go with the wrapping, so they are none.
+/// Commas are dropped, because rewrapping adds and removes them.
 fn words<'t>(lines: &[&'t [u8]]) -> Vec<Word<'t>> {
     let mut words = Vec::new();
     for (number, line) in lines.iter().enumerate() {

@@ -1,8 +1,7 @@
-//! One step in one file: which line of the new content comes from which line of the old one.
+//! One step in one file: finds the old line that each new line comes from.
 //!
-//! In this order: lines that the diff has in common; lines that differ in blanks only; lines that were deleted before
-//! and are back; (in `moves`) blocks that moved; (in `words`) lines that were wrapped anew or edited. All that is left
-//! is the author's.
+//! In this order: common lines of the diff; lines that differ only in blanks; lines that were deleted before and are
+//! back; (in `moves`) moved blocks; (in `words`) rewrapped or edited lines. The rest belongs to the author.
 
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
@@ -15,12 +14,13 @@ use super::{
 };
 use crate::model::line_diff::Edit;
 
-/// Common lines around what differs that are given to the algorithm, for its sliders.
+/// How many common lines around the difference the algorithm gets, for git's indent heuristic.
 const MARGIN: usize = 100;
 
-/// So many lines at a time, of very many that are replaced by as many, are compared word by word.
+/// If very many lines are replaced by as many, they are compared word by word in groups of this size.
 const PARALLEL_LINES: usize = 32;
-/// So many deleted lines around a place (and four for each line there) are compared with what came there: the last ones.
+/// How many deleted lines around a place (and four more for each line there) are compared with the new lines: the last
+/// ones.
 const MOST_NEAR: usize = 400;
 
 /// The part of a file that differs before and after a step.
@@ -29,24 +29,24 @@ pub(super) struct Work<'t> {
     pub(super) skip: usize,
     pub(super) old: Vec<&'t [u8]>,
     pub(super) new: Vec<&'t [u8]>,
-    /// What is known of the old lines.
+    /// The owners of the old lines.
     pub(super) known: &'t [Line],
     /// The lines that replace each other, counted in this part.
     pub(super) hunks: Vec<Edit>,
-    /// What becomes of the new lines; none as long as it is open.
+    /// The owners of the new lines; none while open.
     pub(super) placed: Vec<Option<Line>>,
-    /// Old lines that live on in the new content, or in another file.
+    /// Old lines that are kept in the new content, or in another file.
     pub(super) lives: Vec<bool>,
-    /// Graves that are empty again.
+    /// Deleted lines that were restored.
     reopened: HashSet<usize>,
-    /// Old and new lines that differ in blanks only.
+    /// Pairs of old and new lines that differ only in blanks.
     anchors: Vec<(usize, usize)>,
     pub(super) is_cut_off: bool,
 }
 
 /// What a step does to a file, apart from its content.
 pub(super) struct Outcome {
-    /// The lines of the old content that are replaced, and what is known of those in their place.
+    /// The replaced lines of the old content, and the owners of the new ones.
     pub(super) replaced: Range<usize>,
     pub(super) lines: Vec<Line>,
     /// The edits, in lines of the whole file.
@@ -59,14 +59,14 @@ pub(super) struct Outcome {
 }
 
 impl<'t> Work<'t> {
-    /// Compares, and places what is certain within the file.
+    /// Compares the contents, and places the lines that are certain within the file.
     pub(super) fn new(differ: &Differ<'_>, limits: &Limits, file: &'t File, after: &'t [u8]) -> Self {
         let before = file.text();
         let (top, bottom) = common_ends(before, after);
         let skip = line_count(&before[..top]) as usize;
         let (before, after) = (&before[top..before.len() - bottom], &after[top..after.len() - bottom]);
         let split = |text: &'t [u8]| {
-            // As many as there were, or a few more.
+            // Room for as many lines as before, and some more.
             let mut lines: Vec<&[u8]> = Vec::with_capacity(file.lines.len() - skip + MARGIN);
             lines.extend(text.lines_with_terminator());
             lines
@@ -131,7 +131,7 @@ impl<'t> Work<'t> {
         }
     }
 
-    /// A line that was deleted from here, by whom ever, gets its owner back.
+    /// Finds lines that were deleted here before, by any author: they get their owner back.
     fn place_restored(&mut self, differ: &Differ<'_>, graves: &[Grave]) {
         if graves.is_empty() {
             return;
@@ -157,7 +157,7 @@ impl<'t> Work<'t> {
         }
     }
 
-    /// Decides on what is still open in replaced hunks: wrapped, edited, or the author's.
+    /// Places the remaining lines of replaced hunks: rewrapped, edited, or the author's.
     pub(super) fn finish(mut self, differ: &Differ<'_>, limits: &Limits, author: AuthorId) -> Outcome {
         let mut edited = vec![false; self.old.len()];
         if !self.is_cut_off {
@@ -222,7 +222,7 @@ impl<'t> Work<'t> {
         } else if size(&gone, &self.old).max(size(&come, &self.new)) <= limits.hunk_bytes {
             self.place_words(differ, author, edited, &gone, &come);
         } else if gone.len() == come.len() {
-            // Something was replaced all over: each line stands for its counterpart.
+            // The whole place was replaced: each line is compared with its counterpart.
             for (gone, come) in gone.chunks(PARALLEL_LINES).zip(come.chunks(PARALLEL_LINES)) {
                 self.place_words(differ, author, edited, gone, come);
             }
@@ -258,7 +258,7 @@ impl<'t> Work<'t> {
     }
 }
 
-/// Where the graves are, so that those of a place are found without a look at all of them.
+/// An index of the graves, so that those of a place are found without looking at all.
 struct Places<'g> {
     graves: &'g [Grave],
     /// By the first gap.
@@ -287,9 +287,9 @@ impl<'g> Places<'g> {
     }
 }
 
-/// Returns the pairs of lines that are the same but for blanks, in order.
+/// Returns the pairs of lines that are equal except for blanks, in order.
 ///
-/// A run of lines without a letter or digit says nothing about where it comes from, so it is left out.
+/// Runs of lines without a letter or digit are left out: their origin is unclear.
 fn common(differ: &Differ<'_>, old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, usize)> {
     let keys = |lines: &[&[u8]]| -> Vec<u8> {
         lines.iter().fold(Vec::new(), |mut text, line| {
@@ -332,7 +332,7 @@ pub(super) fn is_letter_or_digit(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// Returns how many bytes at both ends are whole common lines, but for a margin.
+/// Returns how many bytes at both ends are whole common lines, less a margin.
 fn common_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
     if before == after {
         return (before.len(), 0);
@@ -344,7 +344,7 @@ fn common_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
     (top, lines_down(&before[before.len() - bottom..], MARGIN + 1))
 }
 
-/// So many bytes at a time are compared: byte by byte would take most of a step's time in a long file.
+/// How many bytes are compared at a time: byte by byte would dominate a step in a long file.
 const BLOCK: usize = 512;
 
 /// Returns how many bytes both begin with.

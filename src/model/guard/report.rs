@@ -1,4 +1,4 @@
-//! Why an agent is held back, and what to do: as text for the agent and its user, and as values for programs.
+//! Why an agent is stopped, and what to do: as text for the agent and its user, and as values for programs.
 
 use serde::Serialize;
 
@@ -8,10 +8,10 @@ use crate::model::session::is_valid_id;
 /// Which state of the worktree it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Where {
-    /// That of now, before a tool call.
+    /// As it is, before a tool call.
     #[serde(rename = "working copy")]
     Now,
-    /// That at which the tool call began which has just ended.
+    /// As it was when the tool call began that has just ended.
     #[serde(rename = "stored original working copy")]
     Original,
 }
@@ -26,24 +26,24 @@ impl Where {
     }
 }
 
-/// Why an agent is held back, or warned. Ids are full.
+/// Why an agent is stopped or warned. Ids are full.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// The version of this shape.
     pub version: u32,
-    /// What is the matter.
+    /// The state.
     pub code: Code,
-    /// What is done about it.
+    /// The decision.
     pub decision: Decision,
     /// Which state of the worktree it is about.
     pub context: Where,
     /// The commit at HEAD, or jj's change.
     pub change: Option<String>,
-    /// The session that wants to go on.
+    /// The session that wants to continue.
     pub this_session: String,
     /// The other one, where it is known.
     pub other_session: Option<String>,
-    /// True if people use jj here.
+    /// True if the repository is used with jj.
     pub is_jj: bool,
     /// What to do, step by step.
     pub fix: Vec<String>,
@@ -156,7 +156,7 @@ impl Report {
         vec![first, second, "Retry in this session".to_owned()]
     }
 
-    /// An id from a commit's message is anybody's text: only a plain one may stand in a command.
+    /// The id comes from a commit message, which may contain any text: only a plain id is put into a command.
     fn end_command(&self) -> String {
         match self.other_session.as_deref().filter(|id| is_plain(id)) {
             Some(id) => format!("git checkpoint session end {id}"),
@@ -180,7 +180,7 @@ fn beginning(text: &str, most: usize) -> String {
     plain(text).chars().take(most).collect()
 }
 
-/// Returns `text` without what moves the cursor, and without what turns the direction of writing.
+/// Removes control characters that move the cursor or change the writing direction.
 fn plain(text: &str) -> String {
     let is_turn = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().filter(|c| !c.is_control() && !is_turn(*c)).collect()

@@ -164,7 +164,7 @@ impl Record {
         })
     }
 
-    /// Returns the record that `text` (of `record.toml`) holds, or what is wrong with it.
+    /// Parses the record in `text` (of `record.toml`); the error says what is wrong with it.
     pub fn from_toml(text: &[u8]) -> Result<Self, String> {
         let stored: StoredRecord = read(text, |stored: &StoredRecord| stored.version)?;
         if stored.sessions.len() > MOST_SESSIONS {
@@ -254,9 +254,9 @@ impl SessionPart {
 }
 
 impl Chunk {
-    /// Returns the chunks that `text` (of `session.toml`) holds, or what is wrong with it.
+    /// Parses the chunks in `text` (of `session.toml`); the error says what is wrong with it.
     ///
-    /// A chunk lies below our own refs; the rest of what a text may name is not looked at.
+    /// A chunk must be below our own refs; unknown fields are ignored.
     pub fn list_from_toml(text: &[u8]) -> Result<Vec<Self>, String> {
         let stored: StoredSession = read(text, |stored: &StoredSession| stored.version)?;
         let chunk = |it: StoredChunk| {
@@ -282,7 +282,7 @@ impl Prompt {
         write(&StoredPrompts { version: VERSION, prompts: prompts.to_vec() })
     }
 
-    /// Returns the prompts that `text` (of `prompts.toml`) holds, or what is wrong with it.
+    /// Parses the prompts in `text` (of `prompts.toml`); the error says what is wrong with it.
     pub fn list_from_toml(text: &[u8]) -> Result<Vec<Self>, String> {
         read(text, |stored: &StoredPrompts| stored.version).map(|stored| stored.prompts)
     }
@@ -294,7 +294,7 @@ impl Link {
         write(&StoredLink { version: VERSION, how: self.how, from: self.from.map(|id| id.to_string()) })
     }
 
-    /// Returns the link of `record` to `commit` that `text` holds, or what is wrong with it.
+    /// Parses the link of `record` to `commit` in `text`; the error says what is wrong with it.
     pub fn from_toml(record: RecordId, commit: ObjectId, text: &[u8]) -> Result<Self, String> {
         let stored: StoredLink = read(text, |stored: &StoredLink| stored.version)?;
         Ok(Self { record, commit, from: optional_id(&stored.from)?, how: stored.how })

@@ -1,4 +1,4 @@
-//! What is written comes back, and no text makes the parsers panic.
+//! Formats survive a round trip, and no text makes the parsers panic.
 
 use bstr::BString;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};

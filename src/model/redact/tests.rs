@@ -1,4 +1,4 @@
-//! Secrets of every shape are replaced wherever they stand; hashes and code stay.
+//! Secrets of every shape are replaced at any place; hashes and code stay.
 
 use bstr::ByteSlice as _;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};

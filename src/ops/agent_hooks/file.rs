@@ -1,4 +1,4 @@
-//! One file of an agent: where it really is, what it holds, and how it is replaced without anybody's losing anything.
+//! One file of an agent: resolves links to it, reads it, and replaces it without losing what is in it.
 
 use std::{
     fs::{self, Permissions},
@@ -12,19 +12,19 @@ use crate::{
     state::{failpoint, temporary},
 };
 
-/// More is no settings file.
+/// A larger file is no settings file.
 const LONGEST: u64 = 16 << 20;
 
 /// As many links as the kernel follows.
 const MOST_LINKS: usize = 40;
 
-/// How the names of files in the making begin.
+/// The prefix of the names of temporary files.
 const TEMPORARY: &str = ".git-checkpoint-";
 
-/// Follows the links at the end of `path`: people keep such files elsewhere, and link to them.
+/// Follows the symbolic links that `path` ends with: many people keep such files elsewhere and link to them.
 ///
 /// # Errors
-/// If `inside` is given and the file is not below it, or in its git directory.
+/// If `inside` is given and the file is not below it, or is in its git directory.
 pub(super) fn real(path: &Path, inside: Option<&Path>) -> Result<PathBuf> {
     let mut real = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -42,7 +42,7 @@ pub(super) fn real(path: &Path, inside: Option<&Path>) -> Result<PathBuf> {
 fn check_inside(path: &Path, real: &Path, root: &Path) -> Result<()> {
     let what = || format!("cannot tell where '{}' is", path.display());
     let root = fs::canonicalize(root).context(Kind::User, what)?;
-    // What does not exist yet is made below the first directory that does.
+    // A path that does not exist yet will be created below its first existing parent.
     let there = real.ancestors().skip(1).find_map(|parent| Some((parent, fs::canonicalize(parent).ok()?)));
     let is_plain =
         |path: &Path| path.components().all(|part| ![".git", ".."].map(AsRef::as_ref).contains(&part.as_os_str()));
@@ -74,7 +74,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     text.map(Some).map_err(|_| Error::user(format!("'{}' is not UTF-8, and is left as it is", path.display())))
 }
 
-/// Replaces the file, which held `old`, by `text`; readers see the one or the other. Its mode and owner stay.
+/// Replaces the content `old` of the file with `text` atomically. Its mode and owner stay.
 pub(super) fn write(path: &Path, old: Option<&str>, text: &str, is_executable: bool) -> Result<()> {
     let what = || format!("cannot write '{}'", path.display());
     let directory = path.parent().expect("a file is in a directory");
@@ -88,7 +88,7 @@ pub(super) fn write(path: &Path, old: Option<&str>, text: &str, is_executable: b
     Ok(())
 }
 
-/// Returns the file in the making.
+/// Creates the temporary file with the new content.
 fn prepare(path: &Path, text: &str, is_executable: bool) -> Result<tempfile::NamedTempFile> {
     let what = || format!("cannot write '{}'", path.display());
     refuse_read_only(path)?;
@@ -101,7 +101,7 @@ fn prepare(path: &Path, text: &str, is_executable: bool) -> Result<tempfile::Nam
     if let Ok(metadata) = fs::metadata(path) {
         let own = file.as_file().metadata().context(Kind::User, what)?;
         if (own.uid(), own.gid()) != (metadata.uid(), metadata.gid()) {
-            // Who may not give it away is its owner, but for the group.
+            // A user who may not change the owner owns the file; only the group may differ.
             drop(std::os::unix::fs::fchown(file.as_file(), Some(metadata.uid()), Some(metadata.gid())));
         }
         let mode = metadata.permissions().mode() | if is_executable { 0o100 } else { 0 };
@@ -111,7 +111,7 @@ fn prepare(path: &Path, text: &str, is_executable: bool) -> Result<tempfile::Nam
     Ok(file)
 }
 
-/// Refuses a file that its owner may not write: somebody wants it to stay as it is.
+/// Refuses a read-only file: its owner wants it to stay as it is.
 pub(super) fn refuse_read_only(path: &Path) -> Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly()) {
         return Err(Error::user(format!("'{}' is read-only", path.display()))
@@ -120,12 +120,12 @@ pub(super) fn refuse_read_only(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts the script `text` at `path`, where a foreign one is, which is called `before` from then on. At no moment is there
-/// no script.
+/// Renames the foreign script at `path` to `before` and puts the script `text` in its place. At every moment there is a
+/// script at `path`.
 pub(super) fn put_before(path: &Path, before: &Path, text: &str) -> Result<()> {
     let what = || format!("cannot rename '{}' as '{}'", path.display(), before.display());
     let file = prepare(path, text, true)?;
-    // Not every file system has second names.
+    // Some file systems have no hard links.
     match fs::hard_link(path, before) {
         _ if is_same(path, before) => Ok(()),
         Err(error) if error.kind() != ErrorKind::AlreadyExists => fs::rename(path, before),
@@ -137,7 +137,7 @@ pub(super) fn put_before(path: &Path, before: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes the file, which held `old`, and up to `made` directories above it that are empty then.
+/// Removes the file, whose content is `old`, and up to `made` directories above it that are empty then.
 pub(super) fn remove(path: &Path, old: &str, made: usize) -> Result<()> {
     refuse_read_only(path)?;
     if read(path)?.as_deref() != Some(old) {
@@ -162,7 +162,7 @@ fn changed(path: &Path) -> Error {
     Error::race(format!("'{}' has changed meanwhile", path.display())).with_hint("run it again")
 }
 
-/// Returns true if something is at `path`, be it a link to nowhere.
+/// Returns true if `path` exists, be it a dangling link.
 pub(super) fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
@@ -172,7 +172,7 @@ pub(super) fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o100 != 0)
 }
 
-/// Removes what processes that were killed have left beside `path`.
+/// Removes temporary files that killed processes left beside `path`.
 pub(super) fn sweep(path: &Path, dead: &[String]) {
     if let Some(directory) = path.parent() {
         temporary::sweep(directory, dead);
@@ -189,7 +189,7 @@ pub(super) fn forget(path: &Path) -> Result<()> {
     fs::remove_file(path).context(Kind::User, || format!("cannot remove '{}'", path.display()))
 }
 
-/// Returns true if both are names of one file.
+/// Returns true if both are hard links to the same file.
 pub(super) fn is_same(one: &Path, two: &Path) -> bool {
     let place = |path| fs::symlink_metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
     place(one).is_some() && place(one) == place(two)

@@ -1,4 +1,4 @@
-//! What happens to one file when an agent is enabled or disabled.
+//! Installs or removes the entries in one file of an agent.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ pub(super) fn enable(
     if dry_run {
         return Ok(Some(done));
     }
-    // What is about to be written is noted first: should we be killed in between, it is known to be ours.
+    // Notes the file before writing it: if a crash comes in between, the next run knows that the file is ours.
     let made = if old.is_none() { made_for(&path, installed) } else { 0 };
     note(context, target, installed, made)?;
     failpoint::hit("agent-hooks:after-note");
@@ -79,19 +79,19 @@ pub(super) fn enable(
 fn is_ignored(context: &Context, path: &Path) -> Result<bool> {
     let output =
         context.repo.try_git(&["check-ignore".as_ref(), "-q".as_ref(), "--".as_ref(), path.as_os_str()], None)?;
-    // Of a path that is outside of the worktree, git says neither yes nor no.
+    // For a path outside of the worktree, git answers neither yes nor no.
     Ok(output.status.code() != Some(1))
 }
 
-/// Two scripts cannot both be the one from before.
+/// Refuses a second foreign script: only one can be kept as the earlier one.
 fn refuse_second_script(path: &Path, before: Option<&Path>) -> Result<()> {
-    // The same under two names: we were killed in between.
+    // Two names of the same script: a crash came between the link and the replacement.
     let Some(before) = before.filter(|before| !file::is_same(path, before)) else { return Ok(()) };
     Err(Error::user(format!("'{}' is not ours, and '{}' is there already", path.display(), before.display()))
         .with_hint("keep one of them under the first name, move the other one away, and run it again"))
 }
 
-/// Returns how many of the directories above `path` are there, or about to be, just because of us.
+/// Returns how many directories above `path` were created by us, or will be.
 fn made_for(path: &Path, all: &[Installed]) -> usize {
     let mut ours = std::collections::BTreeSet::new();
     for entry in all {
@@ -102,7 +102,7 @@ fn made_for(path: &Path, all: &[Installed]) -> usize {
 }
 
 fn note(context: &Context, target: &Target, all: &mut Vec<Installed>, made: usize) -> Result<()> {
-    // Who comes again after being killed finds the directories that were made the first time.
+    // A run after a crash finds the directories that the first run created.
     let before = all.iter().find(|entry| target.is_noted(entry)).map_or(0, |entry| entry.made);
     let entry = Installed {
         agent: target.agent.clone(),
@@ -126,7 +126,7 @@ pub(super) fn disable(
     dry_run: bool,
 ) -> Result<Option<FileDone>> {
     if !target.root.exists() {
-        // A worktree that was removed, with all that was in it.
+        // The worktree was removed together with its files.
         forget(context, target, installed, dry_run)?;
         return Ok(None);
     }
@@ -147,13 +147,13 @@ fn forget(context: &Context, target: &Target, all: &mut Vec<Installed>, dry_run:
     installed::write(context.repo.common_dir(), all)
 }
 
-/// Returns how many directories above the file we have made, when the notes are lost: those with our name.
+/// Returns how many directories above the file are ours by their name; for the case that the notes are lost.
 fn own(target: &Target) -> usize {
     let parts: Vec<_> = Path::new(&target.name).components().rev().skip(1).collect();
     parts.iter().position(|part| part.as_os_str() == "git-checkpoint").map_or(0, |at| at + 1)
 }
 
-/// Takes our entries out of the file, if there are any; up to `made` directories above it were made for it.
+/// Removes our entries from the file. We created up to `made` directories above it.
 fn take_out(target: &Target, path: &Path, made: usize, dry_run: bool) -> Result<Option<FileDone>> {
     let before = target.before(path).filter(|before| file::is_there(before));
     let Some(old) = file::read(path)? else {
@@ -167,7 +167,7 @@ fn take_out(target: &Target, path: &Path, made: usize, dry_run: bool) -> Result<
     };
     if !target.edit.is_ours(&old) {
         if old.contains("git-checkpoint") {
-            // Something of ours may be in what cannot be read.
+            // An unreadable file may hold entries of ours: let `uninstall` report the error.
             target.edit.uninstall(&old).map_err(|error| about(path, &error))?;
         }
         return foreign(target, path, before.as_deref(), dry_run);
@@ -199,10 +199,10 @@ fn put_back(target: &Target, path: &Path, before: &Path, dry_run: bool) -> Resul
     Ok(target.done(Action::Restored))
 }
 
-/// There is a file, and nothing in it is ours.
+/// Handles a file without entries of ours.
 fn foreign(target: &Target, path: &Path, before: Option<&Path>, dry_run: bool) -> Result<Option<FileDone>> {
     let Some(before) = before else { return Ok(None) };
-    // We were killed after the script had got its second name.
+    // A crash came after the script had got its second name.
     if file::is_same(path, before) {
         if !dry_run {
             file::forget(before)?;

@@ -1,7 +1,8 @@
-//! Lets coding agents call us, by entries in files that they read. What such an entry looks like depends on the agent, so the
-//! caller says it by [`Edit`]; here files are read and written, and noted so that the entries can be taken out again.
+//! Adds entries to the files of coding agents that make the agents call us. What an entry looks like depends on the
+//! agent: the caller passes an [`Edit`]. This module reads and writes the files, and notes each one so that the entries
+//! can be removed later.
 //!
-//! Whatever is not ours stays byte for byte, and a file is changed only if it still is as it was read.
+//! Everything else in a file stays byte for byte. A file that changed since it was read is not overwritten.
 
 mod file;
 mod install;
@@ -18,24 +19,24 @@ use crate::{
 pub use crate::state::agents::Seen;
 pub use target::{Edit, FileDone, Target};
 
-/// How it is done.
+/// The options of [`enable`] and [`disable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Say what would be done, and do nothing.
+    /// Only report what would be done.
     pub dry_run: bool,
-    /// A file that cannot be changed is something to do for the user, and not an error.
+    /// If a file cannot be changed, report that as a task for the user instead of failing.
     pub is_lenient: bool,
 }
 
-/// Puts our entries into the files of `targets`.
+/// Adds our entries to the files of `targets`.
 ///
 /// # Errors
-/// If a file cannot be read, makes no sense, or cannot be written; files that come later are as they were.
+/// If a file cannot be read, parsed or written; the files after it are unchanged.
 pub fn enable(context: &Context, targets: &[Target], options: Options) -> Result<Vec<FileDone>> {
     each(context, targets, options, Action::Todo, install::enable)
 }
 
-/// Takes our entries out of the files of `targets`; nothing is said of those without any.
+/// Removes our entries from the files of `targets`; does not report files without entries.
 ///
 /// # Errors
 /// As for [`enable`].
@@ -84,9 +85,9 @@ fn lock(context: &Context, targets: &[Target]) -> Result<Lock> {
     Ok(lock)
 }
 
-/// Returns the texts of those of `targets` that have something of ours, with their place in the list.
+/// Returns the texts of those of `targets` that have entries of ours, each with its index in `targets`.
 ///
-/// A file that cannot be read has nothing of ours.
+/// An unreadable file counts as one without entries.
 pub fn find(targets: &[Target]) -> Vec<(usize, String)> {
     let text = |target: &Target| {
         let text = file::read(&target.real().ok()?).ok()??;
@@ -95,12 +96,12 @@ pub fn find(targets: &[Target]) -> Vec<(usize, String)> {
     targets.iter().enumerate().filter_map(|(at, target)| Some((at, text(target)?))).collect()
 }
 
-/// A file that was changed here, as it was noted.
+/// A file that was changed in this repository, as noted then.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
     /// The agent's name.
     pub agent: String,
-    /// Whose the file is.
+    /// Whom the file is for: `user`, `project` or `local`.
     pub scope: String,
     /// The directory that the scope stood for.
     pub root: PathBuf,

@@ -13,15 +13,15 @@ use crate::{
     state::installed::Installed,
 };
 
-/// How the text of a file is changed.
+/// How to edit the text of a file.
 pub trait Edit {
-    /// Returns the text with our entries, given the one there is.
+    /// Returns `text` with our entries added; none means that there is no file yet.
     fn install(&self, text: Option<&str>) -> Result<String>;
-    /// Returns the text without them; none if nothing else was in the file.
+    /// Returns the text without our entries; none if nothing else is in the file.
     fn uninstall(&self, text: &str) -> Result<Option<String>>;
-    /// Returns true if something in `text` is ours.
+    /// Returns true if `text` contains anything of ours.
     fn is_ours(&self, text: &str) -> bool;
-    /// Returns false if the whole of `text` is ours, and was edited since.
+    /// Returns false if `text` is a file of ours that was edited since.
     fn is_pristine(&self, text: &str) -> bool;
 }
 
@@ -29,15 +29,15 @@ pub trait Edit {
 pub struct Target {
     /// The agent's name.
     pub agent: String,
-    /// Whose the file is: `user`, `project` or `local`.
+    /// Whom the file is for: `user`, `project` or `local`.
     pub scope: &'static str,
-    /// The directory that the scope stands for. All but the user's must not lead out of it.
+    /// The directory that the scope stands for. Only the user's files may lead out of it.
     pub root: PathBuf,
     /// The file, below that.
     pub name: String,
     /// What it holds.
     pub edit: Box<dyn Edit>,
-    /// What is added to the name of a foreign file, which ours runs then; none unless it is a script.
+    /// The suffix for the foreign script that ours replaces and runs first; none if the file is no script.
     pub before: Option<&'static str>,
 }
 
@@ -78,17 +78,17 @@ impl Target {
 pub struct FileDone {
     /// The agent's name.
     pub agent: String,
-    /// Whose the file is.
+    /// Whom the file is for.
     pub scope: &'static str,
     /// What was done.
     pub action: Action,
     /// The file.
     #[serde(serialize_with = "path_text::serialize")]
     pub path: BString,
-    /// Where the script is that was there before.
+    /// Where the replaced foreign script is now.
     #[serde(serialize_with = "serialize_some")]
     pub before: Option<BString>,
-    /// What else there is to say.
+    /// A remark for the user.
     pub note: Option<String>,
 }
 

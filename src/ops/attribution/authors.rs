@@ -1,4 +1,4 @@
-//! One table of authors for all that is looked at.
+//! The table of all authors of an attribution.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::model::{
     contributor::Contributor,
 };
 
-/// Stands for whoever changed what no record tells of, until it is known who that is taken for.
+/// Stands in for the author of changes that no record covers, until that author is decided.
 pub(super) const CARRIER: AuthorId = AuthorId::MAX - 1;
 
 /// Authors, each once.
@@ -32,7 +32,7 @@ impl Authors {
         self.id(&Author::plain(contributor))
     }
 
-    /// Returns the files of what is stored, with the ids of this table.
+    /// Returns the stored files, with their author ids translated to this table.
     pub(super) fn adopt(&mut self, stored: Attribution) -> Vec<crate::model::attribution::text::File> {
         let ids: Vec<AuthorId> = stored.authors.iter().map(|author| self.id(author)).collect();
         let unknown = self.plain(Contributor::Unknown);
@@ -44,7 +44,7 @@ impl Authors {
         files
     }
 
-    /// Returns `ownership`, whose ids are of the table `authors`, with the ids of this one.
+    /// Returns `ownership` with its author ids, which refer to `authors`, translated to this table.
     pub(crate) fn adopt_file(&mut self, ownership: FileOwnership, authors: &[Author]) -> FileOwnership {
         let ids: Vec<AuthorId> = authors.iter().map(|author| self.id(author)).collect();
         renumbered(ownership, |id| ids.get(id as usize).copied().unwrap_or(id))

@@ -1,4 +1,4 @@
-//! Whose the lines of commits are: records where there are any, and else what may be said without.
+//! The attribution of commits: from their records, and inferred where there is no record.
 
 use std::{cell::OnceCell, collections::HashSet, ops::Range, rc::Rc};
 
@@ -30,7 +30,7 @@ use crate::{
     state,
 };
 
-/// A commit, and whose its lines are.
+/// A commit and the attribution of its lines.
 #[derive(Debug)]
 pub(crate) struct OfCommit {
     pub(crate) id: ObjectId,
@@ -40,19 +40,19 @@ pub(crate) struct OfCommit {
     /// The committer's name and address.
     pub(crate) committer: String,
     pub(crate) records: Vec<RecordId>,
-    /// Agents that its message names though no record does.
+    /// Agents named by its message but by no record.
     pub(crate) inferred: Vec<String>,
     pub(crate) files: Vec<OfFile>,
 }
 
-/// A file that a commit changes, and whose its lines are.
+/// A file that a commit changes, and the attribution of its lines.
 #[derive(Debug)]
 pub(crate) struct OfFile {
     pub(crate) change: Change,
     pub(crate) ownership: FileOwnership,
 }
 
-/// What a commit says of itself.
+/// The headers and the message of a commit.
 struct Facts {
     tree_id: ObjectId,
     parents: Vec<ObjectId>,
@@ -61,7 +61,7 @@ struct Facts {
     message: BString,
 }
 
-/// Looks at commits, one after the other; what it has read it keeps.
+/// Attributes commits one by one, and caches what it has read.
 pub(crate) struct Reader<'r> {
     pub(crate) repo: &'r Repo,
     pub(crate) authors: Authors,
@@ -93,29 +93,29 @@ impl<'r> Reader<'r> {
         })
     }
 
-    /// Returns one for what is not committed yet.
+    /// Returns a reader for uncommitted changes.
     pub(super) fn of_worktree(repo: &'r Repo) -> Result<Self> {
         let reader = Self::of_repo(repo)?;
         Ok(Self { counting: reader.counting.of_worktree(), ..reader })
     }
 
-    /// Returns what was wrong with records that could not be read.
+    /// Returns the errors of unreadable records.
     pub(crate) fn troubles(&self) -> &[String] {
         &self.records.troubles
     }
 
-    /// Prepares for a look at `commits`.
+    /// Prepares for `commits`.
     pub(crate) fn foresee(&mut self, commits: &[ObjectId]) {
         self.counting.of_commits(commits);
         self.foreseen = commits.iter().copied().collect();
     }
 
-    /// Returns whose the lines of `commit` are in the files that `wanted` asks for.
+    /// Returns the attribution of `commit`, limited to the files that `wanted` accepts.
     pub(crate) fn commit(&mut self, id: ObjectId, wanted: &mut dyn FnMut(&BString) -> bool) -> Result<OfCommit> {
         self.commit_with(id, wanted, &mut |_, _| Ok(()))
     }
 
-    /// The same; `seen` gets the lines of each file, too.
+    /// The same; `seen` also gets the lines of each file.
     pub(crate) fn commit_with(
         &mut self,
         id: ObjectId,
@@ -174,14 +174,14 @@ impl<'r> Reader<'r> {
     /// Returns the records of `commit`, made at `seconds`, and the author of the lines of which they say nothing.
     pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<(Vec<Rc<Recorded>>, AuthorId)> {
         let found = self.records.of(commit, &mut self.authors)?;
-        // A record that is missing or damaged might say something of the other lines.
+        // A missing or damaged record might cover the other lines.
         let is_told = found.is_complete
             && (!found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds));
         let otherwise = if is_told { Contributor::Human } else { Contributor::Unknown };
         Ok((found.records, self.authors.plain(otherwise)))
     }
 
-    /// Returns since when agents' work would have a record here, in Unix seconds; none if it never would.
+    /// Returns since when this repository records agents' work, in Unix seconds; none if it never did.
     fn enabled_since(&self) -> Result<Option<i64>> {
         if let Some(since) = self.enabled_since.get() {
             return Ok(*since);
@@ -194,7 +194,7 @@ impl<'r> Reader<'r> {
             next = self.repo.with_commit(id, |commit| commit.parents().next())?;
         }
         if let Some(id) = first {
-            // The first record may be of a commit with a date of its own.
+            // The commit of the first record may be older than the log.
             let logged = self.repo.with_commit(id, |commit| commit.committer().ok().map(|who| who.seconds()))?;
             let recorded = self.records.seconds_of_first(self.repo.tree_of_commit(id)?)?;
             since = [since, logged, recorded].into_iter().flatten().min();
@@ -202,7 +202,7 @@ impl<'r> Reader<'r> {
         Ok(*self.enabled_since.get_or_init(|| since))
     }
 
-    /// Drops from what a merge to `tree_id` changes what one of `others` has brought: that is that side's.
+    /// Drops from the changes of a merge to `tree_id` those that one of `others`, its other parents, brought in.
     pub(super) fn drop_brought(&self, others: &[ObjectId], tree_id: ObjectId, changes: &mut Vec<Change>) -> Result<()> {
         for other in others {
             let theirs = self.repo.diff_trees(self.repo.tree_of_commit(*other)?, tree_id)?;
@@ -211,7 +211,7 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// Leaves of a merge's file what is in no parent, and what was deleted though all had it.
+    /// Narrows a file of a merge to the added lines that no parent has and the deleted lines that all parents had.
     pub(super) fn narrow(
         &mut self,
         others: &[ObjectId],
@@ -230,7 +230,7 @@ impl<'r> Reader<'r> {
             let theirs = leaf.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
             let edits = counted_edits(Algorithm::Myers, &theirs, &text.after);
             added = common(&added, edits.iter().map(|(_, new)| new));
-            // Lines of the first parent that this one does not have were deleted, or never there, on its side.
+            // This parent lacks them: its side deleted those lines, or never had them.
             let gone = counted_edits(Algorithm::Myers, &text.before, &theirs);
             deleted = without(&deleted, gone.iter().map(|(old, _)| old));
         }
@@ -247,7 +247,7 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// Returns what both lists of ranges (in order) have.
+/// Returns the intersection of two lists of ranges, both in order.
 fn common<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize>>) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -263,7 +263,7 @@ fn common<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize>
     found
 }
 
-/// Returns what the first list of ranges (in order) has and the other has not.
+/// Returns the first list of ranges without the second one, both in order.
 fn without<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize>>) -> Vec<Range<usize>> {
     let (mut gaps, mut from) = (Vec::new(), 0);
     for range in other {
@@ -274,7 +274,7 @@ fn without<'e>(one: &[Range<usize>], other: impl Iterator<Item = &'e Range<usize
     common(one, gaps.iter())
 }
 
-/// Leaves `total` deleted lines: the counts do not say which they are.
+/// Reduces the deleted lines to `total`: the counts do not say which ones they are.
 fn shorten(ownership: &mut FileOwnership, total: u32) {
     let mut left = total;
     for (_, count) in &mut ownership.removed {

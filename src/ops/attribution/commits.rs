@@ -19,7 +19,7 @@ use crate::{
 /// How many commits of a range are prepared for at once.
 const AT_ONCE: usize = 200;
 
-/// Returns whose the lines are that `options` ask for.
+/// Returns the attribution that `options` ask for.
 ///
 /// # Errors
 /// If the revision names no commit, or objects are missing.
@@ -83,7 +83,8 @@ fn range(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Res
     Ok(())
 }
 
-/// Returns the commits that `text` names, newest first, each with whose its lines are; `each` gets them one by one.
+/// Returns the commits that `text` names, newest first, with their attribution; calls `each` with every one as it
+/// comes.
 pub(crate) fn each_commit(
     context: &Context,
     options: &Options,

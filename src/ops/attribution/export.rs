@@ -1,4 +1,4 @@
-//! The same in the formats of others: Agent Trace records, and the notes of git-ai.
+//! The attribution in foreign formats: Agent Trace records, and git-ai's notes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +22,7 @@ use crate::{
     ops::Context,
 };
 
-/// The longest id of a model that Agent Trace takes, in characters.
+/// The longest model id that Agent Trace accepts, in characters.
 const LONGEST_MODEL: usize = 250;
 
 /// Ranges of lines, both ends included.
@@ -44,7 +44,7 @@ pub fn agent_trace(context: &Context, options: &Options) -> Result<Vec<Value>> {
 fn trace(commit: &OfCommit, authors: &Authors) -> Value {
     let mut files = Vec::new();
     for file in &commit.files {
-        // A conversation each for every session, and one for what is no agent's.
+        // One conversation for each session, and one for all that no agent wrote.
         let mut parts: BTreeMap<Option<Who>, Vec<Value>> = BTreeMap::new();
         for span in &file.ownership.spans {
             let owner = who(span.owner, &authors.list);
@@ -101,7 +101,7 @@ fn contributor(kind: &str, agent: Option<&str>, model: Option<&str>) -> Value {
     value
 }
 
-/// Returns who makes a model, in the words of models.dev; none if its name does not say.
+/// Returns the vendor of a model as models.dev names it; none if the model's name does not show it.
 fn provider(agent: Option<&str>, model: &str) -> Option<&'static str> {
     let known = [
         ("claude", "anthropic"),
@@ -117,7 +117,7 @@ fn provider(agent: Option<&str>, model: &str) -> Option<&'static str> {
     by_name.or_else(|| (agent == Some("claude-code")).then_some("anthropic"))
 }
 
-/// Returns the id of a commit as a UUID that its name gives (RFC 9562, version 5: of a SHA-1).
+/// Returns the UUID for a commit's id, computed from its name (RFC 9562, version 5: with SHA-1).
 fn uuid(id: ObjectId) -> String {
     let mut bytes: [u8; 16] = [0; 16];
     bytes.copy_from_slice(&id.as_bytes()[..16]);
@@ -127,7 +127,7 @@ fn uuid(id: ObjectId) -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// Percent-encodes what is not unreserved in URIs (RFC 3986).
+/// Percent-encodes all characters that URIs do not leave unreserved (RFC 3986).
 fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
@@ -225,7 +225,7 @@ fn push(ranges: &mut Ranges, start: u32, end: u32) {
     }
 }
 
-/// Paths with blanks or quotes stand in quotes; what would end the line is escaped.
+/// Quotes paths with blanks or quotes, and escapes line breaks.
 fn quoted(path: &str) -> String {
     let plain = path_text::printable(path.into());
     let is_plain = plain == path && !path.contains(char::is_whitespace) && !path.contains(['"', '\\']) && path != "---";

@@ -1,4 +1,4 @@
-//! Whose the lines of one file of a commit are: what git counts as added, with the owners that records tell.
+//! The attribution of one file of a commit: the lines that git counts as added, with the owners that the records name.
 
 use std::rc::Rc;
 
@@ -26,10 +26,10 @@ use crate::{
     },
 };
 
-/// Blame looks for lines that were only moved or formatted in so many commits without a record: each costs a diff.
+/// How many commits without a record blame examines for lines that were only moved or reformatted: each costs a diff.
 const MOST_LOOKED_AT: usize = 100;
 
-/// Whose the lines of a blob are that its commit has added.
+/// The owners of the lines that a commit added to a blob.
 pub(crate) struct BlobOwners {
     views: Vec<Vec<Span>>,
     beside: Beside,
@@ -42,7 +42,7 @@ impl BlobOwners {
     }
 }
 
-/// What a record says of the file.
+/// The file according to one record.
 struct View<'v> {
     record: &'v Recorded,
     file: &'v File,
@@ -73,7 +73,8 @@ impl Reader<'_> {
         Ok((!declared.unwrap_or_else(|| line_edits::is_binary(&bytes))).then_some(bytes))
     }
 
-    /// Returns whose the lines of `change` are, by `records` (newest first) and, where they say nothing, `otherwise`.
+    /// Returns the attribution of `change` by `records` (newest first); where they say nothing, the author is
+    /// `otherwise`.
     pub(super) fn file(
         &mut self,
         commit: ObjectId,
@@ -88,7 +89,7 @@ impl Reader<'_> {
         let Some(text) = text else {
             let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
             let told = exact.map(|view| &view.file.ownership);
-            // What has no lines for git now may have had some when it was recorded.
+            // A file without lines for git may have had lines when it was recorded.
             let whole = told.and_then(|told| told.whole.or_else(|| told.spans.first().map(|span| span.owner)));
             ownership.whole = Some(whole.unwrap_or(Owner::Author(otherwise)));
             return Ok((ownership, None));
@@ -99,8 +100,8 @@ impl Reader<'_> {
         Ok((ownership, Some(text)))
     }
 
-    /// Returns whose the lines are that the commit, made at `seconds`, has added at `path`, whichever they are; or who is
-    /// taken for the author of all, if there is no record. It is what [`commit`](Self::commit) says of them.
+    /// Returns the owners of all lines that the commit, made at `seconds`, may have added at `path`; without a record,
+    /// the presumed author of the whole file. Agrees with [`commit`](Self::commit).
     pub(crate) fn blob_owners(
         &mut self,
         commit: ObjectId,
@@ -116,7 +117,7 @@ impl Reader<'_> {
         }
         let Some(change) = self.change_at(commit, path)? else { return Ok(Err(author)) };
         let views = views(&change, &records);
-        // A file without lines has some for git-blame(1) all the same.
+        // git-blame(1) shows lines even for a file that counts as one without lines.
         let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
         if let Some(Owner::Author(author)) = exact.and_then(|view| view.file.ownership.whole) {
             return Ok(Err(author));
@@ -154,14 +155,14 @@ impl Reader<'_> {
         Ok(changes.into_iter().find(|change| change.path == path))
     }
 
-    /// Returns true if the one record says all: it is of this very change, and no other one is missing.
+    /// Returns true if the only record covers exactly this change, and no other record is missing.
     fn is_all_told(&mut self, view: &View<'_>, change: &Change, otherwise: AuthorId) -> bool {
         let is_exact =
             view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
         is_exact && otherwise == self.authors.plain(Contributor::Human)
     }
 
-    /// Returns the spans of all views in the lines that the commit has, and what is known beside them.
+    /// Returns the spans of all views, carried to the lines of the commit, and the rules for the other lines.
     fn joined(
         &mut self,
         commit: ObjectId,
@@ -181,7 +182,7 @@ impl Reader<'_> {
                 is_blind |= self.records.is_blind(view.record, older.record)?;
             }
             if is_blind {
-                // It takes for a person's what another one knows better, or would if it were here.
+                // This record counts as human what an older or missing record may attribute to an agent.
                 spans.retain(|span| span.owner != Owner::Author(human));
             }
             carried.push(spans);
@@ -225,7 +226,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the spans of what was recorded in the lines that the commit has; none if the recorded blob is gone.
+    /// Returns the recorded spans, carried to the lines of the commit; none if the recorded blob is gone.
     fn carried(&self, view: &View<'_>, change: &Change, text: &Text) -> Result<Option<Vec<Span>>> {
         let spans = &view.file.ownership.spans;
         match view.file.blob {
@@ -290,7 +291,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns what the records say of the file, newest first, under all names it had between.
+/// Returns what the records contain about the file, newest first, under all names it had.
 fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
     let mut names: Vec<&BString> = [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().collect();
     let mut found = Vec::new();

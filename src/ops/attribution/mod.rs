@@ -1,6 +1,6 @@
-//! Whose the lines are: of a commit, of a range of commits, or of what is not committed yet.
+//! Who wrote the lines of a commit, of a range of commits, or of the uncommitted changes.
 //!
-//! The counts of added and deleted lines are always those of git; records only add the authors.
+//! Git decides which lines were added and deleted; records only add the authors.
 
 mod authors;
 mod commit;

@@ -1,4 +1,4 @@
-//! What an attribution is asked for.
+//! The options of an attribution.
 
 use bstr::BString;
 
@@ -21,6 +21,6 @@ pub enum Target {
     Head,
     /// A commit, or a range of commits in git's notation, such as `main..topic`.
     Revision(String),
-    /// What is not committed yet, in this worktree.
+    /// The uncommitted changes of this worktree.
     Worktree,
 }

@@ -23,7 +23,7 @@ pub struct PatchFile {
     pub path: BString,
     /// Where a renamed file was.
     pub old_path: Option<BString>,
-    /// Whether the file is there before and after.
+    /// Whether the file exists before and after.
     pub sides: (bool, bool),
     /// True if it has no lines.
     pub is_binary: bool,
@@ -61,7 +61,7 @@ impl PatchFile {
         Self { path, old_path, sides: (before.is_some(), after.is_some()), is_binary: text.is_none(), hunks, owners }
     }
 
-    /// Fills in who the owners are; the words that differ are emphasized only where two have written.
+    /// Fills in the owners. The differing words are emphasized only in lines that two authors have written.
     pub(super) fn named(mut self, authors: &[Author]) -> Self {
         for ((hunk, named), owners) in self.hunks.iter_mut().zip(std::mem::take(&mut self.owners)) {
             *named = owners.into_iter().map(|owner| who(owner, authors)).collect();
@@ -81,7 +81,7 @@ impl PatchFile {
 fn added_only(text: &Text) -> Vec<Hunk> {
     let mut edits = Vec::new();
     let mut shift = 0;
-    // Against the file without its added lines, so that they alone show.
+    // Compares with the file without its added lines, so that only they appear.
     let mut kept: Vec<u8> = Vec::new();
     let lines: Vec<&[u8]> = bstr::ByteSlice::lines_with_terminator(text.after.as_slice()).collect();
     let mut from = 0;

@@ -1,4 +1,4 @@
-//! Sums by session and by file: from the owners of lines to the report.
+//! Sums up the owners of lines by session and by file for the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,7 +68,7 @@ impl Sum {
         }
     }
 
-    /// Adds a commit; `is_alone` says that its lines are wanted one by one.
+    /// Adds a commit; if `is_alone`, its lines are listed one by one.
     pub(super) fn add(&mut self, commit: &OfCommit, authors: &[Author], is_alone: bool) {
         let mut figures = Figures::default();
         for file in &commit.files {

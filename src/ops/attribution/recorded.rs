@@ -15,13 +15,13 @@ use crate::{
     },
 };
 
-/// A record, as far as it tells whose the lines are.
+/// The part of a record that attribution needs.
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub(super) id: RecordId,
     pub(super) commit: ObjectId,
     parent: Option<ObjectId>,
-    /// What the shadow stood on: the parent, or the commit that was amended.
+    /// The base of the shadow: the parent, or the commit that was amended.
     base: Option<ObjectId>,
     seconds: i64,
     files: Vec<File>,
@@ -30,28 +30,28 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Returns what is stored of the file that the commit left at `path`.
+    /// Returns the recorded file that the commit has at `path`.
     pub(super) fn file(&self, path: &BStr) -> Option<&File> {
         let at = self.files.binary_search_by(|file| file.ownership.path.as_slice().cmp(path)).ok()?;
         Some(&self.files[at])
     }
 
-    /// Returns what is stored of a file that the commit left as `blob`.
+    /// Returns a recorded file that the commit has as `blob`.
     pub(super) fn file_of_blob(&self, blob: ObjectId) -> Option<&File> {
         self.files.iter().find(|file| file.blob == Some(blob))
     }
 
-    /// Returns the blob that the file was before the commit.
+    /// Returns the blob of the file before the commit.
     pub(super) fn before(&self, path: &BStr) -> Option<ObjectId> {
         self.before.get(path).copied().flatten()
     }
 }
 
-/// What is known of a commit.
+/// The records found for a commit.
 pub(super) struct Found {
     /// Newest first.
     pub(super) records: Vec<Rc<Recorded>>,
-    /// False if there is one more, which is not here or cannot be read.
+    /// False if a record is missing or cannot be read.
     pub(super) is_complete: bool,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Records<'r> {
     log: Option<Log<'r>>,
     known: HashMap<RecordId, Option<Rc<Recorded>>>,
     links: HashMap<RecordId, Rc<Vec<Link>>>,
-    /// What was wrong with those that could not be read.
+    /// The errors of unreadable records.
     pub(super) troubles: Vec<String>,
 }
 
@@ -94,28 +94,28 @@ impl<'r> Records<'r> {
         Ok(Found { records: found, is_complete })
     }
 
-    /// Returns when the oldest commit was made that the log knew of when its tree was `tree_id`.
+    /// Returns the time of the oldest commit with a record in the log whose tree is `tree_id`.
     pub(super) fn seconds_of_first(&self, tree_id: ObjectId) -> Result<Option<i64>> {
         let log = Log::at(self.repo, tree_id);
         let mut seconds = Vec::new();
         for id in log.all()? {
-            // A damaged one tells nothing.
+            // Skips a damaged record.
             seconds.extend(log.find(&id).ok().flatten().map(|record| record.seconds));
         }
         Ok(seconds.into_iter().min())
     }
 
-    /// Returns true if `commit` has `record` because others were squashed into it.
+    /// Returns true if `commit` is linked to `record` because it squashes the commit that the record was made for.
     pub(super) fn is_squashed(&mut self, record: &Recorded, commit: ObjectId) -> Result<bool> {
-        // Its own commit needs no look.
+        // The record's own commit is no squash.
         if record.commit == commit {
             return Ok(false);
         }
         Ok(self.links(record.id)?.iter().any(|link| link.commit == commit && link.how == How::Squash))
     }
 
-    /// Returns true if the commit of `newer` was made of the work of `older` once more, as after `git reset --soft`:
-    /// no checkpoint told `newer` whose that is.
+    /// Returns true if the commit of `newer` commits the work of `older` once more, as after `git reset --soft`. Then
+    /// `newer` was made without the checkpoints that name the authors.
     pub(super) fn is_blind(&mut self, newer: &Recorded, older: &Recorded) -> Result<bool> {
         Ok(self.links(older.id)?.iter().any(|link| link.commit == newer.commit && link.how == How::Recommit))
     }
@@ -148,7 +148,7 @@ impl<'r> Records<'r> {
     }
 }
 
-/// Puts a record whose commit is the parent of another's after that one: seconds alone do not tell.
+/// Sorts a record after the record of its parent commit: their seconds may be equal.
 fn in_order(records: &mut [Rc<Recorded>]) {
     for at in 1..records.len() {
         let child = (0..at).find(|&before| is_older(&records[before], &records[at]));
@@ -158,7 +158,7 @@ fn in_order(records: &mut [Rc<Recorded>]) {
     }
 }
 
-/// Returns true if `newer` is made upon `one`.
+/// Returns true if the commit of `newer` is a child of the commit of `one`.
 fn is_older(one: &Recorded, newer: &Recorded) -> bool {
     newer.parent == Some(one.commit) || newer.base == Some(one.commit)
 }

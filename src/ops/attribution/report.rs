@@ -1,4 +1,4 @@
-//! The report of whose the lines are. It serializes to the JSON of `attribution --json`.
+//! The attribution report. It serializes to the JSON of `attribution --json`.
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -11,7 +11,7 @@ use crate::model::{
     record::RecordId,
 };
 
-/// Whose the lines are. Serializes to what `attribution --json` prints.
+/// An attribution. Serializes to what `attribution --json` prints.
 #[derive(Clone, Debug, Serialize)]
 pub struct Attribution {
     /// The version of the JSON format.
@@ -19,12 +19,12 @@ pub struct Attribution {
     /// The commit; none for a range and for the worktree.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub commit: Option<ObjectId>,
-    /// Its first parent; for the worktree, the commit that it stands on.
+    /// Its first parent; of the worktree, the commit that HEAD is at.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub parent: Option<ObjectId>,
     /// The range, as it was asked for.
     pub range: Option<String>,
-    /// True if it is what is not committed yet.
+    /// True if this is about the uncommitted changes.
     pub worktree: bool,
     /// The records that it is made from.
     pub records: Vec<RecordId>,
@@ -32,7 +32,7 @@ pub struct Attribution {
     pub inferred: Vec<String>,
     /// The figures of all files together.
     pub summary: Figures,
-    /// What each agent has a part in, most lines first.
+    /// The agents with a part in it, most lines first.
     pub sessions: Vec<SessionLines>,
     /// The commits of a range, newest first; empty for anything else.
     pub commits: Vec<CommitLines>,
@@ -47,7 +47,7 @@ pub struct Attribution {
     /// The committer's name and address.
     #[serde(skip)]
     pub committer: String,
-    /// What was wrong with records that could not be read.
+    /// The errors of unreadable records.
     #[serde(skip)]
     pub troubles: Vec<String>,
 }
@@ -83,7 +83,7 @@ pub struct CommitLines {
     pub summary: Figures,
 }
 
-/// Whose the lines of a file are.
+/// The attribution of a file.
 #[derive(Clone, Debug, Serialize)]
 pub struct FileLines {
     /// The path.
@@ -99,7 +99,7 @@ pub struct FileLines {
     pub added: u32,
     /// Lines that git counts as deleted.
     pub deleted: u32,
-    /// Whose the file is, if it has no lines.
+    /// The owner of a file without lines.
     pub whole: Option<Kind>,
     /// True if the file was too large to be looked at line by line.
     pub cut_off: bool,
@@ -119,7 +119,7 @@ pub struct OwnedLines {
     pub start: u32,
     /// The last.
     pub end: u32,
-    /// Whose they are.
+    /// The owner.
     #[serde(flatten)]
     pub who: Who,
     /// How much of them is the agent's, in percent.

@@ -18,7 +18,8 @@ pub(crate) struct Text {
     pub(crate) after: Vec<u8>,
     /// How they differ, as git counts.
     pub(crate) edits: Vec<Edit>,
-    /// True if what differs from all parents is left of them: both sides of an edit need not belong together.
+    /// True for a merge of which only the differences from all parents remain: the two sides of an edit need not belong
+    /// together.
     pub(crate) is_of_merge: bool,
     by_content: OnceCell<Option<FileOwnership>>,
 }
@@ -36,7 +37,7 @@ impl Text {
         self.edits.iter().map(|(old, _)| old.clone()).filter(|lines| !lines.is_empty()).collect()
     }
 
-    /// Returns what follows from the contents alone: which lines `change` only moved or formatted.
+    /// Returns the owners that follow from the contents alone: those of lines that `change` only moved or reformatted.
     pub(super) fn by_content(&self, change: &Change) -> Option<&FileOwnership> {
         let told = self.by_content.get_or_init(|| {
             let is_binary = [&self.before, &self.after].iter().any(|text| line_edits::is_binary(text));

@@ -1,4 +1,4 @@
-//! Who wrote or deleted lines, as it is shown.
+//! The author of lines, as it is shown.
 
 use serde::Serialize;
 

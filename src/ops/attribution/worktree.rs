@@ -1,5 +1,5 @@
-//! What is not committed yet: the live shadow, replayed up to the worktree as it is now, upon what was set aside and is
-//! there again.
+//! The attribution of uncommitted changes: replays the archived shadows whose work is in the worktree again, then the
+//! live shadow, then the worktree as it is now.
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -24,14 +24,14 @@ use crate::{
     model::{attribution::Author, checkpoint::Origin, refname::Base},
 };
 
-/// Whose what is not committed yet is.
+/// The attribution of the uncommitted changes.
 pub(crate) struct Uncommitted {
     pub(crate) work: OfCommit,
     pub(crate) authors: Vec<Author>,
     pub(crate) texts: Vec<Option<Text>>,
 }
 
-/// Returns whose the lines are that the worktree adds to HEAD in the files that `wanted` asks for.
+/// Returns the attribution of the lines that the worktree adds to HEAD, limited to the files that `wanted` accepts.
 pub(crate) fn uncommitted(
     context: &Context,
     wanted: &mut dyn FnMut(&BString) -> bool,
@@ -40,7 +40,7 @@ pub(crate) fn uncommitted(
     beyond(context, &[], wanted, with_text)
 }
 
-/// The same, without what `others`, which are being merged, have brought.
+/// The same without what comes from `others`, the commits being merged.
 fn beyond(
     context: &Context,
     others: &[ObjectId],
@@ -65,7 +65,7 @@ fn beyond(
     if let Some(tip) = &checkpoint {
         let touched = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
         for change in renamed_since(repo, &touched, &changes)? {
-            // What was not asked for may be there still.
+            // `wanted` may have left the old path out of the changes, though the file still exists.
             let old_path = change.old_path.as_ref().expect("it is a rename");
             if repo.find_leaf(worktree.tree_id, old_path.as_bstr())?.is_none() {
                 renamed.push(change);

@@ -1,4 +1,4 @@
-//! Names in the archive, and how a shadow is moved there.
+//! Moves a shadow to the archive: the name it gets there, the ref updates and the event.
 
 use gix::ObjectId;
 
@@ -6,10 +6,11 @@ use super::shadows::Live;
 use crate::{
     error::Result,
     git::{Repo, refs::RefUpdate},
-    model::refname,
+    model::{event::Event, refname},
+    ops::Context,
 };
 
-/// Returns how refs are moved to set `live` aside under the name `archive`.
+/// Returns the ref updates that move the shadow `live` to the archive, under the name `archive`.
 pub(crate) fn to_archive(live: &Live, archive: String) -> [RefUpdate; 2] {
     [
         RefUpdate { name: archive, old: None, new: Some(live.id) },
@@ -17,9 +18,11 @@ pub(crate) fn to_archive(live: &Live, archive: String) -> [RefUpdate; 2] {
     ]
 }
 
-/// A shadow may be set aside, brought back and set aside again within a second.
+/// Returns a free name in the archive for the chain that ends with `tip`.
+///
+/// The name has the time in seconds. A shadow may be set aside, brought back and set aside again within one second.
 pub(crate) fn archive_name(repo: &Repo, tip: ObjectId) -> Result<String> {
-    // Not git's GIT_COMMITTER_DATE, which in a rebase is that of an old commit: the next prune would take it at its word.
+    // The real time: `git rebase` may set GIT_COMMITTER_DATE to the date of an old commit, and the next prune would drop it.
     let mut seconds = jiff::Timestamp::now().as_second().max(0);
     loop {
         let name = refname::archive_ref(seconds, tip);
@@ -28,4 +31,14 @@ pub(crate) fn archive_name(repo: &Repo, tip: ObjectId) -> Result<String> {
         }
         seconds += 1;
     }
+}
+
+/// Returns how many checkpoints the chain that ends with `tip` has; of a broken chain, how many can be read.
+pub(crate) fn count(repo: &Repo, tip: ObjectId) -> usize {
+    repo.chain(tip).take_while(Result::is_ok).count()
+}
+
+/// Emits the event that the chain ending with `tip` was moved to the archive, under the name `archive`.
+pub(crate) fn emit_reset(context: &Context, archive: String, tip: ObjectId) {
+    context.emit(&Event::Reset { archive, tip: tip.to_string(), checkpoints: count(&context.repo, tip) });
 }

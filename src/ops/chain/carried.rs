@@ -1,4 +1,4 @@
-//! Checkpoints that carry work of another chain on, on top of a shadow.
+//! Checkpoints that carry work forward from one chain to another shadow.
 
 use gix::ObjectId;
 
@@ -17,14 +17,15 @@ use crate::{
     ops::Context,
 };
 
-/// Returns true if `shadow` carries on the chain that ends with `tip`.
+/// Returns true if `shadow` already carries forward the chain that ends with `tip`.
 pub(crate) fn carries(repo: &Repo, shadow: &Shadow, tip: &Checkpoint) -> bool {
     let Some(id) = shadow.expected else { return false };
     let last = repo.chain(id).take_while(Result::is_ok).flatten().take(MOST_SINCE);
     last.into_iter().any(|checkpoint| checkpoint.origin.carried == Some(tip.id))
 }
 
-/// Puts a checkpoint on top of `shadow` with what of the chain of `tip` the tree `now_tree_id` still shows, if any.
+/// Adds a checkpoint to `shadow` with the work of the chain `tip` that the tree `now_tree_id` still contains. Returns
+/// false if there is none.
 pub(crate) fn bring(
     context: &Context,
     shadow: &mut Shadow,
@@ -44,7 +45,7 @@ pub(crate) fn bring(
     Ok(true)
 }
 
-/// Puts a checkpoint with the tree `tree_id` on top of `shadow`, which carries on the chain of `tip`.
+/// Adds a checkpoint with the tree `tree_id` to `shadow`; it carries the chain of `tip` forward.
 pub(crate) fn put_on_top(
     context: &Context,
     shadow: &mut Shadow,
@@ -56,7 +57,7 @@ pub(crate) fn put_on_top(
     let repo = &context.repo;
     let (parent_id, after) = shadow.links(objects)?;
     let origin = Origin { carried: Some(tip.id), note: None, tool: None, ..origin };
-    // What is staged stands in the index, and the next look at the worktree tells; the raw bytes are the old ones.
+    // No side data: the next save reads the index itself, and the raw bytes belong to the old checkpoint.
     let (name, side_id) = (&shadow.name, None);
     let body = format!("Carried on from {} on {}.\n", tip.id, tip.base);
     let subject = tip.subject.as_str();
@@ -80,7 +81,7 @@ pub(crate) fn put_on_top(
     shadow.follow(repo, checkpoint)
 }
 
-/// Returns in whose name the work of the chain `tip` goes on: that of the last agent in it, or the last human.
+/// Returns the author for carried-forward work of the chain `tip`: its last agent, or else the author of `tip`.
 pub(crate) fn origin_of(context: &Context, tip: &Checkpoint) -> Result<Origin> {
     for checkpoint in context.repo.chain(tip.id) {
         let checkpoint = checkpoint?;
@@ -91,5 +92,6 @@ pub(crate) fn origin_of(context: &Context, tip: &Checkpoint) -> Result<Origin> {
     Ok(tip.origin.clone())
 }
 
-/// How many checkpoints back one that carries something on is looked for: whoever comes after a crash comes soon.
+/// How many checkpoints back we look for one that carries work forward. After a crash, the next command repeats the
+/// step, so few checkpoints come in between.
 const MOST_SINCE: usize = 8;

@@ -1,4 +1,4 @@
-//! Lets work that stands on one commit go on upon another: the paths in which the worktree still shows it.
+//! Carries work forward from one base commit to another: the paths whose work the worktree still contains.
 
 use std::collections::BTreeSet;
 
@@ -20,32 +20,33 @@ use crate::{
     ops::likeness::is_all_there,
 };
 
-/// Where work is to go on.
+/// Where work is carried to.
 pub(crate) struct Ground {
-    /// The tree of the commit that it shall stand on.
+    /// The tree of the new base commit.
     pub(crate) head_tree_id: ObjectId,
-    /// The tree that its first checkpoint follows.
+    /// The tree of the checkpoint that the carried work follows.
     pub(crate) last_tree_id: ObjectId,
-    /// What the worktree is, or what else is to be looked for.
+    /// The tree in which we look for the work: the worktree's, or that of a checkpoint.
     pub(crate) now_tree_id: ObjectId,
-    /// The only paths that may go on; none: all.
+    /// The only paths to carry forward; none: all.
     pub(crate) wanted: Option<BTreeSet<BString>>,
-    /// True if that is what the worktree holds: where it is as the work left it, so it stays.
+    /// True if `now_tree_id` is the worktree as it is now: a path that is still as the work left it is carried as it
+    /// is.
     pub(crate) is_now_seen: bool,
 }
 
-/// What of a chain goes on.
+/// The part of a chain that is carried forward.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Carried {
-    /// The tree of the checkpoint that brings it.
+    /// The tree of the checkpoint that carries it.
     pub(crate) tree_id: ObjectId,
-    /// The paths; none if nothing goes on.
+    /// The carried paths; none if nothing is carried.
     pub(crate) paths: Vec<BString>,
-    /// True if something of the chain is neither among them nor in the commit.
+    /// True if some of the chain's work is neither carried nor in the new base commit.
     pub(crate) leaves_some: bool,
 }
 
-/// Returns the tree of the commit that the chain of `checkpoint` stands on.
+/// Returns the tree of the base commit of the chain of `checkpoint`.
 pub(crate) fn base_tree(repo: &Repo, checkpoint: &Checkpoint) -> Result<ObjectId> {
     match checkpoint.base {
         Base::Commit(id) => repo.tree_of_commit(id),
@@ -53,7 +54,7 @@ pub(crate) fn base_tree(repo: &Repo, checkpoint: &Checkpoint) -> Result<ObjectId
     }
 }
 
-/// Returns what of the chain ending with `tip` goes on upon `ground`.
+/// Returns what of the chain that ends with `tip` is carried to `ground`.
 pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mut NewObjects<'_>) -> Result<Carried> {
     let mut edits: Vec<(BString, Edit)> = Vec::new();
     let mut paths = Vec::new();
@@ -72,7 +73,7 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mu
         } else if let Some(merged) = merge(repo, &change, head, objects)? {
             Some(merged)
         } else if !ground.is_now_seen && is_all_there(repo, &change, head)? {
-            // The commit has it, beside what somebody did next to it.
+            // The commit contains the change, beside changes of others.
             continue;
         } else {
             now
@@ -86,7 +87,7 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mu
     Ok(Carried { tree_id, paths, leaves_some })
 }
 
-/// Returns what `change` makes of a file that the commit has changed, too; none if the two do not go together.
+/// Applies `change` to a file that the commit has changed as well; none if the two conflict.
 fn merge(repo: &Repo, change: &Change, head: Option<Leaf>, objects: &mut NewObjects<'_>) -> Result<Option<Leaf>> {
     let (Some(before), Some(after), Some(head)) = (change.before, change.after, head) else { return Ok(None) };
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable);

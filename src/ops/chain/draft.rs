@@ -1,4 +1,4 @@
-//! A checkpoint about to be made: writes its commit, and leaves the refs to others.
+//! Writes the commit of a new checkpoint; the caller moves the refs.
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -19,14 +19,14 @@ use crate::{
     },
 };
 
-/// What the commit of a checkpoint says.
+/// The content of a checkpoint's commit.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft<'a> {
     pub(crate) name: &'a ShadowName,
     pub(crate) tree_id: ObjectId,
-    /// The checkpoint before, or the base.
+    /// The previous checkpoint of the chain, or the base commit.
     pub(crate) parent_id: ObjectId,
-    /// The one before in time, if that is in another chain.
+    /// The previous checkpoint in time, if that is in another chain.
     pub(crate) after: Option<ObjectId>,
     pub(crate) side_id: Option<ObjectId>,
     pub(crate) origin: &'a Origin,
@@ -56,7 +56,7 @@ impl Draft<'_> {
     }
 }
 
-/// Returns who a checkpoint's commit names as its author.
+/// Returns the author of a checkpoint's commit.
 pub(crate) fn author(repo: &Repo, origin: &Origin) -> Identity {
     match (origin.contributor, &origin.agent, &origin.session) {
         (Contributor::Agent, agent, session) => {

@@ -1,4 +1,4 @@
-//! What the worktree is now, and whether that differs from the last checkpoint.
+//! Reads the worktree, and decides whether it differs from the last checkpoint.
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -32,19 +32,19 @@ use crate::{
     state::lock::Lock,
 };
 
-/// What the worktree is now.
+/// The worktree as it is now.
 pub(crate) struct Seen {
     pub(crate) tree_id: ObjectId,
     pub(crate) side: Side,
     /// The staged tree.
     pub(crate) index_tree_id: Option<ObjectId>,
-    /// What every path was, and whether that is news; only after a pass over all.
+    /// The stat cache, and whether it has changed; only after a full pass.
     pub(crate) cache: Option<(StatCache, bool)>,
-    /// Only what this save looked at.
+    /// The paths that this look skipped; the side has those of earlier ones, too.
     pub(crate) skipped: Vec<Skipped>,
 }
 
-/// Returns the limits that the settings and the disk set.
+/// Returns the limits from the settings and the free disk space.
 pub(crate) fn limits(context: &Context) -> Limits {
     let save = &context.settings.save;
     Limits {
@@ -61,7 +61,7 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.is_wary());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
-    // The staged tree of then may be held by nothing: what was only staged is no reason for a checkpoint.
+    // If no ref holds the cached staged tree any more, forget it: staging alone makes no checkpoint that would hold it.
     let held = [Some(shadow.head_tree_id), shadow.tip_side.as_ref().and_then(|side| side.index_tree_id)];
     if let Some(cache) = cache.as_mut().filter(|cache| !held.contains(&cache.index_tree_id)) {
         cache.index_tree_id = None;
@@ -69,7 +69,7 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     let had_cache = cache.is_some();
     let keep = Keep::ToWrite { clock: lock.taken_at() };
     let (snapshot, mut objects) = match full_pass(repo, &limits, cache, keep) {
-        // What the cache relies on may have been pruned.
+        // Git may have collected objects that the cache relies on.
         Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(repo, &limits, None, keep)?,
         other => other?,
     };
@@ -78,7 +78,7 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     let index_tree_id = (snapshot.index_tree_id != shadow.head_tree_id).then_some(snapshot.index_tree_id);
     let (skipped, mut manifest) = (snapshot.manifest.skipped.clone(), snapshot.manifest);
     for file in manifest.unfiltered.iter_mut().filter(|file| file.reason.is_empty()) {
-        // It was converted by no filter when it was read, and was not read again.
+        // The file was not read again, so its reason is in the last checkpoint.
         let earlier = shadow.unfiltered().iter().find(|known| known.path == file.path);
         file.reason = earlier.map(|earlier| earlier.reason.clone()).unwrap_or_default();
     }
@@ -87,12 +87,12 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
     Ok((Seen { tree_id: snapshot.tree_id, side, index_tree_id: Some(snapshot.index_tree_id), cache, skipped }, objects))
 }
 
-/// Refuses paths that are nowhere.
+/// Refuses named paths that exist neither in the worktree nor in the last checkpoint.
 pub(crate) fn refuse_unknown_paths(context: &Context, paths: &[BString], shadow: &Shadow) -> Result<()> {
     refuse_unknown(&context.repo, &shadow.before(), paths, &limits(context))
 }
 
-/// Takes paths out of `paths` that are neither on the disk nor in the last checkpoint, or can be in none.
+/// Removes from `paths` those that exist neither in the worktree nor in the last checkpoint, or that git cannot store.
 pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let mut known = Vec::with_capacity(paths.len());
     for path in paths.drain(..).filter(|path| is_storable_path(path.as_bstr())) {
@@ -137,7 +137,7 @@ pub(crate) fn look_at_paths<'r>(
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
 }
 
-/// Returns what the worktree is after the steps of `known`, without looking at it.
+/// Returns the worktree after the steps of `known`, without reading it.
 pub(crate) fn look_at_known<'r>(
     repo: &'r Repo,
     Known { steps, from }: &Known,
@@ -155,7 +155,7 @@ pub(crate) fn look_at_known<'r>(
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
 }
 
-/// Lets `seen` say what is staged now.
+/// Updates `seen` with what is staged now.
 pub(crate) fn look_at_index(repo: &Repo, shadow: &Shadow, seen: &mut Seen, objects: &mut NewObjects<'_>) -> Result<()> {
     let staged = staged(repo, objects)?;
     let manifest = &mut seen.side.manifest;
@@ -175,7 +175,7 @@ fn edit_raw_tree(repo: &Repo, side: &mut Side, edits: &[(BString, Edit)], object
     Ok(())
 }
 
-/// Returns true if the worktree holds bytes, or the index content, that the last checkpoint does not.
+/// Returns true if the worktree or the index has content that the last checkpoint does not have.
 pub(crate) fn is_changed(
     repo: &Repo,
     shadow: &Shadow,
@@ -187,13 +187,13 @@ pub(crate) fn is_changed(
     if seen.tree_id != shadow.last_tree_id() || seen.side.raw_tree_id != last_raw {
         return Ok(true);
     }
-    // The same tree, of which the last checkpoint does not say as much: it left out what could not be read.
+    // The trees are equal, but the last checkpoint has left out unreadable paths.
     let last_manifest = shadow.tip_side.as_ref().map(|side| &side.manifest);
     if last_manifest.is_some_and(|last| last.is_less_than(&seen.side.manifest)) {
         return Ok(true);
     }
     let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
-    // What the tree cannot say must be known, too, before it is changed.
+    // A restore also needs the side data before it changes anything.
     if demands.must_exist {
         let last = shadow.tip_side.as_ref().map(|side| side.manifest.to_toml());
         if last.unwrap_or_else(|| Manifest::default().to_toml()) != seen.side.manifest.to_toml() {
@@ -208,7 +208,7 @@ pub(crate) fn is_changed(
     if demands.exact_index || seen.side.unmerged_tree_id.is_some() {
         return Ok(true);
     }
-    // Staging what the worktree holds anyway is no reason for a checkpoint; content that only the index has is one.
+    // Staging what the worktree has is no reason for a checkpoint; content that only the index has is one.
     let staged = objects.changes_of_trees(shadow.head_tree_id, index_tree_id)?;
     for change in staged {
         let Some(leaf) = change.after else { continue };
@@ -219,13 +219,13 @@ pub(crate) fn is_changed(
     Ok(false)
 }
 
-/// Keeps what every path was for the next pass; `anchor` is the checkpoint that holds the content.
+/// Stores the stat cache for the next pass; `anchor` is the checkpoint that holds the content.
 pub(crate) fn store_cache(repo: &Repo, seen: &mut Seen, anchor: Option<ObjectId>) {
     if let Some((cache, true)) = &mut seen.cache {
         cache.anchor = anchor;
         let stored = cache_path(repo).and_then(|path| cache.store(&path, repo.object_hash()));
         if let Err(error) = stored {
-            // What was saved is saved; the next pass reads more than it had to.
+            // The save has succeeded; without the cache, the next pass only reads more files.
             tracing::warn!(%error, "stat cache not stored");
         }
     }

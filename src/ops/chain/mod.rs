@@ -1,4 +1,5 @@
-//! A shadow: reads it, looks at the worktree, takes the next checkpoint, carries work on to another base, sets it aside.
+//! A shadow: reads it, looks at the worktree, takes the next checkpoint, carries work forward to another base, archives
+//! it.
 
 pub(crate) mod archive;
 mod cache;

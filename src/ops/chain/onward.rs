@@ -1,6 +1,6 @@
-//! All live shadows of one commit in this worktree, and how each goes on upon another commit.
+//! Carries all live shadows of one commit in this worktree forward to another commit.
 //!
-//! A path goes on in the shadow that changed it last, as the latest checkpoint of all has it.
+//! Each path is carried in the shadow that changed it last, with the content of the latest checkpoint of all shadows.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -33,24 +33,24 @@ use crate::{
 
 /// The live shadows of a commit.
 pub(crate) struct Line {
-    /// The last checkpoint of all.
+    /// The latest checkpoint of all of them.
     pub(crate) latest: Checkpoint,
-    /// Those that it came after, itself included; oldest first.
+    /// The shadows that `latest` builds on, its own included; oldest first.
     pub(crate) shadows: Vec<(Live, Checkpoint)>,
-    /// Those that it did not come after: they were brought back beside the others.
+    /// The shadows that `latest` does not build on: they were restored from the archive beside the others.
     pub(crate) beside: Vec<(Live, Checkpoint)>,
 }
 
-/// What becomes of a shadow of which nothing goes on.
+/// What happens to a shadow of which nothing is carried forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// It stays where it is, and HEAD may come back there.
+    /// It stays live, in case HEAD returns to its base.
     Stays,
-    /// It is set aside: a commit was made of it.
+    /// It is archived: a commit has taken its work.
     IsSetAside,
 }
 
-/// What work goes on by, and what becomes of the rest.
+/// How to carry work forward, and what to do with a shadow of which nothing is carried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aim {
     /// As for [`Ground`].
@@ -60,16 +60,16 @@ pub(crate) struct Aim {
     pub(crate) rest: Rest,
 }
 
-/// How refs are to be moved, and what was written for it.
+/// The ref updates to make, and the objects written for them.
 #[derive(Default)]
 pub(crate) struct Moved<'c> {
     pub(crate) updates: Vec<RefUpdate>,
-    /// Protected until the refs are moved.
+    /// Protected until the refs are updated.
     pub(crate) written: Vec<Written<'c>>,
 }
 
 impl Line {
-    /// Returns the live shadows of this worktree on `base`; none if there are none that can be read.
+    /// Reads the live shadows of this worktree on `base`; none if there is no readable one.
     pub(crate) fn read(repo: &Repo, base: Base) -> Result<Option<Self>> {
         let live = shadows::live(repo, base, repo.worktree_id())?;
         let Some(latest) = shadows::latest(repo, &live)? else { return Ok(None) };
@@ -86,7 +86,8 @@ impl Line {
         Ok(Some(line))
     }
 
-    /// Returns true if an agent had a part in it, or may have had; what was carried into it is in the name of its agent.
+    /// Returns true if an agent contributed, or may have. Carried-forward checkpoints name the agent whose work they
+    /// carry.
     pub(crate) fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.latest.id) {
             if checkpoint?.origin.may_be_of_session() {
@@ -96,7 +97,7 @@ impl Line {
         Ok(false)
     }
 
-    /// Returns, for each shadow, the paths that it changed last; none if there is only one, whose all paths are.
+    /// Returns for each shadow the paths that it changed last; none if there is only one shadow, which has all paths.
     fn shares(&self, repo: &Repo) -> Result<Vec<Option<BTreeSet<BString>>>> {
         if self.shadows.len() < 2 {
             return Ok(self.shadows.iter().map(|_| None).collect());
@@ -115,7 +116,7 @@ impl Line {
             let changed = changes(repo, &checkpoint)?.into_iter().map(|change| change.path);
             shares[*at].extend(changed.filter(|path| left.remove(path)));
         }
-        // What was set aside did it, but all that came after holds it.
+        // An archived shadow changed the remaining paths; the latest shadow contains them.
         shares.last_mut().expect("there are two").extend(left);
         Ok(shares.into_iter().map(Some).collect())
     }
@@ -125,9 +126,9 @@ impl Line {
         repo.diff_trees(base_tree(repo, &self.latest)?, self.latest.tree_id)
     }
 
-    /// Puts what goes on upon `shadow`, where each of these shadows has one of its own. Returns how refs are to be moved.
+    /// Carries each of these shadows forward to its own shadow on the base of `shadow`, and returns the ref updates.
     ///
-    /// Shadows that `is_over` speaks of stay where they are.
+    /// Shadows for which `is_over` returns true stay where they are.
     pub(crate) fn go_on<'c>(
         &self,
         context: &'c Context,
@@ -159,7 +160,7 @@ impl Line {
         moved: &mut Moved<'c>,
     ) -> Result<()> {
         let repo = &context.repo;
-        // Each is read before the next one is made.
+        // The next shadow reads what this one has written.
         let mut objects = NewObjects::new(repo, Target::Loose);
         shadow.go_to(live.name.session.clone(), None);
         let (head_tree_id, last_tree_id, is_all) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
@@ -172,7 +173,7 @@ impl Line {
         let settled = if goes_on { Settled::Carried } else { Settled::Condensed };
         let leaves_some =
             if is_all { carried.leaves_some } else { self.is_left(repo, own, &carried.paths, head_tree_id)? };
-        // A crash may have come right after this step.
+        // A process that crashed may have carried it forward already.
         if goes_on && !carries(repo, shadow, &self.latest) {
             let origin = origin_of(context, own)?;
             put_on_top(context, shadow, &self.latest, origin, carried.tree_id, &mut objects)?;
@@ -186,8 +187,8 @@ impl Line {
         Ok(())
     }
 
-    /// Returns true if something of the chain of `own` neither goes on nor is in the tree of the commit: people took it
-    /// back, and may want it again. What others went on to change is theirs.
+    /// Returns true if some work of the chain of `own` is neither carried forward nor in the commit's tree because it
+    /// was reverted: it may come back. Work that others changed further is no longer this chain's.
     fn is_left(&self, repo: &Repo, own: &Checkpoint, goes_on: &[BString], head_tree_id: ObjectId) -> Result<bool> {
         let mut changed = BTreeSet::new();
         for checkpoint in repo.chain(own.id) {

@@ -1,18 +1,18 @@
-//! What is asked of a save.
+//! The options of a save.
 
 use bstr::BString;
 use gix::ObjectId;
 
 use crate::model::{checkpoint::Origin, step::Step};
 
-/// How a checkpoint is to be taken.
+/// The options of a save.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The message; the first line is the subject. None: one is made of the changed paths.
+    /// The message; its first line is the subject. None: the subject names the changed paths.
     pub message: Option<String>,
     /// Who made the change.
     pub origin: Origin,
-    /// Nobody says who made the change: it is the work of the turn under way, if that may be.
+    /// The caller does not know the author: infer it from the open turns and tool calls.
     pub is_anybodys: bool,
     /// Look only at these paths (relative to the worktree's root); none: at all.
     pub paths: Option<Vec<BString>>,
@@ -24,22 +24,22 @@ pub struct Options {
     pub force: bool,
 }
 
-/// What other operations ask of a save.
+/// What other operations require of a save.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Demands {
-    /// Take it if what is staged differs in any way, so that the index can be put back exactly.
+    /// Take it even if only the staged content differs, so that the index can be restored exactly.
     pub(crate) exact_index: bool,
-    /// Take one if no checkpoint holds this state yet, be it the base's.
+    /// Take one even if the worktree is as in the base commit, unless a checkpoint holds this state.
     pub(crate) must_exist: bool,
-    /// Take one if no ref leads to this state yet, neither to a checkpoint of it nor to the base.
+    /// Make sure that a ref leads to this state: to a checkpoint that holds it, or to the base commit.
     pub(crate) must_be_held: bool,
-    /// Look at nothing: this is what has changed since the last checkpoint.
+    /// Do not read the worktree: this is what has changed since the last checkpoint.
     pub(crate) known: Option<Known>,
-    /// Look at the index all the same.
+    /// Read the index nevertheless.
     pub(crate) looks_at_index: bool,
-    /// The session in whose turn it is taken, if that is not whose change it is.
+    /// The session whose turn the checkpoint belongs to, if another author made the changes.
     pub(crate) turn_of: Option<String>,
-    /// Leave named paths out that are nowhere.
+    /// Ignore named paths that exist neither in the worktree nor in the last checkpoint.
     pub(crate) forgives_unknown_paths: bool,
 }
 
@@ -48,6 +48,6 @@ pub(crate) struct Demands {
 pub(crate) struct Known {
     /// The steps that were taken.
     pub(crate) steps: Vec<Step>,
-    /// The tree whose attributes say which bytes the new content stands for, and that of the commit below it.
+    /// The tree whose `.gitattributes` convert the new content to the bytes in the worktree, and that of its base commit.
     pub(crate) from: (ObjectId, Option<ObjectId>),
 }

@@ -44,7 +44,7 @@ impl From<&Skipped> for SkippedPath {
     }
 }
 
-/// A file that was saved as it is, because the filter that git would use for it failed.
+/// A file that was saved unfiltered, because its filter failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UnfilteredPath {
     /// The path.
@@ -54,13 +54,13 @@ pub struct UnfilteredPath {
     pub filter: String,
     /// What went wrong; empty if that is not known.
     pub reason: String,
-    /// True if the checkpoint before has it otherwise.
+    /// True if the checkpoint before does not list it as unfiltered.
     #[serde(rename = "new")]
     pub is_new: bool,
 }
 
 impl UnfilteredPath {
-    /// Returns those of `files`, of which those in `before` are known.
+    /// Returns `files`; those of `before` are not new.
     pub(crate) fn list(files: &[Unfiltered], before: &[Unfiltered]) -> Vec<Self> {
         let known: BTreeMap<&BString, &String> = before.iter().map(|file| (&file.path, &file.reason)).collect();
         let listed = |file: &Unfiltered| {
@@ -76,7 +76,7 @@ impl UnfilteredPath {
 /// The result of a save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Saved {
-    /// The version of this shape.
+    /// The version of the JSON format.
     pub version: u32,
     /// The checkpoint that holds the state of the worktree; none if the base does.
     #[serde(serialize_with = "id_text::serialize_optional")]
@@ -87,7 +87,7 @@ pub struct Saved {
     /// The worktree's content.
     #[serde(serialize_with = "id_text::serialize")]
     pub tree: ObjectId,
-    /// The commit that the shadow stands on.
+    /// The base commit of the shadow.
     pub base: Base,
     /// The shadow's ref.
     pub r#ref: String,
@@ -101,15 +101,15 @@ pub struct Saved {
     pub turn: Option<u32>,
     /// What changed since the checkpoint before.
     pub paths: Vec<SavedPath>,
-    /// What is not in the checkpoint.
+    /// Paths that the checkpoint leaves out.
     pub skipped: Vec<SkippedPath>,
-    /// Files that filters failed for, so that they are saved as they are.
+    /// Files that were saved unfiltered, because their filters failed.
     pub unfiltered: Vec<UnfilteredPath>,
     /// True if it is the verified checkpoint.
     pub verified: bool,
-    /// True if a shadow was set aside before.
+    /// True if this save archived a shadow.
     pub reset: bool,
-    /// Broken shadows of which what can be read was set aside before.
+    /// Broken shadows that were archived before the save, as far as they can be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<SetAside>,
     /// How long it took.

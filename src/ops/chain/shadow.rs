@@ -1,4 +1,4 @@
-//! The shadow that a checkpoint goes to, and what it follows.
+//! The shadow that a checkpoint is added to, and its predecessors.
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -22,36 +22,36 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct Shadow {
     pub(crate) name: ShadowName,
-    /// What the next checkpoint follows in time; not yet in a ref if a turn has put something in between.
+    /// The predecessor in time of the next checkpoint; not in a ref yet if it is what a turn began with.
     pub(crate) tip: Option<Checkpoint>,
     pub(crate) tip_side: Option<Side>,
     pub(crate) head_tree_id: ObjectId,
-    /// What it follows in its own chain: another one if the latest is another shadow's.
+    /// The predecessor in the shadow's own chain: another one if the latest checkpoint is in another shadow.
     parent_id: Option<ObjectId>,
     /// What the ref points to.
     pub(crate) expected: Option<ObjectId>,
     /// All shadows of this worktree on the same commit, this one included.
     pub(crate) live: Vec<Live>,
-    /// True if the next checkpoint sets what is in the ref aside, and begins afresh.
+    /// True if the next checkpoint archives the shadow and begins a new one.
     pub(crate) sets_aside: bool,
 }
 
 impl Shadow {
-    /// Reads the live shadow of HEAD that is the worktree's.
+    /// Reads the worktree's live shadow on HEAD.
     ///
     /// # Errors
-    /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if its ref points to what is no checkpoint.
+    /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if its ref points to something that is no checkpoint.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
         Self::read_at(repo, Base::of_head(repo.head()?.id))
     }
 
-    /// The same for the one that a checkpoint by `session` goes to.
+    /// Reads the live shadow on HEAD that a checkpoint by `session` is added to.
     pub(crate) fn read_for(context: &Context, session: Option<&str>) -> Result<Self> {
         let base = Base::of_head(context.repo.head()?.id);
         Self::read_as(&context.repo, shadows::name_for(context, base, session))
     }
 
-    /// The same for the live shadow of `base` in this worktree.
+    /// Reads the worktree's live shadow on `base`.
     pub(crate) fn read_at(repo: &Repo, base: Base) -> Result<Self> {
         Self::read_as(repo, ShadowName::of_worktree(base, repo.worktree_id()))
     }
@@ -71,7 +71,7 @@ impl Shadow {
         Ok(shadow)
     }
 
-    /// Returns the shadow that a checkpoint by `session` goes to as if nothing were in it.
+    /// Returns the shadow that a checkpoint by `session` is added to, as if it were empty.
     pub(crate) fn without_tip(context: &Context, session: Option<&str>) -> Result<Self> {
         let repo = &context.repo;
         let base = Base::of_head(repo.head()?.id);
@@ -94,15 +94,15 @@ impl Shadow {
         self.live.iter().find(|live| live.name == self.name).map(|live| live.id)
     }
 
-    /// Lets the next checkpoint go to the shadow of `session`, or of the worktree, and follow the same in time; there it
-    /// follows what is in the ref, or `written`, which will be.
+    /// Makes the next checkpoint go to the shadow of `session` (none: of the worktree). Its parent is `written`, a
+    /// checkpoint that is not in the ref yet, or else what the ref points to. What it follows in time does not change.
     pub(crate) fn go_to(&mut self, session: Option<String>, written: Option<ObjectId>) {
         self.name.session = session;
         self.expected = self.in_ref();
         self.parent_id = written.or(self.expected);
     }
 
-    /// Notes that its ref leads to `id` now.
+    /// Notes that its ref points to `id` now.
     pub(crate) fn was_moved(&mut self, id: ObjectId) {
         self.expected = Some(id);
         match self.live.iter_mut().find(|live| live.name == self.name) {
@@ -111,7 +111,8 @@ impl Shadow {
         }
     }
 
-    /// Lets the next checkpoint begin at the base; the worktree's shadow is that of all sessions, and all begin again.
+    /// Makes the next checkpoint begin a new chain at the base. In the worktree's shadow, that drops the shadows of all
+    /// sessions.
     pub(crate) fn begin_afresh(&mut self, repo: &Repo) -> Result<()> {
         self.parent_id = None;
         let others: Vec<Live> = self.live.iter().filter(|live| !self.is_dropped(live)).cloned().collect();
@@ -122,12 +123,12 @@ impl Shadow {
         self.name.session.is_none() || live.name == self.name
     }
 
-    /// Returns true if there is anything to be set aside.
+    /// Returns true if there is a live shadow that a reset would archive.
     pub(crate) fn is_begun(&self) -> bool {
         self.live.iter().any(|live| self.is_dropped(live))
     }
 
-    /// Returns what is to be set aside when the next checkpoint is taken.
+    /// Returns the shadows that the next checkpoint archives.
     pub(crate) fn dropped(&self) -> impl Iterator<Item = &Live> {
         self.live.iter().filter(|live| self.sets_aside && self.is_dropped(live))
     }
@@ -137,7 +138,7 @@ impl Shadow {
         self.dropped().count() == self.live.len()
     }
 
-    /// Lets the next checkpoint follow `tip`, which is in its chain.
+    /// Makes the next checkpoint follow `tip`, a checkpoint of this shadow's chain.
     pub(crate) fn follow(&mut self, repo: &Repo, tip: Checkpoint) -> Result<()> {
         self.parent_id = Some(tip.id);
         self.see(repo, Some(tip))
@@ -149,31 +150,31 @@ impl Shadow {
         Ok(())
     }
 
-    /// Returns what the next checkpoint follows in its chain, and in time if that is another one.
+    /// Returns the predecessor of the next checkpoint in its chain, and in time if that is another one.
     pub(crate) fn links(&self, objects: &mut NewObjects<'_>) -> Result<(ObjectId, Option<ObjectId>)> {
         let parent_id = self.parent_id.map_or_else(|| draft::base_commit(self.name.base, objects), Ok)?;
         Ok((parent_id, self.tip.as_ref().map(|tip| tip.id).filter(|id| *id != parent_id)))
     }
 
-    /// Returns `moment`, or that of the last checkpoint if clocks went back: where there are several shadows, time tells
-    /// which one came last.
+    /// Returns `moment`, or the last checkpoint's time if the clock went backwards: with several shadows, time decides
+    /// which checkpoint is the latest.
     pub(crate) fn not_before(&self, moment: Moment) -> Moment {
         let is_alone = self.name.session.is_none() && self.live.iter().all(|live| live.name == self.name);
         let last = self.tip.as_ref().filter(|tip| !is_alone && tip.seconds > moment.seconds);
         last.map_or(moment, |tip| Moment { seconds: tip.seconds, ..moment })
     }
 
-    /// Returns the checkpoint that the next one follows, if a live shadow holds it already.
+    /// Returns the predecessor in time of the next checkpoint, if a live shadow holds it.
     pub(crate) fn held_tip(&self) -> Option<ObjectId> {
         let tip = self.tip.as_ref().map(|tip| tip.id);
         tip.filter(|id| self.live.iter().any(|live| live.id == *id))
     }
 
-    /// Returns true if what `cache` says was stored is held by a live shadow or HEAD, so that git keeps it.
+    /// Returns true if a live shadow or HEAD holds what was stored for `cache`, so that git keeps it.
     ///
-    /// What only an archived or pruned shadow holds may be collected at any moment.
+    /// Objects that only an archived or dropped shadow holds may be collected at any moment.
     pub(crate) fn holds(&self, repo: &Repo, cache: &StatCache) -> Result<bool> {
-        // Saves of named paths do not touch the cache, so its checkpoint may be some way back.
+        // A save of named paths leaves the cache alone, so the cache's checkpoint may be some way back.
         const FAR: usize = 256;
         if cache.tree_id == Some(self.head_tree_id) && !cache.may_have_raw() {
             return Ok(true);
@@ -186,7 +187,7 @@ impl Shadow {
         let live = shadows::live(repo, checkpoint.base, checkpoint.worktree.as_bstr())?;
         let latest = shadows::latest(repo, &live).ok().flatten().map(|tip| tip.id);
         let Some(tip) = latest.or(self.expected) else { return Ok(false) };
-        // What was carried on is as reachable as what carries it.
+        // A carried-forward chain is reachable from the checkpoint that carries it.
         let is_anchor =
             |checkpoint: Checkpoint| [Some(checkpoint.id), checkpoint.origin.carried].contains(&Some(anchor));
         Ok(repo.chain_in_time(tip).take(FAR).flatten().any(is_anchor))
@@ -197,12 +198,12 @@ impl Shadow {
         self.tip.as_ref().map_or(self.head_tree_id, |tip| tip.tree_id)
     }
 
-    /// Returns the files of the last checkpoint that filters have failed for.
+    /// Returns the files of the last checkpoint whose filters failed.
     pub(crate) fn unfiltered(&self) -> &[Unfiltered] {
         self.tip_side.as_ref().map(|side| side.manifest.unfiltered.as_slice()).unwrap_or_default()
     }
 
-    /// Returns what is known of the worktree.
+    /// Returns what is known of the worktree from the last checkpoint.
     pub(crate) fn before(&self) -> Before<'_> {
         let skipped = self.tip_side.as_ref().map(|side| side.manifest.skipped.as_slice()).unwrap_or_default();
         let raw_tree_id = self.tip_side.as_ref().and_then(|side| side.raw_tree_id);

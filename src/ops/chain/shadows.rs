@@ -1,6 +1,6 @@
-//! The live shadows of one commit in one worktree: the worktree's, and those that sessions have of their own.
+//! The live shadows of one commit in one worktree: the worktree's, and the sessions' own.
 //!
-//! Each is a chain by itself. From the latest checkpoint of them all, [`Repo::chain_in_time`] goes through every one.
+//! Each is a chain of its own. From the latest checkpoint, [`Repo::chain_in_time`] walks all of them.
 
 use bstr::BStr;
 use gix::ObjectId;
@@ -25,7 +25,7 @@ pub(crate) struct Live {
     pub(crate) id: ObjectId,
 }
 
-/// Returns the live shadows of `worktree` on `base`; whatever the settings say now, they may have been others before.
+/// Returns the live shadows of `worktree` on `base`, of both storage modes: the setting may have changed since.
 pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>> {
     let name = ShadowName::of_worktree(base, worktree);
     let mut live = Vec::new();
@@ -36,9 +36,10 @@ pub(crate) fn live(repo: &Repo, base: Base, worktree: &BStr) -> Result<Vec<Live>
     Ok(live)
 }
 
-/// Returns the last checkpoint of `live`; what points to none is passed over.
+/// Returns the latest checkpoint of `live`; skips refs that point to no checkpoint.
 ///
-/// Time decides, which never goes back from one to the next, and within a second, which one came after the other.
+/// The latest is the one with the latest time, which never decreases along a chain. Within one second, it is the one
+/// that the others do not follow.
 pub(crate) fn latest(repo: &Repo, live: &[Live]) -> Result<Option<Checkpoint>> {
     let mut latest: Vec<Checkpoint> = Vec::new();
     for shadow in live {
@@ -60,13 +61,13 @@ pub(crate) fn latest_on(repo: &Repo, base: Base) -> Result<Option<Checkpoint>> {
     latest(repo, &live(repo, base, repo.worktree_id())?)
 }
 
-/// Returns true if `later`, which is not older, came after `earlier`.
+/// Returns true if `later`, which is not older, builds on `earlier`.
 pub(crate) fn came_after(repo: &Repo, later: &Checkpoint, earlier: &Checkpoint) -> bool {
     let before = repo.chain_in_time(later.id).skip(1).take_while(Result::is_ok).flatten();
     before.take_while(|it| it.seconds >= earlier.seconds).any(|it| it.id == earlier.id)
 }
 
-/// Returns the name of the shadow that a checkpoint by `session` goes to.
+/// Returns the name of the shadow that a checkpoint by `session` is added to.
 pub(crate) fn name_for(context: &Context, base: Base, session: Option<&str>) -> ShadowName {
     let has_own = context.settings.storage == Storage::Session;
     let session = session.filter(|id| has_own && is_valid_id(id)).map(Into::into);

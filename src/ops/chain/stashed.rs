@@ -1,4 +1,4 @@
-//! Work that a stash entry holds.
+//! Work that is in a stash entry.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ const MOST_ARCHIVED: usize = 64;
 pub(crate) struct Stashes(HashMap<BString, Vec<Leaf>>);
 
 impl Stashes {
-    /// Reads the newest stash entries. One that cannot be read holds nothing.
+    /// Reads the newest stash entries; skips unreadable ones.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
         let mut files = HashMap::new();
         if repo.find_ref("refs/stash")?.is_none() {
@@ -41,12 +41,12 @@ impl Stashes {
         Ok(Self(files))
     }
 
-    /// Returns true if there are none.
+    /// Returns true if the stash is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns true if an entry has what `leaf` is at `path`.
+    /// Returns true if an entry has `leaf` at `path`.
     pub(crate) fn hold(&self, path: &BString, leaf: Option<Leaf>) -> bool {
         leaf.is_some_and(|leaf| self.0.get(path).is_some_and(|held| held.contains(&leaf)))
     }
@@ -70,8 +70,8 @@ fn add(repo: &Repo, stash: ObjectId, files: &mut HashMap<BString, Vec<Leaf>>) ->
     Ok(())
 }
 
-/// Keeps the tip of `shadow` in the archive if `changes`, which the next checkpoint makes, take back to HEAD what a stash
-/// entry holds: when the stash is popped, that work is found there. A failure is only logged: the save goes on.
+/// Archives the tip of `shadow` if `changes`, those of the next checkpoint, revert to HEAD what a stash entry holds:
+/// when the entry is popped, that work is found in the archive. A failure is only logged, and the save continues.
 pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
     if let Err(error) = try_keep(repo, shadow, changes) {
         repo.check_interrupt()?;
@@ -97,7 +97,7 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
     names.retain(|name| !refname::is_settled(name));
     names.sort_by_key(|name| std::cmp::Reverse(refname::archived_at(name)));
     for name in names.into_iter().take(MOST_ARCHIVED) {
-        // The same work may have been stashed before.
+        // The same work may have been stashed and archived before.
         let archived = repo.find_ref(&name)?.and_then(|id| repo.find_checkpoint(id).ok().flatten());
         if archived.is_some_and(|archived| archived.tree_id == tip.tree_id && archived.base == tip.base) {
             return Ok(());

@@ -1,11 +1,11 @@
-//! Makes the commit and moves the refs.
+//! Writes the commit of a checkpoint and moves the refs.
 
 use std::time::{Duration, Instant};
 
 use gix::ObjectId;
 
 use super::{
-    archive::archive_name,
+    archive::{archive_name, emit_reset},
     draft::{self, Draft},
     look::{Seen, look_at_all},
     request::{Demands, Options},
@@ -32,7 +32,7 @@ use crate::{
     state::{self, lock::Lock},
 };
 
-/// Writes objects, then the commit, then moves the refs: a crash leaves the state before, or after.
+/// Writes the objects, then the commit, then moves the refs: a crash leaves the state before or after the checkpoint.
 pub(crate) fn take(
     context: &Context,
     options: &Options,
@@ -45,7 +45,7 @@ pub(crate) fn take(
     let (repo, phase) = (&context.repo, Instant::now());
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
-        // Known to every git without being stored, but git-fsck(1) wants to see what refs lead to.
+        // Git knows the empty tree without storing it, but git-fsck(1) reports it as missing.
         objects.add(gix::objs::Kind::Tree, b"")?;
     }
     state::failpoint::hit("save:before-objects");
@@ -68,20 +68,20 @@ pub(crate) fn take(
     let commits = commits.write()?;
     state::failpoint::hit("save:after-commit");
     repo.check_interrupt()?;
-    // What a restore saves by itself is what is to be left behind, and no mark of the user's is moved unasked.
-    // Nor is the first one after a broken chain, which is no start.
+    // The first checkpoint on a base becomes the verified one, except: one that a restore takes (it holds what the user
+    // wants to leave), one after a broken chain, and if the user has set the mark by hand.
     let is_start = shadow.is_beginning() && context.broken().is_empty();
     let is_first = is_start && !demands.must_exist && !verified_mark::is_marked_by_hand(context)?;
     let verified = options.verify || is_first || verified_mark::wants_verification(context)?;
     context.check_interrupt()?;
     keep_stashed(repo, shadow, &changes)?;
-    move_refs(repo, shadow, id, verified)?;
+    move_refs(context, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");
     let phase = Instant::now();
     let are_commits_here = commits.settle();
     if let Err(error) = written.settle() {
-        // Somebody has removed what was relied on; if the files have changed meanwhile, they cannot bring it back.
+        // Another process removed objects that we rely on. Only unchanged files can bring them back.
         if write_again(context, lock)? != seen.tree_id {
             return Err(error);
         }
@@ -89,7 +89,7 @@ pub(crate) fn take(
     are_commits_here?;
     tracing::debug!(took = ?phase.elapsed(), "objects: are all here");
     if verified && let Err(error) = verified_mark::satisfied(context, options.verify.then_some(id)) {
-        // The checkpoint is taken and marked; the next one may be marked, too.
+        // The checkpoint is taken and marked. At worst, the next one is marked as well.
         tracing::warn!(%error, "mark not noted");
     }
     Ok(Saved {
@@ -113,7 +113,7 @@ pub(crate) fn take(
     })
 }
 
-/// Notes that `written` refers to what the side tells of files and of the index beyond the last checkpoint's side.
+/// Registers with `written` the objects that the side data refer to and the last checkpoint's side data do not.
 fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written<'_>) -> Result<()> {
     let (empty, last) = (repo.empty_tree_id(), shadow.tip_side.clone().unwrap_or_default());
     for (old, new) in [
@@ -127,12 +127,12 @@ fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written
     Ok(())
 }
 
-/// The commits of submodules are elsewhere.
+/// Commits of submodules are in other repositories.
 fn is_stored(leaf: &Leaf) -> bool {
     leaf.mode != Mode::Gitlink
 }
 
-/// Reads all files, writes what of them is not stored whole, and returns their tree.
+/// Reads all files of the worktree, writes the missing objects, and returns the tree.
 pub(crate) fn write_again(context: &Context, lock: &Lock) -> Result<ObjectId> {
     context.repo.grow_wary();
     let (seen, objects) = look_at_all(context, &Shadow::without_tip(context, None)?, lock)?;
@@ -158,7 +158,7 @@ pub(crate) fn side_commit(
     Repo::write_commit(&commit, objects).map(Some)
 }
 
-/// Returns the side commit of the last checkpoint, if it says the very same.
+/// Returns the side commit of the last checkpoint, if it has the tree `tree_id`.
 fn last_side_with(repo: &Repo, shadow: &Shadow, tree_id: ObjectId) -> Result<Option<ObjectId>> {
     match shadow.tip.as_ref().and_then(|tip| tip.side_id) {
         Some(id) if repo.tree_of_commit(id)? == tree_id => Ok(Some(id)),
@@ -166,24 +166,29 @@ fn last_side_with(repo: &Repo, shadow: &Shadow, tree_id: ObjectId) -> Result<Opt
     }
 }
 
-/// Moves the shadow's ref to the checkpoint that the next one would follow, where no ref leads to that yet: a turn has taken it
-/// of what it began with.
-pub(crate) fn publish(repo: &Repo, shadow: &mut Shadow) -> Result<()> {
+/// Moves the shadow's ref to the shadow's tip, which no live shadow holds yet: a checkpoint of what the worktree was when the
+/// turn began. Sets aside what the turn was to set aside.
+pub(crate) fn publish(context: &Context, shadow: &mut Shadow) -> Result<()> {
     let Some(id) = shadow.tip.as_ref().map(|tip| tip.id) else { return Ok(()) };
-    move_refs(repo, shadow, id, false)?;
+    move_refs(context, shadow, id, false)?;
     shadow.was_moved(id);
     Ok(())
 }
 
-/// The shadow is ours alone while the lock is held, so only the verified mark can be moved by others meanwhile.
-fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Result<()> {
+/// Moves the shadow's ref to `id` and archives what the shadow sets aside.
+///
+/// While the lock is held, other processes can move only the verified mark: then it reads that again and retries.
+fn move_refs(context: &Context, shadow: &Shadow, id: ObjectId, verified: bool) -> Result<()> {
     const ATTEMPTS: u32 = 5;
+    let repo = &context.repo;
     let mut attempt = 0;
     loop {
-        // The archive holds what is set aside before the shadow lets go of it.
-        let mut updates = Vec::new();
+        // The archive gets a chain before the shadow's ref leaves it.
+        let (mut updates, mut archived) = (Vec::new(), Vec::new());
         for live in shadow.dropped() {
-            updates.push(RefUpdate { name: archive_name(repo, live.id)?, old: None, new: Some(live.id) });
+            let name = archive_name(repo, live.id)?;
+            archived.push((name.clone(), live.id));
+            updates.push(RefUpdate { name, old: None, new: Some(live.id) });
             if live.name != shadow.name {
                 updates.push(RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None });
             }
@@ -198,7 +203,13 @@ fn move_refs(repo: &Repo, shadow: &Shadow, id: ObjectId, verified: bool) -> Resu
             Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {
                 std::thread::sleep(Duration::from_millis(10 << attempt));
             }
-            other => return other,
+            Err(error) => return Err(error),
+            Ok(()) => {
+                for (name, tip) in archived {
+                    emit_reset(context, name, tip);
+                }
+                return Ok(());
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ pub(crate) struct Tip {
     pub(crate) name: String,
     /// The newest checkpoint.
     pub(crate) id: ObjectId,
-    /// True if the shadow was set aside.
+    /// True if the shadow is archived.
     pub(crate) archived: bool,
 }
 
@@ -42,13 +42,13 @@ pub(crate) fn live_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>
     Ok(tips)
 }
 
-/// Returns the tips of the archive that `worktree`, or any worktree, has put there; oldest first.
+/// Returns the tips of the archived shadows of `worktree`, or of all worktrees; oldest first.
 pub(crate) fn archived_tips(repo: &Repo, worktree: Option<&BStr>) -> Result<Vec<Tip>> {
     let mut tips = Vec::new();
     for (name, id) in repo.refs_below(refname::ARCHIVE)? {
-        // The name does not tell the worktree, the checkpoint does.
+        // The ref's name does not contain the worktree; the checkpoint does.
         let is_asked_for = match worktree {
-            // What cannot be read is shown everywhere.
+            // An unreadable one may belong to any worktree.
             Some(worktree) => match repo.find_checkpoint(id) {
                 Ok(checkpoint) => checkpoint.is_some_and(|checkpoint| checkpoint.worktree == worktree),
                 Err(_) => true,
@@ -71,20 +71,20 @@ pub(crate) struct Timeline<'r> {
     passed: HashSet<ObjectId>,
     /// The commit at HEAD, if it can be read.
     head: Option<Base>,
-    /// Why chains ended early.
+    /// The errors that ended chains early.
     pub(crate) broken: Vec<Error>,
 }
 
 struct Head<'r> {
     checkpoint: Checkpoint,
     archived: bool,
-    /// Breaks ties of time, so that the order does not change from call to call.
+    /// Breaks ties of time, so that the order is stable.
     order: usize,
     chain: Chain<'r>,
 }
 
 impl<'r> Timeline<'r> {
-    /// Returns the checkpoints of the chains that end with `tips`.
+    /// Returns the timeline of the chains that end with `tips`.
     pub(crate) fn new(repo: &'r Repo, tips: &[Tip]) -> Result<Self> {
         let mut heads = BinaryHeap::with_capacity(tips.len());
         let (mut passed, mut broken) = (HashSet::new(), Vec::new());
@@ -102,7 +102,7 @@ impl<'r> Timeline<'r> {
         Ok(Self { repo, heads, passed, head, broken })
     }
 
-    /// Takes the latest; of those within one second, the first that no other came after.
+    /// Takes the latest head; among those of the same second, the first that no other one builds on.
     fn pop(&mut self) -> Option<Head<'r>> {
         let first = self.heads.pop()?;
         let seconds = first.checkpoint.seconds;
@@ -120,7 +120,7 @@ impl<'r> Timeline<'r> {
                 if it.base == other.base {
                     return came_after(self.repo, other, it);
                 }
-                // Where a worktree is now is where it was last.
+                // HEAD has left the other base, so its checkpoints are older.
                 it.worktree == other.worktree && Some(other.base) == self.head
             })
         };

@@ -1,4 +1,4 @@
-//! The shadows whose work a commit may have taken: the live one of its parent, and what was set aside.
+//! The shadows whose work a commit may contain: the live shadow of its parent, and archived ones.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// A shadow, and what it touches.
+/// A shadow, and the paths it touches.
 pub(super) struct Candidate {
     pub(super) tip: Tip,
     pub(super) checkpoint: Checkpoint,
@@ -30,7 +30,7 @@ pub(super) struct Candidate {
     pub(super) is_live: bool,
 }
 
-/// Returns the shadows that commits on `base` in this worktree may take work from, with those that wait if asked for;
+/// Returns the shadows whose work commits on `base` in this worktree may take, on request also archived ones that wait;
 /// the live one comes last.
 pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
     let line = Line::read(repo, base)?;
@@ -45,7 +45,7 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
     for (live, checkpoint) in beside {
         found.extend(Candidate::of(repo, tip(&live), checkpoint, false)?);
     }
-    // The last one knows what all of them did.
+    // The latest checkpoint contains the work of all of them.
     if let Some((live, _)) = shadows.last() {
         found.extend(Candidate::of(repo, tip(live), latest, true)?);
     }
@@ -55,7 +55,7 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
 impl Candidate {
     /// Returns the shadow that ends with `checkpoint`; none if it is broken.
     fn of(repo: &Repo, tip: Tip, checkpoint: Checkpoint, is_live: bool) -> Result<Option<Self>> {
-        // What is broken has nothing to give; `doctor` tells of it.
+        // A broken shadow contributes nothing; `doctor` reports it.
         match base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id)) {
             Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live })),
             Err(error) if error.kind() == Kind::Corrupt => {
@@ -66,7 +66,8 @@ impl Candidate {
         }
     }
 
-    /// Returns true if an agent had a part in the chain, or may have had; what was carried into it is in the name of its agent.
+    /// Returns true if an agent contributed, or may have. Carried-forward checkpoints name the agent whose work they
+    /// carry.
     fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.tip.id) {
             if checkpoint?.origin.may_be_of_session() {
@@ -89,7 +90,8 @@ impl Candidate {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns those of `committed` in which the work of this shadow may be: for one that was set aside, content decides.
+    /// Returns the paths of `committed` that may contain work of this shadow; for an archived shadow, those with
+    /// similar content.
     fn paths(&self, repo: &Repo, committed: &[Change]) -> Result<BTreeSet<BString>> {
         let mut paths = BTreeSet::new();
         for change in committed {
@@ -105,7 +107,8 @@ impl Candidate {
         Ok(paths)
     }
 
-    /// Returns true if all work of this shadow is in the tree `tree_id`: each file as it left it, or each line it added.
+    /// Returns true if the tree `tree_id` contains all work of this shadow: each file as the shadow left it, or all
+    /// lines that it added.
     pub(super) fn is_all_in(&self, repo: &Repo, tree_id: gix::ObjectId) -> Result<bool> {
         for change in &self.touched {
             let now = repo.find_leaf(tree_id, change.path.as_bstr())?;
@@ -117,7 +120,7 @@ impl Candidate {
     }
 }
 
-/// Returns what the live one of `candidates` touches.
+/// Returns the paths that the live one of `candidates` touches.
 pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
@@ -142,7 +145,8 @@ pub(super) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     Ok(work.is_to_tell())
 }
 
-/// Returns files of a shadow, which touched `touched`, that `committed`, whose renames are found, has under another name.
+/// Returns the renames from files that a shadow left (`touched`) to new files of `committed`, in which git has found
+/// its own renames.
 pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change]) -> Result<Vec<Change>> {
     let is_new = |change: &&Change| change.before.is_none() && at(touched, &change.path).is_none();
     let mut ends: Vec<Change> = committed.iter().filter(is_new).cloned().collect();
@@ -156,7 +160,7 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
     Ok(renamed)
 }
 
-/// Returns those of `touched` that a shadow left and that are not there after `committed`, under no name that git knows.
+/// Returns those of `touched` whose file a shadow left and that `committed` neither keeps nor renames.
 pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
     let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
     touched.iter().filter(move |change| {
@@ -170,9 +174,9 @@ fn at<'c>(changes: &'c [Change], path: &BString) -> Option<&'c Change> {
     changes.binary_search_by(|change| change.path.cmp(path)).ok().map(|at| &changes[at])
 }
 
-/// Returns whose work `committed` holds of `candidates`, and what they did to reach it.
+/// Returns the sessions whose work of `candidates` is in `committed`, and the steps that led to it.
 ///
-/// `renamed` are files that the last checkpoint knew by another name.
+/// `renamed` are files that have another name in the last checkpoint.
 pub(super) fn work(
     repo: &Repo,
     candidates: &[Candidate],
@@ -190,7 +194,7 @@ pub(super) fn work(
     Ok((Work::of(repo, &all, committed, counting)?, all))
 }
 
-/// Returns what `candidates` did to the files of `committed`; nothing if no agent had a part in that.
+/// Returns the steps of `candidates` that led to `committed`; none if no agent contributed.
 pub(super) fn steps_to(
     repo: &Repo,
     candidates: &[Candidate],
@@ -206,7 +210,8 @@ pub(super) fn steps_to(
         has_agent = has_agent || (!paths.is_empty() && candidate.has_agent(repo)?);
     }
     let mut all = Vec::new();
-    // People may have saved a thousand times: to know that no agent was there is quick, to know what they did is not.
+    // A person may have saved a thousand times. To find out that no agent contributed is fast; to collect the steps is
+    // slow.
     if has_agent {
         for (candidate, paths) in asked.iter().filter(|(_, paths)| !paths.is_empty()) {
             all.extend(steps(repo, &candidate.checkpoint, &|path| paths.contains(path))?);
@@ -215,7 +220,7 @@ pub(super) fn steps_to(
     Ok(all)
 }
 
-/// Returns in which of the files of `committed` the work of each of `candidates` may be.
+/// Returns for each of `candidates` the paths of `committed` that may contain its work.
 fn asked<'c>(
     repo: &Repo,
     candidates: &'c [Candidate],
@@ -225,7 +230,7 @@ fn asked<'c>(
     for candidate in candidates {
         let mut paths = candidate.paths(repo, committed)?;
         if !candidate.is_live {
-            // A session that has just done it itself does not owe it to what was set aside.
+            // If the live shadow's session left the path as committed, the archived shadow gets no credit for it.
             let live = candidates.iter().filter(|other| other.is_live);
             for other in live {
                 for change in committed.iter().filter(|change| other.touches(&change.path)) {
@@ -240,8 +245,8 @@ fn asked<'c>(
     Ok(asked)
 }
 
-/// Returns what was done to the files of `changes`, which are not committed yet, in shadows other than the live one: work
-/// that is there again after a stash, or a commit that was taken back.
+/// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,
+/// or from a commit that was undone.
 pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
     let mut found = Vec::new();
     for waiting in taken_back(repo, base)?.into_iter().rev() {

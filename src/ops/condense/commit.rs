@@ -1,4 +1,5 @@
-//! Condenses one commit: makes the record of what it took, links it to records that were there, and lets the rest go on upon it.
+//! Condenses one commit: writes the record of the work it took, links it to existing records, and carries the rest
+//! forward.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +40,7 @@ use crate::{
     state::{commit_note::CommitNote, failpoint},
 };
 
-/// Returns the shadows on `base` if a session has a part in them: people's own checkpoints stay where they were taken.
+/// Returns the shadows on `base` if a session contributed to them. A human's own checkpoints are not carried forward.
 pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
     match Line::read(repo, base)? {
         Some(line) if line.has_agent(repo)? => Ok(Some(line)),
@@ -51,11 +52,11 @@ pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
 pub(super) fn keep(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
     let made = made(&context.repo, commit, note)?;
     link_what_is_there(context, &made, note)?;
-    // What is made once more takes no work of now; post-rewrite tells what it was.
+    // A commit that git repeats takes no new work; post-rewrite says which commit it copies.
     if note.is_again { Ok(()) } else { condense(context, &made, note) }
 }
 
-/// Links the commit to records that were there before it.
+/// Links the commit to records that existed before it.
 pub(super) fn link_what_is_there(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
     let commit = made.commit;
     let links: Vec<Link> = note
@@ -74,7 +75,7 @@ pub(super) fn link_what_is_there(context: &Context, made: &Made, note: &CommitNo
     rewrite::link_from(context, commit, &copied, How::Copy)?;
     match made.base {
         Base::Commit(old) if made.parent != Some(old) => rewrite::link_from(context, commit, &[old], How::Amend),
-        // A rebase tells of its commits when it is done.
+        // A rebase reports its commits at its end.
         _ if note.is_again && context.repo.is_rebasing() => Ok(()),
         _ => rewrite::link_copies(context, commit),
     }
@@ -95,7 +96,7 @@ pub(super) fn condense(context: &Context, made: &Made, note: &CommitNote) -> Res
     Ok(())
 }
 
-/// Makes the record of what the commit took; returns the shadows it may have taken it from.
+/// Makes the record of the work that the commit took; returns the shadows it may have taken it from.
 fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
     let repo = &context.repo;
     let found = candidates(repo, made.base, true)?;
@@ -121,18 +122,19 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
         (work, committed) =
             earlier::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
     }
-    // Somebody else may have made it meanwhile, who saw the commit first; what was set aside since holds the work again.
+    // Another process may have noticed the commit first and made its record. If we made another one, archived shadows
+    // would give their work twice.
     if promised.is_none()
         && let Some(record) = record_of(context, made.commit)?
     {
-        // Whoever it was may have died before the sessions knew.
+        // That process may have crashed before it updated the sessions.
         let partial = record.sessions.iter().filter(|part| part.is_partial).map(|part| part.id.as_str());
         record::note_sessions(context, made, record.id, partial, None)?;
         return Ok(found);
     }
-    // No trailer without a record: what was promised is kept, whatever has become of the shadow since.
+    // A promised record is made whatever has happened to the shadow since: the commit's trailer names it.
     if work.is_to_tell() || promised.is_some() {
-        // Of two commits that were prepared at once, the note may be the other's: what the message names counts.
+        // If two commits were prepared at the same time, the note may be the other one's: the ids in the message count.
         let log = records::Log::open(repo)?;
         let is_free = |id: &RecordId| log.as_ref().map_or(Ok(true), |log| log.has(id).map(|is_there| !is_there));
         let mut named_first = None;
@@ -147,7 +149,8 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
             record::build(context, made, id, &committed, (&work, &steps), patch_ids)?
         };
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
-        // Made already, before somebody died: whoever did may have moved on in the transcripts, or not.
+        // If the record exists, a process crashed after writing it. Whether the sessions' positions in their
+        // transcripts moved on is unknown.
         let is_first = records::find(repo, &id).unwrap_or_default().is_none();
         failpoint::hit("condense:before-record");
         records::append(context, Additions { records: vec![new], links: Vec::new() })?;
@@ -160,7 +163,7 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     Ok(found)
 }
 
-/// Returns the records that the commit of `note` has beside its own.
+/// Returns the records of the commit of `note` besides its own.
 fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     let mut ids: Vec<RecordId> = note.reused.iter().filter_map(|id| RecordId::parse(id)).collect();
     for commit in note.squashed.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()) {
@@ -169,8 +172,7 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Lets what the commit did not take go on upon it, but where git's index says that the worktree holds what the commit
-/// does.
+/// Carries forward to the commit what it did not take and the worktree still shows. Reads git's index instead of files.
 fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
     let Some(line) = session_line(repo, base)? else { return Ok(()) };
@@ -184,8 +186,8 @@ fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> 
     Written::settle_all(moved.written)
 }
 
-/// Returns the tree of the last checkpoint of `line`, with each file as in `commit` that the worktree holds so: there, a
-/// person has undone or replaced the work.
+/// Returns the tree of the last checkpoint of `line`, but with the content of `commit` for each path where the worktree has
+/// that content: there, the user has undone or replaced the work.
 fn without_committed(repo: &Repo, line: &Line, commit: ObjectId) -> Result<ObjectId> {
     let tip_tree_id = line.latest.tree_id;
     if repo.head()?.id != Some(commit) {
@@ -207,7 +209,7 @@ fn without_committed(repo: &Repo, line: &Line, commit: ObjectId) -> Result<Objec
     Ok(tree_id)
 }
 
-/// Says in the name of an archived shadow that nothing in it waits any more.
+/// Marks in an archived shadow's name that all of its work is committed.
 fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
     let name = refname::settled_archive_ref(&candidate.tip.name, settled);
     let id = candidate.tip.id;
@@ -217,7 +219,7 @@ fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
     ])
 }
 
-/// Returns the record that was made of `commit`.
+/// Returns the record that was made for `commit` itself.
 pub(super) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<Record>> {
     for id in records::of_commit(&context.repo, commit)? {
         if let Some(record) = records::find(&context.repo, &id)?.filter(|record| record.commit == commit) {

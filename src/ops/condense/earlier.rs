@@ -1,4 +1,4 @@
-//! What other records tell of a commit already: a new one tells of it only what came after them.
+//! The part of a commit that earlier records cover: a new record covers only what came after them.
 
 use bstr::BString;
 
@@ -16,10 +16,11 @@ use crate::{
     },
 };
 
-/// Lets files of `committed` that the records `ids` tell of begin as these left them, and `work` be what was done since.
+/// Makes the files of `committed` that the records `ids` cover start from what those records left, and reduces `work`
+/// to what was done since.
 ///
-/// Where an agent's step in `steps` has led there, the chain knows itself whose the lines are. A record that `is_promised`
-/// is of somebody's work: if nobody has done any since, of all of it.
+/// Where a step of an agent in `steps` left the same content, the checkpoints know the authors better, and the file
+/// stays as it is. If `is_promised` and no session has done anything since, the record covers all work.
 pub(super) fn begin_after(
     repo: &Repo,
     ids: &[RecordId],
@@ -44,14 +45,14 @@ pub(super) fn begin_after(
     Ok(if rest.sessions.is_empty() && is_promised { (work, committed) } else { (rest, since) })
 }
 
-/// Takes out of `changes` those that the records `ids` tell of from their beginning to their end, unless a session of which
-/// they do not tell has done it again in `steps`.
+/// Removes from `changes` those that the records `ids` cover completely, unless a session without part in these records
+/// did the same change again in `steps`.
 pub(super) fn drop_told(repo: &Repo, ids: &[RecordId], steps: &[Step], changes: &mut Vec<Change>) {
     let told = told_by(repo, ids);
     changes.retain(|change| !is_told(&told, change) || is_by_others(ids, repo, steps, change));
 }
 
-/// Returns true if the last of `steps` at the path of `change` is that of a session of which no record of `ids` tells.
+/// Returns true if the last of `steps` at the path of `change` is by a session that has no part in the records `ids`.
 fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) -> bool {
     let last = steps.iter().rev().find(|step| step.changes.iter().any(|it| it.path == change.path));
     let Some(session) = last.and_then(|step| step.origin.session.as_ref()) else { return false };
@@ -60,12 +61,12 @@ fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) 
 }
 
 fn told_by(repo: &Repo, ids: &[RecordId]) -> Vec<RecordFile> {
-    // A damaged record tells nothing.
+    // Skips damaged records.
     let files = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten()).flat_map(|record| record.files);
     files.filter(|file| !file.sessions.is_empty()).collect()
 }
 
-/// Returns true if files of `told`, one after the other, lead from what was before `change` to what is after it.
+/// Returns true if the recorded files `told` form a sequence from the old content of `change` to the new one.
 fn is_told(told: &[RecordFile], change: &Change) -> bool {
     let [before, mut at] = [change.before, change.after].map(|leaf| leaf.map(|leaf| leaf.id));
     for _ in told {
@@ -78,7 +79,7 @@ fn is_told(told: &[RecordFile], change: &Change) -> bool {
     false
 }
 
-/// Returns what the last of the records left at the path of `change`, if that, or most of it, is there.
+/// Returns what the last record left at the path of `change`, if the commit contains that or most of it.
 fn left_by(repo: &Repo, told: &[RecordFile], steps: &[Step], change: &Change) -> Result<Option<Leaf>> {
     let Some(mode) = change.after.map(|leaf| leaf.mode).filter(|_| change.old_path.is_none()) else { return Ok(None) };
     let here: Vec<&RecordFile> = told.iter().filter(|file| file.path == change.path).collect();
@@ -89,7 +90,7 @@ fn left_by(repo: &Repo, told: &[RecordFile], steps: &[Step], change: &Change) ->
     let Some(left) = file.after.filter(|id| !is_of_agent(steps, &change.path, leaf(*id))).map(leaf) else {
         return Ok(None);
     };
-    // What came from another repository may lack the content.
+    // Records from another repository may name blobs that are missing here.
     let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
     let made = Change::between(change.path.clone(), file.before.map(leaf), Some(left)).filter(|_| is_here);
     let is_there = made.map_or(Ok(false), |made| is_alike(repo, &made, change.before, change.after))?;

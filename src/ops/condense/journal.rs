@@ -1,4 +1,4 @@
-//! Finishes condensations that somebody else has begun: `commit.toml` tells what was promised to which commit.
+//! Finishes condensations that another process began: `commit.toml` says what was promised to which commit.
 
 use gix::ObjectId;
 
@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// Finishes what a process that died, or could not have the lock, has left of a condensation.
+/// Finishes a condensation that a process left because it crashed or could not get the lock.
 pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let Some(mut note) = CommitNote::read(repo.git_dir())? else { return Ok(()) };
@@ -38,7 +38,7 @@ pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
     }
     keep_earlier(context, &note)?;
     if Base::of_head(head).to_string() == note.head {
-        // Nothing has been committed yet, or what was has been left again.
+        // No commit was made, or HEAD has left it again.
         if let Some(past) = promised_where_head_was(repo, &promises(&note))? {
             keep(context, past, &note)?;
             return CommitNote::remove(repo.git_dir());
@@ -57,7 +57,7 @@ pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
     CommitNote::remove(repo.git_dir())
 }
 
-/// Condenses what the commit at HEAD took, in this worktree.
+/// Condenses the work that the commit at HEAD took in this worktree.
 pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let Some(commit) = repo.head()?.id else { return Ok(()) };
@@ -65,12 +65,13 @@ pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
     let plain = || CommitNote { is_again: repo.is_rebasing(), ..CommitNote::default() };
     let note = CommitNote::read(repo.git_dir())?.unwrap_or_else(plain);
     keep_earlier(context, &note)?;
-    // Another commit is being prepared upon this one; whoever prepares it has finished this one, or noted it.
+    // The note is for the next commit, which is being prepared. Its preparation has finished this commit or noted it as
+    // unkept.
     let is_for_next = note.head == Base::Commit(commit).to_string();
     let note = if is_for_next { plain() } else { keep_promise_to_past(context, commit, note)? };
     keep(context, commit, &note)?;
     failpoint::hit("condense:before-base");
-    // A rebase or a pick leaves work where it was, and it goes on from there.
+    // During a rebase or cherry-pick the work stays on its base; it is followed from there at the end.
     if !repo.is_rebasing() && !note.is_again {
         note_base(context, Base::Commit(commit))?;
     }
@@ -89,11 +90,11 @@ fn keep_earlier(context: &Context, note: &CommitNote) -> Result<()> {
     Ok(())
 }
 
-/// Returns the commits, oldest first, whose promises are not kept yet and cannot be now; for the note of the next one.
+/// Returns the commits, oldest first, whose promises could not be kept yet, to be noted beside the next commit's.
 pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     let repo = &context.repo;
     let head = Base::of_head(repo.head()?.id);
-    // The commit to come may take what one that nobody told of has left.
+    // Commits made without our hooks may have left work that the next commit takes.
     if let Some(known) = known_base(context).filter(|known| *known != head)
         && has_work_on(repo, known)?
         && let Some(lock) = try_lock(context)?
@@ -119,10 +120,11 @@ pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     Ok(earlier.into_iter().chain(last).collect())
 }
 
-/// Makes the records of the commits that have moved HEAD since we last looked, until something else has. What comes after
-/// the last of them that took work has only moved HEAD.
+/// Makes the records of the unseen commits, as far as HEAD moved by commits only. Commits after the last one that took
+/// work only move HEAD.
 ///
-/// They have no trailer: a message is not rewritten. What one command both wrote and committed is the committer's.
+/// These commits get no trailer, since that would rewrite them. If one command both changed files and committed them,
+/// the changes are the committer's.
 pub(crate) fn commits_unseen(context: &Context, lock: &Lock) -> Result<()> {
     finish(context, lock)?;
     let (Some(known), Committed { first: unseen, later }) = unseen(context)? else { return Ok(()) };
@@ -143,6 +145,6 @@ pub(crate) fn commits_unseen(context: &Context, lock: &Lock) -> Result<()> {
     for (at, commit) in unseen.into_iter().enumerate() {
         unseen::keep(context, commit, at < took)?;
     }
-    // The work that there was has not waited for these: whoever follows HEAD sees what has become of it.
+    // HEAD moved otherwise before these commits, so they take no work; `follow` looks at what remains.
     later.into_iter().try_for_each(|commit| unseen::keep(context, commit, false))
 }

@@ -1,4 +1,4 @@
-//! How a commit came to be, and what it changes.
+//! How a commit was made, and what it changes.
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -14,19 +14,19 @@ use crate::{
     state::commit_note::CommitNote,
 };
 
-/// How a commit came to be.
+/// How a commit was made.
 pub(super) struct Made {
     /// The commit.
     pub(super) commit: ObjectId,
     /// Its first parent.
     pub(super) parent: Option<ObjectId>,
-    /// What the shadow stands on: the parent, or the commit that was amended.
+    /// The base of the shadow that the work comes from: the parent, or the commit that was amended.
     pub(super) base: Base,
-    /// What the work of the commit begins with: the same, unless it was rewritten since.
+    /// The commit that the work starts from: `base`, or what it was rewritten to since.
     pub(super) from: Base,
 }
 
-/// Returns true if `commit`, at HEAD, is the one that `note` was written for.
+/// Returns true if `note` was written for `commit`, the one at HEAD.
 pub(super) fn was_made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
     if let Some(id) = note.reserved.as_deref().and_then(RecordId::parse)
         && ids_in_message(repo.message_of(commit)?.as_bytes()).contains(&id)
@@ -52,7 +52,8 @@ pub(super) fn made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<M
     Ok(if is_amend { Made { base: Base::Commit(head), from: Base::Commit(head), ..plain } } else { plain })
 }
 
-/// Drops from what a merge changes what one of the commits `others` has brought: that is in that one's record.
+/// Drops from the changes of a merge those that one of the commits `others` brought in: that commit's record covers
+/// them.
 pub(super) fn drop_brought(repo: &Repo, others: &[ObjectId], changes: &mut Vec<Change>) -> Result<()> {
     for other in others {
         let tree_id = repo.tree_of_commit(*other)?;

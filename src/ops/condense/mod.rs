@@ -1,7 +1,7 @@
-//! Turns the part of shadows that a commit took into a record, and lets the rest go on upon the commit.
+//! Turns the part of the shadows that a commit took into a record, and carries the rest forward to the commit.
 //!
-//! Only content counts: a commit that holds nothing of a session's work makes no record. Each step can be done again, so
-//! that whoever comes after a crash finishes what is left.
+//! Only content counts: a commit without any work of a session gets no record. Each step can be repeated: after a
+//! crash, the next command finishes what is left.
 
 mod candidates;
 mod commit;

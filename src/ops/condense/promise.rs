@@ -1,4 +1,4 @@
-//! Finds the commit that a promised record belongs to, after HEAD has moved on.
+//! Finds the commit that a promised record belongs to after HEAD has moved.
 
 use gix::ObjectId;
 
@@ -14,13 +14,13 @@ use crate::{
     state::commit_note::CommitNote,
 };
 
-/// How many commits back from HEAD a promise is looked for.
+/// How many commits back from HEAD we search for the promised trailer.
 const MOST_COMMITS: usize = 64;
 
-/// How many places where HEAD was are looked at.
+/// How many earlier positions of HEAD we search.
 const MOST_MOVES: usize = 32;
 
-/// Keeps a promise that was made to another commit than `commit`, the one at HEAD; returns what is left of `note`.
+/// Keeps a promise made to an earlier commit than `commit`, the one at HEAD. Returns what remains of `note`.
 pub(super) fn keep_promise_to_past(context: &Context, commit: ObjectId, note: CommitNote) -> Result<CommitNote> {
     let repo = &context.repo;
     if promises(&note).is_empty() || is_made_of(repo, commit, &note)? {
@@ -35,18 +35,18 @@ pub(super) fn promises(note: &CommitNote) -> Vec<RecordId> {
     note.reserved.iter().chain(&note.reused).filter_map(|id| RecordId::parse(id)).collect()
 }
 
-/// Returns true if `commit` is the one that was prepared: it has the trailer, or has none and stands where it should.
+/// Returns true if `commit` is the one that was prepared: it has the trailer, or it has none and the expected base.
 fn is_made_of(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
     let named = ids_in_message(repo.message_of(commit)?.as_ref());
     if promises(note).iter().any(|id| named.contains(id)) {
         return Ok(true);
     }
-    // What was promised one record, and names another, is another commit.
+    // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = named.is_empty() || note.reserved.is_none();
     Ok(may_be && Base::parse(&note.head) == Some(made(repo, commit, note)?.base))
 }
 
-/// Returns the commit that has a promised trailer though HEAD has moved on from it.
+/// Returns the commit that has a promised trailer, though HEAD has moved since.
 pub(super) fn promised_elsewhere(repo: &Repo, head: ObjectId, note: &CommitNote) -> Result<Option<ObjectId>> {
     let promises = promises(note);
     if promises.is_empty() {
@@ -67,7 +67,7 @@ pub(super) fn promised_elsewhere(repo: &Repo, head: ObjectId, note: &CommitNote)
     promised_where_head_was(repo, &promises)
 }
 
-/// Returns the commit at which HEAD was lately that has a trailer of `promises`: another branch was checked out since.
+/// Returns a recent position of HEAD that has a trailer of `promises`: another branch was checked out since.
 pub(super) fn promised_where_head_was(repo: &Repo, promises: &[RecordId]) -> Result<Option<ObjectId>> {
     if !promises.is_empty() {
         for id in repo.where_head_was(MOST_MOVES) {

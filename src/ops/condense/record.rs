@@ -1,4 +1,4 @@
-//! What a record says of a commit.
+//! Builds the record of a commit.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,10 +33,11 @@ use crate::{
     },
 };
 
-/// How far the transcripts of sessions are in records, by session, in bytes.
+/// By session, the position in its transcript up to which records contain it, in bytes.
 pub(super) type Offsets = BTreeMap<String, u64>;
 
-/// Returns the record `id` of the commit that was made, and how far it takes the transcripts. `patch_ids` has the commit's.
+/// Returns the record `id` of the commit that was made, and the new positions in the transcripts. `patch_ids` computes
+/// the commit's patch id.
 pub(super) fn build(
     context: &Context,
     made: &Made,
@@ -91,7 +92,7 @@ pub(super) fn build(
 fn load(context: &Context, id: &str) -> Result<Option<Session>> {
     match sessions::load(context.repo.common_dir(), id)? {
         Found::Session(session) => Ok(Some(*session)),
-        // What the checkpoints say of it is enough for a record.
+        // Without the session's file, the record has what the checkpoints contain.
         Found::Absent | Found::Damaged(_) => Ok(None),
     }
 }
@@ -101,7 +102,7 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
     let names = |change: &'_ Change| [Some(change.path.clone()), change.old_path.clone()].into_iter().flatten();
     let mut paths: BTreeSet<BString> = committed.iter().filter(has_part).flat_map(names).collect();
     let mut mine = Vec::new();
-    // Files are followed to the names they had before.
+    // Follow renames backwards to the earlier names.
     for step in steps.iter().rev() {
         let here: Vec<&Change> = step.changes.iter().filter(|change| paths.contains(&change.path)).collect();
         if !here.is_empty() && step.origin.session.as_deref() == Some(id) {
@@ -122,7 +123,7 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
     }
 }
 
-/// Returns what there is to keep of a session: the prompts of its turns, and what its transcript has more than before.
+/// Returns what to store of a session: the prompts of its turns, and the new part of its transcript.
 fn kept_of(context: &Context, id: &str, turns: &[u32], increment: Option<Increment>) -> Result<NewSession> {
     let prompts = sessions::prompts(context.repo.common_dir(), id)?;
     let prompts = prompts.into_iter().filter(|prompt| turns.contains(&prompt.turn));
@@ -130,29 +131,30 @@ fn kept_of(context: &Context, id: &str, turns: &[u32], increment: Option<Increme
     Ok(NewSession { prompts: prompts.collect(), transcript: increment.map(|increment| increment.bytes) })
 }
 
-/// What an agent has written since the last record.
+/// What an agent appended to its transcript since the last record.
 struct Increment {
     bytes: Vec<u8>,
-    /// Where it ends in the file.
+    /// Its end in the file.
     end: u64,
 }
 
-/// Returns what the agent has written since the last record; none if there is nothing, or it cannot be read.
+/// Returns what the agent has appended to its transcript since the last record; none if there is nothing, or it cannot
+/// be read.
 fn increment(context: &Context, session: &Session) -> Option<Increment> {
     let settings = &context.settings.transcript;
     let transcript = session.transcript.as_ref().filter(|_| settings.store == Store::Full)?;
-    // To open a pipe would wait for whoever writes into it.
+    // Do not block on a named pipe without a writer.
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).ok()?;
     let mut file = File::options().read(true).custom_flags(nonblocking).open(&transcript.path).ok()?;
     let length = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
-    // A file that was cut is another one.
+    // A file that became shorter is a new one.
     let offset = if length < transcript.offset { 0 } else { transcript.offset };
-    // What is too long is cut at its beginning.
+    // Of a transcript that is too long, keep the end.
     let start = offset.max(length.saturating_sub(settings.max_size.unwrap_or(u64::MAX)));
     file.seek(SeekFrom::Start(start)).ok()?;
     let mut bytes = Vec::new();
     file.take(length - start).read_to_end(&mut bytes).ok()?;
-    // The last line may still be being written, and the first one be cut.
+    // The last line may be incomplete because the agent is writing it, and the first one because of the cut.
     let end = bytes.rfind_byte(b'\n').map_or(0, |at| at + 1);
     bytes.truncate(end);
     if start > offset {
@@ -161,8 +163,8 @@ fn increment(context: &Context, session: &Session) -> Option<Increment> {
     (!bytes.is_empty()).then_some(Increment { bytes, end: start + end as u64 })
 }
 
-/// Notes in `sessions` what is in the record now, which took their transcripts as far as `offsets`; none if
-/// somebody may have noted that before.
+/// Notes in `sessions` that the record `id` covers their work, and their transcripts up to `offsets`; none if another
+/// process may have noted the offsets already.
 pub(super) fn note_sessions<'s>(
     context: &Context,
     made: &Made,
@@ -184,14 +186,14 @@ pub(super) fn note_sessions<'s>(
     Ok(())
 }
 
-/// Notes that the transcript is in records up to `offset`.
+/// Notes that records contain the transcript up to `offset`.
 fn move_to(session: &mut Session, offset: Option<u64>) {
     if let (Some(transcript), Some(offset)) = (&mut session.transcript, offset) {
         transcript.offset = offset;
     }
 }
 
-/// Adds to the last of the records `ids` what `session` has said since; all of them are whole then.
+/// Adds the rest of the transcript of `session` to the last of the records `ids`, and marks all of them as complete.
 fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> Result<()> {
     let (mut whole, mut offset) = (Vec::new(), None);
     for id in ids {
@@ -205,7 +207,7 @@ fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> R
         }
         let part = &mut record.sessions[at];
         part.is_partial = false;
-        // Some agents name it only when they stop.
+        // Some agents report their model only when they stop.
         part.model = part.model.take().or_else(|| session.model.clone());
         record.revision += 1;
         whole.push(NewRecord { record, attribution: Vec::new(), sessions: kept });
@@ -219,7 +221,7 @@ fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> R
     Ok(())
 }
 
-/// Completes the records of commits that `session` made in the middle of its turn, now that the turn is over.
+/// Completes the records of commits that `session` made in the middle of its turn; called when the turn has ended.
 pub(crate) fn complete(context: &Context, session: &mut Session) -> Result<()> {
     let ids: Vec<RecordId> = session.open_records.iter().filter_map(|id| RecordId::parse(id)).collect();
     if ids.is_empty() {

@@ -1,4 +1,4 @@
-//! Whether the commit to come, of what is staged, takes work of a session.
+//! Whether the next commit, which takes what is staged, contains work of a session.
 
 use bstr::ByteSlice as _;
 
@@ -15,10 +15,10 @@ use crate::{
     ops::Context,
 };
 
-/// Returns whether the commit to come, of what is staged, holds work of a session that is not in the records `told` alone.
+/// Returns true if what is staged contains work of a session that the records `told` do not cover.
 pub(crate) fn holds_work(context: &Context, base: Base, told: &[RecordId]) -> Result<bool> {
     let repo = &context.repo;
-    // What lives here is most of what is committed, and few have to look any further.
+    // Most commits take work of live shadows; only the others need to look at archived ones.
     let live = candidates(repo, base, false)?;
     if holds_work_of(context, base, &live, told)? {
         return Ok(true);
@@ -26,7 +26,7 @@ pub(crate) fn holds_work(context: &Context, base: Base, told: &[RecordId]) -> Re
     holds_work_of(context, base, &candidates(repo, base, true)?, told)
 }
 
-/// Returns true if work of a session lives on `base`: it goes on upon a commit that does not take it.
+/// Returns true if a live shadow on `base` has work of a session: a commit that does not take it must carry it forward.
 pub(crate) fn has_work_on(repo: &Repo, base: Base) -> Result<bool> {
     Ok(session_line(repo, base)?.is_some())
 }
@@ -45,7 +45,7 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], told: &[Rec
         let before = repo.find_leaf(head_tree_id, path.as_bstr())?;
         staged.extend(Change::between(path, before, leaf));
     }
-    // What is there no more may be staged under another name.
+    // A path that the worktree no longer has may be staged under a new name.
     if left_out(touched_live(found), &staged).next().is_some() {
         staged.extend(repo.staged_anew(head_tree_id)?.into_iter().filter(|it| paths.binary_search(&it.path).is_err()));
         staged.sort_by(|one, other| one.path.cmp(&other.path));

@@ -1,5 +1,4 @@
-//! Commits that git told nobody of: one agent runs git without hooks, some programs that commit know none, and people turn
-//! them off.
+//! Commits made without our hooks: one agent and some other programs run no hooks, and users can disable them.
 
 use gix::ObjectId;
 
@@ -19,13 +18,14 @@ use crate::{
     state::commit_note::CommitNote,
 };
 
-/// How often HEAD may have been moved since.
+/// The largest number of moves of HEAD that we look through.
 const MOST_MOVES: usize = 64;
 
-/// A commit, after where HEAD was before it.
+/// The position of HEAD before a commit, and the commit.
 type Unseen = (Option<ObjectId>, ObjectId);
 
-/// Makes the records of those that came before `last`, which git tells of now, or is about to make on them (none).
+/// Makes the records of the unseen commits before `last`, the one that git reports now; none: a commit about to be
+/// made.
 pub(super) fn commits_before(context: &Context, last: Option<ObjectId>) -> Result<()> {
     let Committed { first, later } = unseen(context)?.1;
     let commits = first.into_iter().map(|commit| (commit, true)).chain(later.into_iter().map(|commit| (commit, false)));
@@ -35,7 +35,7 @@ pub(super) fn commits_before(context: &Context, last: Option<ObjectId>) -> Resul
     Ok(())
 }
 
-/// Returns where HEAD was when we last looked, if it was moved since, and the commits that moved it.
+/// Returns where HEAD was when we last looked, if it has moved since, and the commits that moved it.
 pub(super) fn unseen(context: &Context) -> Result<(Option<Base>, Committed)> {
     let repo = &context.repo;
     let (Some(head), Some(known)) = (repo.head()?.id, known_base(context)) else {
@@ -48,7 +48,7 @@ pub(super) fn unseen(context: &Context) -> Result<(Option<Base>, Committed)> {
 }
 
 pub(super) fn keep(context: &Context, (before, commit): Unseen, takes_work: bool) -> Result<()> {
-    // Whoever died after the record was made has begun what is to be done.
+    // If the record exists, a process crashed after it began this step.
     let reserved = record_of(context, commit)?.map(|record| record.id.to_string());
     let mut note = CommitNote { head: Base::of_head(before).to_string(), reserved, ..CommitNote::default() };
     let made = made(&context.repo, commit, &note)?;
@@ -61,7 +61,7 @@ pub(super) fn keep(context: &Context, (before, commit): Unseen, takes_work: bool
     note_base(context, Base::Commit(commit))
 }
 
-/// Returns the records whose work the commit has again, as they are looked for before a commit of which git tells.
+/// Returns the records whose work the commit contains again; the hooks look for the same before a commit.
 fn committed_again(context: &Context, made: &Made) -> Result<Vec<String>> {
     let repo = &context.repo;
     if repo.parents_of(made.commit)?.len() > 1 {

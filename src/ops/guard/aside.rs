@@ -1,4 +1,4 @@
-//! Keeps what the worktree is in the archive, where no session's chain is to have it.
+//! Archives the state of the worktree if it belongs to no session's chain.
 
 use gix::ObjectId;
 
@@ -29,7 +29,7 @@ pub(super) fn keep(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Obje
     let (seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
-        // Git-fsck(1) wants to see what refs lead to.
+        // git-fsck(1) reports the empty tree as missing unless it is stored.
         objects.add(gix::objs::Kind::Tree, b"")?;
     }
     let written = objects.write()?;

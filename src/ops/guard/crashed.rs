@@ -1,4 +1,4 @@
-//! Sessions whose process went away in the middle of a turn: what they left is saved as theirs.
+//! Sessions whose process died in the middle of a turn: attributes to them what they left unsaved.
 
 use super::{super::Context, facts::is_claim_gone};
 use crate::{
@@ -19,9 +19,10 @@ use crate::{
     state::{claims, lock::Lock, sessions},
 };
 
-/// Closes the turns of all sessions but `own` that are gone, and returns what to tell of each.
+/// Closes the turns of all sessions but `own` whose process is gone, and returns a note for the user about each.
 ///
-/// Only while a tool was at work is what has changed since taken for theirs; else people may have gone on.
+/// Unsaved changes are attributed to such a session only if a tool of it was running; otherwise, a human may have made
+/// them.
 pub(crate) fn recover(context: &Context, own: &str, lock: &Lock) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     for claim in claims::others(context.repo.git_dir(), own) {

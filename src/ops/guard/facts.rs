@@ -1,4 +1,4 @@
-//! What is the matter: gathers, from what refs, messages and claims say, the states that the table decides about.
+//! Finds the conditions that the guard's table decides about, from refs, commit messages and claims.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use crate::{
     state::{claims, process, sessions},
 };
 
-/// A state of the worktree, and whom it is about.
+/// A finding: the state of the worktree, and the session it concerns.
 pub(super) struct Finding {
     pub(super) state: State,
     /// The commit at HEAD, or jj's change.
@@ -32,13 +32,13 @@ pub(super) struct Finding {
 
 /// A commit or change that a tool call would build on, and what its message says.
 struct Ground {
-    /// How people call it.
+    /// Its name for messages.
     name: String,
     commit: Option<ObjectId>,
     mark: Mark,
 }
 
-/// Returns what is the matter before a tool call of `session`, the worst first.
+/// Returns the findings before a tool call of `session`, the worst first.
 pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[Claim]) -> Result<Vec<Finding>> {
     let repo = &context.repo;
     let mut findings = Vec::new();
@@ -53,7 +53,7 @@ pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[
             Mark::Temporary(other) => (State::Temporary, other),
             Mark::Session(other) => {
                 let is_live = is_live(context, &other);
-                // Whether nobody asks for is not looked for.
+                // The table needs this only for live sessions.
                 let is_published = is_live && is_published(repo, ground.commit)?;
                 (State::Named { is_live, is_published }, Some(other))
             }
@@ -67,7 +67,7 @@ pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[
     Ok(findings)
 }
 
-/// Returns what is the matter after a tool call of `session` that began at `start`.
+/// Returns the findings after a tool call of `session` that began at `start`.
 pub(super) fn after(context: &Context, session: &str, scene: &Scene, start: &Start) -> Result<Vec<Finding>> {
     let repo = &context.repo;
     let mut findings = Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn after(context: &Context, session: &str, scene: &Scene, start: &Sta
     for ground in grounds {
         let (state, other) = match ground.mark {
             Mark::Temporary(other) => (State::Temporary, other),
-            // What was so before is not this call's.
+            // What was already so at the start is not this call's doing.
             Mark::Session(other) if Some(&other) != start.named.as_ref() => {
                 (State::Moved { is_published: is_published(repo, ground.commit)? }, Some(other))
             }
@@ -96,7 +96,7 @@ pub(super) fn after(context: &Context, session: &str, scene: &Scene, start: &Sta
     Ok(findings)
 }
 
-/// Returns the other session that what a tool call begins at names.
+/// Returns the other session named by the commit or change that a tool call begins at.
 pub(super) fn named(context: &Context, session: &str, scene: &Scene) -> Result<Option<String>> {
     let named = |ground: Ground| match ground.mark {
         Mark::Session(other) => Some(other),
@@ -133,7 +133,7 @@ fn of_head(repo: &Repo, session: &str, scene: &Scene) -> Result<Option<Ground>> 
     Ok(Some(Ground { name: id.to_string(), commit: Some(id), mark }))
 }
 
-/// Somebody had a look at a checkpoint by git, and has stayed there.
+/// Finds out whether HEAD is detached at a checkpoint, which a user may have checked out to look at it.
 fn on_checkpoint(repo: &Repo, scene: &Scene) -> Result<Option<Finding>> {
     let Some(id) = scene.head.id.filter(|_| scene.head.branch.is_none()) else { return Ok(None) };
     let checkpoint = repo.checkpoint(id)?;
@@ -151,7 +151,7 @@ fn is_published(repo: &Repo, commit: Option<ObjectId>) -> Result<bool> {
     }
 }
 
-/// Returns true if whoever gave the last sign of life at `seen` is gone.
+/// Returns true if the process `who`, last seen at `seen`, is gone.
 pub(crate) fn is_silent(context: &Context, who: Option<&Process>, seen: i64) -> bool {
     let stale_after: Duration = context.settings.stale_after;
     is_gone(process::life(who), seen, clock(), stale_after)
@@ -161,7 +161,7 @@ pub(super) fn is_claim_gone(context: &Context, claim: &Claim) -> bool {
     is_silent(context, claim.process.as_ref(), claim.seen)
 }
 
-/// Returns true if the session `id` may still do something, here or elsewhere.
+/// Returns true if the session `id` may still be running, in this worktree or elsewhere.
 fn is_live(context: &Context, id: &str) -> bool {
     let repo = &context.repo;
     if !is_valid_id(id) {

@@ -34,31 +34,31 @@ pub(crate) use crashed::recover;
 pub(crate) use facts::is_silent;
 pub use who::Who;
 
-/// What the guard says. Serializes to what `--json` prints.
+/// The decision of the guard. Serializes to what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// The version of this shape.
     pub version: u32,
-    /// Whether the agent goes on.
+    /// Whether the agent may continue.
     pub decision: Decision,
-    /// Why not, or why somebody is told.
+    /// The reason for a denial or a warning.
     pub report: Option<Report>,
-    /// What the user should know, and is told only once.
+    /// One-time notes for the user.
     pub notes: Vec<String>,
-    /// False if nobody can tell any more that the change of the tool is the session's.
+    /// False if the change of the tool can no longer be attributed to the session.
     pub is_attributed: bool,
-    /// The archived checkpoint with what the tool has done, if that belongs into no session's chain.
+    /// The archived checkpoint with the tool's changes, if they belong to no session's chain.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub kept: Option<ObjectId>,
 }
 
 impl Verdict {
-    /// Returns the verdict where nothing is the matter.
+    /// Returns the verdict without findings.
     pub(crate) fn allow() -> Self {
         Self { version: 1, decision: Decision::Allow, report: None, notes: Vec::new(), is_attributed: true, kept: None }
     }
 
-    /// Returns true if the agent is to be held back.
+    /// Returns true if the agent must not continue.
     pub fn is_denied(&self) -> bool {
         self.decision == Decision::Deny
     }
@@ -73,9 +73,9 @@ fn policy(context: &Context) -> Policy {
     }
 }
 
-/// Decides whether the tool call may begin, and if so, puts the session's claim on this worktree.
+/// Decides whether a tool call may begin, and if so, puts the session's claim on this worktree.
 ///
-/// The caller holds the lock of the worktree's checkpoints. After a denial nothing has changed.
+/// The caller holds the lock of the worktree's checkpoints. A denial changes nothing.
 pub fn before_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
     context.tell_failure("guard", judge_before(context, who, lock))
 }
@@ -107,9 +107,10 @@ fn judge_before(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict
     Ok(verdict)
 }
 
-/// Decides whether what the tool call did may be saved as the session's, and takes the call out of its claim.
+/// Decides whether the changes of a tool call may be saved as the session's, and removes the call from the session's
+/// claim.
 ///
-/// After a denial what the tool did is in the archive, and no session's chain has changed.
+/// After a denial, the changes are in the archive, and no session's chain has changed.
 pub fn after_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
     context.tell_failure("guard", judge_after(context, who, lock))
 }
@@ -143,8 +144,8 @@ fn judge_after(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict>
     Ok(verdict)
 }
 
-/// Returns true if what was known of `session` is gone: it was known when a call began (`has_begun`), or nothing at all is
-/// known of any session here, where checkpoints were taken. Another session may just not have been seen before.
+/// Returns true if the file of `session` has been lost: it existed when a call began (`has_begun`), or this repository
+/// has checkpoints but no session file at all. Otherwise, the session may simply be new.
 fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     let repo = &context.repo;
     if sessions::peek(repo.common_dir(), session).is_some() {
@@ -153,12 +154,12 @@ fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     Ok(has_begun || !sessions::has_any(repo.common_dir()) && !repo.refs_below(refname::PREFIX)?.is_empty())
 }
 
-/// Takes back the claim of `session` on this worktree: its turn is over.
+/// Removes the claim of `session` on this worktree when its turn ends.
 pub fn release(context: &Context, session: &str) -> Result<()> {
     claims::remove(context.repo.git_dir(), session)
 }
 
-/// Returns true if `session` had a turn here with no tool at work when its process went away.
+/// Returns true if the process of `session` died during its turn here, while no tool was running.
 pub(crate) fn has_left(context: &Context, session: &str) -> bool {
     let claim = claims::load(context.repo.git_dir(), session);
     claim.is_some_and(|claim| claim.calls.is_empty() && facts::is_claim_gone(context, &claim))
@@ -175,7 +176,7 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
     lost.into_iter().chain(scene::trouble(context)).collect()
 }
 
-/// Returns what the first of `findings` leads to that is not allowed.
+/// Returns the decision about the first of `findings` that is not allowed.
 fn judged(session: &str, policy: Policy, context: Where, scene: &Scene, findings: Vec<Finding>) -> Verdict {
     let mut verdict = Verdict::allow();
     for finding in findings {

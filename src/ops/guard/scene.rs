@@ -1,4 +1,4 @@
-//! Where the worktree stands: for git, and for jj where that shares the repository.
+//! Where HEAD is in this worktree, and jj's `@` if jj shares the repository.
 
 use crate::{
     config::Jj,
@@ -10,15 +10,15 @@ use crate::{
     ops::Context,
 };
 
-/// Where the worktree stands.
+/// Where HEAD is, and jj's `@`.
 pub(super) struct Scene {
     /// HEAD.
     pub(super) head: Head,
-    /// True if people use jj here.
+    /// True if the repository is used with jj.
     pub(super) is_jj: bool,
-    /// The change at `@`, if jj tells.
+    /// The change at `@`, if jj reports it.
     pub(super) at: Option<Change>,
-    /// What the change is now that was asked for.
+    /// The current version of the requested change.
     pub(super) original: Vec<Change>,
 }
 
@@ -31,26 +31,26 @@ impl Scene {
         let answer = if is_jj { context.repo.jj_changes(original) } else { Ok(Answer::NoProgram) };
         match answer {
             Ok(Answer::Changes(changes)) => scene.take(changes, original),
-            // Git's checks remain; `status` tells of it.
+            // Git's checks still work; `status` mentions the problem.
             Ok(Answer::NoProgram | Answer::Silent(_)) => {}
             Err(error) => tracing::warn!(%error, "jj does not tell where it is"),
         }
         Ok(scene)
     }
 
-    /// Jj marks the change at `@`, if there is more than one.
+    /// If there are several changes, jj marks the one at `@`.
     fn take(&mut self, changes: Vec<Change>, original: Option<&str>) {
         self.at = changes.iter().find(|change| change.is_at).cloned();
         self.original = changes.into_iter().filter(|change| Some(change.id.as_str()) == original).collect();
     }
 
-    /// Returns true if what jj has at `@` is all that counts: git's HEAD is what that stands on.
+    /// Returns true if jj's `@` is a child of git's HEAD, so that looking at `@` is enough.
     pub(super) fn is_jj_current(&self) -> bool {
         self.at.as_ref().is_some_and(|at| at.stands_on(self.head.id))
     }
 }
 
-/// Returns why jj cannot tell where it is, if it should; for `status`.
+/// Returns why jj does not report its `@` though it should; for `status`.
 pub(super) fn trouble(context: &Context) -> Option<String> {
     if context.settings.jj == Jj::Off || !context.repo.is_colocated() {
         return None;

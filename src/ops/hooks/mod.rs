@@ -1,7 +1,7 @@
-//! Lets git's hooks call us, takes that back, and looks whether it still holds.
+//! Installs our calls in git's hooks, removes them, and checks that they are still there.
 //!
-//! What others have put there keeps working: it is called first, or it gets one more line. Everything that is written
-//! is noted in `hooks.toml`, and taking it back leaves the files of others as they were.
+//! Foreign hooks keep working: we call them first, or add a line to them. All that is written is noted in `hooks.toml`,
+//! and removing it leaves foreign files as they were.
 
 mod outcome;
 mod script;
@@ -23,7 +23,7 @@ use crate::{
 pub use outcome::{Action, HookDone, HooksDone, Options};
 pub(super) use outcome::{bytes, serialize_some};
 
-/// Lets git's hooks call us.
+/// Installs our calls in git's hooks.
 ///
 /// # Errors
 /// If git runs no hooks here, or a file cannot be read or written.
@@ -34,7 +34,7 @@ pub fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
     let _lock = lock.map(|lock| sweep(context, lock, &survey, &written));
     let mut hooks = Vec::new();
     for hook in Hook::ALL {
-        // What is about to be written is noted first: should we be killed in between, it is known to be ours.
+        // Note the file before writing it: if a crash comes in between, the next run knows that the file is ours.
         let done = match survey.way(hook) {
             Way::Script(path) => script::enable(context, hook, &path, options, &mut written)?,
             Way::Words(words) => words::enable(context, hook, &words, options, &mut written)?,
@@ -47,7 +47,7 @@ pub fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
     Ok(done(&survey, hooks, options.dry_run))
 }
 
-/// Takes back what [`enable`] did; hooks that were there before are as they were.
+/// Undoes what [`enable`] did, so that the earlier hooks are as before.
 ///
 /// # Errors
 /// If a file cannot be read or written.
@@ -55,7 +55,7 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     let lock = lock(context, dry_run)?;
     let survey = context.repo.survey_hooks()?;
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
-    // Taking the last line out of a file that we have made removes the file.
+    // If we created the file, removing the last line removes the file.
     let made: Vec<PathBuf> = written.iter().filter(|it| it.is_new).map(|it| it.path.clone()).collect();
     for entry in &mut written {
         entry.is_new = made.contains(&entry.path);
@@ -83,7 +83,7 @@ pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     Ok(done(&survey, hooks, dry_run))
 }
 
-/// Returns what was written by our notes, and what may have been written if they are lost.
+/// Returns the files that our notes name, and those that we may have written if the notes are lost.
 fn places(survey: &Survey, written: &[Written]) -> Vec<Written> {
     let mut places = written.to_vec();
     for hook in Hook::ALL {
@@ -123,7 +123,7 @@ fn lock(context: &Context, dry_run: bool) -> Result<Option<Lock>> {
     Lock::acquire(&directory.join("hooks.lock"), context.settings.lock_timeout, &go_on).map(Some)
 }
 
-/// Removes what processes have left that were killed while they held the lock.
+/// Removes what killed processes left behind while they held the lock.
 fn sweep(context: &Context, mut lock: Lock, survey: &Survey, written: &[Written]) -> Lock {
     if !lock.dead().is_empty() {
         temporary::sweep(&state::directory(context.repo.common_dir()), lock.dead());

@@ -1,4 +1,4 @@
-//! What enabling is asked for, and what it and disabling have done to each hook.
+//! The options of enabling, and what enabling and disabling have done to each hook.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct Options {
     pub dry_run: bool,
 }
 
-/// What became of one hook.
+/// What was done to one hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -28,15 +28,15 @@ pub enum Action {
     Updated,
     /// Our line was added to a file of the user's.
     Added,
-    /// Nothing was to be done.
+    /// It was up to date.
     Unchanged,
     /// The user has to add a line.
     Todo,
-    /// Our script or line was taken away.
+    /// Our script or line was removed.
     Removed,
-    /// Our script was taken away, and what was there before is back.
+    /// Our script was removed, and the earlier hook is back.
     Restored,
-    /// Something was left because it is not as we wrote it.
+    /// It was left, because it is not as we wrote it.
     Kept,
 }
 
@@ -50,12 +50,12 @@ pub struct HookDone {
     /// The file.
     #[serde(serialize_with = "path_text::serialize")]
     pub path: BString,
-    /// Where the hook is that was there before.
+    /// Where the earlier hook is now.
     #[serde(serialize_with = "serialize_some")]
     pub before: Option<BString>,
     /// The line that the user has to add.
     pub line: Option<String>,
-    /// What else there is to say.
+    /// A remark for the user.
     pub note: Option<String>,
     /// True if the line could be added with [`Options::hook_manager`].
     #[serde(skip)]
@@ -65,12 +65,12 @@ pub struct HookDone {
 /// The result of [`enable`](super::enable) and [`disable`](super::disable).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HooksDone {
-    /// The version of this shape.
+    /// The version of the JSON format.
     pub version: u32,
     /// Where git looks for hooks.
     #[serde(serialize_with = "path_text::serialize")]
     pub directory: BString,
-    /// The program that manages the hooks here.
+    /// The program that manages the hooks of this repository.
     pub manager: Option<String>,
     /// What was done to each hook.
     pub hooks: Vec<HookDone>,

@@ -19,7 +19,7 @@ use crate::{
 /// The script with placeholders.
 const TEMPLATE: &str = include_str!("../../../config/hook.sh");
 
-/// Begins the line that names the program.
+/// The beginning of the line that names the program.
 const PROGRAM: &[u8] = b"_checkpoint_program=";
 
 pub(super) fn enable(
@@ -121,7 +121,7 @@ pub(super) fn disable(
                 return Ok(Some(done));
             }
             _ if !has_before => return Ok(None),
-            // We were killed after the hook had got its second name.
+            // A crash came after the hook had got its second name.
             _ if hook_files::is_same(path, &before).unwrap_or(false) => {
                 done.action = Action::Unchanged;
                 if !dry_run {
@@ -152,7 +152,7 @@ pub(super) fn health(hook: Hook, path: &Path) -> Result<Health> {
     })
 }
 
-/// Returns true if the hook `text` at `path` calls a script of ours that it has found there and moved away.
+/// Returns true if the hook `text` at `path` calls our script, which a hook manager found there and moved away.
 fn is_chained(hook: Hook, path: &Path, text: &[u8]) -> bool {
     let Some(moved) = hook_files::moved_script(path, hook) else { return false };
     let suffix = moved.extension().and_then(|suffix| suffix.to_str()).unwrap_or_default();
@@ -166,7 +166,7 @@ fn render(hook: Hook, program: &Path) -> Result<Vec<u8>> {
     Ok(fill(hook, &program.replace("'", r"'\''")))
 }
 
-/// The program goes in last: its path may hold anything.
+/// The program is inserted last, because its path may contain any placeholder.
 fn fill(hook: Hook, quoted: &[u8]) -> Vec<u8> {
     TEMPLATE.replace("@HOOK@", hook.name()).as_bytes().replacen("@PROGRAM@", quoted, 1)
 }
@@ -183,7 +183,7 @@ fn is_pristine(context: &Context, hook: Hook, text: &[u8], written: &[Written]) 
 /// Returns the program that a script calls, quoted for the shell.
 fn program_of(text: &[u8]) -> Option<BString> {
     let start = text.find(PROGRAM)? + PROGRAM.len() + 1;
-    // The path may have line breaks; what follows it in the template does not occur in one that people have.
+    // The path may contain line breaks; the text after it in the template does not occur in real paths.
     let end = start + text[start..].find("'\n_checkpoint_status=")?;
     Some(text[start..end].into())
 }

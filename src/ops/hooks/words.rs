@@ -1,4 +1,4 @@
-//! A few words of ours in files that others keep.
+//! Our lines in hook files that belong to others.
 
 use bstr::ByteSlice as _;
 
@@ -48,7 +48,7 @@ pub(super) fn enable(
     if options.dry_run {
         return Ok(done);
     }
-    // A missing line break at the end is ours to add, and ours to take away again.
+    // If the last line has no line break, we add one, and remove it together with our lines.
     let lacks_break = content.as_ref().is_some_and(|content| !content.is_empty() && !content.ends_with(b"\n"));
     let head = if content.is_none() { words.head } else { "" };
     let added = format!("{head}{}{}", if lacks_break { "\n" } else { "" }, words.text);
@@ -76,7 +76,7 @@ pub(super) fn disable(hook: Hook, entry: &Written, added: &str, dry_run: bool) -
         note: None,
         is_addable: false,
     };
-    // What was added may stand behind a line break that is not ours any more, once others have added to the file.
+    // Once others have appended to the file, the line break that we added before our lines is theirs.
     let whole = added.trim_start_matches('\n');
     let Some((at, taken)) = find(&content, added).or_else(|| find(&content, whole)) else {
         if !hook_managers::calls_us(&content, hook) {
@@ -98,7 +98,7 @@ pub(super) fn disable(hook: Hook, entry: &Written, added: &str, dry_run: bool) -
     Ok(Some(done))
 }
 
-/// Returns where `added` begins, and its length: at the end of the file with the line break before it, else without.
+/// Returns position and length of `added`: at the end of the file with the line break before it, elsewhere without.
 fn find(content: &[u8], added: &str) -> Option<(usize, usize)> {
     let at = content.rfind(added)?;
     let is_last = at + added.len() == content.len();
@@ -113,13 +113,13 @@ pub(super) fn health(hook: Hook, words: &Words) -> Result<Health> {
     if !is_called(hook, words, content.as_deref())? {
         return Ok(Health::Missing);
     }
-    // Without the manager's own file, git calls no hook.
+    // Without the manager's own file, git runs no hook.
     let is_run = words.runner.as_ref().is_none_or(|runner| runner.exists());
     Ok(if is_run { Health::Ok } else { Health::Missing })
 }
 
 fn is_called(hook: Hook, words: &Words, content: Option<&[u8]>) -> Result<bool> {
-    // The manager came after our script, and has not yet taken its place.
+    // The manager was installed after our script and has not replaced it yet.
     if let Some(runner) = &words.runner
         && matches!(hook_files::look(runner)?, Found::Ours { is_executable: true, .. })
     {

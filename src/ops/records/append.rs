@@ -30,11 +30,12 @@ use crate::{
 
 /// Adds records and links to the log, and transcripts beside it.
 ///
-/// Secrets are replaced before any object is written. Adding the same again changes nothing; a record replaces what is
-/// stored of it only if its revision is higher. When others append at the same time, it is done again on what they made.
+/// Secrets are redacted before any object is written. Adding the same data again changes nothing; a stored record is
+/// replaced only by one with a higher revision. If another process appends at the same time, we retry on top of its
+/// log.
 ///
 /// # Errors
-/// [`Kind::Race`] if others are faster for longer than `lock-timeout`.
+/// [`Kind::Race`] if other processes win the race for longer than `lock-timeout`.
 pub fn append(context: &Context, mut additions: Additions) -> Result<()> {
     let texts = additions.records.iter_mut().map(|new| transcript::redact(context, new)).collect::<Vec<_>>();
     let start = Instant::now();
@@ -52,7 +53,7 @@ pub fn append(context: &Context, mut additions: Additions) -> Result<()> {
     }
 }
 
-/// Takes the lock of the records of all worktrees; others than us may still move the refs.
+/// Takes the lock of the records, which all worktrees share. Processes that do not take it may still move the refs.
 fn lock(context: &Context) -> Result<Lock> {
     let repo = &context.repo;
     let path = state::ensure_directory(repo.common_dir())?.join("records.lock");
@@ -68,7 +69,7 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
     let repo = &context.repo;
     let tip = repo.find_ref(refname::HISTORY)?;
     let tree_id = tip.map_or(Ok(repo.empty_tree_id()), |tip| repo.tree_of_commit(tip))?;
-    // A record is about ten objects, a link two; trees come to that.
+    // A record needs about ten objects with its trees, a link two.
     let target = Target::for_count(additions.records.len() * 10 + additions.links.len() * 2);
     let mut objects = NewObjects::new(repo, target);
     let mut transcripts = Transcripts::read(repo)?;
@@ -99,11 +100,11 @@ fn try_append(context: &Context, additions: &Additions, texts: &[Vec<Redacted>])
     Ok(())
 }
 
-/// What changes in the tree of the log.
+/// The changes of the log's tree.
 struct Edits<'r> {
     log: Log<'r>,
     files: BTreeMap<BString, Edit>,
-    /// Lines of the indices that are to be there.
+    /// The lines that the indices will have.
     lines: BTreeMap<String, BTreeSet<RecordId>>,
     records: usize,
     links: usize,
@@ -122,7 +123,7 @@ impl<'r> Edits<'r> {
         objects: &mut NewObjects<'_>,
     ) -> Result<()> {
         let mut record = new.record.clone();
-        // What is damaged is replaced: the new text is all that can be had.
+        // A damaged record is replaced: its text cannot be recovered.
         let stored = self.log.find(&record.id).unwrap_or_default();
         if stored.is_none_or(|stored| stored.revision < record.revision) {
             let folder = folder(&record.id);
@@ -152,7 +153,7 @@ impl<'r> Edits<'r> {
         self.add_link(&link, objects)
     }
 
-    /// The first word on how a commit came to a record stays.
+    /// An existing link stays as it is.
     fn add_link(&mut self, link: &Link, objects: &mut NewObjects<'_>) -> Result<()> {
         let path = format!("{}/links/{}", folder(&link.record), link.commit);
         if self.log.entry(&path)?.is_none() && !self.files.contains_key(path.as_bytes().as_bstr()) {
@@ -186,7 +187,7 @@ impl<'r> Edits<'r> {
         format!("{} added or completed, {} linked\n", plural(self.records, "record"), plural(self.links, "commit"))
     }
 
-    /// Returns all edits, the indices' included.
+    /// Returns all edits, including those of the indices.
     fn finish(mut self, objects: &mut NewObjects<'_>) -> Result<Vec<(BString, Edit)>> {
         for (path, mut ids) in std::mem::take(&mut self.lines) {
             let before = self.log.read(&path)?.unwrap_or_default();

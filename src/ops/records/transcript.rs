@@ -1,4 +1,5 @@
-//! What is kept of conversations: redacted, cut to size, each piece stored once in `refs/checkpoints/transcripts/<month>`.
+//! The stored part of conversations: redacted, cut to size, each chunk stored once in
+//! `refs/checkpoints/transcripts/<month>`.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +25,14 @@ use crate::{
     ops::Context,
 };
 
-/// What may be written of a session.
+/// The texts of a session that will be stored.
 #[derive(Default)]
 pub(super) struct Redacted {
     pub(super) prompts: Vec<Prompt>,
     transcript: Vec<u8>,
 }
 
-/// Takes the texts of `new` as the settings allow them to be kept.
+/// Returns the texts of `new` that the settings allow to store.
 pub(super) fn redact(context: &Context, new: &mut NewRecord) -> Vec<Redacted> {
     let settings = &context.settings.transcript;
     let clean = |bytes: Vec<u8>| if settings.redact { redact::redact(bytes) } else { bytes };
@@ -46,7 +47,7 @@ pub(super) fn redact(context: &Context, new: &mut NewRecord) -> Vec<Redacted> {
             text.prompts = session.prompts.into_iter().map(prompt).collect();
         }
         if settings.store == Store::Full {
-            // Redacted first: a secret that was cut in two would not be known for one.
+            // Redact before cutting: half a secret would not be recognized.
             text.transcript = clean(session.transcript.unwrap_or_default());
             cut(&mut text.transcript, settings.max_size);
         }
@@ -60,7 +61,7 @@ fn cut(text: &mut Vec<u8>, limit: Option<u64>) {
     let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else { return };
     if text.len() > limit {
         let start = text.len() - limit;
-        // A line that is longer than the limit is cut itself.
+        // A line that is longer than the limit is cut, too.
         let end_of_line = text[start - 1..].find_byte(b'\n').map(|at| start + at);
         text.drain(..end_of_line.filter(|end| *end < text.len()).unwrap_or(start));
     }
@@ -73,7 +74,7 @@ pub(super) struct Transcripts<'r> {
     tip: Option<ObjectId>,
     tree_id: ObjectId,
     edits: BTreeMap<BString, Edit>,
-    /// The number and blob of the last piece of each session that was looked at.
+    /// The number and blob of the last chunk of each session seen so far.
     last: BTreeMap<String, (u32, Option<ObjectId>)>,
 }
 
@@ -85,10 +86,10 @@ impl<'r> Transcripts<'r> {
         Ok(Self { repo, reference, tip, tree_id, edits: BTreeMap::new(), last: BTreeMap::new() })
     }
 
-    /// Adds a piece to the transcript of `session`, and returns where it is.
+    /// Adds a chunk to the transcript of `session`, and returns where it is.
     ///
-    /// The very bytes that came last are not stored again: a crash kept the record from being written, or a second record
-    /// shares them.
+    /// If the last chunk has the same bytes, that one is used: a crash came before its record was written, or two
+    /// records share it.
     pub(super) fn add(
         &mut self,
         session: &str,

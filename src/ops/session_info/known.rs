@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Returns the time of now in Unix seconds: git's fixed dates are those of commits, not of people.
+/// Returns the real time in Unix seconds. `GIT_COMMITTER_DATE` does not apply: it sets the dates of commits.
 pub(crate) fn clock() -> i64 {
     jiff::Timestamp::now().as_second()
 }
@@ -28,8 +28,8 @@ pub(crate) fn sign_of_life(session: &mut Session) {
     (session.last_seen, session.process, session.is_interrupted) = (clock(), process::agent(), false);
 }
 
-/// Returns the session `id`, rebuilt from this worktree's live shadows and from the note of its open turn if its file is lost or
-/// damaged; none if it was forgotten, whatever checkpoints there are.
+/// Returns the session `id`, rebuilt from this worktree's live shadows and from its open turn if its file is lost or
+/// damaged; none if the user had the session forgotten.
 pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
     let repo = &context.repo;
     match sessions::load(repo.common_dir(), id)? {
@@ -74,7 +74,7 @@ pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
     Ok(rebuilt)
 }
 
-/// Takes over what is told of a session.
+/// Updates `session` with what the caller reports about it.
 pub(crate) fn told_of(session: &mut Session, told: &Told) {
     session.agent = told.agent.clone().or_else(|| session.agent.take());
     session.model = told.model.clone().or_else(|| session.model.take());
@@ -85,14 +85,14 @@ pub(crate) fn told_of(session: &mut Session, told: &Told) {
     }
 }
 
-/// Returns true if `session` has a turn under way in another worktree; one that is gone holds nothing up.
+/// Returns true if `session` has an open turn in another worktree that still exists.
 pub(crate) fn is_elsewhere(context: &Context, session: &Session) -> bool {
     let repo = &context.repo;
     let is_gone = || decode_component(&session.worktree).is_none_or(|id| repo.has_lost_worktree(id.as_bstr()));
     session.phase == Phase::Active && !session.is_in(repo.worktree_id()) && !is_gone()
 }
 
-/// Makes sure that there is a place for our files, and that this is a place to take checkpoints.
+/// Checks that checkpoints may be taken here, and creates the directory of our files.
 pub(crate) fn prepare(context: &Context) -> Result<()> {
     refuse_protected(context, false)?;
     state::ensure_directory(context.repo.git_dir()).map(drop)

@@ -1,4 +1,4 @@
-//! What is known of a session: its id, its file, and what the program that runs it says.
+//! A session: its id, its file, and what its caller reports about it.
 
 mod id;
 mod known;

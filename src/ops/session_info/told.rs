@@ -7,16 +7,16 @@ use crate::error::{Error, Kind, Result};
 /// What to do when another session has uncommitted work on the same base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnMultisession {
-    /// Ask, if there is anybody to ask.
+    /// Ask, if there is a terminal to ask on.
     #[default]
     Ask,
-    /// Go on.
+    /// Continue.
     Continue,
     /// Change nothing, and fail.
     Cancel,
 }
 
-/// What is told of a session by whoever runs it.
+/// What the caller of a command reports about a session.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     /// The agent's name.

@@ -12,7 +12,7 @@ fn agent(world: &World, script: &str) {
     assert!(output.status.success(), "{}", crate::support::site::described(&output));
 }
 
-/// Returns the command that tells of an event.
+/// Returns the command that sends an event.
 fn tell(world: &World, event: &str, more: &Value) -> String {
     let mut payload = json!({ "hook_event_name": event, "session_id": "s1", "prompt_id": "p1", "cwd": world.repo() });
     let own = payload.as_object_mut().expect("it is one");
@@ -25,7 +25,7 @@ fn begin(world: &World) -> String {
     start + &tell(world, "UserPromptSubmit", &json!({ "prompt": "go" }))
 }
 
-/// Returns a script in which a shell's command runs between the two events that tell of it.
+/// Returns a script in which a shell command runs between its two events.
 fn shell(world: &World, id: &str, command: &str) -> String {
     let tool = json!({ "tool_name": "Bash", "tool_input": { "command": "x" }, "tool_use_id": id });
     format!("{}{command}\n{}", tell(world, "PreToolUse", &tool), tell(world, "PostToolUse", &tool))

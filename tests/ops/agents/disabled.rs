@@ -60,7 +60,7 @@ fn what_colleagues_have_committed_is_theirs() {
     world.done(&["enable", "--agent", "claude-code", "--project"]);
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "agents"]);
-    // As in a clone: nobody remembers.
+    // As in a clone: there is no note.
     fs::remove_file(world.repo().join(".git/checkpoint/installed.toml")).expect("it is there");
     let said = ends(&world, 0, &["disable"]);
     assert!(

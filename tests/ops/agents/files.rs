@@ -128,7 +128,7 @@ fn a_foreign_script_runs_first_and_comes_back() {
     fs::remove_file(&log).expect("it is ours");
     world.done(&["disable"]);
     assert_eq!(picture(&world), before);
-    // Two foreign ones: nobody but the user knows which one is to stay.
+    // Two foreign scripts: only the user knows which one to keep.
     let aside = hooks.join("PreToolUse.before-git-checkpoint");
     put(&aside, "#!/bin/sh\n", 0o755);
     let before = picture(&world);

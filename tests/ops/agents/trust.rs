@@ -1,9 +1,9 @@
-//! Codex runs hooks only if it was told to trust them: by the way it has for programs.
+//! Codex runs only trusted hooks; we make it trust ours through its interface for programs.
 
 use super::{World, ends, home, put, read, world};
 use crate::support::site::described;
 
-/// Answers as `codex app-server` does, with a hook of ours and one of somebody else's.
+/// Answers as `codex app-server` does, with a hook of ours and a foreign one.
 const SERVER: &str = r#"#!/bin/sh
 [ "$1" = app-server ] || exit 9
 hooks=$HOME/.codex/hooks.json

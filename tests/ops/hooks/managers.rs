@@ -202,7 +202,7 @@ fn lefthook_gets_settings_that_are_not_shared() {
     world.done(&["enable", "--hook-manager"]);
     assert_eq!(fs::read_to_string(world.repo().join("lefthook-local.yml")).expect("text"), text);
     assert_eq!(picture(&hooks(&world)), before);
-    // Lefthook installs its hooks only when it is told to.
+    // Lefthook installs its hooks only on request.
     assert_eq!((health(&world)["commit-msg"].as_str(), health(&world)["post-merge"].as_str()), ("ok", "missing"));
     world.done(&["disable"]);
     assert!(!world.repo().join("lefthook-local.yml").exists());

@@ -79,7 +79,7 @@ fn an_editor_that_says_nothing_makes_no_commit(#[case] editor: &str, #[case] arg
     let output = bench.edit(editor, "true", &[&["commit", "-q"], arguments].concat());
     assert!(!output.status.success(), "{output:?} {}", bench.message("HEAD"));
     assert_eq!(bench.id("HEAD"), before);
-    // What was reserved for it misleads nobody, be it other work or the same.
+    // The reserved record does no harm, whether the next work is other work or the same.
     bench.git(&["reset", "-q"]);
     bench.human_commit("hand");
     assert_eq!(bench.ids("HEAD"), []);
@@ -104,7 +104,7 @@ fn a_trailer_that_is_deleted_leaves_the_link(#[case] by_editor: bool) {
     assert_eq!(bench.named("HEAD"), [""; 0]);
     assert_eq!(bench.sessions("HEAD"), ["a"]);
     bench.is_whole();
-    // It goes on to where the commit goes.
+    // It is linked to the amended commit.
     bench.git(&["commit", "-q", "--amend", "-m", "other words"]);
     assert_eq!(bench.sessions("HEAD"), ["a"]);
     bench.is_whole();

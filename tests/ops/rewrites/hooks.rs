@@ -1,4 +1,4 @@
-//! Commits that are refused, hooks that go missing, and a lock that somebody else holds.
+//! Commits that are refused, missing hooks, and a lock that another process holds.
 
 use std::{fs, os::unix::fs::PermissionsExt as _, time::Instant};
 
@@ -167,7 +167,7 @@ fn what_the_last_hook_did_not_do_is_done_after_a_rewrite() {
     bench.is_whole();
 }
 
-/// Somebody holds the lock for longer than a hook waits.
+/// Another process holds the lock for longer than a hook waits.
 #[test]
 fn committed_while_the_lock_is_held() {
     let bench = bench();
@@ -184,7 +184,7 @@ fn committed_while_the_lock_is_held() {
     let failures = bench.failures();
     assert!(failures.len() == 1 && failures[0].contains("locked"), "{failures:?}");
     bench.world.assert_sound("after all");
-    // The log tells of it, and that is all there is.
+    // Only the log mentions it.
     fs::remove_file(bench.world.repo().join(".git/checkpoint/events.jsonl")).expect("it is there");
     bench.human_commit("hand");
     assert_eq!(bench.ids("HEAD"), []);

@@ -95,7 +95,7 @@ impl Bench {
         self.write(path, &(old + content));
     }
 
-    /// Lets `session` have a turn in which it writes `content` at `path`.
+    /// Runs a turn of `session` that writes `content` to `path`.
     fn agent(&self, session: &str, path: &str, content: &str) {
         self.turn(session, || self.write(path, content));
     }

@@ -136,7 +136,7 @@ fn work_of_an_agent_while_a_rebase_waits() {
     bench.git(&["commit", "-qm", "while it waits"]);
     bench.git(&["rebase", "--continue"]);
     is(&bench, "HEAD~3", &["a"]);
-    // To git, what stands at HEAD when it goes on is what the commit has become.
+    // When the rebase continues, git takes HEAD for the rewritten commit.
     is(&bench, "HEAD~2", &["a", "d"]);
     is(&bench, "HEAD~1", &["b"]);
     is(&bench, "HEAD", &["c"]);

@@ -1,4 +1,4 @@
-//! Commits taken apart and made again: `git reset --soft`, the stash, and tools that run no hook.
+//! Commits undone and made again: `git reset --soft`, the stash, and tools that run no hook.
 
 use git_checkpoint::model::record::How;
 

@@ -209,6 +209,16 @@ fn a_server_that_refuses_files_is_not_started_for_each(#[case] required: &str) {
 }
 
 #[test]
+fn a_required_server_that_cannot_clean_is_named() {
+    let server = SERVER.replace("$W/home/log", "/dev/null").replace("capability=clean\\n\", b\"", "");
+    assert!(!server.contains("send(b\"capability=clean"), "{server}");
+    let bench = Bench::new(&format!("{server}commit; git config filter.long.required true; echo ab >a.long"));
+    let saved = bench.save_with(&Order::default());
+    let unfiltered = saved.0["unfiltered"].to_string();
+    assert!(unfiltered.contains("its server does not announce the capability 'clean'"), "{}", saved.0);
+}
+
+#[test]
 fn a_required_filter_that_fails_costs_no_file() {
     let bench = Bench::new(&format!(
         "git init -q .; {ROT}; echo aabb >a.rot; commit; git config filter.rot.clean false; git config filter.rot.required true; echo new >>a.rot; echo b >b.rot"

@@ -90,7 +90,7 @@ impl Bench {
         Self { world, at: String::new(), oracle, count: AtomicUsize::new(0), git_dir: OnceLock::new() }
     }
 
-    /// Goes on in the worktree `at`, relative to where scripts run.
+    /// Continues in the worktree `at`, relative to where scripts run.
     pub(super) fn at(mut self, at: &str) -> Self {
         at.clone_into(&mut self.at);
         self
@@ -102,7 +102,7 @@ impl Bench {
         self
     }
 
-    /// Lets `script` make the expected tree.
+    /// Sets the script that makes the expected tree.
     pub(super) fn oracle(mut self, script: &str) -> Self {
         script.clone_into(&mut self.oracle);
         self
@@ -152,7 +152,7 @@ impl Bench {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let home = self.world.root().join(format!("oracle/{number}"));
         std::fs::create_dir_all(home.join("objects")).expect("a directory can be made");
-        // With its times: git tells racy entries by those of the index.
+        // Keep the times of the index: git finds racy entries by them.
         let script = format!(
             "test ! -e \"$INDEX\" || cp -p \"$INDEX\" \"$GIT_INDEX_FILE\"\n{{ {}\n}} >&2\ngit write-tree --missing-ok",
             self.oracle

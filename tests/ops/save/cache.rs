@@ -2,7 +2,7 @@
 
 use super::{bench::Bench, child::Order};
 
-/// Same size, same times: only the bytes tell.
+/// The same size and times: only the bytes differ.
 #[test]
 fn same_size_edits_within_a_tick_are_seen() {
     let bench = Bench::new("base; echo 0000 >racy; git add racy; git commit -qm racy");

@@ -52,7 +52,7 @@ const ORDER: &str = "SAVE_ORDER";
 const ANSWER: &str = "SAVE_ANSWER";
 
 impl Order {
-    /// Lets this program, as `command` runs it, take the checkpoint of its current directory.
+    /// Takes the checkpoint of its current directory in a child process started with `command`.
     pub(super) fn run(&self, command: Command, answer: &Path) -> Result<Value, Failure> {
         let mut command = self.prepared(command, answer);
         let output = command.output().expect("this program runs");

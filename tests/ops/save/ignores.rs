@@ -78,7 +78,7 @@ fn tracked_files_are_captured_whatever_the_rules(#[case] first: &str, #[case] th
     Scenario::new(&format!("base; {first}"), then).check();
 }
 
-/// Only full passes look at what nobody named.
+/// Only full passes look at unnamed paths.
 #[rstest::rstest]
 #[case::becomes_ignored("echo u >u.o; mkdir d; echo v >d/v.o", "echo '*.o' >.gitignore")]
 #[case::directory_becomes_ignored("mkdir -p d/e; echo u >d/u; echo v >d/e/v", "echo d/ >.gitignore")]

@@ -136,7 +136,7 @@ fn edits_of_files_marked_skip_worktree_are_listed() {
 
 #[test]
 fn modes_that_are_no_tree_s_are_an_error() {
-    // Without a checksum, anybody may write anything.
+    // Without a checksum, the index may contain anything.
     let bench = Bench::new("base; git config index.skipHash true; echo s >s; git add s");
     let path = bench.git_dir().join("index");
     let mut bytes = std::fs::read(&path).expect("an index");

@@ -83,7 +83,7 @@ fn a_session_that_ends_lets_go_of_all_and_loses_nothing() {
     desk.json(&["session", "end", "a"]);
     assert_eq!(desk.refs("pending"), Vec::<String>::new());
     let held = desk.git(&["log", "-p", "--format=", "--glob=refs/checkpoints/*"]);
-    // Here it is in the worktree still; nobody has looked at the other one.
+    // This worktree still has it; the other one was not looked at.
     assert!(held.contains("+by hand\n"), "{held}");
     desk.finish();
 }

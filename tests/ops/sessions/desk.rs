@@ -114,7 +114,7 @@ impl Desk {
         std::fs::remove_file(self.world.root().join(self.place_or_repo()).join(path)).expect("it is there");
     }
 
-    /// Sends a prompt to `session`, and returns why work goes on or is set aside.
+    /// Sends a prompt to `session`, and returns why the shadow is continued or set aside.
     pub(super) fn prompt(&self, session: &str) -> String {
         let prompted = self.prompted(session);
         prompted["reason"].as_str().expect("a word").to_owned()
@@ -125,7 +125,7 @@ impl Desk {
         self.json(&["session", "prompt", session, "--message", &message, "--agent", "tester"])
     }
 
-    /// Lets `session` write files and take a checkpoint.
+    /// Writes files and takes a checkpoint as `session`.
     pub(super) fn work(&self, session: &str, files: &[(&str, &str)]) -> Value {
         for (path, content) in files {
             self.write(path, content);
@@ -137,7 +137,7 @@ impl Desk {
         self.json(&["session", "stop", session])
     }
 
-    /// A whole turn; returns why work went on or was set aside.
+    /// A whole turn; returns why the shadow was continued or set aside.
     pub(super) fn turn(&self, session: &str, files: &[(&str, &str)]) -> String {
         let reason = self.prompt(session);
         self.work(session, files);

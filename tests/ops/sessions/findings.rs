@@ -165,7 +165,7 @@ fn a_commit_taken_back_within_a_turn_keeps_its_record() {
     assert_eq!(sessions(&desk, "HEAD"), ["a", "b"]);
     let mut counts: Vec<u32> = desk.records("HEAD").iter().map(|record| record.counts.agent).collect();
     counts.sort_unstable();
-    // What was known again tells of the first turn, too.
+    // The recognized work names the first turn, too.
     assert_eq!(counts, [3, 4]);
     assert!(desk.records("HEAD").iter().all(|record| record.counts.human == 0));
     assert_eq!(lines(&desk, "HEAD"), (4, 0));
@@ -285,7 +285,7 @@ fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
     desk.sh("echo a >>g; echo a >new; git add new; git commit -qm 'all in one' g new");
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("new", "a")]));
     assert_eq!(lines(&desk, "HEAD"), (2, 0));
-    // What git brings is nobody's work of now.
+    // Content that git brings is not new work of a session.
     desk.git(&["revert", "--no-edit", "HEAD"]);
     desk.git(&["cherry-pick", "HEAD~1"]);
     assert_eq!((desk.chain().len(), desk.records("HEAD^").len(), desk.records("HEAD").len()), (0, 0, 1));

@@ -75,7 +75,8 @@ fn an_agents_work_replaced_by_hand() {
     desk.write("new", "quite\nother\nwords\nby hand\n");
     desk.commit_all();
     assert_eq!((desk.trailers("HEAD"), desk.recorded("HEAD")), (Vec::new(), Vec::new()));
-    // What the session had there was not committed, and is still to be had; nobody takes it for what people do next.
+    // The session's work there was not committed and can still be restored; later changes by the user are not the
+    // session's.
     desk.write("new", "quite\nother\nwords\nby hand\nand more\n");
     desk.commit_all();
     assert_eq!((desk.trailers("HEAD"), desk.recorded("HEAD")), (Vec::new(), Vec::new()));

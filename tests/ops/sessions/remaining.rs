@@ -1,4 +1,4 @@
-//! What a commit leaves goes on by content: by path, by hunk, and however git is told what to commit.
+//! What a commit leaves is carried forward by content: by path, by hunk, and for all ways to commit.
 
 use super::desk::{Desk, changed, parts};
 
@@ -130,7 +130,7 @@ fn a_stash_in_between_is_harmless() {
 fn the_worktree_is_not_read_again() {
     let desk = two();
     desk.git(&["add", "g"]);
-    // What happens to be there while the commit is made is nobody's.
+    // Changes made during the commit belong to no session.
     desk.write("f", "in between\n");
     desk.commit();
     assert_eq!(desk.saved("f"), Some(changed(&[(3, "a"), (17, "b")])));

@@ -238,7 +238,7 @@ fn a_pop_with_a_conflict() {
     desk.turn("b", &[("f", &changed(&[(3, "b")]))]);
     desk.commit_all();
     assert!(!desk.try_git(&["stash", "pop", "-q"]).status.success());
-    // Somebody asks what the conflict is about.
+    // The user asks about the conflict.
     desk.question("c");
     desk.write("f", changed(&[(3, "a")]));
     desk.commit_all();
@@ -263,7 +263,7 @@ fn a_stash_of_what_is_staged_only() {
     desk.finish();
 }
 
-/// Session `a` makes `new` and changes `f`, and `f` is stashed while its turn is open; it goes on with `g`.
+/// Session `a` creates `new` and changes `f`; `f` is stashed while its turn is open, and `a` continues with `g`.
 fn stashed_in_a_turn(steps: &[&str]) -> Desk {
     let desk = Desk::new();
     desk.prompt("a");

@@ -1,5 +1,7 @@
 //! Commits in the middle of a turn, several of them, interrupted turns, and the transcript that is completed.
 
+use std::io::BufRead as _;
+
 use super::desk::{Desk, changed, parts};
 
 /// Returns what the records of `commit` hold of transcripts.
@@ -230,7 +232,7 @@ fn a_question_with_something_only_staged_takes_no_checkpoint() {
     desk.write("f", changed(&[]));
     desk.question("a");
     assert_eq!(desk.shadow(), None);
-    // Staging what a checkpoint holds is no checkpoint of anybody's.
+    // Staging content that a checkpoint has takes no checkpoint.
     desk.git(&["restore", "--staged", "f"]);
     desk.turn("a", &[("g", "a\n")]);
     desk.git(&["add", "g"]);
@@ -324,7 +326,7 @@ fn what_a_person_saves_in_a_turn_by_hand_is_the_sessions(#[case] command: &[&str
     desk.stop("a");
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a"), ("mine", "")]));
-    // The turn is over.
+    // The turn has ended.
     desk.write("g", "human\n");
     assert_eq!(desk.json(&["save"])["contributor"], "human");
     desk.finish();
@@ -378,6 +380,43 @@ fn a_save_of_what_a_commit_left_of_the_turns_beginning_is_held() {
     assert_eq!(desk.git(&["show", &format!("{id}:other")]), "human");
     let reached = desk.git(&["for-each-ref", "--contains", id, "refs/checkpoints/"]);
     assert!(!reached.is_empty(), "git may remove '{id}'");
+    desk.finish();
+}
+
+/// Returns the log of operations.
+fn events(desk: &Desk) -> Vec<serde_json::Value> {
+    let log = desk.ours(&["events", "--json"]).stdout;
+    log.lines().map(|line| serde_json::from_slice(line.expect("it is text").as_bytes()).expect("it is JSON")).collect()
+}
+
+/// The turn has only published what it began with: that is enough to set the stashed work aside, and all of it is in the log.
+#[rstest::rstest]
+#[case::of_what_it_began_with(None, false)]
+#[case::of_a_change(Some("g"), true)]
+fn the_first_save_of_a_turn_that_sets_a_shadow_aside_says_so(#[case] changes: Option<&str>, #[case] created: bool) {
+    let desk = Desk::new();
+    desk.turn("old", &[("f", &changed(&[(3, "old")]))]);
+    desk.git(&["stash", "-q"]);
+    desk.write("mine", "human\n");
+    let aside = desk.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/shadow/"]);
+    desk.prompt("a");
+    if let Some(path) = changes {
+        desk.write(path, "a\n");
+    }
+    let before = events(&desk).len();
+    let saved = desk.json(&["save", "--session", "a"]);
+    assert_eq!((&saved["created"], &saved["reset"]), (&created.into(), &true.into()), "{saved}");
+    let events = events(&desk).split_off(before);
+    assert_eq!((&events[0]["event"], &events[0]["tip"]), (&"reset".into(), &aside.as_str().into()), "{events:#?}");
+    let archive = events[0]["archive"].as_str().expect("it is named");
+    assert_eq!(desk.git(&["rev-parse", archive]), aside);
+    let taken: Vec<_> = events[1..].iter().map(|event| (&event["event"], &event["to"], &event["paths"])).collect();
+    let shadow = desk.git(&["rev-list", "--first-parent", "--reverse", "HEAD..", saved["ref"].as_str().unwrap_or("")]);
+    let expected: Vec<serde_json::Value> = shadow.lines().map(Into::into).collect();
+    assert_eq!(taken.len(), 1 + usize::from(created), "{events:#?}");
+    for (taken, id) in taken.iter().zip(&expected) {
+        assert_eq!(*taken, (&"checkpoint".into(), id, &1.into()));
+    }
     desk.finish();
 }
 

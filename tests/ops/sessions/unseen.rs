@@ -1,4 +1,4 @@
-//! Commits that git told us nothing of: no hook ran.
+//! Commits without hooks.
 
 use super::desk::{Desk, changed, parts};
 
@@ -268,7 +268,7 @@ fn people_commit_without_hooks_before_an_agents_work_is_committed() {
     desk.finish();
 }
 
-/// Post-commit starts nobody for a commit of people; what a session does around it must not be taken for a part of it.
+/// Post-commit does not start us for a human's commit; later work of a session must not count as a part of it.
 #[test]
 fn a_commit_of_people_that_was_left_again() {
     let desk = Desk::new();

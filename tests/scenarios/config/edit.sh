@@ -14,6 +14,8 @@ run git checkpoint config set --user save.max-untracked-files 10
 run cat "$mine"
 run git checkpoint config unset --user save.max-file-size
 run git checkpoint config unset --user save.max-file-size
+run git checkpoint config unset --user save.max-file-siz
+run git checkpoint config set nosuch 1
 note 'nothing is written that could not be read'
 run git checkpoint config set --user lock-timeout soon
 run git checkpoint config set --user max-file-size 1

@@ -1,4 +1,4 @@
-//! What several records tell of one commit.
+//! Several records of one commit.
 
 #![expect(clippy::single_range_in_vec_init, reason = "a list with one range is what is meant")]
 
@@ -43,7 +43,7 @@ fn deleted_lines_are_those_of_who_deleted_them() {
         kept,
     };
     let base = b"1\n2\n3\n4\n5\n6\n";
-    // 2 and 5 by the first, x and 6 by the second, 1 by nobody known.
+    // The first deleted lines 2 and 5, the second x and 6; who deleted line 1 is unknown.
     let removals = [
         removal("1\n2\n3\n4\n5\n6\n", "1\n3\nx\n4\n6\n", &[(1, 2)], 0),
         removal("3\nx\n4\n6\n", "3\n4\n", &[(2, 2)], 0),

@@ -5,7 +5,7 @@ use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_a
 use super::support::{AGENT, DIFFER, HUMAN, History, OTHER, bytes, counted};
 use crate::model::attribution::{AuthorId, Committed, FileOwnership, Owner, Replay};
 
-/// A line that nobody else wrote, with who did; none for a base line.
+/// A unique line and its author; none for a base line.
 type TrueLine = (usize, Option<AuthorId>);
 
 #[derive(Clone, Debug)]
@@ -77,7 +77,7 @@ fn expected(lines: &[TrueLine]) -> Vec<Owner> {
     lines.iter().map(|(_, author)| author.map_or(Owner::Base, Owner::Author)).collect()
 }
 
-/// Contents that are hard to tell apart.
+/// Contents with many equal and similar lines.
 fn noise() -> impl Strategy<Value = String> {
     let lines = ["}\n", "\n", "return nil;\n", "fn a() {\n", "  let x = 1;\n", "let x = 2;\n", "let y = x;\n", "b\n"];
     let line = prop_oneof![
@@ -93,7 +93,7 @@ fn noise() -> impl Strategy<Value = String> {
 
 const PATHS: [&str; 3] = ["a", "b", "c"];
 
-/// For each file none (it is not there) or a content.
+/// A content for each file, or none if it does not exist.
 fn tree() -> impl Strategy<Value = Vec<Option<String>>> {
     prop::collection::vec(prop::option::weighted(0.8, noise()), 3)
 }

@@ -79,7 +79,7 @@ fn the_commits_diff_decides_whether_a_file_was_renamed() {
     let renamed = entry("b", Some("a"), bytes("x1\nx2\n"), bytes("x1\nx2\ny3\n"));
     let file = replay().finish(std::slice::from_ref(&renamed)).files.remove(0);
     assert_eq!((letters(&file, "1\n2\n3\n"), file.deleted()), ("..a".to_owned(), 0));
-    // Nobody has seen a checkpoint with the rename.
+    // No checkpoint saw the rename.
     let file = Replay::new(DIFFER).finish(&[renamed]).files.remove(0);
     assert_eq!(letters(&file, "1\n2\n3\n"), "..h");
     let apart = [entry("a", None, bytes("x1\nx2\n"), None), entry("b", None, None, bytes("x1\nx2\ny3\n"))];

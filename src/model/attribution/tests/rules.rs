@@ -97,7 +97,7 @@ fn files_are_renamed() {
 #[case::same_text_two_owners("return nil\n", &[(AGENT, "return nil\nx1\nreturn nil\n"), (HUMAN, "return nil\nx1\nreturn nil\ny2\nreturn nil\n")], ".aahh")]
 #[case::only_blank_lines("x1\nx2\n", &[(AGENT, "x1\n\nx2\n"), (HUMAN, "x1\n\n\nx2\n")], ".ah.")]
 fn common_lines_go_by_position(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
-    // Of equal lines in a row nobody can tell which is which.
+    // Equal lines in a row cannot be distinguished.
     let same = |letters: &str| letters.replace(".ha.", ".ah.").replace("aaaa....", ".aaaa...");
     assert_eq!(same(&replayed(base, steps).0), same(expected));
 }

@@ -1,4 +1,4 @@
-//! Histories in a few words: who made which content, and whose the lines are in the end.
+//! Histories in few words: who made which content, and the resulting attribution.
 
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ impl History {
         Change { path: path.into(), from: from.map(Into::into), before, after: after.and_then(bytes) }
     }
 
-    /// Commits what is there now, or `committed` if that is given.
+    /// Commits the current contents, or `committed` if given.
     pub(super) fn commit(self, author: AuthorId, committed: Option<&[(&'static str, &str)]>) -> Ownership {
         let now = match committed {
             Some(files) => files.iter().map(|(path, text)| (*path, (*text).to_owned())).collect(),
@@ -95,8 +95,8 @@ fn find(files: &[(&str, String)], path: &str) -> Option<Content> {
     files.iter().find(|(other, _)| *other == path).and_then(|(_, text)| bytes(text))
 }
 
-/// Returns a letter for each line of `text`: `.` not added, `b` added but of the base, `h`, `a`, `o`, `?` an author's,
-/// and for mixed lines the letter of who edited and of whose line it was, in brackets.
+/// Returns a letter for each line of `text`: `.` not added, `b` added but a base line, `h`, `a`, `o`, `?` an author's;
+/// for mixed lines the letters of the editor and of the earlier owner, in brackets.
 pub(super) fn letters(file: &FileOwnership, text: &str) -> String {
     let author = |id: AuthorId| "hao?".chars().nth(id as usize).expect("there are four");
     let lines = u32::try_from(text.lines().count()).expect("texts are short");

@@ -10,7 +10,7 @@ use crate::model::{
 };
 
 impl Attribution {
-    /// Returns what `text` holds, or a sentence that says what is wrong with it.
+    /// Parses `text`; the error is a sentence that says what is wrong with it.
     pub fn from_text(text: &[u8]) -> Result<Self, String> {
         let text = text.to_str().map_err(|_| "it is not UTF-8".to_owned())?;
         let mut lines = text.split_terminator('\n');
