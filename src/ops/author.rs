@@ -6,29 +6,40 @@
 
 use std::collections::BTreeSet;
 
-use super::{Context, session_info::clock};
+use super::{
+    Context,
+    session_info::{clock, open_turns},
+};
 use crate::{
     error::Result,
     model::{
         checkpoint::Origin,
         contributor::Contributor,
         process::Life,
-        session::{Phase, Session},
+        session::Session,
+        turns::{Call, Turns},
     },
     state::{
-        calls::{Call, Calls},
         process,
         sessions::{self, Found},
     },
 };
 
-/// Returns the tools that are in use here; those that gave no sign of an end for too long are not.
-pub(crate) fn calls(context: &Context) -> Calls {
-    let mut calls = Calls::read(context.repo.git_dir());
+/// A tool in use, and the session that uses it.
+type Use<'t> = (&'t str, &'t Call);
+
+/// Returns what is open here, without tools that gave no sign of an end for too long.
+pub(crate) fn open(context: &Context) -> Turns {
+    let mut turns = context.turns();
+    let oldest = oldest(context);
+    turns.entries.iter_mut().for_each(|entry| entry.calls.retain(|call| call.started >= oldest));
+    turns
+}
+
+/// Returns when the latest sign of life that is too old was given, in Unix seconds.
+fn oldest(context: &Context) -> i64 {
     let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
-    let oldest = clock().saturating_sub(stale_after);
-    calls.open.retain(|call| call.started >= oldest);
-    calls
+    clock().saturating_sub(stale_after)
 }
 
 /// How it is known that a turn is over.
@@ -45,38 +56,35 @@ pub(crate) enum Over {
 /// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's; if some of it
 /// is not done, `over` tells. Where no account was begun, nobody knows what it used.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
-    let calls = calls(context);
-    let mut own = calls.accounts.iter().filter(|account| account.session == session.id).peekable();
-    let is_told = own.peek().is_some() && own.all(|account| !account.used_anything);
+    let turns = open(context);
+    let own = turns.find(&session.id);
+    let is_told = own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !is_told {
-        let is_others = is_shared(context, &calls, &session.id)?;
+        let is_others = is_shared(context, &turns, &session.id)?;
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
-    if calls.open.iter().any(|call| call.session == session.id) {
+    if own.is_some_and(|own| !own.calls.is_empty()) {
         return Ok(match over {
             Over::Said => of_session(session, None),
             Over::Unsaid => unknown(),
         });
     }
-    between(context, &calls.open.iter().collect::<Vec<_>>())
+    between(context, &turns.calls().collect::<Vec<_>>())
 }
 
 /// Returns true if another session has a turn under way here of whose tools nobody tells: what is unsaved may be its work.
-fn is_shared(context: &Context, calls: &Calls, session: &str) -> Result<bool> {
-    Ok(untold(context, calls)?.iter().any(|other| other.id != session))
+fn is_shared(context: &Context, turns: &Turns, session: &str) -> Result<bool> {
+    Ok(untold(context, turns)?.iter().any(|other| other.id != session))
 }
 
 /// Returns the sessions that have a turn under way here of whose tools nobody tells.
-fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
-    let repo = &context.repo;
-    let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
-    let oldest = clock().saturating_sub(stale_after);
-    let mut open = sessions::open_turns(repo.common_dir(), repo.git_dir())?;
+fn untold(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
+    let oldest = oldest(context);
+    let mut open = open_turns(context)?;
     open.retain(|session| {
-        let is_at_work = session.phase == Phase::Active && session.is_in(repo.worktree_id());
-        let is_untold = !calls.accounts.iter().any(|account| account.session == session.id);
+        let is_untold = turns.find(&session.id).is_none_or(|entry| entry.accounts.is_empty());
         let lives = session.last_seen >= oldest && process::life(session.process.as_ref()) != Life::Dead;
-        is_at_work && is_untold && lives
+        is_untold && lives
     });
     Ok(open)
 }
@@ -86,26 +94,26 @@ fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
 /// It is a person's, unless a tool is in use that may change anything, or nobody tells of the tools of a turn under way: then
 /// it is that session's, as when the tool or the turn ends. With several of them, or another one's tool in use, nobody knows.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
-    let calls = calls(context);
-    Ok(match &untold(context, &calls)?[..] {
+    let turns = open(context);
+    Ok(match &untold(context, &turns)?[..] {
         [] => {
             let mut open = Vec::new();
-            for call in calls.open.iter().filter(|call| call.paths.is_none()) {
+            for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none()) {
                 // Who saves after an agent was killed is a person.
-                if !is_gone(context, &call.session)? {
-                    open.push(call);
+                if !is_gone(context, session)? {
+                    open.push((session, call));
                 }
             }
             between(context, &open)?
         }
-        [session] if calls.open.is_empty() => of_session(session, None),
+        [session] if turns.calls().next().is_none() => of_session(session, None),
         _ => unknown(),
     })
 }
 
 /// Returns whose it is what was unsaved before a prompt to `session`: people's, if no other session may have done it.
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
-    let is_others = is_shared(context, &calls(context), session)?;
+    let is_others = is_shared(context, &open(context), session)?;
     Ok(if is_others { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
 
@@ -116,24 +124,24 @@ fn unknown() -> Origin {
 /// Returns whose it is what changed before the use of a tool by `session`, known by `key`, in the paths of these digests
 /// (none: anywhere).
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
-    let calls = calls(context);
-    let is_other = |call: &&Call| call.session != session || call.key != key;
-    let may_reach = |call: &&Call| match (&call.paths, paths) {
+    let turns = open(context);
+    let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
+    let may_reach = |(_, call): &Use<'_>| match (&call.paths, paths) {
         (Some(its), Some(paths)) => its.iter().any(|path| paths.contains(path)),
         _ => true,
     };
-    between(context, &calls.open.iter().filter(is_other).filter(may_reach).collect::<Vec<_>>())
+    between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>())
 }
 
 /// Returns whose it is what changes before a commit that a tool in use may make; none if there is no such tool, or not of
 /// one session only.
 pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
-    let calls = calls(context);
+    let turns = open(context);
     let mut open = Vec::new();
-    for call in calls.open.iter().filter(|call| call.paths.is_none() && !call.is_background) {
+    for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none() && !call.is_background) {
         // Who commits after an agent was killed is a person, or another agent.
-        if !is_gone(context, &call.session)? {
-            open.push(call);
+        if !is_gone(context, session)? {
+            open.push((session, call));
         }
     }
     let origin = between(context, &open)?;
@@ -146,15 +154,15 @@ fn is_gone(context: &Context, session: &str) -> Result<bool> {
 }
 
 /// Returns whose it is what changed while the tools `open` were in use, and no others.
-fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
-    let sessions: BTreeSet<&str> = open.iter().map(|call| call.session.as_str()).collect();
-    let is_background = open.iter().any(|call| call.is_background);
+fn between(context: &Context, open: &[Use<'_>]) -> Result<Origin> {
+    let sessions: BTreeSet<&str> = open.iter().map(|(session, _)| *session).collect();
+    let is_background = open.iter().any(|(_, call)| call.is_background);
     match (sessions.len(), open.first()) {
         (0, _) | (_, None) => Ok(Origin::default()),
-        (1, Some(call)) if !is_background => {
-            let is_one = open.iter().all(|it| it.agent_id == call.agent_id);
+        (1, Some((session, call))) if !is_background => {
+            let is_one = open.iter().all(|(_, it)| it.agent_id == call.agent_id);
             let agent_id = call.agent_id.clone().filter(|_| is_one);
-            match sessions::load(context.repo.common_dir(), &call.session)? {
+            match sessions::load(context.repo.common_dir(), session)? {
                 Found::Session(session) => Ok(of_session(&session, agent_id)),
                 _ => Ok(unknown()),
             }
@@ -165,7 +173,7 @@ fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
 
 /// Returns true if a session other than `session` uses a tool here that may change anything.
 pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
-    calls(context).open.iter().any(|call| call.session != session && call.paths.is_none())
+    open(context).calls().any(|(its, call)| its != session && call.paths.is_none())
 }
 
 /// Returns the origin of what `session`, or its helper, changes.

@@ -12,6 +12,7 @@ mod sequences;
 mod stashed;
 mod stdin;
 mod trouble;
+mod turns;
 mod twice;
 mod whose;
 mod worktrees;

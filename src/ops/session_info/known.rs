@@ -4,6 +4,7 @@ use bstr::ByteSlice as _;
 
 use super::{
     super::{Context, chain::timeline::live_tips, protected::refuse_protected},
+    files::{load, with_turn},
     told::Told,
 };
 use crate::{
@@ -32,7 +33,7 @@ pub(crate) fn sign_of_life(session: &mut Session) {
 /// forgotten, whatever checkpoints there are.
 pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
     let repo = &context.repo;
-    match sessions::load(repo.common_dir(), id)? {
+    match load(context, id)? {
         Found::Session(session) => return Ok(Some(*session)),
         Found::Absent if sessions::is_forgotten(repo.common_dir(), id) => return Ok(None),
         Found::Absent => {}
@@ -61,7 +62,7 @@ pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
             session.last_seen = session.last_seen.max(seconds);
         }
     }
-    Ok(rebuilt)
+    Ok(rebuilt.map(|session| with_turn(context, session)))
 }
 
 /// Takes over what is told of a session.

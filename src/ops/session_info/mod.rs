@@ -1,9 +1,11 @@
 //! What is known of a session: its id, its file, and what the program that runs it says.
 
+mod files;
 mod id;
 mod known;
 mod told;
 
+pub(crate) use files::{all, load, open_turns, store};
 pub use id::new_id;
 pub(crate) use id::{check_id, unknown};
 pub(crate) use known::{clock, is_elsewhere, known, prepare, sign_of_life, told_of};
