@@ -42,6 +42,19 @@ pub enum Life {
     Unknown,
 }
 
+/// Whether a process has others at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It has.
+    Runs,
+    /// It has none.
+    Rests,
+    /// It does not live.
+    Gone,
+    /// That cannot be told from here.
+    Unknown,
+}
+
 impl Process {
     /// Returns whether it lives, as seen from `here`, where the process with its pid began at `start_now`, if there is one.
     pub fn life(&self, here: &Place, start_now: Option<u64>) -> Life {

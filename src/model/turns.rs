@@ -22,6 +22,20 @@ pub struct Start {
     pub named: Option<String>,
 }
 
+/// A command that a tool runs, unless the user refuses it, which no event reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Command {
+    /// The agent's process, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Process>,
+    /// When the event before it was reported, in the kernel's ticks since the machine was started.
+    pub since: u64,
+    /// True if what had changed up to a later look, when none of its processes ran, is saved: what comes then is not its.
+    #[serde(default)]
+    pub is_settled: bool,
+}
+
 /// The use of a tool, from before until after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
@@ -41,6 +55,9 @@ pub struct Call {
     pub paths: Option<Vec<String>>,
     /// True if it goes on after the agent has reported its end.
     pub is_background: bool,
+    /// Of a command: what tells its processes from those that the agent had before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Command>,
     /// Where the worktree stood, until the guard has judged the end of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,

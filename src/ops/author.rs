@@ -3,6 +3,9 @@
 //! While a session uses a tool, what changes is that session's, as it is when the tool is done. With no tool in use that
 //! could have made it, a change is a human's. Where several sessions, or a command in the background, may have made it,
 //! nobody can tell.
+//!
+//! A tool that runs a command counts only while a process of it runs: before, the user may be asked, or has refused it, which
+//! no event reports; afterwards, it may have been interrupted. What changes then is unknown.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +18,9 @@ use crate::{
     model::{
         checkpoint::Origin,
         contributor::Contributor,
-        process::Life,
+        process::{Life, Work},
         session::Session,
-        turns::{Call, Turns},
+        turns::{Call, Command, Turns},
     },
     state::{
         process,
@@ -27,6 +30,60 @@ use crate::{
 
 /// A tool in use, and the session that uses it.
 type Use<'t> = (&'t str, &'t Call);
+
+/// How a tool in use bears on a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bearing {
+    /// The tool has made it.
+    Made,
+    /// Perhaps.
+    Perhaps,
+    /// It has not.
+    Not,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker {
+    /// The hook of an agent: what it descends from is no command of the agent.
+    Hook,
+    /// A command, or a hook of git, which an agent may have run.
+    Command,
+}
+
+fn bearing(call: &Call, asker: Asker) -> Bearing {
+    let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else { return Bearing::Made };
+    match work_of(command, asker) {
+        Work::Runs => Bearing::Made,
+        Work::Rests | Work::Gone | Work::Unknown if command.is_settled => Bearing::Not,
+        Work::Rests | Work::Gone | Work::Unknown => Bearing::Perhaps,
+    }
+}
+
+fn work_of(command: &Command, asker: Asker) -> Work {
+    let agent = command.agent.as_ref();
+    agent.map_or(Work::Unknown, |agent| process::work(agent, command.since, asker == Asker::Hook))
+}
+
+/// Returns true if some of the `calls` are commands of which no process is seen at work, and no other may change anything: the
+/// user may have refused them long ago. The command of an agent that is gone may have been at work until then.
+pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
+    let is_at_rest = |call: &Call| {
+        let command = call.command.as_ref().filter(|_| !call.is_background);
+        command.is_some_and(|command| !matches!(work_of(command, Asker::Hook), Work::Runs | Work::Gone))
+    };
+    let (rest, run): (Vec<_>, Vec<_>) = calls.filter(|call| call.paths.is_none()).partition(|call| is_at_rest(call));
+    !rest.is_empty() && run.is_empty()
+}
+
+/// Notes that what commands may have made that do not run now is saved: what changes from now on they have not made.
+pub(crate) fn settle(context: &Context) {
+    let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
+    context.edit_turns(|turns| {
+        let commands = turns.entries.iter_mut().flat_map(|entry| &mut entry.calls).filter_map(|it| it.command.as_mut());
+        commands.for_each(|command| command.is_settled = is_settled(command));
+    });
+}
 
 /// Returns what is open here, without tools that gave no sign of an end for too long.
 pub(crate) fn open(context: &Context) -> Turns {
@@ -54,8 +111,13 @@ pub(crate) enum Over {
 /// Returns whose it is what the turn of `session` leaves unsaved when it ends.
 ///
 /// If all that the agent used in the turn was told, named its files, and is done, then it is somebody else's; if some of it
-/// is not done, `over` tells. Where no account was begun, nobody knows what it used.
+/// is not done, `over` tells. Where no account was begun, nobody knows what it used. With a command that may have been refused,
+/// it is unknown.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
+    // However long ago they began.
+    if context.turns().find(&session.id).is_some_and(|own| may_be_refused(own.calls.iter())) {
+        return Ok(unknown());
+    }
     let turns = open(context);
     let own = turns.find(&session.id);
     let is_told = own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
@@ -69,7 +131,7 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
             Over::Unsaid => unknown(),
         });
     }
-    between(context, &turns.calls().collect::<Vec<_>>())
+    between(context, &turns.calls().collect::<Vec<_>>(), Asker::Hook)
 }
 
 /// Returns true if another session has a turn under way here of whose tools nobody tells: what is unsaved may be its work.
@@ -104,7 +166,7 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
                     open.push((session, call));
                 }
             }
-            between(context, &open)?
+            between(context, &open, Asker::Command)?
         }
         [session] if turns.calls().next().is_none() => of_session(session, None),
         _ => unknown(),
@@ -117,7 +179,7 @@ pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> 
     Ok(if is_others { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
 
-fn unknown() -> Origin {
+pub(crate) fn unknown() -> Origin {
     Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
@@ -130,11 +192,10 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
         (Some(its), Some(paths)) => its.iter().any(|path| paths.contains(path)),
         _ => true,
     };
-    between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>())
+    between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), Asker::Hook)
 }
 
-/// Returns whose it is what changes before a commit that a tool in use may make; none if there is no such tool, or not of
-/// one session only.
+/// Returns whose it is what changes before a commit that a tool in use may make; none if there is no such tool.
 pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
     let turns = open(context);
     let mut open = Vec::new();
@@ -144,8 +205,8 @@ pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
             open.push((session, call));
         }
     }
-    let origin = between(context, &open)?;
-    Ok(Some(origin).filter(|origin| origin.session.is_some()))
+    let origin = between(context, &open, Asker::Command)?;
+    Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
 }
 
 fn is_gone(context: &Context, session: &str) -> Result<bool> {
@@ -154,7 +215,15 @@ fn is_gone(context: &Context, session: &str) -> Result<bool> {
 }
 
 /// Returns whose it is what changed while the tools `open` were in use, and no others.
-fn between(context: &Context, open: &[Use<'_>]) -> Result<Origin> {
+fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Result<Origin> {
+    let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
+    let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
+    let open: Vec<Use<'_>> = with(Bearing::Made).collect();
+    // What has ended, and is about to be reported, may be beside what runs.
+    let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
+    if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
+        return Ok(unknown());
+    }
     let sessions: BTreeSet<&str> = open.iter().map(|(session, _)| *session).collect();
     let is_background = open.iter().any(|(_, call)| call.is_background);
     match (sessions.len(), open.first()) {
@@ -173,7 +242,8 @@ fn between(context: &Context, open: &[Use<'_>]) -> Result<Origin> {
 
 /// Returns true if a session other than `session` uses a tool here that may change anything.
 pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
-    open(context).calls().any(|(its, call)| its != session && call.paths.is_none())
+    let is_at_work = |call: &Call| call.paths.is_none() && bearing(call, Asker::Hook) != Bearing::Not;
+    open(context).calls().any(|(its, call)| its != session && is_at_work(call))
 }
 
 /// Returns the origin of what `session`, or its helper, changes.

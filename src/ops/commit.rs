@@ -132,7 +132,7 @@ fn save_work_of_tool(context: &Context, lock: &Lock) -> Result<()> {
     }
     let at_root = Context::new(repo, context.settings.clone());
     at_root.share_turns(context);
-    agents::save_of_tool(&at_root, &saving, lock).map(drop)
+    agents::save_of_tool(&at_root, &saving, lock)
 }
 
 /// Notes what a commit on `head`, or instead of `amended`, of what is staged is promised; returns its records.

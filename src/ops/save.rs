@@ -18,6 +18,7 @@ use crate::{
     error::{Kind, Result},
     git::{side::Side, stat_cache::StatCache},
     model::{
+        contributor::Contributor,
         event::Event,
         refname::{self},
     },
@@ -137,6 +138,9 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
         unchanged(context, options, &shadow, &seen, start)?
     };
     let folding = Instant::now();
+    if options.is_anybodys && options.paths.is_none() && options.origin.contributor == Contributor::Unknown {
+        author::settle(context);
+    }
     repo.fold_if_due();
     tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
     store_cache(repo, &mut seen, saved.id);

@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub use report::{Answer, Message, Reach, Report, Tool, What};
-pub(crate) use tool::{of_tool_in_use, save as save_of_tool};
+pub(crate) use tool::{of_tool_in_use, save_of_tool};
 
 /// Does what the event of `report` asks for.
 ///

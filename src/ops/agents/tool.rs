@@ -22,9 +22,9 @@ use crate::{
         contributor::Contributor,
         event::Event,
         session::{Action, Happening, Phase, Session, UnderWay, transition},
-        turns::Call,
+        turns::{Call, Command},
     },
-    state::lock::Lock,
+    state::{lock::Lock, process},
 };
 
 /// What is to be saved between two events.
@@ -43,7 +43,7 @@ impl Saving {
 
     /// All that has changed, by an unknown author.
     pub(super) fn unknown() -> Self {
-        Self::all(Origin { contributor: Contributor::Unknown, ..Origin::default() })
+        Self::all(author::unknown())
     }
 
     /// The same in the turn of `session`.
@@ -56,6 +56,15 @@ impl Saving {
 pub(crate) fn of_tool_in_use(context: &Context) -> Result<Option<Saving>> {
     let origin = author::before_commit(context)?;
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
+}
+
+/// Saves it.
+pub(crate) fn save_of_tool(context: &Context, saving: &Saving, lock: &Lock) -> Result<()> {
+    save(context, saving, lock)?;
+    if saving.origin.contributor == Contributor::Unknown {
+        author::settle(context);
+    }
+    Ok(())
 }
 
 /// Follows what happens before a tool is used.
@@ -182,7 +191,7 @@ pub(super) fn boundary(
     save(context, &Saving { origin, turn_of, paths }, lock).map(drop)
 }
 
-pub(crate) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {
+pub(super) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {
     let options = Options { origin: saving.origin.clone(), paths: saving.paths.clone(), ..Options::default() };
     let demands = Demands { turn_of: saving.turn_of.clone(), forgives_unknown_paths: true, ..Demands::default() };
     let taken = save::save_under_lock(context, &options, &demands, lock)?;
@@ -197,12 +206,15 @@ pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> R
     sign_of_life::note(context, report)?;
     let turns = author::open(context);
     let own = turns.find(&report.session);
-    let is_open = own.is_some_and(|own| own.calls.iter().any(|call| call.agent_id == report.agent_id));
+    let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
+    let is_open = calls().next().is_some();
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
     if let Some(session) = known(context, &report.session)?.filter(|session| session.phase == Phase::Active)
         && (is_open || account.map_or(!report.tells_all_tools, |account| account.used_anything))
     {
-        save(context, &Saving::all(author::of_session(&session, report.agent_id.clone())), lock)?;
+        let its = || author::of_session(&session, report.agent_id.clone());
+        let origin = if author::may_be_refused(calls()) { author::unknown() } else { its() };
+        save(context, &Saving::all(origin), lock)?;
     }
     context.edit_turns(|turns| {
         if let Some(own) = turns.find_mut(&report.session) {
@@ -253,7 +265,11 @@ fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &s
         Inside::Nothing => Some(Vec::new()),
     };
     let (agent_id, id, started) = (report.agent_id.clone(), tool.call.clone(), clock());
-    let call = Call { key: key.to_owned(), id, agent_id, started, paths, ..Call::default() };
+    let command = tool.runs_command.then(|| {
+        let since = process::own_start().unwrap_or_default();
+        Command { agent: process::agent(), since, is_settled: false }
+    });
+    let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // Of files elsewhere, it may change anything here until it is done, and nothing afterwards.
     let uses_anything = tool.reach == Reach::Anything;
     context.edit_turns(|turns| {

@@ -142,8 +142,8 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     let seen = if step.actions.contains(&Action::CloseTurn) {
         close_turn(context, &mut session, Over::Said, lock)?
     } else {
-        // A tool may have been reported after the turn.
-        context.edit_turns(|turns| turns.end(id));
+        // A tool may have been reported after the turn, and a prompt that was killed has left what it began with.
+        turn::end(context, &mut session, End::Stopped, None)?;
         None
     };
     let skipped = seen.as_ref().map(|seen| seen.skipped.clone()).unwrap_or_default();
