@@ -95,6 +95,8 @@ pub struct Tool {
     pub paths: Vec<String>,
     /// True if it keeps running after the agent got the result.
     pub is_background: bool,
+    /// True if it runs a command: what it changes, a process of its own does.
+    pub runs_command: bool,
     /// True if it is a command that may delete or overwrite files.
     pub may_destroy: bool,
 }

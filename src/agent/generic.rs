@@ -72,12 +72,14 @@ fn tool(tool: Payload) -> Tool {
         (false, true) => Reach::Files,
         (false, false) => Reach::Anything,
     };
+    let command = tool.text(&["command"]).filter(|_| reach == Reach::Anything);
     Tool {
         name: tool.word(&["name"]).unwrap_or("unknown").to_owned(),
         call: tool.word(&["id"]).map(str::to_owned),
         reach,
         paths: if reach == Reach::Files { named } else { Vec::new() },
         is_background: tool.is_true(&["background"]),
-        may_destroy: reach == Reach::Anything && tool.text(&["command"]).is_some_and(may_destroy),
+        runs_command: command.is_some(),
+        may_destroy: command.is_some_and(may_destroy),
     }
 }

@@ -173,13 +173,15 @@ pub(super) fn tool(used: Use) -> Tool {
         found.add_response(used.response, is_patch);
         if found.is_sure() { Reach::Files } else { Reach::Anything }
     };
+    let command = command(input).filter(|_| reach == Reach::Anything);
     Tool {
         name: if is_word(used.name) { used.name.to_owned() } else { "unknown".to_owned() },
         call: used.call.filter(|call| is_word(call)).map(str::to_owned),
         reach,
         paths: if reach == Reach::Files { found.paths.into_iter().collect() } else { Vec::new() },
         is_background: is_background(input, used.response),
-        may_destroy: reach == Reach::Anything && command(input).is_some_and(|command| may_destroy(&command)),
+        runs_command: command.is_some(),
+        may_destroy: command.is_some_and(|command| may_destroy(&command)),
     }
 }
 

@@ -197,10 +197,18 @@ impl Repo {
         self.dot_git_of(id)?.parent().map(Path::to_owned)
     }
 
-    /// Returns the file `.git` of the linked worktree `id`, from git's administrative files (gitrepository-layout(5)).
-    fn dot_git_of(&self, id: &BStr) -> Option<PathBuf> {
+    /// Returns the git directory of the worktree `id`, `main` or a linked one (gitrepository-layout(5)); it need not be there.
+    pub(crate) fn git_dir_of(&self, id: &BStr) -> PathBuf {
+        if id == "main" {
+            return self.common_dir().to_owned();
+        }
         let name = id.strip_prefix(b"worktrees/").unwrap_or(id);
-        let admin = self.common_dir().join("worktrees").join(name.to_path_lossy());
+        self.common_dir().join("worktrees").join(name.to_path_lossy())
+    }
+
+    /// Returns the file `.git` of the linked worktree `id`, as git has noted it.
+    fn dot_git_of(&self, id: &BStr) -> Option<PathBuf> {
+        let admin = self.git_dir_of(id);
         let target = std::fs::read(admin.join("gitdir")).unwrap_or_default();
         // The path may be relative to the administrative directory.
         (!target.is_empty()).then(|| admin.join(target.trim_end().to_path_lossy()))

@@ -12,7 +12,6 @@ impl Repo {
         keep::sweep(&objects.join("pack"), nonces);
         for git_dir in [self.git_dir(), self.common_dir()] {
             temporary::sweep(&state::directory(git_dir), nonces);
-            temporary::sweep(&state::claims::folder(git_dir), nonces);
         }
         temporary::sweep(&state::sessions::folder(self.common_dir()), nonces);
     }

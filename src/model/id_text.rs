@@ -1,4 +1,4 @@
-//! Object ids as text, for JSON.
+//! Object ids as text.
 
 use gix::ObjectId;
 use serde::{Serialize as _, Serializer};
@@ -11,4 +11,22 @@ pub(crate) fn serialize<S: Serializer>(id: &ObjectId, serializer: S) -> Result<S
 /// Serializes an id that may be absent as its hexadecimal digits, or null.
 pub(crate) fn serialize_optional<S: Serializer>(id: &Option<ObjectId>, serializer: S) -> Result<S::Ok, S::Error> {
     id.map(|id| id.to_string()).serialize(serializer)
+}
+
+/// An id that may be absent, as its hexadecimal digits, both ways.
+pub(crate) mod optional {
+    use gix::ObjectId;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(crate) fn serialize<S: Serializer>(id: &Option<ObjectId>, serializer: S) -> Result<S::Ok, S::Error> {
+        match id {
+            Some(id) => serializer.collect_str(id),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ObjectId>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        ObjectId::from_hex(text.as_bytes()).map(Some).map_err(D::Error::custom)
+    }
 }

@@ -5,7 +5,6 @@
 pub mod attribution;
 pub mod change;
 pub mod checkpoint;
-pub mod claim;
 pub mod contributor;
 pub mod event;
 pub mod guard;
@@ -30,4 +29,5 @@ pub mod set_aside;
 pub mod slot;
 pub mod step;
 pub mod trailer;
+pub mod turns;
 pub mod verdict;

@@ -42,6 +42,19 @@ pub enum Life {
     Unknown,
 }
 
+/// Whether a process has others at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It has.
+    Runs,
+    /// It has none.
+    Rests,
+    /// It does not live.
+    Gone,
+    /// That cannot be told from here.
+    Unknown,
+}
+
 impl Process {
     /// Returns whether the process lives, as seen from `here`. `start_now` is the start time of the process that has
     /// its pid now.

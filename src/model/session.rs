@@ -4,7 +4,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::{process::Process, refname::Base};
+use super::{id_text, process::Process, refname::Base};
 
 /// The phase of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,17 +113,23 @@ pub fn transition(phase: Option<Phase>, happening: Happening) -> Transition {
 pub struct Turn {
     /// Counted from 1; 0 before the first.
     pub number: u32,
-    /// When it began, in Unix seconds.
-    pub started: i64,
     /// The id of the prompt's text as a blob.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_digest: Option<String>,
+}
+
+/// A turn under way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct UnderWay {
+    /// When it began, in Unix seconds.
+    pub started: i64,
     /// The last checkpoint of the shadow when it began: another one since then is not this turn's to set aside.
-    #[serde(skip_serializing_if = "Option::is_none", with = "id_text")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "id_text::optional")]
     pub shadow_tip: Option<ObjectId>,
-    /// True if the first checkpoint of this turn sets the shadow aside.
+    /// True if its first checkpoint sets the shadow aside.
     pub should_reset_shadow: bool,
-    /// True if the turn has taken a checkpoint.
+    /// True if it has taken a checkpoint.
     pub has_checkpoint: bool,
 }
 
@@ -170,6 +176,9 @@ pub struct Session {
     /// The last turn.
     #[serde(default)]
     pub turn: Turn,
+    /// The turn under way; not in the session's file, but in that of its worktree, which has all that is open there.
+    #[serde(skip)]
+    pub under_way: Option<UnderWay>,
     /// The agent's own record of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<Transcript>,
@@ -208,6 +217,7 @@ impl Session {
             last_seen: seconds,
             base: String::new(),
             turn: Turn::default(),
+            under_way: None,
             transcript: None,
             open_records: Vec::new(),
             is_interrupted: false,
@@ -225,32 +235,27 @@ impl Session {
         super::refname::decode_component(&self.worktree).is_some_and(|id| id == worktree)
     }
 
-    /// Returns the file's text.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("plain values have a TOML form")
+    /// Lets `turn` be the one under way; without one, the session is idle, or ended as before.
+    #[must_use]
+    pub fn with_turn(self, turn: Option<&UnderWay>) -> Self {
+        let phase = match (turn, self.phase) {
+            (Some(_), _) => Phase::Active,
+            (None, Phase::Active) => Phase::Idle,
+            (None, phase) => phase,
+        };
+        Self { phase, under_way: turn.cloned(), ..self }
     }
 
-    /// Returns the session that `text` holds; none if it is damaged, or of a version that is not known.
+    /// Returns the file's text. It says nothing of a turn under way: that is elsewhere, and may end without this file.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(&self.clone().with_turn(None)).expect("plain values have a TOML form")
+    }
+
+    /// Returns the session that `text` holds, without a turn under way; none if it is damaged, or of a version that is not
+    /// known.
     pub fn parse(text: &str) -> Option<Self> {
         let session: Self = toml::from_str(text).ok()?;
-        (session.version == 1 && is_valid_id(&session.id)).then_some(session)
-    }
-}
-
-mod id_text {
-    use gix::ObjectId;
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-
-    pub(super) fn serialize<S: Serializer>(id: &Option<ObjectId>, serializer: S) -> Result<S::Ok, S::Error> {
-        match id {
-            Some(id) => serializer.collect_str(id),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ObjectId>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        ObjectId::from_hex(text.as_bytes()).map(Some).map_err(D::Error::custom)
+        (session.version == 1 && is_valid_id(&session.id)).then(|| session.with_turn(None))
     }
 }
 
@@ -327,7 +332,7 @@ mod tests {
     #[test]
     fn files_round_trip_and_damage_is_noticed() {
         let mut session = Session::new("s1", &"main".into(), 7);
-        session.turn.shadow_tip = Some(ObjectId::empty_tree(gix::hash::Kind::Sha1));
+        session.turn = Turn { number: 2, prompt_digest: Some("d".into()) };
         session.transcript = Some(Transcript { path: "/t".into(), offset: 3 });
         session.process = Some(Process { pid: 1, start: 2, place: super::super::process::Place::default() });
         session.open_records = vec!["r".into()];
@@ -337,5 +342,7 @@ mod tests {
         }
         let forged = session.to_toml().replace("id = \"s1\"", "id = \"\"");
         assert_eq!(Session::parse(&forged), None);
+        let active = session.clone().with_turn(Some(&UnderWay::default()));
+        assert_eq!((active.phase, Session::parse(&active.to_toml())), (Phase::Active, Some(session)));
     }
 }

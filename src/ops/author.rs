@@ -3,32 +3,100 @@
 //! What changes while a session uses a tool is attributed to that session when the tool is done. What changes while no
 //! tool is in use that could have changed it is attributed to a human. If several sessions, or a command in the
 //! background, may have made a change, its author is unknown.
+//!
+//! A tool that runs a command counts only while a process of it runs: before that, the user may still be asked, or has
+//! refused, which no event reports; afterwards, it may have been interrupted. The author of what changes then is unknown.
 
 use std::collections::BTreeSet;
 
-use super::{Context, session_info::clock};
+use super::{
+    Context,
+    session_info::{clock, open_turns},
+};
 use crate::{
     error::Result,
     model::{
         checkpoint::Origin,
         contributor::Contributor,
-        process::Life,
-        session::{Phase, Session},
+        process::{Life, Work},
+        session::Session,
+        turns::{Call, Command, Turns},
     },
     state::{
-        calls::{Call, Calls},
         process,
         sessions::{self, Found},
     },
 };
 
-/// Returns the tool calls in use in this worktree, except those that started longer ago than `stale-after`.
-pub(crate) fn calls(context: &Context) -> Calls {
-    let mut calls = Calls::read(context.repo.git_dir());
+/// A tool in use, and the session that uses it.
+type Use<'t> = (&'t str, &'t Call);
+
+/// How a tool in use bears on a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bearing {
+    /// The tool has made it.
+    Made,
+    /// Perhaps.
+    Perhaps,
+    /// It has not.
+    Not,
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker {
+    /// The hook of an agent: what it descends from is no command of the agent.
+    Hook,
+    /// A command, or a hook of git, which an agent may have run.
+    Command,
+}
+
+fn bearing(call: &Call, asker: Asker) -> Bearing {
+    let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else { return Bearing::Made };
+    match work_of(command, asker) {
+        Work::Runs => Bearing::Made,
+        Work::Rests | Work::Gone | Work::Unknown if command.is_settled => Bearing::Not,
+        Work::Rests | Work::Gone | Work::Unknown => Bearing::Perhaps,
+    }
+}
+
+fn work_of(command: &Command, asker: Asker) -> Work {
+    let agent = command.agent.as_ref();
+    agent.map_or(Work::Unknown, |agent| process::work(agent, command.since, asker == Asker::Hook))
+}
+
+/// Returns true if some of the `calls` are commands of which no process is seen at work, and no other may change anything: the
+/// user may have refused them long ago. The command of an agent that is gone may have been at work until then.
+pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
+    let is_at_rest = |call: &Call| {
+        let command = call.command.as_ref().filter(|_| !call.is_background);
+        command.is_some_and(|command| !matches!(work_of(command, Asker::Hook), Work::Runs | Work::Gone))
+    };
+    let (rest, run): (Vec<_>, Vec<_>) = calls.filter(|call| call.paths.is_none()).partition(|call| is_at_rest(call));
+    !rest.is_empty() && run.is_empty()
+}
+
+/// Notes that what commands may have made that do not run now is saved: what changes from now on they have not made.
+pub(crate) fn settle(context: &Context) {
+    let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
+    context.edit_turns(|turns| {
+        let commands = turns.entries.iter_mut().flat_map(|entry| &mut entry.calls).filter_map(|it| it.command.as_mut());
+        commands.for_each(|command| command.is_settled = is_settled(command));
+    });
+}
+
+/// Returns what is open here, without tools that gave no sign of an end for too long.
+pub(crate) fn open(context: &Context) -> Turns {
+    let mut turns = context.turns();
+    let oldest = oldest(context);
+    turns.entries.iter_mut().for_each(|entry| entry.calls.retain(|call| call.started >= oldest));
+    turns
+}
+
+/// Returns when the latest sign of life that is too old was given, in Unix seconds.
+fn oldest(context: &Context) -> i64 {
     let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
-    let oldest = clock().saturating_sub(stale_after);
-    calls.open.retain(|call| call.started >= oldest);
-    calls
+    clock().saturating_sub(stale_after)
 }
 
 /// How we know that a turn has ended.
@@ -44,41 +112,43 @@ pub(crate) enum Over {
 ///
 /// If the agent reported its tool calls, each named the files it may change, and all are done, the changes are not the
 /// session's. If a reported call is not done, `over` decides. If the agent reported no calls, or one that may change any
-/// path, the changes are the session's, or unknown if another session may have made them.
+/// path, the changes are the session's, or unknown if another session may have made them, or if a command may have been
+/// refused.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
-    let calls = calls(context);
-    let mut own = calls.accounts.iter().filter(|account| account.session == session.id).peekable();
-    let is_told = own.peek().is_some() && own.all(|account| !account.used_anything);
+    // However long ago they began.
+    if context.turns().find(&session.id).is_some_and(|own| may_be_refused(own.calls.iter())) {
+        return Ok(unknown());
+    }
+    let turns = open(context);
+    let own = turns.find(&session.id);
+    let is_told = own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !is_told {
-        let is_others = is_shared(context, &calls, &session.id)?;
+        let is_others = is_shared(context, &turns, &session.id)?;
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
-    if calls.open.iter().any(|call| call.session == session.id) {
+    if own.is_some_and(|own| !own.calls.is_empty()) {
         return Ok(match over {
             Over::Said => of_session(session, None),
             Over::Unsaid => unknown(),
         });
     }
-    between(context, &calls.open.iter().collect::<Vec<_>>())
+    between(context, &turns.calls().collect::<Vec<_>>(), Asker::Hook)
 }
 
 /// Returns true if another session has an open turn here and does not report its tool calls: it may have made any
 /// change.
-fn is_shared(context: &Context, calls: &Calls, session: &str) -> Result<bool> {
-    Ok(untold(context, calls)?.iter().any(|other| other.id != session))
+fn is_shared(context: &Context, turns: &Turns, session: &str) -> Result<bool> {
+    Ok(untold(context, turns)?.iter().any(|other| other.id != session))
 }
 
 /// Returns the sessions with an open turn here that do not report their tool calls.
-fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
-    let repo = &context.repo;
-    let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
-    let oldest = clock().saturating_sub(stale_after);
-    let mut open = sessions::open_turns(repo.common_dir(), repo.git_dir())?;
+fn untold(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
+    let oldest = oldest(context);
+    let mut open = open_turns(context)?;
     open.retain(|session| {
-        let is_at_work = session.phase == Phase::Active && session.is_in(repo.worktree_id());
-        let is_untold = !calls.accounts.iter().any(|account| account.session == session.id);
+        let is_untold = turns.find(&session.id).is_none_or(|entry| entry.accounts.is_empty());
         let lives = session.last_seen >= oldest && process::life(session.process.as_ref()) != Life::Dead;
-        is_at_work && is_untold && lives
+        is_untold && lives
     });
     Ok(open)
 }
@@ -88,19 +158,19 @@ fn untold(context: &Context, calls: &Calls) -> Result<Vec<Session>> {
 /// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
 /// its tool calls: then it is that session. If several sessions qualify, the author is unknown.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
-    let calls = calls(context);
-    Ok(match &untold(context, &calls)?[..] {
+    let turns = open(context);
+    Ok(match &untold(context, &turns)?[..] {
         [] => {
             let mut open = Vec::new();
-            for call in calls.open.iter().filter(|call| call.paths.is_none()) {
+            for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none()) {
                 // After an agent was killed, a human makes this save.
-                if !is_gone(context, &call.session)? {
-                    open.push(call);
+                if !is_gone(context, session)? {
+                    open.push((session, call));
                 }
             }
-            between(context, &open)?
+            between(context, &open, Asker::Command)?
         }
-        [session] if calls.open.is_empty() => of_session(session, None),
+        [session] if turns.calls().next().is_none() => of_session(session, None),
         _ => unknown(),
     })
 }
@@ -108,39 +178,38 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
 /// Returns the author of the unsaved changes before a prompt to `session`: a human, unless another session may have
 /// made them.
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
-    let is_others = is_shared(context, &calls(context), session)?;
+    let is_others = is_shared(context, &open(context), session)?;
     Ok(if is_others { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
 
-fn unknown() -> Origin {
+pub(crate) fn unknown() -> Origin {
     Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
 /// Returns the author of the changes before `session` uses the tool `key` on the paths with these digests (none: any
 /// path).
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
-    let calls = calls(context);
-    let is_other = |call: &&Call| call.session != session || call.key != key;
-    let may_reach = |call: &&Call| match (&call.paths, paths) {
+    let turns = open(context);
+    let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
+    let may_reach = |(_, call): &Use<'_>| match (&call.paths, paths) {
         (Some(its), Some(paths)) => its.iter().any(|path| paths.contains(path)),
         _ => true,
     };
-    between(context, &calls.open.iter().filter(is_other).filter(may_reach).collect::<Vec<_>>())
+    between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), Asker::Hook)
 }
 
-/// Returns the author of the changes before a commit that a tool in use may make; none if there is no such tool, or if
-/// several sessions use one.
+/// Returns the author of the changes before a commit that a tool in use may make; none if there is no such tool.
 pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
-    let calls = calls(context);
+    let turns = open(context);
     let mut open = Vec::new();
-    for call in calls.open.iter().filter(|call| call.paths.is_none() && !call.is_background) {
+    for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none() && !call.is_background) {
         // After an agent was killed, a human or another agent makes this commit.
-        if !is_gone(context, &call.session)? {
-            open.push(call);
+        if !is_gone(context, session)? {
+            open.push((session, call));
         }
     }
-    let origin = between(context, &open)?;
-    Ok(Some(origin).filter(|origin| origin.session.is_some()))
+    let origin = between(context, &open, Asker::Command)?;
+    Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
 }
 
 fn is_gone(context: &Context, session: &str) -> Result<bool> {
@@ -149,15 +218,23 @@ fn is_gone(context: &Context, session: &str) -> Result<bool> {
 }
 
 /// Returns the author of what changed while exactly the tools `open` were in use.
-fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
-    let sessions: BTreeSet<&str> = open.iter().map(|call| call.session.as_str()).collect();
-    let is_background = open.iter().any(|call| call.is_background);
+fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Result<Origin> {
+    let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
+    let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
+    let open: Vec<Use<'_>> = with(Bearing::Made).collect();
+    // What has ended, and is about to be reported, may be beside what runs.
+    let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
+    if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
+        return Ok(unknown());
+    }
+    let sessions: BTreeSet<&str> = open.iter().map(|(session, _)| *session).collect();
+    let is_background = open.iter().any(|(_, call)| call.is_background);
     match (sessions.len(), open.first()) {
         (0, _) | (_, None) => Ok(Origin::default()),
-        (1, Some(call)) if !is_background => {
-            let is_one = open.iter().all(|it| it.agent_id == call.agent_id);
+        (1, Some((session, call))) if !is_background => {
+            let is_one = open.iter().all(|(_, it)| it.agent_id == call.agent_id);
             let agent_id = call.agent_id.clone().filter(|_| is_one);
-            match sessions::load(context.repo.common_dir(), &call.session)? {
+            match sessions::load(context.repo.common_dir(), session)? {
                 Found::Session(session) => Ok(of_session(&session, agent_id)),
                 _ => Ok(unknown()),
             }
@@ -168,7 +245,8 @@ fn between(context: &Context, open: &[&Call]) -> Result<Origin> {
 
 /// Returns true if a session other than `session` uses a tool here that may change any path.
 pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
-    calls(context).open.iter().any(|call| call.session != session && call.paths.is_none())
+    let is_at_work = |call: &Call| call.paths.is_none() && bearing(call, Asker::Hook) != Bearing::Not;
+    open(context).calls().any(|(its, call)| its != session && is_at_work(call))
 }
 
 /// Returns the origin of changes by `session`, or by its helper `agent_id`.

@@ -10,7 +10,7 @@ use gix::ObjectId;
 use super::{
     Context, agents, condense,
     known_base::is_head_known,
-    recommit, records, rewrite, save,
+    recommit, records, rewrite, save, session_info,
     undone::{Amended, is_undone},
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
         record::{RecordId, ids_in_message},
         refname::Base,
     },
-    state::{self, commit_note::CommitNote, failpoint, lock::Lock, sessions},
+    state::{self, commit_note::CommitNote, failpoint, lock::Lock},
 };
 
 /// If this file exists, `config/hook.sh` starts us to check a commit message.
@@ -108,8 +108,7 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     if !repo.has_reflog() {
         return Ok(false);
     }
-    let has_turn = !sessions::open_turns(repo.common_dir(), repo.git_dir())?.is_empty();
-    Ok(!has_turn && !condense::has_work_on(repo, base)?)
+    Ok(session_info::open_turns(context)?.is_empty() && !condense::has_work_on(repo, base)?)
 }
 
 /// Returns true if the staged content was not brought by git: by a merge, cherry-pick, revert, rebase or reset.
@@ -132,7 +131,9 @@ fn save_work_of_tool(context: &Context, lock: &Lock) -> Result<()> {
     if repo.git_dir().canonicalize().ok() != context.repo.git_dir().canonicalize().ok() {
         return Ok(());
     }
-    agents::save_of_tool(&Context::new(repo, context.settings.clone()), &saving, lock).map(drop)
+    let at_root = Context::new(repo, context.settings.clone());
+    at_root.share_turns(context);
+    agents::save_of_tool(&at_root, &saving, lock)
 }
 
 /// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its

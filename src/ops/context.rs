@@ -3,15 +3,19 @@
 use std::{
     cell::RefCell,
     path::Path,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{Arc, Weak, atomic::AtomicBool},
 };
 
 use crate::{
     config::Settings,
     error::Result,
     git::Repo,
-    model::{event::Event, set_aside::SetAside},
-    state,
+    model::{event::Event, set_aside::SetAside, turns::Turns},
+    state::{
+        self,
+        lock::Lock,
+        turns::{Held, peek},
+    },
 };
 
 /// A repository with the settings that hold in it: what every operation works on.
@@ -23,6 +27,8 @@ pub struct Context {
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
     /// Broken chains that were set aside since the last `save` or `reset` began.
     broken: RefCell<Vec<SetAside>>,
+    /// What is open in this worktree, while its lock is held.
+    turns: RefCell<Weak<Held>>,
 }
 
 /// Hears of every operation; for editors and orchestrators that embed this crate.
@@ -39,7 +45,7 @@ impl Context {
 
     /// Returns the context of `repo` with `settings`.
     pub fn new(repo: Repo, settings: Settings) -> Self {
-        Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default() }
+        Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), turns: RefCell::default() }
     }
 
     /// Calls `subscriber` after every operation from now on.
@@ -59,6 +65,33 @@ impl Context {
 
     pub(crate) fn note_broken(&self, set_aside: SetAside) {
         self.broken.borrow_mut().push(set_aside);
+    }
+
+    /// Lets `lock`, which is that of this worktree, hold what is open here.
+    pub(crate) fn hold_turns(&self, lock: &mut Lock) {
+        *self.turns.borrow_mut() = lock.turns(self.repo.git_dir());
+    }
+
+    /// Shares with `other`, a context of the same worktree, the lock that it holds.
+    pub(crate) fn share_turns(&self, other: &Self) {
+        self.turns.replace(other.turns.borrow().clone());
+    }
+
+    /// Returns what is open in this worktree.
+    pub(crate) fn turns(&self) -> Turns {
+        self.turns.borrow().upgrade().map_or_else(|| peek(self.repo.git_dir()), |held| held.get())
+    }
+
+    /// Changes what is open in this worktree, whose lock is held. It lasts from [`write_turns`](Self::write_turns) on, or
+    /// when the lock is released.
+    pub(crate) fn edit_turns<T>(&self, change: impl FnOnce(&mut Turns) -> T) -> T {
+        let held = self.turns.borrow().upgrade();
+        held.unwrap_or_else(|| Arc::new(Held::new(self.repo.git_dir()))).edit(change)
+    }
+
+    /// Writes what is open in this worktree, if it has changed.
+    pub(crate) fn write_turns(&self) -> Result<()> {
+        self.turns.borrow().upgrade().map_or(Ok(()), |held| held.write())
     }
 
     /// Makes long operations end with an error once `flag` is set. What they had begun can be resumed.

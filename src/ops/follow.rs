@@ -22,6 +22,7 @@ use super::{
     recall::take_up,
     recommit::left_behind,
     records,
+    session_info::{open_turns, store},
     turn::{pending_of, release_pending},
 };
 use crate::{
@@ -37,9 +38,9 @@ use crate::{
         checkpoint::Origin,
         contributor::Contributor,
         refname::{Base, ShadowName},
-        session::{Phase, Session},
+        session::Session,
     },
-    state::{failpoint, lock::Lock, sessions},
+    state::{failpoint, lock::Lock},
 };
 
 /// Carries the shadow of the previous HEAD forward to the new one, if the worktree still contains its work. Called by
@@ -99,9 +100,10 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let has_agent = line.as_ref().map_or(Ok(false), |line| line.has_agent(repo))?;
     // A shadow that an open turn is about to set aside is not carried forward.
     let is_over = |live: &Live| {
-        turns.iter().filter(|it| it.turn.should_reset_shadow).any(|it| match &live.name.session {
-            Some(own) => *own == it.id,
-            None => it.turn.shadow_tip == Some(live.id),
+        let resets = turns.iter().filter_map(|it| Some((&it.id, it.under_way.as_ref()?)));
+        resets.filter(|(_, turn)| turn.should_reset_shadow).any(|(id, turn)| match &live.name.session {
+            Some(own) => own == id,
+            None => turn.shadow_tip == Some(live.id),
         })
     };
     let line = line.filter(|line| has_agent && !line.shadows.iter().all(|(live, _)| is_over(live)));
@@ -153,10 +155,11 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     for mut session in turns {
         // The carried shadow contains what the turn began with.
         release_pending(context, &session.id, None)?;
-        session.turn.shadow_tip = tip;
-        session.turn.should_reset_shadow = false;
+        if let Some(turn) = &mut session.under_way {
+            (turn.shadow_tip, turn.should_reset_shadow) = (tip, false);
+        }
         session.base = shadow.name.base.to_string();
-        sessions::store(repo.common_dir(), &session)?;
+        store(context, &session)?;
     }
     Ok(())
 }
@@ -166,8 +169,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
 fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     let repo = &context.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
-    let has_turn = !sessions::open_turns(repo.common_dir(), repo.git_dir())?.is_empty();
-    if !has_turn {
+    if open_turns(context)?.is_empty() {
         return Ok(());
     }
     let left = left_behind(repo, Some(head))?;
@@ -252,11 +254,9 @@ fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BT
 
 /// Returns the sessions with an open turn in this worktree that began on `base` and has no checkpoint yet.
 fn turns_at(context: &Context, base: Base) -> Result<Vec<Session>> {
-    let repo = &context.repo;
-    let mut turns = sessions::open_turns(repo.common_dir(), repo.git_dir())?;
+    let mut turns = open_turns(context)?;
     turns.retain(|session| {
-        let is_open = session.phase == Phase::Active && !session.turn.has_checkpoint;
-        is_open && session.is_in(repo.worktree_id()) && session.base() == Some(base)
+        session.under_way.as_ref().is_some_and(|turn| !turn.has_checkpoint) && session.base() == Some(base)
     });
     Ok(turns)
 }

@@ -30,13 +30,17 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
         lock.forget_dead();
     }
     context.repo.remove_dead_locks();
+    context.hold_turns(&mut lock);
     Ok(lock)
 }
 
 /// Takes the lock if it is free, without waiting.
 pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
-    let lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
+    let mut lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
     context.repo.remove_dead_locks();
+    if let Some(lock) = &mut lock {
+        context.hold_turns(lock);
+    }
     Ok(lock)
 }
 
@@ -45,10 +49,11 @@ pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
     const LONGEST: Duration = Duration::from_secs(2);
     let path = state::ensure_directory(context.repo.git_dir())?.join("lock");
     context.repo.remove_dead_locks();
-    let lock = match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
+    let mut lock = match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
         Err(error) if error.kind() == Kind::Race => return Ok(None),
         taken => taken?,
     };
+    context.hold_turns(&mut lock);
     set_broken_aside(context, Look::AtTip, &lock)?;
     Ok(Some(lock))
 }

@@ -15,7 +15,7 @@ use super::{
     lookup,
     salvage::{self, Look},
     save,
-    session_info::{check_id, known},
+    session_info::{self, check_id, known},
     sessions::State,
     turn::{self, End, pending_of},
 };
@@ -30,7 +30,6 @@ use crate::{
         session::{Phase, Session},
         set_aside::SetAside,
     },
-    state::sessions as session_files,
 };
 
 /// How to reset.
@@ -133,7 +132,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
             .with_hint("'git checkpoint list' shows those on other commits"));
     };
     if !options.force {
-        refuse_active(repo, base)?;
+        refuse_active(context, base)?;
     }
     let checkpoints = live.iter().map(|live| count(repo, live.id)).sum();
     let (mut updates, mut archives) = (Vec::new(), Vec::new());
@@ -161,11 +160,8 @@ impl ResetDone {
 }
 
 /// Refuses while a session has an open turn here: its next checkpoint builds on the ones before.
-fn refuse_active(repo: &Repo, base: Base) -> Result<()> {
-    let mut all = session_files::open_turns(repo.common_dir(), repo.git_dir())?.into_iter();
-    let is_at_work =
-        |it: &Session| it.phase == Phase::Active && it.is_in(repo.worktree_id()) && it.base() == Some(base);
-    match all.find(is_at_work) {
+fn refuse_active(context: &Context, base: Base) -> Result<()> {
+    match session_info::open_turns(context)?.into_iter().find(|session| session.base() == Some(base)) {
         None => Ok(()),
         Some(session) => Err(Error::refused(format!("the session '{}' has a turn under way", session.id)).with_hint(
             "'git checkpoint session stop' ends it; '--force' sets the shadow aside all the same, \
@@ -206,7 +202,8 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
             emit_reset(context, archive, own.id);
         }
         turn::end(context, &mut session, End::Reset, None)?;
-        session_files::store(repo.common_dir(), &session)?;
+        session_info::store(context, &session)?;
+        context.write_turns()?;
     }
     Ok(GivenUp { version: 1, session: State::from(&session), archive, dry_run })
 }

@@ -20,6 +20,7 @@ use crate::{
     git::{Repo, side::Side, stat_cache::StatCache},
     model::{
         checkpoint::Checkpoint,
+        contributor::Contributor,
         event::Event,
         refname::{self},
     },
@@ -148,6 +149,9 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
         saved
     };
     let folding = Instant::now();
+    if options.is_anybodys && options.paths.is_none() && options.origin.contributor == Contributor::Unknown {
+        author::settle(context);
+    }
     repo.fold_if_due();
     tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
     store_cache(repo, &mut seen, saved.id);

@@ -12,6 +12,7 @@ use super::{
     guard, hooks,
     salvage::{if_readable, why_unreadable},
     save::{self, SkippedPath, UnfilteredPath},
+    session_info,
     tally::{Part, Tally},
 };
 use crate::{
@@ -33,7 +34,6 @@ use crate::{
     state::{
         self,
         journal::{Journal, Progress},
-        sessions,
     },
 };
 
@@ -190,7 +190,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let unsaved = unsaved.map_or_else(|| dirty.clone(), paths);
     let touched = shadow.as_ref().map(|shadow| shadow.touched.as_slice()).unwrap_or_default();
     let overlap = dirty.iter().filter(|path| touched.binary_search(path).is_ok()).cloned().collect();
-    let sessions = session_status(repo, parts, touched)?;
+    let sessions = session_status(context, parts, touched)?;
     let tip = shadow.as_ref().and_then(|shadow| repo.checkpoint(shadow.tip).ok().flatten());
     let side = tip.and_then(|tip| tip.side_id).and_then(|id| repo.read_side(id).ok());
     let unfiltered_before = side.map(|side| side.manifest.unfiltered).unwrap_or_default();
@@ -269,7 +269,7 @@ fn shadow_status(
 }
 
 /// Joins what the shadow knows of sessions, the `parts`, with their files.
-fn session_status(repo: &Repo, parts: Vec<Part>, touched: &[BString]) -> Result<Vec<SessionStatus>> {
+fn session_status(context: &Context, parts: Vec<Part>, touched: &[BString]) -> Result<Vec<SessionStatus>> {
     let mut joined: Vec<SessionStatus> = parts
         .into_iter()
         .map(|part| SessionStatus {
@@ -284,9 +284,9 @@ fn session_status(repo: &Repo, parts: Vec<Part>, touched: &[BString]) -> Result<
             last_seen: part.last_seen,
         })
         .collect();
-    for session in sessions::all(repo.common_dir())? {
+    for session in session_info::all(context)? {
         let at = joined.iter().position(|it| it.id == session.id);
-        if at.is_none() && (session.phase == Phase::Ended || !session.is_in(repo.worktree_id())) {
+        if at.is_none() && (session.phase == Phase::Ended || !session.is_in(context.repo.worktree_id())) {
             continue;
         }
         let part = at.map(|at| joined.swap_remove(at));
@@ -300,7 +300,7 @@ fn session_status(repo: &Repo, parts: Vec<Part>, touched: &[BString]) -> Result<
             model: session.model.or(model),
             phase: session.phase,
             turn: Some(session.turn.number).filter(|number| *number > 0),
-            should_reset_shadow: session.turn.should_reset_shadow,
+            should_reset_shadow: session.under_way.as_ref().is_some_and(|turn| turn.should_reset_shadow),
             checkpoints,
             touched,
             last_seen: session.last_seen.max(last_seen),

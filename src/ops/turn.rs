@@ -17,7 +17,7 @@ use crate::{
     model::{
         checkpoint::{Checkpoint, Origin},
         refname::{self, Base},
-        session::{Phase, Session, is_valid_id},
+        session::{Phase, Session, UnderWay, is_valid_id},
     },
     ops::{
         Context,
@@ -30,6 +30,7 @@ use crate::{
             shadows,
             stashed::keep_stashed,
         },
+        session_info,
     },
     state::{
         failpoint,
@@ -54,8 +55,8 @@ pub(crate) enum End {
     Forgotten,
 }
 
-/// Ends the turn of `session` in this worktree: releases its baseline, forgets its tool calls and its claim on the worktree,
-/// and what its next checkpoint was to do. The caller stores the session.
+/// Ends the turn of `session` in this worktree: releases its baseline, and forgets all that it has open here. The caller stores
+/// the session.
 ///
 /// `now_tree_id` is the tree of the worktree where it is known: a baseline with the same tree needs no place in the archive.
 pub(crate) fn end(context: &Context, session: &mut Session, why: End, now_tree_id: Option<ObjectId>) -> Result<()> {
@@ -63,9 +64,8 @@ pub(crate) fn end(context: &Context, session: &mut Session, why: End, now_tree_i
     if matches!(why, End::Ended | End::Adopted | End::Forgotten) {
         release_all_pending(context, &session.id)?;
     }
-    sessions::close_turn(context.repo.git_dir(), &session.id)?;
-    let turn = &mut session.turn;
-    (turn.should_reset_shadow, turn.shadow_tip, turn.has_checkpoint) = (false, None, false);
+    context.edit_turns(|turns| turns.end(&session.id));
+    session.under_way = None;
     session.phase = phase_after(session.phase, why);
     session.is_interrupted |= why == End::Crashed;
     Ok(())
@@ -83,6 +83,7 @@ pub(crate) fn phase_after(phase: Phase, why: End) -> Phase {
 /// A turn under way in this worktree.
 pub(crate) struct OpenTurn<'c> {
     session: Session,
+    turn: UnderWay,
     /// What was written for its first checkpoint, protected until a ref leads there.
     written: Vec<Written<'c>>,
 }
@@ -91,16 +92,16 @@ impl<'c> OpenTurn<'c> {
     /// Returns the turn that the session `id` has here.
     pub(crate) fn of(context: &'c Context, id: Option<&str>) -> Result<Option<Self>> {
         let Some(id) = id.filter(|id| is_valid_id(id)) else { return Ok(None) };
-        let repo = &context.repo;
-        let Found::Session(session) = sessions::load(repo.common_dir(), id)? else { return Ok(None) };
-        let is_open = session.phase == Phase::Active && session.is_in(repo.worktree_id());
-        Ok(is_open.then_some(Self { session: *session, written: Vec::new() }))
+        let Some(turn) = context.turns().turn_of(id).cloned() else { return Ok(None) };
+        let Found::Session(session) = session_info::load(context, id)? else { return Ok(None) };
+        let is_here = session.is_in(context.repo.worktree_id());
+        Ok(is_here.then_some(Self { session: *session, turn, written: Vec::new() }))
     }
 
     /// Returns the shadow as the next checkpoint of this turn finds it, and completes `options` by what is known.
     pub(crate) fn enter(&mut self, context: &'c Context, options: &mut Options) -> Result<Shadow> {
         let repo = &context.repo;
-        let (session, turn) = (self.session.clone(), &self.session.turn);
+        let (session, turn) = (self.session.clone(), self.turn.clone());
         if options.origin.session.as_ref() == Some(&session.id) {
             self.complete(context, options)?;
         }
@@ -194,18 +195,21 @@ impl<'c> OpenTurn<'c> {
         Ok(())
     }
 
-    /// Notes that the turn has its first checkpoint.
+    /// Notes that the turn has a checkpoint.
     pub(crate) fn took_checkpoint(mut self, context: &Context) {
         // Until it is released below, the pending ref leads to all that this relied on.
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
             tracing::warn!(%error, "what was before the turn is not settled");
         }
-        let (repo, turn) = (&context.repo, &mut self.session.turn);
-        (turn.has_checkpoint, turn.should_reset_shadow) = (true, false);
-        self.session.last_seen = repo.now().seconds;
+        self.session.last_seen = context.repo.now().seconds;
         failpoint::hit("turn:before-session");
-        let noted = sessions::store(repo.common_dir(), &self.session);
-        let noted = noted.and_then(|()| release_pending(context, &self.session.id, None));
+        let mut noted = sessions::store(context.repo.common_dir(), &self.session);
+        if !self.turn.has_checkpoint {
+            let turn = UnderWay { has_checkpoint: true, should_reset_shadow: false, ..self.turn };
+            context.edit_turns(|turns| turns.set_turn(&self.session.id, Some(&turn)));
+            // The ref has moved: what the turn was to do first is done, whatever happens to this process.
+            noted = noted.and(context.write_turns()).and_then(|()| release_pending(context, &self.session.id, None));
+        }
         if let Err(error) = noted {
             // The checkpoint is taken, and its ref tells as much.
             tracing::warn!(%error, "turn not noted");

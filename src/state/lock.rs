@@ -8,12 +8,13 @@ use std::{
     io::{Read as _, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
+    sync::{Arc, Weak},
     time::{Duration, Instant, SystemTime},
 };
 
 use rustix::{fs::FlockOperation, io::Errno};
 
-use super::temporary;
+use super::{temporary, turns::Held};
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Held until dropped.
@@ -22,6 +23,8 @@ use crate::error::{Context as _, Error, Kind, Result};
 pub struct Lock {
     file: File,
     dead: Vec<String>,
+    /// What is open in the worktree that this is the lock of.
+    turns: Option<Arc<Held>>,
 }
 
 /// More than this is in the file only if it is damaged.
@@ -75,9 +78,15 @@ impl Lock {
         (&file).take(LONGEST).read_to_end(&mut text).context(Kind::Internal, what)?;
         let text = String::from_utf8_lossy(&text);
         let dead = text.lines().filter(|line| temporary::is_nonce(line)).map(Into::into).collect();
-        let mut lock = Self { file, dead };
+        let mut lock = Self { file, dead, turns: None };
         lock.write();
         Ok(Some(lock))
+    }
+
+    /// Returns what is open in the worktree of `git_dir`, which this is the lock of, for as long as the lock is held. What
+    /// has changed then is written before the lock is released.
+    pub(crate) fn turns(&mut self, git_dir: &Path) -> Weak<Held> {
+        Arc::downgrade(self.turns.get_or_insert_with(|| Arc::new(Held::new(git_dir))))
     }
 
     /// Returns the nonces of those who were killed while they held the lock.
@@ -105,6 +114,7 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
+        self.turns = None;
         // Not every owner sweeps; the next one may.
         self.replace(if self.dead.is_empty() { String::new() } else { "\n".to_owned() });
     }

@@ -1,8 +1,6 @@
 //! Our own files below `<git-dir>/checkpoint` and `<common-dir>/checkpoint`; the only door to them.
 
 pub mod agents;
-pub mod calls;
-pub(crate) mod claims;
 pub mod commit_note;
 pub mod events;
 pub(crate) mod failpoint;
@@ -11,11 +9,13 @@ pub(crate) mod installed;
 pub mod journal;
 pub mod lock;
 pub(crate) mod lock_note;
+pub(crate) mod owner;
 pub(crate) mod process;
 #[cfg(test)]
 mod random;
 pub mod sessions;
 pub(crate) mod temporary;
+pub(crate) mod turns;
 
 use std::{
     io::Write as _,

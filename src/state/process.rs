@@ -4,7 +4,7 @@
 
 use std::{fs, sync::OnceLock};
 
-use crate::model::process::{Life, Place, Process};
+use crate::model::process::{Life, Place, Process, Work};
 
 /// How far up the agent is looked for: there are a shell, git and maybe some wrappers in between.
 const MOST_ANCESTORS: usize = 16;
@@ -51,6 +51,11 @@ pub(crate) fn parent_of(pid: u32) -> Option<u32> {
 
 /// Returns the agent's process: the nearest one above us, or we ourselves, that outlives a hook.
 pub(crate) fn agent() -> Option<Process> {
+    static AGENT: OnceLock<Option<Process>> = OnceLock::new();
+    AGENT.get_or_init(find_agent).clone()
+}
+
+fn find_agent() -> Option<Process> {
     let mut pid = std::process::id();
     for _ in 0..MOST_ANCESTORS {
         let stat = stat(pid)?;
@@ -71,6 +76,64 @@ pub(crate) fn life(process: Option<&Process>) -> Life {
     // What has ended and waits for its parent to ask is gone.
     let start = stat(process.pid).filter(|stat| !['Z', 'X'].contains(&stat.state)).map(|stat| stat.start);
     process.life(&here(), start)
+}
+
+/// Returns when our own process began, in the kernel's ticks.
+pub(crate) fn own_start() -> Option<u64> {
+    stat(std::process::id()).map(|stat| stat.start)
+}
+
+/// Returns whether `agent` has a process at work that it has started at the tick `since` or later, itself or through a shell
+/// that it keeps.
+///
+/// What we descend from is such a process, unless `is_hook`: the agent has started us to report an event.
+pub(crate) fn work(agent: &Process, since: u64, is_hook: bool) -> Work {
+    match life(Some(agent)) {
+        Life::Alive => {}
+        Life::Dead => return Work::Gone,
+        Life::Unknown => return Work::Unknown,
+    }
+    let above = above();
+    if !is_hook && above.contains(&agent.pid) {
+        return Work::Runs;
+    }
+    let mut parents = vec![agent.pid];
+    while let Some(parent) = parents.pop() {
+        let Some(children) = children(parent) else { return Work::Unknown };
+        for pid in children.into_iter().filter(|pid| !above.contains(pid)) {
+            let Some(stat) = stat(pid).filter(|stat| !['Z', 'X'].contains(&stat.state)) else { continue };
+            if stat.start >= since {
+                return Work::Runs;
+            }
+            if BETWEEN.contains(&stat.name.as_str()) {
+                parents.push(pid);
+            }
+        }
+    }
+    Work::Rests
+}
+
+/// Returns our own pid and those of the processes above us.
+fn above() -> Vec<u32> {
+    let mut above = vec![std::process::id()];
+    while let Some(pid) = above.last().and_then(|pid| parent_of(*pid)).filter(|pid| *pid > 0) {
+        above.push(pid);
+    }
+    above
+}
+
+/// Returns the children of the process `pid`, of all its threads; none where the kernel does not list them.
+fn children(pid: u32) -> Option<Vec<u32>> {
+    let mut children = Vec::new();
+    let mut is_listed = false;
+    for thread in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+        if let Ok(list) = fs::read_to_string(thread.path().join("children")) {
+            is_listed = true;
+            children.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        }
+    }
+    // A shell may have ended meanwhile.
+    (is_listed || stat(pid).is_none()).then_some(children)
 }
 
 /// Returns where our own pid means something.
@@ -144,6 +207,32 @@ mod tests {
         assert_eq!(life(Some(&Process { start: us.start + 1, ..us.clone() })), Life::Dead);
         assert_eq!(life(Some(&Process { pid: u32::MAX, ..us })), Life::Dead);
         assert_eq!(life(None), Life::Unknown);
+    }
+
+    #[test]
+    fn what_a_process_has_started_since_is_its_work() {
+        let Some(start) = own_start() else { return };
+        #[expect(clippy::disallowed_methods, reason = "the test needs a process with a child")]
+        let mut shell = run::Command::new("sh").args(["-c", "sleep 60; :"]).spawn().expect("it starts");
+        let of = |pid| Process { pid, start: stat(pid).expect("it runs").start, place: here() };
+        let agent = of(shell.id());
+        let child = loop {
+            match children(shell.id()).expect("the kernel lists them").first() {
+                Some(pid) => break of(*pid),
+                None => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(work(&agent, start, true), Work::Runs);
+        assert_eq!(work(&agent, child.start + 1, true), Work::Rests, "it was there before");
+        assert_eq!(work(&child, start, true), Work::Rests, "it has none");
+        let parent = of(parent_of(std::process::id()).expect("it has one"));
+        assert_eq!(work(&parent, start, false), Work::Runs, "it has started us");
+        assert_eq!(work(&Process { start: 1, ..agent }, start, true), Work::Gone);
+        for pid in [child.pid, shell.id()] {
+            let pid = rustix::process::Pid::from_raw(pid.cast_signed()).expect("no zero");
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is ours to wait for");
+        }
+        shell.wait().expect("it has ended");
     }
 
     #[test]

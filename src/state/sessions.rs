@@ -11,13 +11,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{calls::Calls, claims, directory, ensure_directory, replace_file};
+use super::{directory, ensure_directory, replace_file};
 use crate::{
     error::{Context as _, Kind, Result},
-    model::{
-        refname::{decode_component, encode_component},
-        session::Session,
-    },
+    model::{refname::encode_component, session::Session},
 };
 
 /// What was found of a session.
@@ -65,7 +62,7 @@ fn file(common_dir: &Path, id: &str, extension: &str) -> PathBuf {
 /// Reads the session `id`; a damaged file is set aside.
 pub fn load(common_dir: &Path, id: &str) -> Result<Found> {
     let path = file(common_dir, id, "toml");
-    match read(&path)? {
+    match read_file(&path)? {
         OnDisk::Absent => Ok(Found::Absent),
         OnDisk::Sound(session) if session.id == id => Ok(Found::Session(session)),
         OnDisk::Sound(_) | OnDisk::Damaged => {
@@ -77,8 +74,13 @@ pub fn load(common_dir: &Path, id: &str) -> Result<Found> {
 }
 
 /// Returns what is in the file of the session `id`, and leaves it as it is; none if that makes no sense.
+pub(crate) fn read(common_dir: &Path, id: &str) -> Result<Option<Session>> {
+    Ok(read_file(&file(common_dir, id, "toml"))?.sound().filter(|session| session.id == id))
+}
+
+/// The same, where a file that cannot be read is none.
 pub(crate) fn peek(common_dir: &Path, id: &str) -> Option<Session> {
-    read(&file(common_dir, id, "toml")).ok()?.sound().filter(|session| session.id == id)
+    read(common_dir, id).ok().flatten()
 }
 
 /// What a session's file holds.
@@ -97,7 +99,7 @@ impl OnDisk {
     }
 }
 
-fn read(path: &Path) -> Result<OnDisk> {
+fn read_file(path: &Path) -> Result<OnDisk> {
     let what = || format!("cannot read '{}'", path.display());
     match fs::metadata(path) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(OnDisk::Absent),
@@ -163,7 +165,7 @@ pub fn all(common_dir: &Path) -> Result<Vec<Session>> {
     for entry in entries {
         let path = entry.context(Kind::Internal, || format!("cannot read '{}'", folder.display()))?.path();
         if path.extension().is_some_and(|extension| extension == "toml") {
-            sessions.extend(read(&path)?.sound());
+            sessions.extend(read_file(&path)?.sound());
         }
     }
     sessions.sort_by(|a, b| b.last_seen.cmp(&a.last_seen).then_with(|| a.id.cmp(&b.id)));
@@ -210,42 +212,6 @@ pub fn prompts(common_dir: &Path, id: &str) -> Result<Vec<Prompt>> {
     Ok(String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
-fn turns(git_dir: &Path) -> PathBuf {
-    directory(git_dir).join("turns")
-}
-
-/// Notes that the session `id` has an open turn in the worktree of `git_dir`.
-pub fn open_turn(git_dir: &Path, id: &str) -> Result<()> {
-    let folder = turns(git_dir);
-    fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
-    let path = folder.join(encode_component(id.into()));
-    fs::write(&path, "").context(Kind::Internal, || format!("cannot write '{}'", path.display()))
-}
-
-/// Returns true if the session `id` has an open turn in the worktree of `git_dir`.
-pub(crate) fn has_open_turn(git_dir: &Path, id: &str) -> bool {
-    turns(git_dir).join(encode_component(id.into())).exists()
-}
-
-/// Notes that the turn of the session `id` in the worktree of `git_dir` has ended, and all of its tool calls with it.
-pub fn close_turn(git_dir: &Path, id: &str) -> Result<()> {
-    claims::remove(git_dir, id)?;
-    Calls::edit(git_dir, |calls| calls.end_turn(id))?;
-    remove_file(&turns(git_dir).join(encode_component(id.into()))).map(drop)
-}
-
-/// Returns the sessions with an open turn in the worktree of `git_dir`; the number of ended sessions costs no time.
-pub fn open_turns(common_dir: &Path, git_dir: &Path) -> Result<Vec<Session>> {
-    let mut open = Vec::new();
-    for entry in fs::read_dir(turns(git_dir)).into_iter().flatten().flatten() {
-        let id = entry.file_name().to_str().and_then(decode_component);
-        let Some(id) = id.and_then(|id| String::from_utf8(id.into()).ok()) else { continue };
-        open.extend(read(&file(common_dir, &id, "toml"))?.sound());
-    }
-    open.sort_by(|a, b| a.id.cmp(&b.id));
-    Ok(open)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,21 +232,6 @@ mod tests {
         assert!(matches!(&found, Found::Damaged(bad) if bad.exists() && !path.exists()), "{found:?}");
         assert_eq!(load(common, "../x").expect("readable"), Found::Absent);
         assert_eq!(damaged(common).len(), 1);
-    }
-
-    #[test]
-    fn turns_are_open_until_they_are_closed() {
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let path = directory.path();
-        assert!(open_turns(path, path).expect("readable").is_empty());
-        let session = Session::new("a/b", &"main".into(), 5);
-        store(path, &session).expect("it can be written");
-        open_turn(path, "a/b").expect("it can be written");
-        open_turn(path, "lost").expect("it can be written");
-        assert_eq!(open_turns(path, path).expect("readable"), [session]);
-        close_turn(path, "a/b").expect("it is ours");
-        close_turn(path, "a/b").expect("nothing to do");
-        assert!(open_turns(path, path).expect("readable").is_empty());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use git_checkpoint::model::turns::Turns;
 use serde_json::{Value, json};
 
 use crate::support::{World, site::described};
@@ -157,6 +158,13 @@ impl Desk {
             format!("{} {}", file["path"].as_str().unwrap_or_default(), parts.join(" "))
         };
         files.iter().map(owner).collect()
+    }
+
+    /// Returns the sessions that have something open here.
+    pub(super) fn open(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.world.repo().join(".git/checkpoint/turns.toml")).unwrap_or_default();
+        let turns = Turns::parse(&text).unwrap_or_default();
+        turns.entries.into_iter().map(|entry| entry.id).collect()
     }
 
     /// Returns the last error that `status` shows.

@@ -11,7 +11,9 @@ fn what_changes_after_a_turn_is_the_users(#[case] ends: &[&str]) {
     let desk = Desk::new();
     desk.prompt("s");
     desk.before("s", "1", &[]);
+    assert_ne!(desk.open(), Vec::<String>::new());
     desk.world.done(ends);
+    assert_eq!(desk.open(), Vec::<String>::new());
     desk.add("g", "after the turn");
     desk.world.done(&["save", "-q"]);
     assert_eq!(desk.chain(), ["human g"]);
@@ -46,6 +48,7 @@ fn a_session_that_another_worktree_takes_over_leaves_no_tool_call_here() {
     let mut adopt = desk.world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
     let output = adopt.args(["session", "adopt", "--force", "s"]).current_dir(linked).output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(desk.open(), Vec::<String>::new());
     desk.add("g", "after it left");
     desk.world.done(&["save", "-q"]);
     assert_eq!(desk.chain(), ["human g"]);

@@ -156,6 +156,7 @@ fn who_is_killed_makes_way(#[values("refuse", "strict")] policy: &str) {
     allowed(&desk, "PostToolUse", "next", "1");
     allowed(&desk, "PreToolUse", "next", "2");
     assert_eq!(desk.chain(), ["killed f", "next g"]);
+    assert_eq!(desk.open(), ["next"]);
     desk.finish();
 }
 
@@ -169,6 +170,7 @@ fn who_is_killed_is_noticed_by_the_next_prompt(#[values("refuse", "strict")] pol
     let output = desk.send("claude-code", payload.as_bytes());
     assert!(String::from_utf8_lossy(&output.stdout).contains("'killed' was interrupted"), "{}", described(&output));
     assert_eq!(desk.chain(), ["killed f"]);
+    assert_eq!(desk.open(), ["next"]);
     allowed(&desk, "PreToolUse", "next", "1");
 }
 

@@ -25,7 +25,7 @@ fn where_hooks_are_switched_off_nothing_is_kept() {
     desk.world.git(&["config", "checkpoint.enabled", "false"]);
     desk.shell("s", "1", "f", "a");
     desk.stop("s");
-    assert!(!desk.world.repo().join(".git/checkpoint/calls.toml").exists());
+    assert!(!desk.world.repo().join(".git/checkpoint/turns.toml").exists());
     assert!(!desk.world.repo().join(".git/checkpoint/agents").exists());
     assert_eq!(desk.world.shadows().len(), 0);
 }
@@ -36,7 +36,7 @@ fn state_that_is_damaged_costs_nothing_that_was_saved() {
     desk.prompt("s");
     desk.shell("s", "1", "f", "a");
     let ours = desk.world.repo().join(".git/checkpoint");
-    for path in ["calls.toml", "sessions/s.toml", "base", "index", "agents/generic", "events.jsonl"] {
+    for path in ["turns.toml", "sessions/s.toml", "base", "index", "agents/generic", "events.jsonl"] {
         fs::write(ours.join(path), b"\0\xff[[[").expect("it is ours");
         desk.shell("s", path, "f", path);
     }

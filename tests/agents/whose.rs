@@ -130,8 +130,11 @@ fn what_a_shell_has_left_running_is_the_agents(
     for name in [prompt, tool] {
         desk.tell(agent, &fixture(&desk.world, agent, name));
     }
+    // The agent is this process.
+    let mut left = desk.world.command("sleep").arg("600").spawn().expect("sleep starts");
     desk.add("g", "of what the shell has started");
     desk.tell(agent, &fixture(&desk.world, agent, stop));
+    left.kill().and_then(|()| left.wait()).expect("it is ours");
     assert_eq!(desk.chain(), [format!("{session} g")]);
     desk.finish();
 }

@@ -182,6 +182,7 @@ fn a_prompt_that_dies_while_it_takes_work_up() {
         "prompt:before-session",
         "prompt:after-prompt",
         "prompt:after-session",
+        "turns:before-write",
         "state:before-rename",
         "state:before-rename:2",
     ];
@@ -227,6 +228,7 @@ fn a_stop_that_dies_leaves_a_turn_that_can_be_stopped() {
         "turn:before-session",
         "stop:before-session",
         "stop:after-session",
+        "turns:before-write",
         "records:after-objects",
         "records:after-refs",
         "complete:after-record",

@@ -185,12 +185,20 @@ fn broken_refs_locks_and_files_are_named() {
     write(&format!("refs/checkpoints/shadow/{}/main", head.trim()), &head);
     write("refs/checkpoints/history.lock", "");
     write("checkpoint/sessions/s1.bad", "noise");
+    write("checkpoint/turns.bad", "noise");
     write("checkpoint/commit.toml", "head = \"unborn\"\n");
     let diagnosis = look(&world, false, false);
     let mut found = codes(&diagnosis);
     found.sort_unstable();
-    let expected =
-        ["condensation-unfinished", "lock-stale", "ref-broken", "ref-broken", "ref-broken", "session-damaged"];
+    let expected = [
+        "condensation-unfinished",
+        "lock-stale",
+        "ref-broken",
+        "ref-broken",
+        "ref-broken",
+        "session-damaged",
+        "turns-damaged",
+    ];
     assert_eq!(found, expected, "{diagnosis:#?}");
     let is_left = |problem: &doctor::Problem| problem.code == "lock-stale" && !problem.fixed;
     assert!(look(&world, true, false).problems.iter().any(is_left));

@@ -174,6 +174,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
                 call: None,
                 reach: Reach::Anything,
                 is_background: false,
+                runs_command: false,
                 may_destroy: false,
             },
             |tool| Tool {
@@ -185,6 +186,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
                     event::Reach::Nothing => Reach::Nothing,
                 },
                 is_background: tool.is_background,
+                runs_command: tool.runs_command,
                 may_destroy: tool.may_destroy,
             },
         )

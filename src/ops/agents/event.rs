@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     git::Repo,
-    state::calls::{Call, Calls, Handled},
+    model::turns::{Call, Handled, Turns},
 };
 
 /// How long after the first the second report of the use of a tool may come, in seconds. Ids are not for ever: some models
@@ -43,10 +43,11 @@ impl Event {
     }
 
     /// Returns true if it was handled already.
-    pub(super) fn is_repeated(&self, calls: &Calls, report: &Report) -> bool {
+    pub(super) fn is_repeated(&self, turns: &Turns, report: &Report) -> bool {
         let now = clock();
-        let open = calls.open.iter().find(|call| call.session == report.session && call.key == self.key);
-        let mut own = calls.handled.iter().rev().filter(|handled| handled.session == report.session);
+        let calls = turns.find(&report.session).map_or(&[][..], |entry| &entry.calls);
+        let open = calls.iter().find(|call| call.key == self.key);
+        let mut own = turns.handled.iter().rev().filter(|handled| handled.session == report.session);
         if self.is_before {
             return self.has_id && open.is_some_and(|call| (0..SAME_CALL).contains(&(now - call.started)));
         }
@@ -57,10 +58,9 @@ impl Event {
         own.next().is_some_and(|last| last.key == self.mark_key() && (0..SAME_CONTENT).contains(&(now - last.seconds)))
     }
 
-    /// Notes that it was handled.
-    pub(super) fn mark(&self, calls: &mut Calls, report: &Report) {
-        let (session, seconds) = (report.session.clone(), clock());
-        calls.handled.push(Handled { session, key: self.mark_key(), seconds });
+    /// Returns how to note that it was handled.
+    pub(super) fn mark(&self, report: &Report) -> Handled {
+        Handled { session: report.session.clone(), key: self.mark_key(), seconds: clock() }
     }
 
     fn mark_key(&self) -> String {
@@ -85,14 +85,13 @@ fn tool_key(repo: &Repo, report: &Report, tool: &Tool, who: &[&str]) -> String {
 /// Follows the part of a key that stands for the tool, if the calls of the tool have no ids.
 const WITHOUT_ID: char = '.';
 
-/// Returns which of `open` is the call with `key`, which has ended.
-pub(super) fn ended(open: &[Call], session: &str, key: &str) -> Option<usize> {
-    let is_it = |call: &Call| call.session == session && call.key == key;
+/// Returns which of the calls `open` of a session is the one with `key`, which has ended.
+pub(super) fn ended(open: &[Call], key: &str) -> Option<usize> {
     let is_same_tool = |call: &Call| {
         let tool = key.split_once(WITHOUT_ID).map(|(tool, _)| tool);
-        call.session == session && tool.is_some() && call.key.split_once(WITHOUT_ID).map(|(tool, _)| tool) == tool
+        tool.is_some() && call.key.split_once(WITHOUT_ID).map(|(tool, _)| tool) == tool
     };
-    open.iter().position(is_it).or_else(|| open.iter().position(is_same_tool))
+    open.iter().position(|call| call.key == key).or_else(|| open.iter().position(is_same_tool))
 }
 
 /// Returns a text that shows whether the parts are the same, and nothing else of them.

@@ -22,11 +22,11 @@ use super::{
 use crate::{
     error::Result,
     model::session::{Action, Happening, Phase, transition},
-    state::{agents, calls::Calls, lock::Lock},
+    state::{agents, lock::Lock},
 };
 
 pub use report::{Answer, Message, Reach, Report, Tool, What};
-pub(crate) use tool::{of_tool_in_use, save as save_of_tool};
+pub(crate) use tool::{of_tool_in_use, save_of_tool};
 
 /// Does what the event of `report` asks for.
 ///
@@ -37,7 +37,7 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     prepare(context)?;
     let lock = save::lock_to_write(context)?;
     let event = event::Event::of(&context.repo, report);
-    if event.is_repeated(&author::calls(context), report) {
+    if event.is_repeated(&author::open(context), report) {
         return Ok(Answer::Allow);
     }
     // Before a tool, the guard is asked first: when it has said no, nothing has changed.
@@ -45,8 +45,12 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
         commit::look_for_unseen(context, &lock)?;
     }
     let answer = dispatch(context, report, &event, &lock)?;
-    if !matches!(answer, Answer::Deny(_)) {
-        Calls::edit(context.repo.git_dir(), |calls| event.mark(calls, report))?;
+    let is_denied = matches!(answer, Answer::Deny(_));
+    if !is_denied {
+        context.edit_turns(|turns| turns.handled.push(event.mark(report)));
+    }
+    context.write_turns()?;
+    if !is_denied {
         agents::note(context.repo.common_dir(), report.agent, report.moment, clock())?;
     }
     Ok(answer)
@@ -76,7 +80,7 @@ fn start(context: &Context, report: &Report, continued: Option<&str>, lock: &Loc
         {
             leave(context, old, &Told::default(), Happening::Stop, lock)?;
         }
-        Calls::edit(context.repo.git_dir(), |calls| calls.asked.push(report.session.clone()))?;
+        context.edit_turns(|turns| turns.asked.push(report.session.clone()));
     }
     begin_session(context, &report.session, &report.told, lock)?;
     let question = question.filter(|question| question.others.iter().any(|other| Some(&*other.id) != continued));
@@ -84,8 +88,7 @@ fn start(context: &Context, report: &Report, continued: Option<&str>, lock: &Loc
 }
 
 fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -> Result<Answer> {
-    let git_dir = context.repo.git_dir();
-    let asked = author::calls(context).asked;
+    let asked = context.turns().asked;
     let mut answer = crashed(context, report, lock);
     if let Some(question) = others(context, report)? {
         let is_asked = asked.contains(&report.session);
@@ -93,7 +96,7 @@ fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -
             (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question))),
             (_, true) if !is_asked => {
                 // A user who sends the prompt again has read it.
-                Calls::edit(git_dir, |calls| calls.asked.push(report.session.clone()))?;
+                context.edit_turns(|turns| turns.asked.push(report.session.clone()));
                 return Ok(Answer::Deny(Message::Others(question)));
             }
             (_, true) => answer,
@@ -120,14 +123,14 @@ fn notice(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
 fn begin(context: &Context, report: &Report, opening: Opening<'_>, lock: &Lock) -> Result<()> {
     leave_elsewhere(context, &report.session, &report.told, Happening::Stop)?;
     // What tools in use have changed until now is not what was there before.
-    if author::calls(context).open.iter().any(|call| call.session != report.session) {
+    if author::open(context).calls().any(|(session, _)| session != report.session) {
         tool::boundary(context, report, "", None, lock)?;
     }
     begin_turn(context, &report.session, opening, &report.told, lock)?;
     if report.tells_all_tools {
-        Calls::edit(context.repo.git_dir(), |calls| {
-            calls.account(&report.session, None);
-        })?;
+        context.edit_turns(|turns| {
+            turns.entry(&report.session).account(None);
+        });
     }
     Ok(())
 }
@@ -151,13 +154,13 @@ fn others(context: &Context, report: &Report) -> Result<Option<Question>> {
 }
 
 fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -> Result<Answer> {
-    // Also where its turn is under way elsewhere, or it is not known.
-    guard::release(context, &report.session)?;
     let Some(session) = known(context, &report.session)? else {
         // Whatever there is, a session that is not known has not made it.
+        context.edit_turns(|turns| turns.end(&report.session));
         return Ok(Answer::Allow);
     };
     if is_elsewhere(context, &session) {
+        guard::release(context, &report.session);
         tool::save(context, &tool::Saving::all(author::of_session(&session, None)), lock)?;
         leave_elsewhere(context, &report.session, &report.told, happening)?;
     } else {

@@ -66,6 +66,8 @@ pub struct Tool {
     pub is_background: bool,
     /// True if it may delete or overwrite files of which there is no copy.
     pub may_destroy: bool,
+    /// True if it runs a command: what it changes, a process of its own does.
+    pub runs_command: bool,
 }
 
 /// What a tool may change.

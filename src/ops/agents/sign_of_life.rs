@@ -7,7 +7,6 @@ use crate::{
         Context,
         session_info::{self, known, told_of},
     },
-    state::sessions as session_files,
 };
 
 /// Stores that the session of `report` is alive, and what the report says of it.
@@ -15,5 +14,5 @@ pub(super) fn note(context: &Context, report: &Report) -> Result<()> {
     let Some(mut session) = known(context, &report.session)? else { return Ok(()) };
     told_of(&mut session, &report.told);
     session_info::sign_of_life(&mut session);
-    session_files::store(context.repo.common_dir(), &session)
+    session_info::store(context, &session)
 }

@@ -7,7 +7,7 @@ use super::{
         Context, author,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
-        session_info::{clock, known, sign_of_life as mark_alive, told_of},
+        session_info::{self, clock, known, sign_of_life as mark_alive, told_of},
         sessions::{Opening, begin_turn, seen_here},
     },
     commit, event, paths,
@@ -21,13 +21,10 @@ use crate::{
         checkpoint::Origin,
         contributor::Contributor,
         event::Event,
-        session::{Action, Happening, Phase, Session, Turn, transition},
+        session::{Action, Happening, Phase, Session, UnderWay, transition},
+        turns::{Call, Command},
     },
-    state::{
-        calls::{Call, Calls},
-        lock::Lock,
-        sessions,
-    },
+    state::{lock::Lock, process},
 };
 
 /// What is to be saved between two events.
@@ -46,7 +43,7 @@ impl Saving {
 
     /// All that has changed, by an unknown author.
     pub(super) fn unknown() -> Self {
-        Self::all(Origin { contributor: Contributor::Unknown, ..Origin::default() })
+        Self::all(author::unknown())
     }
 
     /// The same in the turn of `session`.
@@ -61,10 +58,19 @@ pub(crate) fn of_tool_in_use(context: &Context) -> Result<Option<Saving>> {
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
+/// Saves it.
+pub(crate) fn save_of_tool(context: &Context, saving: &Saving, lock: &Lock) -> Result<()> {
+    save(context, saving, lock)?;
+    if saving.origin.contributor == Contributor::Unknown {
+        author::settle(context);
+    }
+    Ok(())
+}
+
 /// Follows what happens before a tool is used.
 pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
     // What must not go on is held back here, before anything is stored.
-    let verdict = guard::before_tool(context, &who(report, tool), lock).unwrap_or_else(|_| Verdict::allow());
+    let verdict = guard::before_tool(context, &who(report, tool, key), lock).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
@@ -76,7 +82,7 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
     let phase = known(context, &report.session)?.map(|session| session.phase);
     if transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
         begin_turn(context, &report.session, Opening::Prompt(None), &report.told, lock)?;
-        note_scan(context)?;
+        note_scan(context);
     } else {
         sign_of_life::note(context, report)?;
         match &reach {
@@ -85,15 +91,16 @@ pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str,
             Inside::Anything | Inside::Nothing => {}
         }
     }
-    open(context, report, tool, &reach, key)?;
+    open(context, report, tool, &reach, key);
     Ok(allowed(verdict))
 }
 
-fn who<'r>(report: &'r Report, tool: &'r Tool) -> Who<'r> {
+fn who<'r>(report: &'r Report, tool: &'r Tool, key: &'r str) -> Who<'r> {
     Who {
         session: &report.session,
         agent: report.told.agent.as_deref().or(Some(report.agent)),
         call: tool.call.as_deref(),
+        key,
     }
 }
 
@@ -108,24 +115,24 @@ fn allowed(verdict: Verdict) -> Answer {
 /// Follows what happens after a tool was used.
 pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
     // What must not be saved is held back here.
-    let verdict = guard::after_tool(context, &who(report, tool), lock).unwrap_or_else(|_| Verdict::allow());
+    let verdict = guard::after_tool(context, &who(report, tool, key), lock).unwrap_or_else(|_| Verdict::allow());
     let reach = reach(&context.repo, report, tool);
     if verdict.is_denied() {
         // It is kept aside, and is still there: no person has made it.
         drop(context.tell_failure("guard", save_as_nobodys(context, &reach, lock)));
-        close(context, report, tool, key)?;
+        close(context, report, tool, key);
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     if !verdict.is_attributed {
         save_as_nobodys(context, &Inside::Anything, lock)?;
-        close(context, report, tool, key)?;
+        close(context, report, tool, key);
         return Ok(Answer::Allow);
     }
     let session = match known(context, &report.session)? {
         Some(mut session) => {
             told_of(&mut session, &report.told);
             mark_alive(&mut session);
-            sessions::store(context.repo.common_dir(), &session)?;
+            session_info::store(context, &session)?;
             session
         }
         None => begun_unseen(context, report)?,
@@ -142,7 +149,7 @@ pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, 
         }
         Inside::Anything => drop(save(context, &Saving::all(origin), lock)?),
     }
-    close(context, report, tool, key)?;
+    close(context, report, tool, key);
     Ok(allowed(verdict))
 }
 
@@ -163,10 +170,10 @@ fn begun_unseen(context: &Context, report: &Report) -> Result<Session> {
     told_of(&mut session, &report.told);
     seen_here(context, &mut session)?;
     mark_alive(&mut session);
-    session.phase = Phase::Active;
-    session.turn = Turn { number: 1, started: clock(), has_checkpoint: true, ..Turn::default() };
-    sessions::store(repo.common_dir(), &session)?;
-    sessions::open_turn(repo.git_dir(), &session.id)?;
+    session.turn.number = 1;
+    let turn = UnderWay { started: clock(), has_checkpoint: true, ..UnderWay::default() };
+    let session = session.with_turn(Some(&turn));
+    session_info::store(context, &session)?;
     Ok(session)
 }
 
@@ -184,12 +191,12 @@ pub(super) fn boundary(
     save(context, &Saving { origin, turn_of, paths }, lock).map(drop)
 }
 
-pub(crate) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {
+pub(super) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {
     let options = Options { origin: saving.origin.clone(), paths: saving.paths.clone(), ..Options::default() };
     let demands = Demands { turn_of: saving.turn_of.clone(), forgives_unknown_paths: true, ..Demands::default() };
     let taken = save::save_under_lock(context, &options, &demands, lock)?;
     if taken.cache.is_some() {
-        note_scan(context)?;
+        note_scan(context);
     }
     Ok(taken)
 }
@@ -197,16 +204,23 @@ pub(crate) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Ta
 /// Handles the end of a helper: what is unsaved is its work, unless it has reported each of its tools, and all have ended.
 pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
     sign_of_life::note(context, report)?;
-    let calls = author::calls(context);
-    let is_its = |session: &str, agent_id: &Option<String>| session == report.session && *agent_id == report.agent_id;
-    let is_open = calls.open.iter().any(|call| is_its(&call.session, &call.agent_id));
-    let account = calls.accounts.iter().find(|account| is_its(&account.session, &account.agent_id));
+    let turns = author::open(context);
+    let own = turns.find(&report.session);
+    let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
+    let is_open = calls().next().is_some();
+    let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
     if let Some(session) = known(context, &report.session)?.filter(|session| session.phase == Phase::Active)
         && (is_open || account.map_or(!report.tells_all_tools, |account| account.used_anything))
     {
-        save(context, &Saving::all(author::of_session(&session, report.agent_id.clone())), lock)?;
+        let its = || author::of_session(&session, report.agent_id.clone());
+        let origin = if author::may_be_refused(calls()) { author::unknown() } else { its() };
+        save(context, &Saving::all(origin), lock)?;
     }
-    Calls::edit(context.repo.git_dir(), |calls| calls.open.retain(|call| !is_its(&call.session, &call.agent_id)))?;
+    context.edit_turns(|turns| {
+        if let Some(own) = turns.find_mut(&report.session) {
+            own.calls.retain(|call| call.agent_id != report.agent_id);
+        }
+    });
     Ok(Answer::Allow)
 }
 
@@ -243,54 +257,55 @@ fn digests(paths: &[BString]) -> Vec<String> {
     paths.iter().map(|path| event::digest(&[&path.to_string()])).collect()
 }
 
-fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &str) -> Result<()> {
+/// Notes that the tool is in use, which the guard may have noted before.
+fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &str) {
     let paths = match reach {
         Inside::Paths(paths) => Some(digests(paths)),
         Inside::Anything => None,
         Inside::Nothing => Some(Vec::new()),
     };
-    let call = Call {
-        session: report.session.clone(),
-        agent_id: report.agent_id.clone(),
-        key: key.to_owned(),
-        started: clock(),
-        is_background: false,
-        paths,
-    };
+    let (agent_id, id, started) = (report.agent_id.clone(), tool.call.clone(), clock());
+    let command = tool.runs_command.then(|| {
+        let since = process::own_start().unwrap_or_default();
+        Command { agent: process::agent(), since, is_settled: false }
+    });
+    let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // Of files elsewhere, it may change anything here until it is done, and nothing afterwards.
     let uses_anything = tool.reach == Reach::Anything;
-    Calls::edit(context.repo.git_dir(), |calls| {
-        calls.account(&report.session, report.agent_id.as_deref()).used_anything |= uses_anything;
-        calls.open.retain(|it| it.session != call.session || it.key != call.key);
-        calls.open.push(call);
-    })
+    context.edit_turns(|turns| {
+        let own = turns.entry(&report.session);
+        own.account(report.agent_id.as_deref()).used_anything |= uses_anything;
+        let start = own.calls.iter().find(|it| it.key == key).and_then(|it| it.start.clone());
+        own.open(Call { start, ..call });
+    });
 }
 
-fn close(context: &Context, report: &Report, tool: &Tool, key: &str) -> Result<()> {
+fn close(context: &Context, report: &Report, tool: &Tool, key: &str) {
     let uses_anything = tool.reach == Reach::Anything;
-    Calls::edit(context.repo.git_dir(), |calls| {
-        if let Some(at) = event::ended(&calls.open, &report.session, key) {
+    context.edit_turns(|turns| {
+        let own = turns.entry(&report.session);
+        if let Some(at) = event::ended(&own.calls, key) {
             if tool.is_background {
-                calls.open[at].is_background = true;
+                own.calls[at].is_background = true;
             } else {
-                calls.open.remove(at);
+                own.calls.remove(at);
             }
         }
-        calls.account(&report.session, report.agent_id.as_deref()).used_anything |= uses_anything;
-    })
+        own.account(report.agent_id.as_deref()).used_anything |= uses_anything;
+    });
 }
 
 fn milliseconds() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-fn note_scan(context: &Context) -> Result<()> {
-    Calls::edit(context.repo.git_dir(), |calls| calls.scanned = milliseconds())
+fn note_scan(context: &Context) {
+    context.edit_turns(|turns| turns.scanned = milliseconds());
 }
 
 /// Returns true if the last pass over the whole worktree was long enough ago.
 fn is_scan_due(context: &Context) -> bool {
-    let since = milliseconds() - Calls::read(context.repo.git_dir()).scanned;
+    let since = milliseconds() - context.turns().scanned;
     let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
     // Times from before a clock was set back say nothing.
     since < 0 || since >= least

@@ -13,6 +13,7 @@ use super::{
     super::{
         Context,
         records::{self, Additions, NewRecord, NewSession},
+        session_info,
         work::{Step, Work},
     },
     made::Made,
@@ -90,7 +91,7 @@ pub(super) fn build(
 }
 
 fn load(context: &Context, id: &str) -> Result<Option<Session>> {
-    match sessions::load(context.repo.common_dir(), id)? {
+    match session_info::load(context, id)? {
         Found::Session(session) => Ok(Some(*session)),
         // Without the session's file, the record has what the checkpoints contain.
         Found::Absent | Found::Damaged(_) => Ok(None),
@@ -181,7 +182,7 @@ pub(super) fn note_sessions<'s>(
             session.open_records.push(id);
         }
         session.base = made.commit.to_string();
-        sessions::store(context.repo.common_dir(), &session)?;
+        session_info::store(context, &session)?;
     }
     Ok(())
 }
@@ -229,5 +230,5 @@ pub(crate) fn complete(context: &Context, session: &mut Session) -> Result<()> {
     }
     complete_all(context, session, &ids)?;
     session.open_records.clear();
-    sessions::store(context.repo.common_dir(), session)
+    session_info::store(context, session)
 }

@@ -17,7 +17,7 @@ use crate::{
         session::{Phase, Session},
     },
     ops::{
-        Context, guard, hooks, save,
+        Context, guard, hooks, save, session_info,
         sessions::{self, Told},
     },
     state::{
@@ -126,7 +126,6 @@ pub(super) fn unwritable(repo: &Repo) -> Vec<Problem> {
     let (own, common) = (state::directory(repo.git_dir()), state::directory(repo.common_dir()));
     let shared = repo.common_dir();
     let mut directories = vec![
-        own.join("claims"),
         common.join("sessions"),
         common.join("agents"),
         own,
@@ -168,13 +167,30 @@ pub(super) fn damaged_sessions(repo: &Repo) -> Vec<Problem> {
     state::sessions::damaged(repo.common_dir()).into_iter().map(problem).collect()
 }
 
+/// Files of what was open in a worktree that made no sense and were set aside.
+pub(super) fn damaged_turns(repo: &Repo) -> Vec<Problem> {
+    let problem = |path: PathBuf| {
+        let message = "this file of turns under way made no sense and was set aside";
+        let hint = "what was under way then counts as nobody's; remove it once you have looked at it";
+        Problem::new("turns-damaged", path.display().to_string(), message).note().hint(hint)
+    };
+    let files = git_dirs(repo).map(|git_dir| state::turns::damaged_path(&git_dir));
+    files.filter(|path| path.symlink_metadata().is_ok()).map(problem).collect()
+}
+
+/// Returns the git directories of all worktrees.
+fn git_dirs(repo: &Repo) -> impl Iterator<Item = PathBuf> {
+    let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
+    std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()))
+}
+
 /// Sessions whose turn is under way, though whoever ran them is gone. What such a turn has left unsaved is saved before it
 /// is closed.
 pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let is_abandoned = |session: &Session| {
         session.phase == Phase::Active && guard::is_silent(context, session.process.as_ref(), session.last_seen)
     };
-    let mut sessions = state::sessions::all(context.repo.common_dir())?;
+    let mut sessions = session_info::all(context)?;
     sessions.retain(is_abandoned);
     if fix && !sessions.is_empty() {
         // Those with a claim on the worktree say more of what is theirs.
@@ -199,9 +215,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
 
 /// Commits that were begun and whose record was not written to the end, in any worktree.
 pub(super) fn condensations(repo: &Repo) -> Vec<Problem> {
-    let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
-    let worktrees = std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()));
-    let journals = worktrees.map(|git_dir| state::directory(&git_dir).join("commit.toml"));
+    let journals = git_dirs(repo).map(|git_dir| state::directory(&git_dir).join("commit.toml"));
     let problem = |path: PathBuf| {
         Problem::new(
             "condensation-unfinished",
@@ -216,8 +230,6 @@ pub(super) fn condensations(repo: &Repo) -> Vec<Problem> {
 
 /// Journals of restores that cannot be read: nothing is restored or undone there until they are out of the way.
 pub(super) fn journals(repo: &Repo) -> Vec<Problem> {
-    let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
-    let worktrees = std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()));
     let problem = |git_dir: PathBuf| {
         let error = Journal::read(&git_dir).err()?;
         let path = journal::path(&git_dir).display().to_string();
@@ -227,7 +239,7 @@ pub(super) fn journals(repo: &Repo) -> Vec<Problem> {
                 .hint(error.hint().unwrap_or("move the file away").to_owned()),
         )
     };
-    worktrees.filter_map(problem).collect()
+    git_dirs(repo).filter_map(problem).collect()
 }
 
 /// Hooks that git will not call us in, though they were enabled.

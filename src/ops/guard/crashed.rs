@@ -1,22 +1,17 @@
 //! Sessions whose process died in the middle of a turn: attributes to them what they left unsaved.
 
-use super::{super::Context, facts::is_claim_gone};
+use super::{super::Context, facts::is_gone};
 use crate::{
     error::Result,
-    model::{
-        checkpoint::Origin,
-        claim::Claim,
-        contributor::Contributor,
-        session::{Phase, Session},
-    },
+    model::{checkpoint::Origin, contributor::Contributor, session::Session, turns::Entry},
     ops::{
         author::Over,
         closing::close_turn,
         save::{self, Demands, Saved},
-        session_info::known,
+        session_info::{self, known},
         turn::{self, End},
     },
-    state::{claims, lock::Lock, sessions},
+    state::lock::Lock,
 };
 
 /// Closes the turns of all sessions but `own` whose process is gone, and returns a note for the user about each.
@@ -25,41 +20,39 @@ use crate::{
 /// them.
 pub(crate) fn recover(context: &Context, own: &str, lock: &Lock) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    for claim in claims::others(context.repo.git_dir(), own) {
-        if is_claim_gone(context, &claim) {
-            let saved = close(context, &claim, lock)?;
-            notes.push(note(&claim, saved.as_ref()));
+    for entry in context.turns().entries {
+        if entry.id != own && is_gone(context, &entry) {
+            let saved = close(context, &entry, lock)?;
+            notes.push(note(&entry.id, saved.as_ref()));
         }
     }
     Ok(notes)
 }
 
-fn close(context: &Context, claim: &Claim, lock: &Lock) -> Result<Option<Saved>> {
-    let repo = &context.repo;
-    let has_turn = |session: &Session| session.phase == Phase::Active && session.is_in(repo.worktree_id());
-    let Some(mut session) = known(context, &claim.session)?.filter(has_turn) else {
-        let origin =
-            Origin { contributor: Contributor::Agent, session: Some(claim.session.clone()), ..Origin::default() };
+fn close(context: &Context, entry: &Entry, lock: &Lock) -> Result<Option<Saved>> {
+    let has_turn = |session: &Session| session.under_way.is_some() && session.is_in(context.repo.worktree_id());
+    let Some(mut session) = known(context, &entry.id)?.filter(has_turn) else {
+        let origin = Origin { contributor: Contributor::Agent, session: Some(entry.id.clone()), ..Origin::default() };
         let options = save::Options { origin, ..save::Options::default() };
-        let saved = if claim.calls.is_empty() {
-            None
-        } else {
+        let saved = if entry.is_at_work() {
             Some(save::save_under_lock(context, &options, &Demands::default(), lock)?.saved)
+        } else {
+            None
         };
-        sessions::close_turn(repo.git_dir(), &claim.session)?;
+        context.edit_turns(|turns| turns.end(&entry.id));
         return Ok(saved.filter(|saved| saved.created));
     };
-    let seen = if claim.calls.is_empty() { None } else { close_turn(context, &mut session, Over::Said, lock)? };
+    let seen = if entry.is_at_work() { close_turn(context, &mut session, Over::Said, lock)? } else { None };
     turn::end(context, &mut session, End::Crashed, None)?;
-    sessions::store(repo.common_dir(), &session)?;
+    session_info::store(context, &session)?;
     Ok(seen.filter(|seen| seen.created))
 }
 
-fn note(claim: &Claim, saved: Option<&Saved>) -> String {
+fn note(session: &str, saved: Option<&Saved>) -> String {
     let id = saved.and_then(|saved| saved.id);
     let work = match id {
         Some(id) => format!("what it left is its checkpoint {}", id.to_hex_with_len(12)),
         None => "it left nothing unsaved".to_owned(),
     };
-    format!("the session '{}' was interrupted: its process is gone; {work}", claim.session)
+    format!("the session '{session}' was interrupted: its process is gone; {work}")
 }

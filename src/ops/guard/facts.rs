@@ -10,15 +10,15 @@ use crate::{
     error::Result,
     git::Repo,
     model::{
-        claim::{Claim, Start},
         guard::State,
         marks::{self, Mark},
-        process::{Process, is_gone},
+        process::{self, Process},
         refname,
         session::{Phase, is_valid_id},
+        turns::{Entry, Start},
     },
     ops::{Context, session_info::clock},
-    state::{claims, process, sessions},
+    state::{owner::owner, process::life, sessions},
 };
 
 /// A finding: the state of the worktree, and the session it concerns.
@@ -39,12 +39,12 @@ struct Ground {
 }
 
 /// Returns the findings before a tool call of `session`, the worst first.
-pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[Claim]) -> Result<Vec<Finding>> {
+pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[Entry]) -> Result<Vec<Finding>> {
     let repo = &context.repo;
     let mut findings = Vec::new();
     let is_linked = repo.worktree_id() != "main";
-    if let Some(owner) = is_linked.then(|| claims::owner(repo.git_dir())).flatten().filter(|owner| owner != session) {
-        findings.push(Finding { state: State::Worktree, change: current(scene), other: Some(owner) });
+    if let Some(other) = is_linked.then(|| owner(repo.git_dir())).flatten().filter(|owner| owner != session) {
+        findings.push(Finding { state: State::Worktree, change: current(scene), other: Some(other) });
     }
     findings.extend(on_checkpoint(repo, scene)?);
     for ground in grounds(repo, session, scene)? {
@@ -60,9 +60,9 @@ pub(super) fn before(context: &Context, session: &str, scene: &Scene, others: &[
         };
         findings.push(Finding { state, change: Some(ground.name), other });
     }
-    let is_busy = |claim: &&Claim| !claim.calls.is_empty() && !is_claim_gone(context, claim);
-    if let Some(claim) = others.iter().find(is_busy) {
-        findings.push(Finding { state: State::Busy, change: current(scene), other: Some(claim.session.clone()) });
+    let is_busy = |other: &&Entry| other.is_at_work() && !is_gone(context, other);
+    if let Some(other) = others.iter().find(is_busy) {
+        findings.push(Finding { state: State::Busy, change: current(scene), other: Some(other.id.clone()) });
     }
     Ok(findings)
 }
@@ -154,11 +154,12 @@ fn is_published(repo: &Repo, commit: Option<ObjectId>) -> Result<bool> {
 /// Returns true if the process `who`, last seen at `seen`, is gone.
 pub(crate) fn is_silent(context: &Context, who: Option<&Process>, seen: i64) -> bool {
     let stale_after: Duration = context.settings.stale_after;
-    is_gone(process::life(who), seen, clock(), stale_after)
+    process::is_gone(life(who), seen, clock(), stale_after)
 }
 
-pub(super) fn is_claim_gone(context: &Context, claim: &Claim) -> bool {
-    is_silent(context, claim.process.as_ref(), claim.seen)
+/// Returns true if the session of `entry` has used a tool here, and is gone.
+pub(super) fn is_gone(context: &Context, entry: &Entry) -> bool {
+    entry.has_claim() && is_silent(context, entry.process.as_ref(), entry.seen)
 }
 
 /// Returns true if the session `id` may still be running, in this worktree or elsewhere.
@@ -167,7 +168,7 @@ fn is_live(context: &Context, id: &str) -> bool {
     if !is_valid_id(id) {
         return false;
     }
-    if claims::load(repo.git_dir(), id).is_some_and(|claim| !is_claim_gone(context, &claim)) {
+    if context.turns().find(id).is_some_and(|entry| entry.has_claim() && !is_gone(context, entry)) {
         return true;
     }
     let session = sessions::peek(repo.common_dir(), id).filter(|session| session.phase != Phase::Ended);

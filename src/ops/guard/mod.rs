@@ -21,11 +21,11 @@ use crate::{
     config::Concurrency,
     error::Result,
     model::{
-        claim::{Claim, Start},
         guard::{Decision, Policy, Report, Where, decide},
         id_text, refname,
+        turns::{Call, Start},
     },
-    state::{claims, lock::Lock, process, sessions},
+    state::{lock::Lock, process, sessions},
 };
 use facts::Finding;
 use scene::Scene;
@@ -86,24 +86,27 @@ fn judge_before(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict
         return Ok(Verdict::allow());
     }
     check_id(who.session)?;
-    let repo = &context.repo;
     let scene = Scene::now(context, None)?;
-    let others = claims::others(repo.git_dir(), who.session);
+    let mut others = context.turns().entries;
+    others.retain(|other| other.id != who.session);
     let findings = facts::before(context, who.session, &scene, &others)?;
     let mut verdict = judged(who.session, policy, Where::Now, &scene, findings);
     if verdict.is_denied() {
         return Ok(verdict);
     }
     verdict.notes = crashed::recover(context, who.session, lock)?;
-    let mut claim = claims::load(repo.git_dir(), who.session).unwrap_or_else(|| Claim::new(who.session));
-    (claim.seen, claim.process) = (clock(), process::agent());
     let start = Start {
         head: scene.head.id.map(|id| id.to_string()),
         change: scene.at.as_ref().map(|change| change.id.clone()),
         named: facts::named(context, who.session, &scene)?,
     };
-    claim.open(who.call, start);
-    claims::store(repo.git_dir(), &claim)?;
+    let (key, id) = (who.key.to_owned(), who.call.map(Into::into));
+    let call = Call { key, id, started: clock(), start: Some(start), ..Call::default() };
+    context.edit_turns(|turns| {
+        let entry = turns.entry(who.session);
+        (entry.seen, entry.process) = (clock(), process::agent());
+        entry.open(call);
+    });
     Ok(verdict)
 }
 
@@ -121,9 +124,11 @@ fn judge_after(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict>
         return Ok(Verdict::allow());
     }
     check_id(who.session)?;
-    let repo = &context.repo;
-    let mut claim = claims::load(repo.git_dir(), who.session);
-    let start = claim.as_mut().and_then(|claim| claim.close(who.call));
+    let start = context.edit_turns(|turns| {
+        let entry = turns.find_mut(who.session).filter(|entry| entry.has_claim())?;
+        entry.seen = clock();
+        entry.take_start(who.call)
+    });
     let mut verdict = Verdict::allow();
     if let Some(start) = &start {
         let scene = Scene::now(context, start.change.as_deref())?;
@@ -135,11 +140,7 @@ fn judge_after(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict>
     }
     if is_lost(context, who.session, start.is_some())? {
         verdict.is_attributed = false;
-        claims::note_lost(repo.git_dir(), who.session)?;
-    }
-    if let Some(mut claim) = claim {
-        claim.seen = clock();
-        claims::store(repo.git_dir(), &claim)?;
+        context.edit_turns(|turns| turns.lost = Some(who.session.to_owned()));
     }
     Ok(verdict)
 }
@@ -154,15 +155,14 @@ fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     Ok(has_begun || !sessions::has_any(repo.common_dir()) && !repo.refs_below(refname::PREFIX)?.is_empty())
 }
 
-/// Removes the claim of `session` on this worktree when its turn ends.
-pub fn release(context: &Context, session: &str) -> Result<()> {
-    claims::remove(context.repo.git_dir(), session)
+/// Removes the claim of `session` on this worktree: none of its tools is in use here.
+pub fn release(context: &Context, session: &str) {
+    context.edit_turns(|turns| turns.release(session));
 }
 
 /// Returns true if the process of `session` died during its turn here, while no tool was running.
 pub(crate) fn has_left(context: &Context, session: &str) -> bool {
-    let claim = claims::load(context.repo.git_dir(), session);
-    claim.is_some_and(|claim| claim.calls.is_empty() && facts::is_claim_gone(context, &claim))
+    context.turns().find(session).is_some_and(|entry| !entry.is_at_work() && facts::is_gone(context, entry))
 }
 
 /// Returns what the user should know of this worktree, for `status`.
@@ -170,7 +170,7 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
     if policy(context) == Policy::Off {
         return Vec::new();
     }
-    let lost = claims::lost(context.repo.git_dir()).map(|session| {
+    let lost = context.turns().lost.map(|session| {
         format!("the file of the session '{session}' was gone before its tool had ended: the change is nobody's")
     });
     lost.into_iter().chain(scene::trouble(context)).collect()

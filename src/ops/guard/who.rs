@@ -9,4 +9,6 @@ pub struct Who<'a> {
     pub agent: Option<&'a str>,
     /// The id of the tool call, where the agent has one.
     pub call: Option<&'a str>,
+    /// What the event before the call and the one after it have in common.
+    pub key: &'a str,
 }

@@ -11,7 +11,7 @@ use crate::{
         refname::{self, ShadowName},
     },
     ops::{Context, chain::cache_path},
-    state::{events, journal::Journal, sessions},
+    state::{events, journal::Journal},
 };
 
 /// What refs, the log of events and other files of ours say of checkpoints.
@@ -34,8 +34,8 @@ impl<'c> Known<'c> {
         known.all.extend(verified.into_iter().chain(tags));
         let cache = cache_path(repo).ok().and_then(|path| StatCache::load(&path, repo.object_hash()));
         known.all.extend(cache.and_then(|cache| cache.anchor));
-        let sessions = sessions::all(repo.common_dir()).unwrap_or_default();
-        known.all.extend(sessions.into_iter().filter_map(|session| session.turn.shadow_tip));
+        let turns = context.turns().entries.into_iter().filter_map(|entry| entry.turn);
+        known.all.extend(turns.filter_map(|turn| turn.shadow_tip));
         let journal = Journal::read(repo.git_dir()).ok().flatten();
         known.all.extend(journal.into_iter().flat_map(|journal| [journal.target, journal.pre_restore]));
         known

@@ -4,6 +4,7 @@ use bstr::ByteSlice as _;
 
 use super::{
     super::{Context, chain::timeline::live_tips, protected::refuse_protected},
+    files::{load, with_turn},
     told::Told,
 };
 use crate::{
@@ -32,7 +33,7 @@ pub(crate) fn sign_of_life(session: &mut Session) {
 /// damaged; none if the user had the session forgotten.
 pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
     let repo = &context.repo;
-    match sessions::load(repo.common_dir(), id)? {
+    match load(context, id)? {
         Found::Session(session) => return Ok(Some(*session)),
         Found::Absent if sessions::is_forgotten(repo.common_dir(), id) => return Ok(None),
         Found::Absent => {}
@@ -61,17 +62,16 @@ pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
             session.last_seen = session.last_seen.max(seconds);
         }
     }
-    if sessions::has_open_turn(repo.git_dir(), id) {
+    if context.turns().find(id).is_some_and(|entry| entry.turn.is_some()) {
         // What it works on now may be in no checkpoint yet, and is its own all the same.
         let session = rebuilt.get_or_insert_with(|| Session {
             worktree_path: repo.worktree_root().display().to_string(),
             ..Session::new(id, &repo.worktree_id().to_owned(), clock())
         });
-        session.phase = Phase::Active;
         let last = sessions::prompts(repo.common_dir(), id)?.last().map(|prompt| prompt.turn);
         session.turn.number = session.turn.number.max(last.unwrap_or(1));
     }
-    Ok(rebuilt)
+    Ok(rebuilt.map(|session| with_turn(context, session)))
 }
 
 /// Updates `session` with what the caller reports about it.

@@ -4,9 +4,8 @@ use serde::Serialize;
 
 use super::{
     super::closing::close_turn,
+    super::session_info::{self, check_id, clock, is_elsewhere, known, prepare, sign_of_life, told_of, unknown},
     super::session_info::{Told, check_transcript},
-    super::session_info::{check_id, unknown},
-    super::session_info::{clock, is_elsewhere, known, prepare, sign_of_life, told_of},
     super::{
         Context,
         author::Over,
@@ -24,7 +23,7 @@ use crate::{
         refname::Base,
         session::{Action, Happening, Phase, Session, transition},
     },
-    state::{failpoint, lock::Lock, sessions},
+    state::{failpoint, lock::Lock},
 };
 
 /// The result of a start. Serializes to what `session start --json` prints.
@@ -82,7 +81,7 @@ pub(crate) fn begin(context: &Context, id: &str, told: &Told, _lock: &Lock) -> R
     session.phase = step.phase.unwrap_or(session.phase);
     seen_here(context, &mut session)?;
     sign_of_life(&mut session);
-    sessions::store(context.repo.common_dir(), &session)?;
+    session_info::store(context, &session)?;
     let resumed = step.actions.contains(&Action::Resume);
     Ok(Started { version: 1, session: State::from(&session), resumed })
 }
@@ -120,7 +119,9 @@ fn enter_and_leave(context: &Context, id: &str, told: &Told, happening: Happenin
     check_id(id)?;
     check_transcript(told)?;
     prepare(context)?;
-    leave(context, id, told, happening, &lock_and_follow(context)?)
+    let lock = lock_and_follow(context)?;
+    let left = leave(context, id, told, happening, &lock)?;
+    context.write_turns().map(|()| left)
 }
 
 /// Ends the turn of the session `id`, or the session, while `lock` is held.
@@ -128,7 +129,7 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     let Some(mut session) = known(context, id)? else {
         // A prompt that was killed may have left these.
         release_pending(context, id, None)?;
-        sessions::close_turn(context.repo.git_dir(), id)?;
+        context.edit_turns(|turns| turns.end(id));
         return Err(unknown(id));
     };
     if is_elsewhere(context, &session) {
@@ -141,6 +142,8 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     let seen = if step.actions.contains(&Action::CloseTurn) {
         close_turn(context, &mut session, Over::Said, lock)?
     } else {
+        // A tool may have been reported after the turn, and a prompt that was killed has left what it began with.
+        turn::end(context, &mut session, End::Stopped, None)?;
         None
     };
     let skipped = seen.as_ref().map(|seen| seen.skipped.clone()).unwrap_or_default();
@@ -150,8 +153,12 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     session.phase = step.phase.unwrap_or(session.phase);
     sign_of_life(&mut session);
     failpoint::hit("stop:before-session");
-    sessions::store(context.repo.common_dir(), &session)?;
+    session_info::store(context, &session)?;
     failpoint::hit("stop:after-session");
+    if !session.open_records.is_empty() {
+        // What follows takes a while.
+        context.write_turns()?;
+    }
     super::super::condense::complete(context, &mut session)?;
     let checkpoint = seen.filter(|seen| seen.created);
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint, skipped })

@@ -6,8 +6,7 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::{
-    super::session_info::{check_id, unknown},
-    super::session_info::{clock, is_elsewhere, known},
+    super::session_info::{self, check_id, clock, is_elsewhere, known, unknown},
     super::{
         Context,
         chain::{carry::base_tree, timeline::live_tips},
@@ -26,7 +25,7 @@ use crate::{
         process::Life,
         session::{Phase, Session},
     },
-    state::{claims, process, sessions},
+    state::{owner, process, sessions},
 };
 
 /// A session with what the live shadows know of it.
@@ -93,10 +92,9 @@ pub struct Forgotten {
 
 /// Returns the sessions of all worktrees, latest first; ended ones only if `all`.
 pub fn list(context: &Context, all: bool) -> Result<Vec<Listed>> {
-    let repo = &context.repo;
     let mut work = work(context)?;
     let mut listed = Vec::new();
-    for session in sessions::all(repo.common_dir())? {
+    for session in session_info::all(context)? {
         let work = work.remove(&session.id).unwrap_or_default();
         if all || session.phase != Phase::Ended || work.0 > 0 {
             listed.push(Listed::of(&session, work));
@@ -180,8 +178,9 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     session.last_seen = clock();
     // Whoever takes it over has not spoken yet.
     session.process = None;
-    claims::hand_over(repo.git_dir(), id)?;
-    sessions::store(repo.common_dir(), &session)?;
+    owner::hand_over(repo.git_dir(), id)?;
+    session_info::store(context, &session)?;
+    context.write_turns()?;
     Ok(Adopted { version: 1, session: State::from(&session), elsewhere, unsaved })
 }
 
@@ -205,5 +204,6 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
         sessions::mark_forgotten(common_dir, id)?;
     }
     sessions::remove(common_dir, id)?;
+    context.write_turns()?;
     Ok(Forgotten { version: 1, id: id.to_owned() })
 }

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::{
     super::closing::close_turn,
     super::session_info::check_id,
+    super::session_info::{self, clock, known, prepare, sign_of_life, told_of},
     super::session_info::{Told, check_transcript},
-    super::session_info::{clock, known, prepare, sign_of_life, told_of},
     super::{
         Context,
         author::{self, Over},
@@ -46,10 +46,10 @@ use crate::{
         path_text,
         redact::redact,
         refname::pending_ref,
-        session::{Action, Happening, Session, Turn, transition},
+        session::{Action, Happening, Session, Turn, UnderWay, transition},
     },
     state::{
-        claims, failpoint,
+        failpoint,
         lock::Lock,
         sessions::{self, Prompt},
     },
@@ -102,7 +102,9 @@ pub fn prompt(
         .and_then(|elsewhere| {
             let opening = Opening::Prompt(message);
             let begun = retry_on_race(|| {
-                save::lock_to_write(context).and_then(|lock| begin(context, id, opening, told, &lock))
+                let lock = save::lock_to_write(context)?;
+                let begun = begin(context, id, opening, told, &lock)?;
+                context.write_turns().map(|()| begun)
             })?;
             Ok(Prompted { elsewhere, ..begun })
         });
@@ -126,7 +128,7 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
         tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
         Vec::new()
     });
-    claims::forget_lost(repo.git_dir());
+    context.edit_turns(|turns| turns.lost = None);
     let mut session = match known(context, id)? {
         Some(session) => session,
         None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
@@ -161,22 +163,21 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
         Opening::Prompt(_) => (session.turn.number + 1, None),
         Opening::Notice => (session.turn.number.max(1), session.turn.prompt_digest.take()),
     };
-    session.turn = Turn {
-        number,
+    session.turn = Turn { number, prompt_digest };
+    let turn = UnderWay {
         started: clock(),
-        prompt_digest,
         shadow_tip: shadow.tip.as_ref().map(|tip| tip.id).or(shadow.expected),
         should_reset_shadow: decision.should_reset,
         has_checkpoint: false,
     };
     // What no ref leads to stays as it is, in files of its own: git lets those live for a while.
     if let Opening::Prompt(_) = opening
-        && keep_baseline(context, &session, &shadow, &mut seen, side_tree_id)?
+        && keep_baseline(context, (id, &turn), &shadow, &mut seen, side_tree_id)?
     {
         written.settle()?;
     }
     failpoint::hit("prompt:before-session");
-    session.phase = step.phase.unwrap_or(session.phase);
+    session = session.with_turn(Some(&turn));
     sign_of_life(&mut session);
     session.worktree = Session::new(id, &repo.worktree_id().to_owned(), 0).worktree;
     session.worktree_path = repo.worktree_root().display().to_string();
@@ -185,8 +186,11 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
         keep_prompt(context, &mut session, message)?;
     }
     failpoint::hit("prompt:after-prompt");
-    sessions::store(repo.common_dir(), &session)?;
-    sessions::open_turn(repo.git_dir(), id)?;
+    if context.turns().turn_of(id).is_some() {
+        // Its turn here was never ended, and has gone on elsewhere since.
+        context.edit_turns(|turns| turns.end(id));
+    }
+    session_info::store(context, &session)?;
     failpoint::hit("prompt:after-session");
     context.emit(&Event::Overlap {
         session: id.to_owned(),
@@ -262,44 +266,43 @@ fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTree
 /// Keeps what the worktree is where nothing else holds it, and returns true then, so that what people did before the turn stays known.
 fn keep_baseline(
     context: &Context,
-    session: &Session,
+    (id, turn): (&str, &UnderWay),
     shadow: &Shadow,
     seen: &mut Seen,
     side_tree_id: Option<ObjectId>,
 ) -> Result<bool> {
     let repo = &context.repo;
     // What the first checkpoint of the turn follows.
-    let afresh =
-        session.turn.should_reset_shadow.then(|| Shadow::without_tip(context, Some(&session.id))).transpose()?;
+    let afresh = turn.should_reset_shadow.then(|| Shadow::without_tip(context, Some(id))).transpose()?;
     let reference = afresh.as_ref().unwrap_or(shadow);
     let objects = NewObjects::new(repo, Target::Loose);
     if !save::is_changed(repo, reference, seen, &save::Demands::default(), &objects)? {
-        release_pending(context, &session.id, Some(seen.tree_id))?;
+        release_pending(context, id, Some(seen.tree_id))?;
         // The shadow that is about to be set aside holds nothing of it; HEAD does.
-        let anchor = shadow.held_tip().filter(|_| !session.turn.should_reset_shadow);
+        let anchor = shadow.held_tip().filter(|_| !turn.should_reset_shadow);
         save::store_cache(repo, seen, anchor);
         return Ok(false);
     }
     let mut commits = NewObjects::new(repo, Target::Loose);
-    let origin = author::before_prompt(context, &session.id)?;
+    let origin = author::before_prompt(context, id)?;
     let side_id = save::side_commit(repo, shadow, side_tree_id, &origin, &mut commits)?;
     let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";
     let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
     let after = None;
     let draft = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: "", time };
-    let id = draft.write(repo, &mut commits)?;
+    let pending_id = draft.write(repo, &mut commits)?;
     let commits = commits.write()?;
-    let name = pending_ref(repo.worktree_id(), &session.id);
-    if repo.find_ref(&name)? != Some(id) {
-        release_pending(context, &session.id, Some(seen.tree_id))?;
+    let name = pending_ref(repo.worktree_id(), id);
+    if repo.find_ref(&name)? != Some(pending_id) {
+        release_pending(context, id, Some(seen.tree_id))?;
     }
     let old = repo.find_ref(&name)?;
-    if old != Some(id) {
-        repo.update_refs(&[RefUpdate { name, old, new: Some(id) }])?;
+    if old != Some(pending_id) {
+        repo.update_refs(&[RefUpdate { name, old, new: Some(pending_id) }])?;
     }
     commits.settle()?;
-    save::store_cache(repo, seen, Some(id));
+    save::store_cache(repo, seen, Some(pending_id));
     Ok(true)
 }
 
@@ -319,6 +322,7 @@ fn keep_prompt(context: &Context, session: &mut Session, message: &str) -> Resul
     if settings.store == Store::None {
         return Ok(());
     }
-    let prompt = Prompt { turn: session.turn.number, seconds: session.turn.started, text };
+    let seconds = session.under_way.as_ref().map_or_else(clock, |turn| turn.started);
+    let prompt = Prompt { turn: session.turn.number, seconds, text };
     sessions::append_prompt(context.repo.common_dir(), &session.id, &prompt)
 }

@@ -39,7 +39,7 @@ impl From<&Session> for State {
             turn: session.turn.number,
             worktree: session.worktree.clone(),
             base: session.base.clone(),
-            should_reset_shadow: session.turn.should_reset_shadow,
+            should_reset_shadow: session.under_way.as_ref().is_some_and(|turn| turn.should_reset_shadow),
             started: session.started,
             last_seen: session.last_seen,
         }

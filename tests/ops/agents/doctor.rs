@@ -204,7 +204,6 @@ fn a_journal_that_cannot_be_read_is_named() {
 
 /// Whoever fails there cannot note it.
 #[rstest::rstest]
-#[case::claims(".git/checkpoint/claims", false)]
 #[case::all(".git/checkpoint", false)]
 #[case::read_only(".git/checkpoint", true)]
 #[case::objects(".git/objects", true)]

@@ -31,7 +31,7 @@ fn its_work_is_saved_as_its_own(#[values(Refuse, Strict)] policy: Concurrency) {
     let tip = ground.world.shadows().remove(0);
     assert_eq!(ground.world.git(&["cat-file", "blob", &format!("{tip}:f")]), "half of it\n");
     assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "it is said once");
-    assert!(!ground.claim_file("a").exists());
+    assert!(!ground.has_claim("a"));
     let shown = sessions::show(&ground.context(policy), "a").expect("it is known").session;
     assert_eq!((shown.state.phase, shown.interrupted), (Phase::Idle, true));
     assert!(ground.world.done(&["session", "list"]).contains(", interrupted\n"));
@@ -111,19 +111,21 @@ fn a_denial_recovers_nobody() {
     }
     ground.kill("a");
     assert_eq!(denied(&ground, Strict, "c"), Some(Code::ToolCallOpen));
-    assert!(ground.claim_file("a").exists());
+    assert!(ground.has_claim("a"));
 }
 
 #[test]
 fn who_cannot_be_told_to_live_is_waited_for() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
-    ground.edit_claim("a", "host = ", "host = \"elsewhere\"");
+    ground.edit("a", |entry| entry.process.as_mut().expect("it is known").place.host = "elsewhere".into());
     assert_eq!(denied(&ground, Strict, "b"), Some(Code::ToolCallOpen));
-    let minutes_ago = |minutes: i64| format!("seen = {}", jiff::Timestamp::now().as_second() - 60 * minutes);
-    ground.edit_claim("a", "seen = ", &minutes_ago(29));
+    let seen = |minutes_ago: i64| {
+        ground.edit("a", |entry| entry.seen = jiff::Timestamp::now().as_second() - 60 * minutes_ago);
+    };
+    seen(29);
     assert_eq!(denied(&ground, Strict, "b"), Some(Code::ToolCallOpen));
-    ground.edit_claim("a", "seen = ", &minutes_ago(31));
+    seen(31);
     assert_eq!(before(&ground, Strict, "b", "1").notes.len(), 1);
 }
 
@@ -131,7 +133,7 @@ fn who_cannot_be_told_to_live_is_waited_for() {
 fn who_lives_is_waited_for_however_silent() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
-    ground.edit_claim("a", "seen = ", "seen = 1");
+    ground.edit("a", |entry| entry.seen = 1);
     assert_eq!(denied(&ground, Strict, "b"), Some(Code::ToolCallOpen));
 }
 
@@ -139,6 +141,6 @@ fn who_lives_is_waited_for_however_silent() {
 fn damage_is_no_claim() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
-    std::fs::write(ground.claim_file("a"), "\0").expect("it is ours");
+    std::fs::write(ground.turns_file(), "\0").expect("it is ours");
     assert_eq!(before(&ground, Strict, "b", "1").notes, Vec::<String>::new());
 }

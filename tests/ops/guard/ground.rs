@@ -1,6 +1,6 @@
 //! A repository in which sessions meet.
 
-use super::{BTreeMap, Concurrency, Context, Lock, PathBuf, Repo, Settings, sessions};
+use super::{BTreeMap, Concurrency, Context, Entry, Lock, PathBuf, Repo, Settings, Turns, sessions};
 use crate::support::World;
 
 /// A repository with a commit, and one after it.
@@ -72,8 +72,15 @@ impl Ground {
         self.world.git(&["rev-parse", "HEAD"]).trim().to_owned()
     }
 
-    pub(super) fn claim_file(&self, session: &str) -> PathBuf {
-        self.git_dir().join(format!("checkpoint/claims/{session}.toml"))
+    /// Returns the file of what is open here.
+    pub(super) fn turns_file(&self) -> PathBuf {
+        self.git_dir().join("checkpoint/turns.toml")
+    }
+
+    /// Returns true if `session` has a claim on the worktree.
+    pub(super) fn has_claim(&self, session: &str) -> bool {
+        let text = std::fs::read_to_string(self.turns_file()).unwrap_or_default();
+        Turns::parse(&text).is_some_and(|turns| turns.find(session).is_some_and(Entry::has_claim))
     }
 
     pub(super) fn git_dir(&self) -> PathBuf {
@@ -82,16 +89,16 @@ impl Ground {
 
     /// Lets the process of `session` be one that is gone: another one has its number now.
     pub(super) fn kill(&self, session: &str) {
-        self.edit_claim(session, "start = ", "start = 1");
+        self.edit(session, |entry| entry.process.as_mut().expect("it is known").start = 1);
     }
 
-    pub(super) fn edit_claim(&self, session: &str, key: &str, line: &str) {
-        let path = self.claim_file(session);
-        let text = std::fs::read_to_string(&path).expect("there is a claim");
-        let is_other = |it: &&str| !it.starts_with(key);
-        assert!(!text.lines().all(|it| is_other(&it)), "{key} in {text}");
-        let lines: Vec<&str> = text.lines().map(|it| if is_other(&it) { it } else { line }).collect();
-        std::fs::write(&path, lines.join("\n")).expect("it is ours");
+    /// Changes what `session` has open here.
+    pub(super) fn edit(&self, session: &str, change: impl FnOnce(&mut Entry)) {
+        let path = self.turns_file();
+        let text = std::fs::read_to_string(&path).expect("something is open");
+        let mut turns = Turns::parse(&text).expect("it is sound");
+        change(turns.find_mut(session).expect("it has something open"));
+        std::fs::write(&path, turns.to_toml()).expect("it is ours");
     }
 
     /// Returns all refs, all of our files, and how many objects there are.

@@ -10,7 +10,10 @@ use std::{collections::BTreeMap, path::PathBuf};
 use git_checkpoint::{
     config::{Concurrency, Settings},
     git::Repo,
-    model::guard::{Code, Decision},
+    model::{
+        guard::{Code, Decision},
+        turns::{Entry, Turns},
+    },
     ops::{
         Context,
         guard::{self, Verdict, Who},
@@ -31,7 +34,7 @@ fn after(ground: &Ground, policy: Concurrency, session: &str, call: &str) -> Ver
 }
 
 fn who<'a>(session: &'a str, call: &'a str) -> Who<'a> {
-    Who { session, agent: Some("claude-code"), call: (!call.is_empty()).then_some(call) }
+    Who { session, agent: Some("claude-code"), call: (!call.is_empty()).then_some(call), key: call }
 }
 
 /// Returns the code of a denial, after which nothing may be other than before; what is allowed is taken back.
@@ -39,7 +42,7 @@ fn denied(ground: &Ground, policy: Concurrency, session: &str) -> Option<Code> {
     let facts = ground.everything();
     let verdict = before(ground, policy, session, "t");
     if verdict.decision != Decision::Deny {
-        guard::release(&ground.context(policy), session).expect("it is its own");
+        guard::release(&ground.context(policy), session);
         return None;
     }
     assert_eq!(ground.everything(), facts, "a denial changes nothing");

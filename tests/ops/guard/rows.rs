@@ -28,7 +28,7 @@ fn ordinary_work_goes_on(#[values(Refuse, Strict, Warn, Off)] policy: Concurrenc
         ground.commit("of a person's");
         ground.stop(session);
     }
-    assert!(!ground.claim_file("a").exists() && !ground.claim_file("b").exists());
+    assert!(!ground.has_claim("a") && !ground.has_claim("b"));
 }
 
 #[rstest::rstest]
@@ -44,7 +44,7 @@ fn another_session_has_a_tool_at_work(#[case] policy: Concurrency, #[case] expec
     assert_eq!(before(&ground, policy, "b", "1").decision, expected);
     assert_eq!(before(&ground, policy, "a", "2").decision, Decision::Allow, "its own are no hindrance");
     if expected == Decision::Deny {
-        assert!(!ground.claim_file("b").exists());
+        assert!(!ground.has_claim("b"));
         after(&ground, policy, "a", "1");
         assert_eq!(denied(&ground, policy, "b"), Some(Code::ToolCallOpen), "one is still at work");
         after(&ground, policy, "a", "2");
@@ -179,7 +179,7 @@ fn the_starting_point_becomes_anothers(#[case] message: &str, #[case] code: Code
     assert!(ground.world.git(&["for-each-ref", "refs/checkpoints/archive/"]).contains(&kept));
     assert_eq!(ground.world.shadows(), chain);
     let mut now = ground.everything();
-    for name in ["refs", "objects"].map(Into::into).into_iter().chain([ground.claim_file("a").display().to_string()]) {
+    for name in ["refs", "objects"].map(Into::into).into_iter().chain([ground.turns_file().display().to_string()]) {
         facts.remove(&name);
         now.remove(&name);
     }

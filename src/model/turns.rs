@@ -1,0 +1,363 @@
+//! All that is open in a worktree: the turns under way with their tool calls, and which events were handled last.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    process::Process,
+    session::{UnderWay, is_valid_id},
+};
+
+/// Where a worktree stood when a tool call began.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Start {
+    /// The commit at HEAD; none if HEAD is unborn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The id of jj's change at `@`, in a colocated repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+    /// The other session that its message named already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub named: Option<String>,
+}
+
+/// A command that a tool runs, unless the user refuses it, which no event reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Command {
+    /// The agent's process, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Process>,
+    /// When the event before it was reported, in the kernel's ticks since the machine was started.
+    pub since: u64,
+    /// True if what had changed up to a later look, when none of its processes ran, is saved: what comes then is not its.
+    #[serde(default)]
+    pub is_settled: bool,
+}
+
+/// The use of a tool, from before until after it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Call {
+    /// A digest that the event before the call and the one after it have in common.
+    pub key: String,
+    /// Its id, where the agent has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The helper of the agent that makes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// When it began, in Unix seconds.
+    pub started: i64,
+    /// Digests of the only paths that it may change; none: it may change anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paths: Option<Vec<String>>,
+    /// True if it goes on after the agent has reported its end.
+    pub is_background: bool,
+    /// Of a command: what tells its processes from those that the agent had before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<Command>,
+    /// Where the worktree stood, until the guard has judged the end of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+}
+
+/// What an agent, or a helper of it, has reported of its tools in a turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub struct Account {
+    /// The helper of the agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
+    /// True if one of them could change anything.
+    pub used_anything: bool,
+}
+
+/// What a session has open in a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Entry {
+    /// The session.
+    pub id: String,
+    /// When the guard last heard of a tool of it, in Unix seconds; 0: not yet.
+    #[serde(default)]
+    pub seen: i64,
+    /// The agent's process then, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Its turn; none if only tool calls are known, which were reported after the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<UnderWay>,
+    /// The tool calls under way, oldest first.
+    #[serde(default, rename = "call", skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+    /// What was reported of its tools.
+    #[serde(default, rename = "account", skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<Account>,
+}
+
+impl Entry {
+    fn new(id: &str) -> Self {
+        Self { id: id.to_owned(), seen: 0, process: None, turn: None, calls: Vec::new(), accounts: Vec::new() }
+    }
+
+    /// Returns true if the guard knows of a tool of this session.
+    pub fn has_claim(&self) -> bool {
+        self.seen != 0
+    }
+
+    /// Returns true if a tool call has begun and the guard has not judged its end.
+    pub fn is_at_work(&self) -> bool {
+        self.calls.iter().any(|call| call.start.is_some())
+    }
+
+    /// Notes that `call` begins. One with the same key or id never took place: ids are not for ever.
+    pub fn open(&mut self, call: Call) {
+        self.calls.retain(|it| it.key != call.key && (call.id.is_none() || it.id != call.id));
+        self.calls.push(call);
+    }
+
+    /// Notes that the guard judges the end of the call `id`, and returns where the call began.
+    ///
+    /// An agent that names its calls at one end only has them in order.
+    pub fn take_start(&mut self, id: Option<&str>) -> Option<Start> {
+        let mut waiting = self.calls.iter_mut().filter(|call| call.start.is_some()).collect::<Vec<_>>();
+        let named = waiting.iter().position(|call| call.id.as_deref() == id);
+        let at = named.or_else(|| match id {
+            Some(_) => waiting.iter().position(|call| call.id.is_none()),
+            None => (!waiting.is_empty()).then_some(0),
+        })?;
+        waiting[at].start.take()
+    }
+
+    /// Returns the account of the agent, or of its helper; begins it if need be.
+    pub fn account(&mut self, agent_id: Option<&str>) -> &mut Account {
+        let at = self.accounts.iter().position(|it| it.agent_id.as_deref() == agent_id).unwrap_or_else(|| {
+            self.accounts.push(Account { agent_id: agent_id.map(str::to_owned), used_anything: false });
+            self.accounts.len() - 1
+        });
+        &mut self.accounts[at]
+    }
+}
+
+/// An event that was handled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Handled {
+    /// The session.
+    pub session: String,
+    /// What two reports of the same event have in common.
+    pub key: String,
+    /// When, in Unix seconds.
+    pub seconds: i64,
+}
+
+/// All that is open in a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Turns {
+    /// The version of this shape.
+    version: u32,
+    /// When a checkpoint before or after a tool last looked at the whole worktree, in Unix milliseconds.
+    #[serde(default)]
+    pub scanned: i64,
+    /// Sessions whose user was asked whether to join others.
+    #[serde(default)]
+    pub asked: Vec<String>,
+    /// The session of which all that was known was gone before its tool had ended, until the next turn begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+    /// What each session has open.
+    #[serde(default, rename = "session", skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<Entry>,
+    /// The last events, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handled: Vec<Handled>,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self { version: 1, scanned: 0, asked: Vec::new(), lost: None, entries: Vec::new(), handled: Vec::new() }
+    }
+}
+
+/// How many calls, accounts and events are kept: more are none that anything waits for.
+const MOST: usize = 64;
+
+/// How many sessions: a turn that never ends holds its place.
+const MOST_SESSIONS: usize = 256;
+
+impl Turns {
+    /// Returns what `session` has open.
+    pub fn find(&self, session: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.id == session)
+    }
+
+    /// The same, to change it.
+    pub fn find_mut(&mut self, session: &str) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.id == session)
+    }
+
+    /// Returns the turn that `session` has under way.
+    pub fn turn_of(&self, session: &str) -> Option<&UnderWay> {
+        self.find(session)?.turn.as_ref()
+    }
+
+    /// Returns what `session` has open, to add to it; begins an entry if need be.
+    pub fn entry(&mut self, session: &str) -> &mut Entry {
+        let at = self.entries.iter().position(|entry| entry.id == session).unwrap_or_else(|| {
+            self.entries.push(Entry::new(session));
+            self.entries.len() - 1
+        });
+        &mut self.entries[at]
+    }
+
+    /// Returns the tool calls of all sessions, each with its session.
+    pub fn calls(&self) -> impl Iterator<Item = (&str, &Call)> {
+        self.entries.iter().flat_map(|entry| entry.calls.iter().map(|call| (entry.id.as_str(), call)))
+    }
+
+    /// Notes the turn that `session` has under way, or that it has none.
+    pub fn set_turn(&mut self, session: &str, turn: Option<&UnderWay>) {
+        if turn.is_some() {
+            self.entry(session).turn = turn.cloned();
+        } else if let Some(entry) = self.find_mut(session) {
+            entry.turn = None;
+        }
+    }
+
+    /// Forgets all that `session` has open.
+    pub fn end(&mut self, session: &str) {
+        self.entries.retain(|entry| entry.id != session);
+    }
+
+    /// Forgets the tools of `session`, and that it lives; its turn goes on.
+    pub fn release(&mut self, session: &str) {
+        self.entries.retain(|entry| entry.id != session || entry.turn.is_some());
+        if let Some(entry) = self.find_mut(session) {
+            (entry.seen, entry.process) = (0, None);
+            entry.calls.clear();
+        }
+    }
+
+    /// Forgets the oldest of what is too much.
+    pub fn forget_oldest(&mut self) {
+        fn cut<T>(list: &mut Vec<T>, most: usize) {
+            list.drain(..list.len().saturating_sub(most));
+        }
+        cut(&mut self.asked, MOST);
+        cut(&mut self.handled, MOST);
+        cut(&mut self.entries, MOST_SESSIONS);
+        for entry in &mut self.entries {
+            cut(&mut entry.calls, MOST);
+            cut(&mut entry.accounts, MOST);
+        }
+    }
+
+    /// Returns the file's text.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain values have a TOML form")
+    }
+
+    /// Returns what `text` holds; none if it is damaged, or of a version that is not known.
+    pub fn parse(text: &str) -> Option<Self> {
+        let turns: Self = toml::from_str(text).ok()?;
+        let mut ids = turns.entries.iter().map(|entry| &entry.id).chain(&turns.lost);
+        (turns.version == 1 && ids.all(|id| is_valid_id(id))).then_some(turns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gix::ObjectId;
+
+    use super::*;
+    use crate::model::process::Place;
+
+    fn entry() -> Entry {
+        Entry::new("s")
+    }
+
+    fn call(id: Option<&str>, head: &str) -> Call {
+        let start = Some(Start { head: Some(head.into()), ..Start::default() });
+        Call { key: format!("{id:?}{head}"), id: id.map(Into::into), start, ..Call::default() }
+    }
+
+    fn head(start: Option<Start>) -> Option<String> {
+        start.and_then(|start| start.head)
+    }
+
+    #[test]
+    fn calls_in_parallel_end_in_any_order() {
+        let mut entry = entry();
+        entry.open(call(Some("a"), "1"));
+        entry.open(call(Some("b"), "2"));
+        entry.open(call(Some("a"), "3"));
+        assert_eq!(entry.calls.len(), 2, "reported twice");
+        assert_eq!(head(entry.take_start(Some("b"))).as_deref(), Some("2"));
+        assert_eq!(entry.take_start(Some("b")), None);
+        assert!(entry.is_at_work());
+        assert_eq!(head(entry.take_start(Some("a"))).as_deref(), Some("3"));
+        assert!(!entry.is_at_work());
+    }
+
+    #[test]
+    fn calls_without_a_name_end_in_order() {
+        let mut entry = entry();
+        entry.open(call(None, "1"));
+        entry.open(call(None, "2"));
+        assert_eq!(head(entry.take_start(Some("x"))).as_deref(), Some("1"));
+        entry.open(call(Some("y"), "3"));
+        assert_eq!(head(entry.take_start(None)).as_deref(), Some("2"));
+        assert_eq!(head(entry.take_start(None)).as_deref(), Some("3"));
+        assert_eq!(entry.take_start(None), None);
+    }
+
+    #[test]
+    fn there_is_an_end_to_calls_that_never_end() {
+        let mut turns = Turns::default();
+        (0..200).for_each(|n| turns.entry("s").open(call(Some(&n.to_string()), "")));
+        (0..200).for_each(|n| turns.handled.push(Handled { session: "s".into(), key: String::new(), seconds: n }));
+        turns.forget_oldest();
+        let calls = &turns.entries[0].calls;
+        assert_eq!((calls.len(), calls[MOST - 1].id.as_deref()), (MOST, Some("199")));
+        assert_eq!((turns.handled.len(), turns.handled[MOST - 1].seconds), (MOST, 199));
+    }
+
+    #[test]
+    fn an_end_leaves_nothing() {
+        let mut turns = Turns::default();
+        for id in ["s", "t"] {
+            turns.set_turn(id, Some(&UnderWay::default()));
+            turns.entry(id).open(call(Some("a"), "1"));
+            turns.entry(id).account(None).used_anything = true;
+        }
+        turns.release("s");
+        assert!(turns.turn_of("s").is_some() && turns.calls().all(|(id, _)| id == "t"));
+        turns.end("t");
+        turns.set_turn("t", None);
+        assert!(turns.find("t").is_none() && turns.find("s").is_some());
+    }
+
+    #[test]
+    fn files_round_trip_and_damage_is_noticed() {
+        let mut turns = Turns { scanned: 5, asked: vec!["q".into()], lost: Some("l".into()), ..Turns::default() };
+        let tip = Some(ObjectId::empty_tree(gix::hash::Kind::Sha1));
+        turns.set_turn("a/b", Some(&UnderWay { started: 1, shadow_tip: tip, ..UnderWay::default() }));
+        let place = Place { host: "h".into(), boot: "b".into(), namespace: "n".into(), machine: "m".into() };
+        let entry = turns.entry("a/b");
+        (entry.seen, entry.process) = (7, Some(Process { pid: 1, start: 2, place }));
+        entry.open(call(Some("a\n\""), "1"));
+        entry.open(Call { start: Some(Start::default()), paths: Some(Vec::new()), ..Call::default() });
+        entry.account(Some("h")).used_anything = true;
+        turns.entry("without a turn");
+        turns.handled.push(Handled { session: "s".into(), key: "k".into(), seconds: 3 });
+        assert_eq!(Turns::parse(&turns.to_toml()), Some(turns.clone()));
+        assert_eq!(Turns::parse(&Turns::default().to_toml()), Some(Turns::default()));
+        let forged = turns.to_toml().replace("id = \"a/b\"", "id = \"a\\nb\"");
+        for damage in ["", "version = 2", "version = 1\n[[session]]\nid = ''", "\0", forged.as_str()] {
+            assert_eq!(Turns::parse(damage), None, "{damage}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Reads and stores sessions: the file of a session has who it is, the one of its worktree whether a turn is under way.
+
+use std::collections::HashMap;
+
+use bstr::{BString, ByteSlice as _};
+
+use super::super::Context;
+use crate::{
+    error::Result,
+    model::{refname::decode_component, session::Session, turns::Turns},
+    state::{
+        sessions::{self, Found},
+        turns::peek,
+    },
+};
+
+/// Returns what is found of the session `id`; a damaged file is set aside.
+pub(crate) fn load(context: &Context, id: &str) -> Result<Found> {
+    Ok(match sessions::load(context.repo.common_dir(), id)? {
+        Found::Session(session) => Found::Session(Box::new(with_turn(context, *session))),
+        found => found,
+    })
+}
+
+/// Returns all sessions with a file that makes sense, latest first.
+pub(crate) fn all(context: &Context) -> Result<Vec<Session>> {
+    let mut worktrees = HashMap::new();
+    let sessions = sessions::all(context.repo.common_dir())?.into_iter();
+    let with_turn = |session: Session| {
+        let turns = worktrees.entry(session.worktree.clone()).or_insert_with(|| turns_of(context, &session));
+        let turn = turns.turn_of(&session.id).cloned();
+        session.with_turn(turn.as_ref())
+    };
+    Ok(sessions.map(with_turn).collect())
+}
+
+/// Returns `session` with the turn that it has under way in its worktree.
+pub(super) fn with_turn(context: &Context, session: Session) -> Session {
+    let turns = turns_of(context, &session);
+    let turn = turns.turn_of(&session.id);
+    session.with_turn(turn)
+}
+
+/// Returns what is open in the worktree of `session`.
+fn turns_of(context: &Context, session: &Session) -> Turns {
+    let repo = &context.repo;
+    if session.is_in(repo.worktree_id()) {
+        return context.turns();
+    }
+    let is_plain = |id: &BString| !id.strip_prefix(b"worktrees/").unwrap_or(id).contains(&b'/') && !id.ends_with(b"..");
+    // With a worktree that is gone, all that was open there is over.
+    let is_here = |id: &BString| is_plain(id) && !repo.has_lost_worktree(id.as_bstr());
+    let id = decode_component(&session.worktree).filter(is_here);
+    id.map(|id| peek(&repo.git_dir_of(id.as_bstr()))).unwrap_or_default()
+}
+
+/// Returns the sessions with a turn under way in this worktree, by id; the number of other sessions costs no time.
+pub(crate) fn open_turns(context: &Context) -> Result<Vec<Session>> {
+    let repo = &context.repo;
+    let mut open = Vec::new();
+    for entry in context.turns().entries {
+        let Some(turn) = &entry.turn else { continue };
+        let session = sessions::read(repo.common_dir(), &entry.id)?;
+        // One that was taken over by another worktree has left its turn here behind.
+        open.extend(session.filter(|it| it.is_in(repo.worktree_id())).map(|session| session.with_turn(Some(turn))));
+    }
+    open.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(open)
+}
+
+/// Stores `session`, and its turn if that is in this worktree.
+///
+/// The turn comes last, when the lock is released: until then it is as it was before.
+pub(crate) fn store(context: &Context, session: &Session) -> Result<()> {
+    sessions::store(context.repo.common_dir(), session)?;
+    if session.is_in(context.repo.worktree_id()) {
+        context.edit_turns(|turns| turns.set_turn(&session.id, session.under_way.as_ref()));
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! `<git-dir>/checkpoint/owner`: the session that a linked worktree was made for, written by whoever makes the worktree.
+
+use std::path::{Path, PathBuf};
+
+use super::{directory, read_text, replace_file};
+use crate::{error::Result, model::session::is_valid_id};
+
+/// More than this is in the file only if it is damaged.
+const LONGEST: u64 = 1 << 16;
+
+fn file(git_dir: &Path) -> PathBuf {
+    directory(git_dir).join("owner")
+}
+
+/// Returns the session that the linked worktree of `git_dir` was made for, if it was made for one.
+pub(crate) fn owner(git_dir: &Path) -> Option<String> {
+    let text = read_text(&file(git_dir), LONGEST).ok().flatten()?;
+    text.lines().next().filter(|id| is_valid_id(id)).map(Into::into)
+}
+
+/// Hands the worktree of `git_dir` over to `session`, if it was made for another one.
+pub(crate) fn hand_over(git_dir: &Path, session: &str) -> Result<()> {
+    match owner(git_dir) {
+        Some(owner) if owner != session => replace_file(&file(git_dir), format!("{session}\n").as_bytes()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,211 @@
+//! `turns.toml` in a worktree's git directory: all that is open there, in one file, so that no crash leaves half of it.
+//!
+//! While the worktree's lock is held, [`Held`] has what is in it: the file is read once, at first use, and written once, when
+//! all has changed that is to change. What is lost or damaged here makes a change look like somebody else's, never disappear.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{directory, ensure_directory, failpoint, read_text, replace_file};
+use crate::{
+    error::{Error, Result},
+    model::turns::Turns,
+};
+
+/// More is in the file only if it is damaged.
+const LONGEST: u64 = 1 << 24;
+
+/// What earlier versions kept the same in.
+const FORMER: [&str; 4] = ["calls.toml", "claims", "turns", "lost"];
+
+/// Returns where it is.
+pub(crate) fn path(git_dir: &Path) -> PathBuf {
+    directory(git_dir).join("turns.toml")
+}
+
+/// Returns where a damaged one is set aside.
+pub(crate) fn damaged_path(git_dir: &Path) -> PathBuf {
+    path(git_dir).with_extension("bad")
+}
+
+/// Returns what is open in the worktree of `git_dir`, for those who do not hold its lock.
+///
+/// What cannot be read is nothing.
+pub(crate) fn peek(git_dir: &Path) -> Turns {
+    failpoint::hit("turns:before-read");
+    let text = read_text(&path(git_dir), LONGEST).ok().flatten();
+    text.and_then(|text| Turns::parse(&text)).unwrap_or_default()
+}
+
+/// What is open in a worktree whose lock is held.
+#[derive(Debug)]
+pub(crate) struct Held {
+    git_dir: PathBuf,
+    content: Mutex<Option<Content>>,
+}
+
+#[derive(Debug)]
+struct Content {
+    /// What is in the file; none if there is no file yet.
+    stored: Option<Turns>,
+    now: Turns,
+    /// Why the file must not be replaced.
+    trouble: Option<String>,
+}
+
+impl Held {
+    /// Returns what is open in the worktree of `git_dir`; the caller holds its lock as long as this lives.
+    pub(crate) fn new(git_dir: &Path) -> Self {
+        Self { git_dir: git_dir.to_owned(), content: Mutex::new(None) }
+    }
+
+    /// Returns a copy of what is open.
+    pub(crate) fn get(&self) -> Turns {
+        self.with(|content| content.now.clone())
+    }
+
+    /// Changes what is open; [`write`](Self::write) makes it last.
+    pub(crate) fn edit<T>(&self, change: impl FnOnce(&mut Turns) -> T) -> T {
+        self.with(|content| change(&mut content.now))
+    }
+
+    /// Writes what is open, if that is something else than before.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or could not be read: what it holds must not be lost.
+    pub(crate) fn write(&self) -> Result<()> {
+        let mut guard = self.lock();
+        let Some(content) = guard.as_mut() else { return Ok(()) };
+        content.now.forget_oldest();
+        let is_same = content.stored.as_ref().map_or(content.now == Turns::default(), |stored| *stored == content.now);
+        if is_same {
+            return Ok(());
+        }
+        if let Some(why) = &content.trouble {
+            return Err(Error::internal(why.clone()));
+        }
+        let folder = ensure_directory(&self.git_dir)?;
+        failpoint::hit("turns:before-write");
+        replace_file(&path(&self.git_dir), content.now.to_toml().as_bytes())?;
+        if content.stored.is_none() {
+            remove_former(&folder);
+        }
+        content.stored = Some(content.now.clone());
+        Ok(())
+    }
+
+    fn with<T>(&self, with: impl FnOnce(&mut Content) -> T) -> T {
+        with(self.lock().get_or_insert_with(|| Content::read(&self.git_dir)))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Content>> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Where an error matters, it was written before.
+        if let Err(error) = self.write() {
+            tracing::warn!(%error, "what is open here is not noted");
+        }
+    }
+}
+
+impl Content {
+    /// Reads the file; a damaged one is set aside.
+    fn read(git_dir: &Path) -> Self {
+        failpoint::hit("turns:before-read");
+        let path = path(git_dir);
+        let (stored, trouble) = match read_text(&path, LONGEST) {
+            Ok(Some(text)) => (Turns::parse(&text), None),
+            Ok(None) => (None, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        if let Some(why) = &trouble {
+            tracing::warn!(error = why, "what is open here is not known");
+        } else if stored.is_none() && path.symlink_metadata().is_ok() {
+            let bad = damaged_path(git_dir);
+            tracing::warn!(path = %bad.display(), "the file of what is open here was damaged, and is set aside");
+            // What cannot be set aside is replaced.
+            drop(fs::rename(&path, &bad));
+        }
+        Self { now: stored.clone().unwrap_or_default(), stored, trouble }
+    }
+}
+
+/// Removes the files of earlier versions from `folder`; what stays is read by nothing.
+fn remove_former(folder: &Path) {
+    for name in FORMER {
+        let path = folder.join(name);
+        if fs::remove_file(&path).is_err() {
+            drop(fs::remove_dir_all(&path));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::session::UnderWay;
+
+    fn begin(git_dir: &Path, session: &str) {
+        Held::new(git_dir).edit(|turns| turns.set_turn(session, Some(&UnderWay::default())));
+    }
+
+    #[test]
+    fn it_is_written_when_the_lock_is_released_and_not_before() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let git_dir = directory.path();
+        assert_eq!(peek(git_dir), Turns::default());
+        let held = Held::new(git_dir);
+        held.edit(|turns| turns.set_turn("s", Some(&UnderWay::default())));
+        assert_eq!(peek(git_dir), Turns::default());
+        let open = held.get();
+        drop(held);
+        assert_eq!(peek(git_dir), open);
+        // What is taken back is no change.
+        let held = Held::new(git_dir);
+        fs::remove_file(path(git_dir)).expect("it is ours");
+        held.edit(|turns| turns.asked.push("s".into()));
+        held.edit(|turns| turns.asked.clear());
+        drop(held);
+        assert!(!path(git_dir).exists());
+    }
+
+    #[test]
+    fn a_damaged_file_is_set_aside_and_one_that_cannot_be_read_stays() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let git_dir = directory.path();
+        begin(git_dir, "s");
+        fs::write(path(git_dir), "\0").expect("it is ours");
+        begin(git_dir, "t");
+        assert_eq!(fs::read(damaged_path(git_dir)).expect("it is there"), b"\0");
+        assert!(peek(git_dir).turn_of("t").is_some());
+        fs::remove_file(path(git_dir)).expect("it is ours");
+        std::os::unix::fs::symlink("turns.toml", path(git_dir)).expect("a link can be made");
+        let held = Held::new(git_dir);
+        held.edit(|turns| turns.entry("s").seen = 1);
+        assert!(held.write().is_err(), "a link to itself cannot be read");
+        drop(held);
+        assert!(path(git_dir).is_symlink());
+    }
+
+    #[test]
+    fn files_of_earlier_versions_are_removed() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let folder = ensure_directory(directory.path()).expect("it can be made");
+        fs::create_dir(folder.join("claims")).expect("it can be made");
+        for name in ["calls.toml", "claims/s.toml", "turns", "lock"] {
+            fs::write(folder.join(name), "").expect("it can be written");
+        }
+        begin(directory.path(), "s");
+        let left = fs::read_dir(&folder).expect("it is there").flatten().map(|entry| entry.file_name());
+        let mut left: Vec<_> = left.collect();
+        left.sort();
+        assert_eq!(left, ["lock", "turns.toml"]);
+    }
+}

@@ -1,0 +1,122 @@
+//! The file of what is open in a worktree: how often an event reads and writes it, and what a crash leaves of it.
+
+use std::{fs, process::Output};
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, piped, tool};
+use crate::support::site::described;
+
+/// Reports `event` of the session `s` to a hook that dies at `step`.
+fn dies_at(desk: &Desk, step: &str, event: &str, more: &Value) -> Output {
+    let mut payload = json!({ "event": event, "session": "s", "agent": "tester", "cwd": desk.world.repo() });
+    for (key, value) in more.as_object().expect("an object") {
+        payload[key] = value.clone();
+    }
+    let mut command = desk.hook("generic");
+    command.env("CHECKPOINT_FAILPOINT", step);
+    piped(command, payload.to_string().as_bytes())
+}
+
+/// A turn: each event, what comes with it, and whether the turn's first checkpoint is taken then.
+fn events() -> Vec<(&'static str, Value, bool)> {
+    let files = tool("2", &["f"]);
+    vec![
+        ("session-start", json!({}), false),
+        ("prompt", json!({ "prompt": "do" }), false),
+        ("pre-tool", tool("1", &[]), true),
+        ("post-tool", tool("1", &[]), false),
+        ("pre-tool", files.clone(), false),
+        ("post-tool", files, false),
+        ("subagent-stop", json!({ "agent_id": "h" }), false),
+        ("notice", json!({}), false),
+        ("stop", json!({}), false),
+        ("pre-tool", tool("late", &[]), false),
+        ("session-end", json!({}), true),
+    ]
+}
+
+#[test]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn an_event_reads_it_once_and_writes_it_once() {
+    for step in ["turns:before-read", "turns:before-write"] {
+        let desk = Desk::new();
+        for (at, (event, more, is_first)) in events().into_iter().enumerate() {
+            desk.add("f", &format!("line {at}"));
+            // What the turn was to do first is noted as soon as it is done.
+            let most = if is_first && step == "turns:before-write" { 3 } else { 2 };
+            let output = dies_at(&desk, &format!("{step}:{most}"), event, &more);
+            assert!(output.status.success(), "{event}, number {at}, at {step}: {}", described(&output));
+        }
+        assert_eq!(desk.open(), Vec::<String>::new());
+        desk.finish();
+    }
+}
+
+#[rstest::rstest]
+#[case::prompt(0, "prompt")]
+#[case::begun_by_a_tool(0, "pre-tool")]
+#[case::before(1, "pre-tool")]
+#[case::after(2, "post-tool")]
+#[case::stop(2, "stop")]
+#[case::end(2, "session-end")]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn a_crash_leaves_a_turn_open_or_ended(#[case] before: usize, #[case] event: &str) {
+    for step in ["turns:before-write", "state:before-rename", "prompt:after-session", "stop:after-session"] {
+        let desk = Desk::new();
+        if before > 0 {
+            desk.prompt("s");
+        }
+        if before > 1 {
+            desk.before("s", "1", &[]);
+            desk.add("f", "of s");
+        }
+        let was_open = desk.open();
+        dies_at(&desk, step, event, &tool("1", &[]));
+        let is_open = desk.open();
+        let phase = desk.world.json(&["session", "list", "--all", "--json"])["sessions"][0]["phase"].clone();
+        assert_eq!(phase == "active", is_open == ["s"], "{event} at {step}: {phase}");
+        // The step may be one that this event does not come by.
+        assert!(is_open == was_open || step.starts_with("prompt:") || step.starts_with("stop:"), "{event} at {step}");
+        desk.world.done(&["save", "-q"]);
+        let chain = desk.chain();
+        desk.event("stop", "s", &json!({}));
+        assert_eq!(desk.open(), Vec::<String>::new(), "{event} at {step}");
+        desk.add("g", "of a person");
+        desk.world.done(&["save", "-q"]);
+        assert_eq!(desk.chain().last().map(String::as_str), Some("human g"), "{event} at {step}: {chain:?}");
+        desk.world.assert_sound("in the end");
+    }
+}
+
+#[test]
+fn a_damaged_file_is_set_aside_and_named() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    fs::write(&path, "version = 1\n[[session]]\nid = \"a\\nb\"\n").expect("it is ours");
+    desk.add("f", "of nobody known");
+    desk.world.done(&["save", "-q"]);
+    desk.shell("s", "1", "g", "of s");
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["human f", "s g"]);
+    assert!(path.with_extension("bad").exists());
+    let doctor = desk.world.json(&["doctor", "--json"]);
+    assert_eq!(doctor["problems"][0]["code"], "turns-damaged", "{doctor}");
+}
+
+#[test]
+fn files_of_an_earlier_version_are_removed() {
+    let desk = Desk::new();
+    let ours = desk.world.repo().join(".git/checkpoint");
+    for folder in ["claims", "turns"] {
+        fs::create_dir_all(ours.join(folder)).expect("it can be made");
+    }
+    for file in ["claims/s.toml", "turns/s", "calls.toml"] {
+        fs::write(ours.join(file), "noise").expect("it can be written");
+    }
+    desk.prompt("s");
+    assert!(["claims", "turns", "calls.toml"].iter().all(|name| !ours.join(name).exists()));
+    desk.stop("s");
+    desk.finish();
+}
