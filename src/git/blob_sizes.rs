@@ -25,12 +25,11 @@ const HEAD: usize = 512;
 impl Repo {
     /// Returns the size of each of `blobs` in bytes, in their order; none for a blob that is missing or damaged.
     ///
-    /// Packs are read from begin to end, and not mapped: a whole pack that is mapped counts as memory in use.
+    /// Packs are read in windows, in the order of their entries, and not mapped: a pack that is mapped counts as memory in use.
     pub(super) fn blob_sizes(&self, blobs: &[ObjectId]) -> Vec<Option<u64>> {
         let mut sizes = vec![None; blobs.len()];
         let directory = self.inner.objects.store_ref().path().join("pack");
-        let packs = if blobs.len() < MANY { Vec::new() } else { Pack::all_in(&directory, self.object_hash()) };
-        for pack in packs {
+        for pack in Pack::all_in(&directory, self.object_hash()).take_while(|_| blobs.len() >= MANY) {
             for (at, size) in pack.sizes(blobs) {
                 sizes[at] = Some(size);
             }
@@ -48,14 +47,14 @@ struct Pack {
 }
 
 impl Pack {
-    /// Returns those in `directory` that can be read.
-    fn all_in(directory: &Path, hash: gix::hash::Kind) -> Vec<Self> {
+    /// Returns those in `directory` that can be read; each is opened when its turn comes.
+    fn all_in(directory: &Path, hash: gix::hash::Kind) -> impl Iterator<Item = Self> {
         let files = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|file| file.path());
-        let open = |path: &Path| {
+        let open = move |path: &Path| {
             let index = index::File::at(path, hash).ok()?;
             Some(Self { index, data: File::open(path.with_extension("pack")).ok()?, hash })
         };
-        files.filter(|path| path.extension().is_some_and(|end| end == "idx")).filter_map(|path| open(&path)).collect()
+        files.filter(|path| path.extension().is_some_and(|end| end == "idx")).filter_map(move |path| open(&path))
     }
 
     /// Returns the sizes of those of `blobs` that are here, each with its place in `blobs`.
@@ -145,8 +144,8 @@ mod tests {
             deltas += usize::from(!words[2].bytes().all(|digit| digit == b'0'));
         }
         assert!(ids.len() > MANY && deltas > MANY / 2, "{} blobs, {deltas} deltas", ids.len());
-        let packs = Pack::all_in(&directory.path().join(".git/objects/pack"), repo.object_hash());
-        assert_eq!(packs[0].sizes(&ids).len(), ids.len());
+        let mut packs = Pack::all_in(&directory.path().join(".git/objects/pack"), repo.object_hash());
+        assert_eq!(packs.next().ok_or("a pack")?.sizes(&ids).len(), ids.len());
         ids.push(ObjectId::null(repo.object_hash()));
         expected.push(None);
         assert_eq!(repo.blob_sizes(&ids), expected);

@@ -3,13 +3,13 @@
 use std::{
     collections::{BTreeSet, HashMap},
     os::unix::fs::MetadataExt as _,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, stat_cache::Stat};
+use super::{Repo, settings::ConfigPair, stat_cache::Stat};
 use crate::error::{Context as _, Kind, Result};
 
 /// The attributes that convert bytes, gitattributes(5).
@@ -44,6 +44,14 @@ impl Repo {
     /// recognized.
     pub(super) fn has_filter_commands(&self) -> bool {
         self.config_pairs("filter").iter().any(|pair| !pair.key.starts_with("lfs."))
+    }
+
+    /// Returns the names of the filters with a command for the worktree, sorted; Git LFS excepted.
+    pub(crate) fn filters_with_smudge(&self) -> Vec<String> {
+        let has_command = |pair: &ConfigPair| [".smudge", ".process"].iter().any(|end| pair.key.ends_with(end));
+        let pairs = self.config_pairs("filter").into_iter().filter(|pair| has_command(pair) && !pair.value.is_empty());
+        let names = pairs.filter_map(|pair| Some(pair.key.rsplit_once('.')?.0.to_owned()));
+        names.filter(|name| name != "lfs").collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Returns true if an attribute file outside the worktree may name a filter.
@@ -84,16 +92,14 @@ fn has_converting_rules(file: &[u8]) -> bool {
     CONVERTING.iter().any(|word| file.contains_str(word))
 }
 
-/// When the rules that convert files last changed, by the times of the files with these rules.
+/// When attribute files last changed.
 ///
 /// An older file may have bytes that today's rules would not give: git considers it unchanged until its times change.
-pub(super) struct RuleTimes<'r> {
+pub(super) struct AttributeTimes<'r> {
     repo: &'r Repo,
     /// The attribute files that git knows, and those that should exist.
     known: BTreeSet<BString>,
     expected: BTreeSet<BString>,
-    /// When any file with settings changed.
-    settings: Time,
     /// The attribute files with rules for the files of each directory (with final `/`, empty for the root).
     attributes: HashMap<BString, Above>,
 }
@@ -113,29 +119,15 @@ type Time = (i64, u32);
 /// The time of an attribute file that git does not know, or does not know to be gone: newer than any other.
 const UNKNOWN: Time = (i64::MAX, 0);
 
-impl<'r> RuleTimes<'r> {
-    /// Reads the times of the files with settings and of attribute files. Git knows the attribute files `known`, and
-    /// expects `expected` in the worktree.
+impl<'r> AttributeTimes<'r> {
+    /// Git knows the attribute files `known`, and expects `expected` in the worktree.
     pub(super) fn new(repo: &'r Repo, known: BTreeSet<BString>, expected: BTreeSet<BString>) -> Self {
-        let config = repo.inner.config_snapshot();
-        let files = config.plumbing().sections().filter_map(|section| section.meta().path.as_deref());
-        let mut files: BTreeSet<PathBuf> = files.map(Path::to_owned).collect();
-        files.extend(repo.inner.attribute_global_paths().unwrap_or_default());
-        // The directory's time, too: it changes when the file is deleted.
-        files.extend([repo.common_dir().join("info/attributes"), repo.common_dir().join("info")]);
-        let settings = files.iter().filter_map(|file| changed(file)).max().unwrap_or_default();
-        Self { repo, known, expected, settings, attributes: HashMap::new() }
-    }
-
-    /// Returns true if a rule for `path` changed after the file with `stat` was written, or if git does not know the
-    /// rule.
-    pub(super) fn are_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
-        self.settings > written(stat) || self.are_attributes_newer(path, stat)
+        Self { repo, known, expected, attributes: HashMap::new() }
     }
 
     /// Returns true if an attribute file with rules for `path` changed after the file with `stat` was written, or if git does
     /// not know it.
-    pub(super) fn are_attributes_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
+    pub(super) fn are_newer(&mut self, path: &BStr, stat: &Stat) -> bool {
         self.above(parent(path)).newest.is_some_and(|time| time > written(stat))
     }
 

@@ -26,27 +26,39 @@ use crate::{
     },
 };
 
+/// What decides which bytes the files of a stored checkpoint, or of a commit, stand for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Basis {
+    /// Its tree.
+    pub(crate) tree_id: ObjectId,
+    /// The tree of the commit that the checkpoint stands on, if any. A commit stands on itself.
+    pub(crate) base_tree_id: Option<ObjectId>,
+    /// The filters that had a command for the worktree when the checkpoint was taken.
+    pub(crate) filters: Vec<String>,
+}
+
 /// The bytes that files of one stored checkpoint stand for.
 pub(crate) struct Exact<'r> {
     repo: &'r Repo,
     filters: Filters<'r>,
-    /// The tree of the commit that the checkpoint stands on, if any.
     base_tree_id: Option<ObjectId>,
+    had_commands: Vec<String>,
 }
 
 impl<'r> Exact<'r> {
-    /// Returns those of the checkpoint with the tree `tree_id` on a commit with the tree `base_tree_id`, for `paths` only.
-    /// A commit stands on itself.
-    pub(crate) fn of_tree(
-        repo: &'r Repo,
-        (tree_id, base_tree_id): (ObjectId, Option<ObjectId>),
-        paths: &[BString],
-    ) -> Result<Self> {
-        Ok(Self { repo, filters: Filters::for_tree(repo, tree_id, paths)?, base_tree_id })
+    /// Returns those of the checkpoint or commit with this `basis`, for `paths` only.
+    pub(crate) fn of_tree(repo: &'r Repo, basis: Basis, paths: &[BString]) -> Result<Self> {
+        let Basis { tree_id, base_tree_id, filters: had_commands } = basis;
+        Ok(Self { repo, filters: Filters::for_tree(repo, tree_id, paths)?, base_tree_id, had_commands })
     }
 
     fn by_rules(repo: &'r Repo, files: &AttributeFiles) -> Result<Self> {
-        Ok(Self { repo, filters: Filters::of_checkpoint(repo, files.clone())?, base_tree_id: None })
+        Ok(Self {
+            repo,
+            filters: Filters::of_checkpoint(repo, files.clone())?,
+            base_tree_id: None,
+            had_commands: Vec::new(),
+        })
     }
 
     /// Returns the bytes of the file or link `path` with `content`; `blob` is what `content` names.
@@ -63,13 +75,16 @@ impl<'r> Exact<'r> {
     /// Returns what the conversions make of `blob`, the stored `content` of the file `path`; none if it stays as it is.
     ///
     /// A save keeps the bytes of each file whose filter has no command for the worktree. Where there are none, a command made
-    /// the bytes that is missing now: the blob would be something else. What git has committed comes back as git checks it out.
+    /// the bytes that is missing now: the blob would be something else. Committed content that no save has read comes back as
+    /// git checks it out, if the filter had no command at the save either.
     fn to_worktree(&mut self, path: &BStr, content: Content, blob: &[u8]) -> Result<Option<Vec<u8>>> {
         let converted = self.filters.to_worktree(path, blob)?;
-        if self.filters.may_get_a_filter(path)? && !self.is_of_base(path, content)? {
-            let name = self.filters.filter_name(path)?.unwrap_or_default();
-            let (name, path) = (printable(name.as_bstr()), printable(path));
-            return Err(Error::user(format!("the filter '{name}' of '{path}' has no command 'smudge' any more")));
+        if self.filters.may_get_a_filter(path)? {
+            let name = self.filters.filter_name(path)?.unwrap_or_default().to_string();
+            if self.had_commands.contains(&name) || !self.is_of_base(path, content)? {
+                let (name, path) = (printable(name.as_str().into()), printable(path));
+                return Err(Error::user(format!("the filter '{name}' of '{path}' has no command 'smudge' any more")));
+            }
         }
         Ok(converted)
     }
@@ -236,17 +251,17 @@ pub(crate) fn raw_edits_of_unchanged(
     Ok(raw_edits)
 }
 
-/// Returns how the tree of exact bytes changes where `steps` bring content `from` the tree of a checkpoint (and that of the
-/// commit it stands on) into the tree `base_id`; `edits` are those of that tree.
+/// Returns how the tree of exact bytes changes where `steps` bring content `from` a checkpoint or commit into the tree
+/// `base_id`; `edits` are those of that tree.
 pub(crate) fn raw_edits_of_steps(
     repo: &Repo,
-    (from, base_id): ((ObjectId, Option<ObjectId>), ObjectId),
+    (from, base_id): (&Basis, ObjectId),
     steps: &[Step],
     edits: &[(BString, Edit)],
     objects: &mut NewObjects<'_>,
 ) -> Result<Vec<(BString, Edit)>> {
     let paths: Vec<BString> = steps.iter().map(|step| step.path.clone()).collect();
-    let mut from = Exact::of_tree(repo, from, &paths)?;
+    let mut from = Exact::of_tree(repo, from.clone(), &paths)?;
     let files = AttributeFiles::of_tree(repo, base_id, &paths)?.with_tree_edits(repo, edits, objects)?;
     let mut now = Exact::by_rules(repo, &files)?;
     let mut raw_edits = Vec::with_capacity(steps.len());
@@ -278,7 +293,7 @@ impl Exact<'_> {
             return Ok(None);
         }
         let blob = self.repo.read_blob(content.leaf.id)?;
-        // The restore has written the file, so that its filter works.
+        // The restore has written the file from these bytes just before.
         let bytes = from.bytes(path, content, blob)?;
         self.raw_for(path, content, &bytes, objects)
     }

@@ -12,7 +12,7 @@ use gix::{
 use super::{
     Repo,
     attribute_files::{AttributeFiles, is_attribute_file},
-    conversions::RuleTimes,
+    conversions::AttributeTimes,
     filter::Filters,
     index_tree::tree_of_index,
     new_objects::NewObjects,
@@ -154,7 +154,7 @@ fn note_special(entry: &gix::index::Entry, path: &bstr::BStr, staged: &mut Stage
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doubt {
     None,
-    /// A rule or a setting that is younger than the file may have converted it before.
+    /// A rule or a setting that is gone may have converted it.
     UnlessOfSameSize,
     /// A rule may convert it.
     Certain,
@@ -163,7 +163,7 @@ enum Doubt {
 /// Finds the files that a conversion may change or may have changed; asks for attributes only where there can be any.
 struct Converts<'r> {
     repo: &'r Repo,
-    times: RuleTimes<'r>,
+    times: AttributeTimes<'r>,
     /// By the attributes of the worktree, and by those of the index: what has put a file where it is may not apply any more.
     filters: Option<(Filters<'r>, Filters<'r>)>,
     /// The attribute files of the index.
@@ -183,7 +183,7 @@ impl<'r> Converts<'r> {
         let is_expected = |entry: &&gix::index::Entry| !entry.flags.contains(Flags::SKIP_WORKTREE);
         let expected = index.entries().iter().filter(is_expected).map(|entry| entry.path(index));
         let expected = expected.filter(|path| is_attribute_file(path)).map(ToOwned::to_owned).collect();
-        let times = RuleTimes::new(repo, paths().cloned().collect(), expected);
+        let times = AttributeTimes::new(repo, paths().cloned().collect(), expected);
         let all = repo.converts_line_endings();
         let filters = if all || repo.may_convert(paths(), &ids)? { Some(both(repo, &of_index)?) } else { None };
         let has_filter_commands = repo.has_filter_commands();
@@ -207,10 +207,8 @@ impl<'r> Converts<'r> {
             }
         }
         // A filter that does not apply any more may have kept the size, and may have hidden its own rule from git.
-        if self.has_filter_commands && self.times.are_attributes_newer(path, &known.stat) {
-            return Ok(Doubt::Certain);
-        }
-        Ok(if self.times.are_newer(path, &known.stat) { Doubt::UnlessOfSameSize } else { Doubt::None })
+        let is_certain = self.has_filter_commands && self.times.are_newer(path, &known.stat);
+        Ok(if is_certain { Doubt::Certain } else { Doubt::UnlessOfSameSize })
     }
 }
 

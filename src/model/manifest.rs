@@ -137,6 +137,8 @@ pub struct Manifest {
     pub intent_to_add: Vec<BString>,
     /// Files that were stored unfiltered, because their filters failed.
     pub unfiltered: Vec<Unfiltered>,
+    /// Names of the configured filters that had a command for the worktree, sorted; Git LFS excepted.
+    pub filters: Vec<String>,
 }
 
 impl Manifest {
@@ -176,6 +178,7 @@ impl Manifest {
         sorted.unmerged.sort();
         sorted.intent_to_add.sort();
         sorted.unfiltered.sort();
+        sorted.filters.sort();
         toml::to_string(&Stored::from(&sorted)).expect("the stored form has only strings, numbers and tables")
     }
 
@@ -233,6 +236,8 @@ struct Stored {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     lost: Vec<Part>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    filters: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<StoredSkipped>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     nested: Vec<StoredNested>,
@@ -274,6 +279,7 @@ impl From<&Manifest> for Stored {
             unmerged: manifest.unmerged.iter().map(unmerged).collect(),
             intent_to_add: manifest.intent_to_add.iter().map(Into::into).collect(),
             unfiltered: manifest.unfiltered.iter().map(unfiltered).collect(),
+            filters: manifest.filters.clone(),
         }
     }
 }
@@ -305,6 +311,7 @@ impl TryFrom<Stored> for Manifest {
             unmerged: stored.unmerged.into_iter().map(unmerged).collect::<Result<_, String>>()?,
             intent_to_add: stored.intent_to_add.iter().map(StoredPath::decode).collect::<Result<_, _>>()?,
             unfiltered: stored.unfiltered.into_iter().map(unfiltered).collect::<Result<_, String>>()?,
+            filters: stored.filters,
         })
     }
 }
@@ -324,6 +331,7 @@ mod tests {
             unmerged: vec![Unmerged { path: "f".into(), stage: 2, mode: 0o100_644, id }],
             intent_to_add: vec!["new".into()],
             unfiltered: vec![Unfiltered { path: "a b".into(), filter: "crypt".into(), reason: "not found".into() }],
+            filters: vec!["crypt".into(), "two words".into()],
         };
         assert_eq!(Manifest::from_toml(&manifest.to_toml()), Ok(manifest));
     }

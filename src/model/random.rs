@@ -109,11 +109,13 @@ fn manifest() -> impl Strategy<Value = Manifest> {
         prop::collection::vec(path(), few.clone()),
         prop::collection::vec(unmerged, few.clone()),
         prop::collection::vec(path(), few.clone()),
-        prop::collection::vec(unfiltered, few),
+        prop::collection::vec(unfiltered, few.clone()),
+        prop::collection::vec(hostile(), few),
     )
-        .prop_map(|(lost, skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered)| {
+        .prop_map(|(lost, skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered, filters)| {
             let mut manifest =
-                Manifest { lost, skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered };
+                Manifest { lost, skipped, nested, empty_directories, unmerged, intent_to_add, unfiltered, filters };
+            manifest.filters.sort();
             manifest.unfiltered.sort();
             manifest.skipped.sort();
             manifest.nested.sort();

@@ -245,9 +245,9 @@ fn paths(changes: Vec<Change>) -> Vec<BString> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-/// Returns what can be read of the live shadows, and adds to `broken` what cannot. `memory` is the repository whose object
-/// memory may have lost objects that the worktree still has. If sessions have shadows of their own, the one with the latest
-/// checkpoint represents all.
+/// Returns what can be read of the live shadows, and adds to `broken` what cannot. `memory` is the same repository, but
+/// has in its object memory what was lost and the worktree still has. If sessions have shadows of their own, the one with
+/// the latest checkpoint represents all.
 fn shadow_status(
     (repo, memory): (&Repo, &Repo),
     base: Base,

@@ -308,3 +308,30 @@ fn a_filter_of_another_time_changes_no_byte(
         assert!(path == ".gitattributes" || is_kept || Some(&bytes) == damaged.get(&path), "'{path}' is {bytes:?}");
     }
 }
+
+/// An attribute file that git never knew has converted a file, and is gone before the first save.
+#[rstest::rstest]
+fn a_rule_that_is_gone_has_converted_a_file(
+    #[values(".gitattributes", "dir/.gitattributes")] rules: &str,
+    #[values("", ".gitattributes\n")] ignored: &str,
+) {
+    let world = World::new();
+    world.git(&["init", "-q", "-b", "main"]);
+    let scene = Scene { world };
+    scene.write(".git/info/exclude", ignored.as_bytes());
+    scene.write("dir/f", b"a\n");
+    scene.world.git(&["add", "-A"]);
+    scene.world.git(&["commit", "-qm", "base"]);
+    scene.write(rules, b"* eol=crlf\n");
+    let file = scene.world.repo().join("dir/f");
+    fs::remove_file(&file).expect("it is there");
+    scene.world.git(&["checkout", "-q", "dir/f"]);
+    assert_eq!(fs::read(&file).expect("readable"), b"a\r\n");
+    Scene::settle();
+    scene.world.git(&["status"]);
+    fs::remove_file(scene.world.repo().join(rules)).expect("it is there");
+    let id = scene.save(&[]);
+    scene.write("dir/f", b"x\n");
+    scene.run(&["restore", "--all", &id]);
+    assert_eq!(fs::read(&file).expect("readable"), b"a\r\n");
+}

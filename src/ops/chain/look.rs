@@ -82,6 +82,7 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
         let earlier = shadow.unfiltered().iter().find(|known| known.path == file.path);
         file.reason = earlier.map(|earlier| earlier.reason.clone()).unwrap_or_default();
     }
+    manifest.filters = repo.filters_with_smudge();
     let side = Side { index_tree_id, raw_tree_id, unmerged_tree_id, manifest };
     let cache = Some((snapshot.cache, snapshot.is_cache_new));
     Ok((Seen { tree_id: snapshot.tree_id, side, index_tree_id: Some(snapshot.index_tree_id), cache, skipped }, objects))
@@ -134,6 +135,7 @@ pub(crate) fn look_at_paths<'r>(
     side.manifest.skipped.extend(named.skipped.iter().cloned());
     side.manifest.unfiltered.retain(|file| !is_named(file.path.as_bstr()));
     side.manifest.unfiltered.extend(named.unfiltered);
+    side.manifest.filters = repo.filters_with_smudge();
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: named.skipped }, objects))
 }
 
@@ -148,10 +150,11 @@ pub(crate) fn look_at_known<'r>(
     let edit = |step: &Step| (step.path.clone(), step.after.map(|after| (after.leaf.id, after.leaf.mode)));
     let edits: Vec<_> = steps.iter().map(edit).collect();
     let tree_id = edit_tree(tip.tree_id, &edits, &mut objects)?;
-    let mut raw_edits = raw_edits_of_steps(repo, (*from, tip.tree_id), steps, &edits, &mut objects)?;
+    let mut raw_edits = raw_edits_of_steps(repo, (from, tip.tree_id), steps, &edits, &mut objects)?;
     raw_edits.extend(raw_edits_of_unchanged(repo, (tip.tree_id, side.raw_tree_id), &edits, &mut objects)?);
     edit_raw_tree(repo, &mut side, &raw_edits, &mut objects)?;
     side.manifest.unfiltered.retain(|file| !steps.iter().any(|step| step.path == file.path));
+    side.manifest.filters = repo.filters_with_smudge();
     Ok((Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() }, objects))
 }
 

@@ -1,9 +1,11 @@
 //! The options of a save.
 
 use bstr::BString;
-use gix::ObjectId;
 
-use crate::model::{checkpoint::Origin, step::Step};
+use crate::{
+    git::exact::Basis,
+    model::{checkpoint::Origin, step::Step},
+};
 
 /// The options of a save.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +50,6 @@ pub(crate) struct Demands {
 pub(crate) struct Known {
     /// The steps that were taken.
     pub(crate) steps: Vec<Step>,
-    /// The tree whose `.gitattributes` convert the new content to the bytes in the worktree, and that of its base commit.
-    pub(crate) from: (ObjectId, Option<ObjectId>),
+    /// The checkpoint or commit that the new content is from.
+    pub(crate) from: Basis,
 }

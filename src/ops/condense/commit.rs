@@ -172,7 +172,7 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Carries forward to the commit what it did not take and the worktree still shows. Reads git's index instead of files.
+/// Carries forward to the commit what it did not take, except where git's index says that the worktree is as the commit.
 fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> {
     let repo = &context.repo;
     let Some(line) = session_line(repo, base)? else { return Ok(()) };

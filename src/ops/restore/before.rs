@@ -124,7 +124,7 @@ impl Before {
     pub(super) fn save_index(&self, context: &Context) -> Result<Snapshot> {
         let message = Some("before going on with a restore".into());
         let options = save::Options { message, force: true, ..save::Options::default() };
-        let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.trees(&context.repo)? });
+        let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.basis(&context.repo)? });
         let demands = save::Demands {
             exact_index: true,
             must_exist: true,
@@ -194,7 +194,7 @@ impl Before {
             },
             ..save::Options::default()
         };
-        let saved = target.trees(&context.repo).and_then(|from| {
+        let saved = target.basis(&context.repo).and_then(|from| {
             let known = Some(save::Known { steps: journal.steps.clone(), from });
             let demands =
                 save::Demands { known, looks_at_index: !journal.index.is_empty(), ..save::Demands::default() };

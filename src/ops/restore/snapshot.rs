@@ -7,7 +7,12 @@ use gix::ObjectId;
 
 use crate::{
     error::{Error, Result},
-    git::{Repo, exact::Exact, filter::Filters, objects::ReadAhead},
+    git::{
+        Repo,
+        exact::{Basis, Exact},
+        filter::Filters,
+        objects::ReadAhead,
+    },
     model::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
@@ -83,18 +88,18 @@ impl Snapshot {
         Ok(Some(Content { leaf, raw }))
     }
 
-    /// Returns what says which bytes the files `paths` of this state stand for.
+    /// Returns the bytes that the files `paths` of this state stand for.
     pub(super) fn exact<'r>(&self, repo: &'r Repo, paths: &[BString]) -> Result<Exact<'r>> {
-        Exact::of_tree(repo, self.trees(repo)?, paths)
+        Exact::of_tree(repo, self.basis(repo)?, paths)
     }
 
-    /// Returns this state's tree, and that of the commit it stands on.
-    pub(super) fn trees(&self, repo: &Repo) -> Result<(ObjectId, Option<ObjectId>)> {
+    /// Returns what decides which bytes the files of this state stand for.
+    pub(super) fn basis(&self, repo: &Repo) -> Result<Basis> {
         let base_tree_id = match self.base() {
             None => Some(self.tree_id),
             Some(base) => base.commit_id().map(|id| repo.tree_of_commit(id)).transpose()?,
         };
-        Ok((self.tree_id, base_tree_id))
+        Ok(Basis { tree_id: self.tree_id, base_tree_id, filters: self.manifest.filters.clone() })
     }
 
     /// Returns the tree of exact bytes; the empty tree if there is none.

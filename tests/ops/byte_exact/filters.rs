@@ -238,6 +238,33 @@ fn a_filter_that_fails_in_a_restore_is_a_conflict(#[case] setting: &[&str], #[ca
     assert!(said.contains("its filter failed"), "{said}");
 }
 
+/// The file is as it was when it was saved; without its filter, a restore cannot know that.
+#[rstest::rstest]
+#[case::all(&["save"])]
+#[case::one_path(&["save", "--paths", "plain"])]
+fn a_committed_file_is_left_alone_without_its_filter(#[case] save: &[&str]) {
+    let scene = Scene::new(FILTER, true);
+    scene.world.git(&["config", "filter.rot.required", "true"]);
+    let bash = |script: &str| {
+        assert!(scene.world.command("bash").args(["-ec", script]).output().expect("bash runs").status.success());
+    };
+    let read = |path: &str| fs::read_to_string(scene.world.repo().join(path)).expect("readable");
+    scene.write("lf.txt", b"abba\n");
+    scene.world.git(&["commit", "-qam", "with work for the filter"]);
+    assert_eq!(scene.world.git(&["cat-file", "blob", "HEAD:lf.txt"]), "bccb\n");
+    scene.write("plain", b"good\n");
+    scene.run(save);
+    scene.write("plain", b"bad\n");
+    bash("cp .git/config ../config; git config --remove-section filter.rot");
+    let output = scene.world.checkpoint(&["restore", "@{0}"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert_eq!((read("lf.txt").as_str(), read("plain").as_str()), ("abba\n", "good\n"), "{said}");
+    assert!(output.status.code() == Some(1) && said.contains("its filter failed"), "{said}");
+    bash("cp ../config .git/config");
+    scene.run(&["undo"]);
+    assert_eq!((read("lf.txt").as_str(), read("plain").as_str()), ("abba\n", "bad\n"));
+}
+
 /// What git has committed comes back as git checks it out, whether a filter was configured or not.
 #[rstest::rstest]
 #[case::all(&["save", "--allow-empty"])]
