@@ -144,8 +144,9 @@ mod tests {
             deltas += usize::from(!words[2].bytes().all(|digit| digit == b'0'));
         }
         assert!(ids.len() > MANY && deltas > MANY / 2, "{} blobs, {deltas} deltas", ids.len());
-        let mut packs = Pack::all_in(&directory.path().join(".git/objects/pack"), repo.object_hash());
-        assert_eq!(packs.next().ok_or("a pack")?.sizes(&ids).len(), ids.len());
+        let packs = directory.path().join(".git/objects/pack");
+        let pack = Pack::all_in(&packs, repo.object_hash()).next().ok_or("a pack")?;
+        assert_eq!(pack.sizes(&ids).len(), ids.len());
         ids.push(ObjectId::null(repo.object_hash()));
         expected.push(None);
         assert_eq!(repo.blob_sizes(&ids), expected);

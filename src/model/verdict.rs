@@ -81,7 +81,7 @@ impl fmt::Display for Why {
             Self::Sparse => "outside the sparse checkout",
             Self::Invalid => "invalid name",
             Self::Denied => "permission denied",
-            Self::Unconvertible => "its filter failed",
+            Self::Unconvertible => "its filter failed, or is not configured",
         })
     }
 }

@@ -68,8 +68,12 @@ impl Context {
     }
 
     /// Lets `lock`, which is that of this worktree, hold what is open here.
-    pub(crate) fn hold_turns(&self, lock: &mut Lock) {
-        *self.turns.borrow_mut() = lock.turns(self.repo.git_dir());
+    ///
+    /// # Errors
+    /// If the system lacks what it takes to read that at this moment.
+    pub(crate) fn hold_turns(&self, lock: &mut Lock) -> Result<()> {
+        *self.turns.borrow_mut() = lock.turns(self.repo.git_dir())?;
+        Ok(())
     }
 
     /// Shares with `other`, a context of the same worktree, the lock that it holds.

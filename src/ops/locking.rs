@@ -30,7 +30,7 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
         lock.forget_dead();
     }
     context.repo.remove_dead_locks();
-    context.hold_turns(&mut lock);
+    context.hold_turns(&mut lock)?;
     Ok(lock)
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
     let mut lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
     context.repo.remove_dead_locks();
     if let Some(lock) = &mut lock {
-        context.hold_turns(lock);
+        context.hold_turns(lock)?;
     }
     Ok(lock)
 }
@@ -53,7 +53,7 @@ pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
         Err(error) if error.kind() == Kind::Race => return Ok(None),
         taken => taken?,
     };
-    context.hold_turns(&mut lock);
+    context.hold_turns(&mut lock)?;
     set_broken_aside(context, Look::AtTip, &lock)?;
     Ok(Some(lock))
 }

@@ -85,8 +85,15 @@ impl Lock {
 
     /// Returns what is open in the worktree of `git_dir`, which this is the lock of, for as long as the lock is held. What
     /// has changed then is written before the lock is released.
-    pub(crate) fn turns(&mut self, git_dir: &Path) -> Weak<Held> {
-        Arc::downgrade(self.turns.get_or_insert_with(|| Arc::new(Held::new(git_dir))))
+    ///
+    /// # Errors
+    /// As [`Held::read`].
+    pub(crate) fn turns(&mut self, git_dir: &Path) -> Result<Weak<Held>> {
+        let held = match &self.turns {
+            Some(held) => held,
+            None => self.turns.insert(Arc::new(Held::read(git_dir)?)),
+        };
+        Ok(Arc::downgrade(held))
     }
 
     /// Returns the nonces of those who were killed while they held the lock.

@@ -9,6 +9,8 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use rustix::io::Errno;
+
 use super::{directory, ensure_directory, failpoint, read_text, replace_file};
 use crate::{
     error::{Error, Result},
@@ -53,13 +55,26 @@ struct Content {
     stored: Option<Turns>,
     now: Turns,
     /// Why the file must not be replaced.
-    trouble: Option<String>,
+    trouble: Option<Error>,
 }
 
 impl Held {
     /// Returns what is open in the worktree of `git_dir`; the caller holds its lock as long as this lives.
     pub(crate) fn new(git_dir: &Path) -> Self {
         Self { git_dir: git_dir.to_owned(), content: Mutex::new(None) }
+    }
+
+    /// The same, with the file read at once.
+    ///
+    /// # Errors
+    /// If the system lacks what it takes to read it at this moment. A file that it refuses, or cannot read at all, must not
+    /// stop a save: then nothing is known to be open, and the file stays as it is.
+    pub(crate) fn read(git_dir: &Path) -> Result<Self> {
+        let content = Content::read(git_dir);
+        if let Some(error) = content.trouble.as_ref().filter(|error| is_of_the_moment(error)) {
+            return Err(Error::internal(error.message()).with_cause(error.causes().join(": ")));
+        }
+        Ok(Self { git_dir: git_dir.to_owned(), content: Mutex::new(Some(content)) })
     }
 
     /// Returns a copy of what is open.
@@ -85,7 +100,7 @@ impl Held {
             return Ok(());
         }
         if let Some(why) = &content.trouble {
-            return Err(Error::internal(why.clone()));
+            return Err(Error::internal(why.to_string()));
         }
         let folder = ensure_directory(&self.git_dir)?;
         failpoint::hit("turns:before-write");
@@ -123,10 +138,10 @@ impl Content {
         let (stored, trouble) = match read_text(&path, LONGEST) {
             Ok(Some(text)) => (Turns::parse(&text), None),
             Ok(None) => (None, None),
-            Err(error) => (None, Some(error.to_string())),
+            Err(error) => (None, Some(error)),
         };
         if let Some(why) = &trouble {
-            tracing::warn!(error = why, "what is open here is not known");
+            tracing::warn!(error = %why, "what is open here is not known");
         } else if stored.is_none() && path.symlink_metadata().is_ok() {
             let bad = damaged_path(git_dir);
             tracing::warn!(path = %bad.display(), "the file of what is open here was damaged, and is set aside");
@@ -135,6 +150,13 @@ impl Content {
         }
         Self { now: stored.clone().unwrap_or_default(), stored, trouble }
     }
+}
+
+/// Returns true if `error` is for want of open files, memory or the like.
+fn is_of_the_moment(error: &Error) -> bool {
+    const MOMENTARY: [Errno; 5] = [Errno::AGAIN, Errno::INTR, Errno::NOMEM, Errno::MFILE, Errno::NFILE];
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.and_then(Errno::from_io_error).is_some_and(|errno| MOMENTARY.contains(&errno))
 }
 
 /// Removes the files of earlier versions from `folder`; what stays is read by nothing.

@@ -404,3 +404,22 @@ fn a_log_that_cannot_be_written_is_no_reason_to_stop() {
 fn text_of(path: &Path) -> &str {
     path.to_str().expect("temporary paths are plain")
 }
+
+/// A directory that a checkpoint holds becomes unreadable, as one that a container has taken over.
+#[test]
+fn ignore_rules_that_cannot_be_read_stop_no_save() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    world.write("new/s", "only in the worktree\n");
+    world.done(&["save"]);
+    world.write("new/t", "another\n");
+    let rules = world.repo().join("new/.gitignore");
+    let output = refused(&world, "open,openat", "EACCES", &rules, &["save", "--json"]);
+    assert!(output.status.success(), "{}", described(&output));
+    let saved: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let id = saved["id"].as_str().expect("an id");
+    assert_eq!(world.git(&["show", &format!("{id}:new/s"), &format!("{id}:new/t")]), "only in the worktree\nanother\n");
+}

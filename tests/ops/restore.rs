@@ -237,6 +237,30 @@ fn what_changed_nothing_is_not_what_undo_takes_back() {
     assert_eq!(stage.read("f"), "two\n");
 }
 
+/// The rules that come back with the undo ignore what the restore wrote.
+#[test]
+fn undo_deletes_what_the_restore_wrote_though_it_is_ignored_again() {
+    let stage = Stage::new();
+    stage.write("x", "one\n");
+    stage.write("dir/x", "two\n");
+    let a = stage.save();
+    stage.remove("x");
+    stage.remove("dir");
+    stage.write("dir", "precious\n");
+    stage.write(".gitignore", "x\n");
+    stage.save();
+    let before = stage.disk();
+    stage.restore(a);
+    assert_eq!((stage.read("x"), stage.read("dir/x")), ("one\n".into(), "two\n".into()));
+    stage.undo();
+    assert_eq!(stage.disk(), before);
+    // A file of the same name that the user has changed since stays.
+    stage.restore(a);
+    stage.write("x", "edited since\n");
+    stage.undo();
+    assert_eq!(stage.read("x"), "edited since\n");
+}
+
 #[test]
 fn nothing_to_undo_is_said() {
     let stage = Stage::new();

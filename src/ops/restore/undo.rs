@@ -139,6 +139,9 @@ impl<'s> Reversal<'s> {
             self.judged.push((Step { before: exact, ..step }, Verdict::Go));
         } else if is == was && was != became {
             // Nobody has changed it, or somebody has changed it back.
+        } else if is == became && done.before.is_none() {
+            // The restore wrote it where no file was. Ignore rules, which may have come back with it, do not matter.
+            self.judged.push((step, Verdict::Go));
         } else if is == became || all {
             self.steps.push(step);
         } else {
