@@ -106,7 +106,8 @@ fn latest(repo: &Repo, n: usize) -> Result<ObjectId> {
         Some((checkpoint, _)) => Ok(checkpoint.id),
         None if !timeline.broken.is_empty() => Err(timeline.broken.remove(0)),
         None if tips.is_empty() => Err(Error::user("this worktree has no checkpoint yet").with_hint(
-            "'base' names the commit that a clean worktree stands on; 'git checkpoint save' takes a checkpoint",
+            "'base' names the commit that a clean worktree stands on; 'git checkpoint save' takes a checkpoint, \
+             'git checkpoint list --archived' shows those that were set aside",
         )),
         None => Err(no_match(repo, &format!("@{{{n}}}"))),
     }

@@ -212,6 +212,8 @@ pub(super) fn refuse_unknown(repo: &Repo, target: &Snapshot, pathspecs: &[BStrin
 fn refuse_unmatched(search: &Pathspec<'_>) -> Result<()> {
     match search.unmatched().next() {
         Some(text) => {
+            // What a '.' in the root of the worktree has become.
+            let text = if text == ":" { ".".into() } else { text.to_string() };
             Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")))
         }
         None => Ok(()),
