@@ -265,18 +265,20 @@ impl Serialize for FileDiff {
         map.serialize_entry("binary", &self.binary)?;
         map.serialize_entry("added", &self.added)?;
         map.serialize_entry("deleted", &self.deleted)?;
-        serialize_content(&mut map, ["before", "before_raw"], self.before.as_deref())?;
-        serialize_content(&mut map, ["after", "after_raw"], self.after.as_deref())?;
+        if self.before.is_some() || self.after.is_some() {
+            serialize_content(&mut map, ["before", "before_raw"], self.before.as_deref())?;
+            serialize_content(&mut map, ["after", "after_raw"], self.after.as_deref())?;
+        }
         map.end()
     }
 }
 
-/// Content as text; if it is not UTF-8, the text is null and the bytes are in base64 beside it.
+/// Content as text; null if there is no file. If the content is not UTF-8, the text is null and the bytes are in base64
+/// beside it.
 fn serialize_content<M: SerializeMap>(map: &mut M, keys: [&str; 2], content: Option<&[u8]>) -> Result<(), M::Error> {
-    let Some(content) = content else { return Ok(()) };
-    let text = content.to_str().ok();
+    let text = content.and_then(|content| content.to_str().ok());
     map.serialize_entry(keys[0], &text)?;
-    if text.is_none() {
+    if let Some(content) = content.filter(|_| text.is_none()) {
         map.serialize_entry(keys[1], &base64::engine::general_purpose::STANDARD.encode(content))?;
     }
     Ok(())

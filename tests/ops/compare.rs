@@ -256,6 +256,8 @@ fn the_worktree_is_compared_as_it_is_now() {
     let lines: Vec<_> = comparison.files.iter().map(|file| (file.status.letter(), file.path.to_string())).collect();
     assert_eq!(lines, [('R', "moved".into()), ('A', "new".into())]);
     assert_eq!(comparison.files[1].after.as_deref(), Some(b"untracked\n".as_slice()));
+    let json = serde_json::to_value(&comparison.files[1]).expect("JSON");
+    assert_eq!((json.get("before"), &json["after"]), (Some(&serde_json::Value::Null), &"untracked\n".into()));
     assert_eq!(serde_json::to_value(comparison.to).expect("JSON"), "worktree");
     assert_eq!(world.git(&["count-objects", "-v"]), objects, "comparing writes no objects");
 }
