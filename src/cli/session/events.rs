@@ -1,6 +1,10 @@
 //! What happens in a conversation: start, prompt, stop, end.
 
-use std::{ffi::OsString, io::Read as _};
+use std::{
+    ffi::{OsStr, OsString},
+    io::Read as _,
+    path::Path,
+};
 
 use clap::ValueEnum;
 
@@ -9,9 +13,13 @@ use super::{
     question::ask,
 };
 use crate::{
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
+    git::Repo,
     model::overlap::Reason,
-    ops::sessions::{self, Elsewhere, OnMultisession, Prompted, Told},
+    ops::{
+        Context,
+        sessions::{self, Elsewhere, OnMultisession, Prompted, Told},
+    },
 };
 
 /// The longest prompt that is taken, in bytes.
@@ -113,14 +121,30 @@ fn absolute(path: &str) -> Result<String> {
     Ok(absolute.to_string_lossy().into_owned())
 }
 
+/// Goes to the root of another worktree of the repository that this process is in, and returns the context there.
+fn context_in(worktree: &OsStr, call: &mut Call) -> Result<Context> {
+    let common_dir = |repo: &Repo| repo.common_dir().canonicalize().ok();
+    let here = Repo::open_from_environment(Path::new(".")).ok().and_then(|repo| common_dir(&repo));
+    let what = || format!("cannot change to '{}'", worktree.display());
+    std::env::set_current_dir(worktree).context(Kind::User, what)?;
+    let context = call.writing_context()?;
+    let (root, directory) = (context.repo.worktree_root().canonicalize(), Path::new(".").canonicalize());
+    let is_root = root.is_ok_and(|root| directory.is_ok_and(|directory| root == directory));
+    if is_root && here.is_none_or(|here| Some(here) == common_dir(&context.repo)) {
+        return Ok(context);
+    }
+    let name = printable(worktree.as_encoded_bytes());
+    Err(Error::user(format!("'{name}' is not the root of a worktree of this repository"))
+        .with_hint("'git worktree list' shows them"))
+}
+
 impl Start {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let told = self.about.told(self.on_multisession)?;
-        if let Some(worktree) = &self.worktree {
-            std::env::set_current_dir(worktree)
-                .context(Kind::User, || format!("cannot change to '{}'", worktree.display()))?;
-        }
-        let context = call.writing_context()?;
+        let context = match &self.worktree {
+            Some(worktree) => context_in(worktree, call)?,
+            None => call.writing_context()?,
+        };
         let id = self.id.unwrap_or_else(sessions::new_id);
         let started = sessions::start(&context, &id, &told, &mut |question| ask(question, call))?;
         if self.json {

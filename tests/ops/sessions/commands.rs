@@ -56,6 +56,11 @@ fn wrong_arguments() {
     ] {
         fails(&desk, arguments, 128);
     }
+    desk.sh("mkdir sub; git init -q ../other; git -C ../other commit -q --allow-empty -m other");
+    for elsewhere in ["sub", "../other"] {
+        let said = fails(&desk, &["session", "start", "a", "--worktree", elsewhere], 128);
+        assert!(said.contains("is not the root of a worktree of this repository"), "{said}");
+    }
     desk.finish();
 }
 
