@@ -68,7 +68,14 @@ pub fn start(
         .and_then(|()| check_transcript(told))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
-        .and_then(|()| lock_and_follow(context).and_then(|lock| begin(context, id, told, &lock)));
+        .and_then(|has_agreed| {
+            let lock = lock_and_follow(context)?;
+            let started = begin(context, id, told, &lock)?;
+            if has_agreed {
+                warning::note_agreed(context, id);
+            }
+            context.write_turns().map(|()| started)
+        });
     context.tell_failure("session start", started)
 }
 

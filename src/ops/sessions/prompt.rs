@@ -98,7 +98,7 @@ pub fn prompt(
         .and_then(|()| check_transcript(told))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
-        .and_then(|()| retry_on_race(|| end_elsewhere(context, id)))
+        .and_then(|_| retry_on_race(|| end_elsewhere(context, id)))
         .and_then(|elsewhere| {
             let opening = Opening::Prompt(message);
             let begun = retry_on_race(|| {

@@ -41,24 +41,35 @@ pub struct Question {
     pub others: Vec<Other>,
 }
 
-/// Asks whether the session `id` shall join those with uncommitted work here, if the setting is on and there are any.
+/// Asks whether the session `id` shall join those with uncommitted work here, if the setting is on, there are any, and the
+/// user has not agreed before. Returns true if the user has agreed now.
 pub(super) fn check(
     context: &Context,
     id: &str,
     on_multisession: OnMultisession,
     ask: &mut dyn FnMut(&Question) -> Result<bool>,
-) -> Result<()> {
+) -> Result<bool> {
     if on_multisession == OnMultisession::Continue {
-        return Ok(());
+        return Ok(true);
     }
-    let Some(question) = question(context, id)? else { return Ok(()) };
+    if on_multisession == OnMultisession::Ask && context.turns().asked.iter().any(|asked| asked == id) {
+        return Ok(false);
+    }
+    let Some(question) = question(context, id)? else { return Ok(false) };
     let names = question.others.iter().map(|other| format!("'{}'", other.id)).collect::<Vec<_>>().join(", ");
     let goes_on = on_multisession == OnMultisession::Ask && ask(&question)?;
     if goes_on {
-        return Ok(());
+        return Ok(true);
     }
     Err(Error::refused(format!("cancelled: {names} has uncommitted work on this base"))
         .with_hint("commit that work first, or go on with '--on-multisession=continue'"))
+}
+
+/// Notes that the user has agreed that the session `id` joins others here; the caller holds the lock.
+pub(super) fn note_agreed(context: &Context, id: &str) {
+    if context.settings.enable_multisession_warning && !context.turns().asked.iter().any(|asked| asked == id) {
+        context.edit_turns(|turns| turns.asked.push(id.to_owned()));
+    }
 }
 
 /// Returns what is to be asked before the session `id` joins those with uncommitted work here; none if the setting is off

@@ -115,5 +115,21 @@ fn on_a_terminal_it_asks() {
     let output = ask("continue\\n");
     assert!(output.status.success(), "{}", described(&output));
     assert!(desk.sessions().contains_key("b"));
+    // The user has answered for this session, not for another one.
+    assert_eq!(desk.prompted("b")["session"]["id"], "b");
+    desk.stop("b");
+    let output = desk.ours(&["session", "prompt", "b", "--on-multisession=cancel"]);
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    let output = desk.ours(&["session", "prompt", "c"]);
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    desk.finish();
+}
+
+#[test]
+fn an_answer_at_the_start_holds_at_the_prompt() {
+    let desk = waiting(true);
+    desk.json(&["session", "start", "b", "--on-multisession=continue"]);
+    desk.json(&["session", "prompt", "b"]);
+    desk.stop("b");
     desk.finish();
 }
