@@ -16,7 +16,7 @@ use gix::{
 
 use super::{
     Repo,
-    loose::{self, Loose},
+    loose::{self, Found, Loose},
     new_objects::id_of,
     objects::look_again,
     presence::may_exist,
@@ -61,7 +61,7 @@ impl Repo {
 
     /// Returns the object `id` if a file of its own has all of it.
     fn loose(&self, id: ObjectId) -> Option<Loose> {
-        loose::read(self.inner.objects.store_ref().path(), id).ok().flatten()
+        loose::read(self.inner.objects.store_ref().path(), id).ok().and_then(Found::whole)
     }
 
     /// Returns true if nothing has to be written for git to read the object `id`.
@@ -94,10 +94,18 @@ impl Repo {
 /// As [`Repo::read_whole`].
 pub(super) fn read_whole(repo: &gix::Repository, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
     // A damaged pack may hide a sound copy of the object in a file of its own.
-    let own = loose::read(repo.objects.store_ref().path(), id);
-    if let Ok(Some(found)) = own {
-        return Ok(Some((found.kind, found.data)));
+    match loose::read(repo.objects.store_ref().path(), id) {
+        Ok(Found::Whole(found)) => Ok(Some((found.kind, found.data))),
+        own => read_elsewhere(repo, id, own),
     }
+}
+
+/// As [`Repo::read_whole`], where `own` was found of the object in a file of its own.
+pub(super) fn read_elsewhere(
+    repo: &gix::Repository,
+    id: ObjectId,
+    own: std::io::Result<Found>,
+) -> Result<Option<(ObjectKind, Vec<u8>)>> {
     let found =
         look_again(|| whole(id, |id, buffer| repo.objects.try_find(id, buffer)), |found| matches!(found, Ok(Some(_))))?;
     if found.is_none() {

@@ -7,7 +7,7 @@ use gix::ObjectId;
 
 use crate::{
     error::{Error, Result},
-    git::{Repo, exact::Exact, filter::Filters, objects::ReadAhead},
+    git::{Repo, check_blobs::ReadAhead, exact::Exact, filter::Filters},
     model::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
@@ -180,12 +180,24 @@ pub(super) fn verify_before(repo: &Repo, pre_restore: ObjectId, plan: &Plan) -> 
 /// Makes sure that everything `plan` writes can be read, before anything is written, and returns what of it fits into `room`
 /// bytes.
 pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan, room: usize) -> Result<ReadAhead> {
+    let ids: Vec<ObjectId> = written(plan).map(|it| it.2).collect();
+    repo.check_blobs(&ids, room, |id| repo.missing(cannot_read(repo, id, &paths_of(written(plan)), target)))
+}
+
+/// Makes sure that everything `plan` writes is there, and reads none of it.
+pub(super) fn verify_there(repo: &Repo, target: ObjectId, plan: &Plan) -> Result<()> {
+    match written(plan).find(|(_, _, id)| !repo.has_object(*id)) {
+        Some((_, _, id)) => Err(repo.missing(cannot_read(repo, id, &paths_of(written(plan)), target))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the blobs that `plan` writes.
+fn written(plan: &Plan) -> impl Iterator<Item = (&Step, Mode, ObjectId)> {
     let steps = plan.groups.iter().flat_map(|group| &group.writes);
     let named = steps.filter_map(|step| Some((step, step.after?)));
     let named = named.map(|(step, content)| (step, content.leaf.mode, content.raw.unwrap_or(content.leaf.id)));
-    let ids: Vec<ObjectId> = named.clone().filter(|(_, mode, _)| *mode != Mode::Gitlink).map(|it| it.2).collect();
-    let paths = paths_of(named);
-    repo.check_blobs(&ids, room, |id| repo.missing(cannot_read(repo, id, &paths, target)))
+    named.filter(|(_, mode, _)| *mode != Mode::Gitlink)
 }
 
 /// Returns a path for each blob of `named`.
