@@ -107,6 +107,10 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
         None if name.starts_with(refname::ARCHIVE) => format!(
             "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix' keep what can be \
              read; {give_up}"
+        Some(shadow) if !is_lost && shadow.base.commit_id().is_some_and(|base| missing == [base]) => {
+            "its checkpoints are whole, and can be restored; fetch or copy the commit that they stand on from where it still is"
+                .to_owned()
+        }
         ),
         None if is_lost && name == refname::verified_ref(repo.worktree_id()) => {
             "fetch or copy the commit from where it still is, or mark another checkpoint with 'git checkpoint verify'"

@@ -11,7 +11,7 @@ use crate::{
     model::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
-        manifest::Manifest,
+        manifest::{Manifest, Part},
         path_text,
         plan::{self, Plan},
         refname::Base,
@@ -38,14 +38,15 @@ impl Snapshot {
         let tree_id = repo.tree_of_commit(id)?;
         let side = checkpoint.as_ref().and_then(|checkpoint| checkpoint.side_id);
         let side = side.map(|side_id| repo.read_side(side_id)).transpose()?;
-        let (staged, raw_tree, manifest) = side
+        let (staged, raw_tree, mut manifest) = side
             .map_or((None, None, Manifest::default()), |side| (side.index_tree_id, side.raw_tree_id, side.manifest));
         let index_tree = match (staged, &checkpoint) {
             (Some(tree), _) => tree,
-            (None, Some(checkpoint)) => match checkpoint.base.commit_id() {
-                Some(base) => repo.tree_of_commit(base)?,
-                None => repo.empty_tree_id(),
-            },
+            // What was staged is what the base has. Without that, only the files are known.
+            (None, Some(checkpoint)) => base_tree(repo, checkpoint.base)?.unwrap_or_else(|| {
+                manifest.lost.extend(checkpoint.base.commit_id().map(|_| Part::Staged));
+                repo.empty_tree_id()
+            }),
             (None, None) => tree_id,
         };
         Ok(Self { id, tree_id, checkpoint, index_tree, manifest, raw_tree })
@@ -88,11 +89,11 @@ impl Snapshot {
         Exact::of_tree(repo, self.trees(repo)?, paths)
     }
 
-    /// Returns this state's tree, and that of the commit it stands on.
+    /// Returns this state's tree, and that of the commit it stands on, if that can be read.
     pub(super) fn trees(&self, repo: &Repo) -> Result<(ObjectId, Option<ObjectId>)> {
         let base_tree_id = match self.base() {
             None => Some(self.tree_id),
-            Some(base) => base.commit_id().map(|id| repo.tree_of_commit(id)).transpose()?,
+            Some(base) => base_tree(repo, base)?,
         };
         Ok((self.tree_id, base_tree_id))
     }
@@ -100,6 +101,21 @@ impl Snapshot {
     /// Returns the tree of exact bytes; the empty tree if there is none.
     pub(super) fn raw_tree(&self, repo: &Repo) -> ObjectId {
         self.raw_tree.unwrap_or_else(|| repo.empty_tree_id())
+    }
+}
+
+/// Returns the tree of the commit `base`; none if there is no commit, or it is gone or damaged: a checkpoint has its files itself.
+pub(super) fn base_tree(repo: &Repo, base: Base) -> Result<Option<ObjectId>> {
+    match base.commit_id().map(|id| (id, repo.tree_of_commit(id))) {
+        None => Ok(None),
+        Some((_, Ok(tree_id))) => Ok(Some(tree_id)),
+        Some((id, Err(error))) => {
+            if repo.is_commit_lost(id)? {
+                Ok(None)
+            } else {
+                Err(error)
+            }
+        }
     }
 }
 
