@@ -29,12 +29,21 @@ const MOST_INFLATED: u64 = 2048;
 /// Writes `data` with the id `id` as an object of `kind` to the object directory `objects`. The object appears
 /// complete, and is not synced to disk, as by git's default.
 pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8]) -> Result<()> {
+    write_anew(objects, id, kind, data, false)
+}
+
+/// As [`write`], where the file that the new one replaces is the only one with the object: the new one is synced to disk before.
+pub(super) fn replace(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8]) -> Result<()> {
+    write_anew(objects, id, kind, data, true)
+}
+
+fn write_anew(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8], syncs: bool) -> Result<()> {
     let what = || format!("cannot write the {kind} '{id}'");
     let header = gix::objs::encode::loose_header(kind, data.len() as u64);
     let stream = deflate(&[&header, data]);
     let mut vanished = None;
     for _ in 0..ATTEMPTS {
-        match place(objects, &id.to_string(), &stream) {
+        match place(objects, &id.to_string(), &stream, syncs) {
             Err(error) if error.kind() == ErrorKind::NotFound => vanished = Some(error),
             other => return other.context(Kind::Internal, what),
         }
@@ -42,13 +51,16 @@ pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8])
     Err(vanished.map_or_else(|| Error::race(what()), |error| Error::race(what()).with_cause(error)))
 }
 
-fn place(objects: &Path, hex: &str, stream: &[u8]) -> std::io::Result<()> {
+fn place(objects: &Path, hex: &str, stream: &[u8], syncs: bool) -> std::io::Result<()> {
     // Git's own prefix, so that `git gc` removes what a crash leaves behind.
     let mut file = tempfile::Builder::new()
         .prefix(&temporary::prefix("tmp_obj_"))
         .permissions(std::fs::Permissions::from_mode(0o444))
         .tempfile_in(objects)?;
     file.write_all(stream)?;
+    if syncs {
+        file.as_file().sync_all()?;
+    }
     let directory = objects.join(&hex[..2]);
     let path = directory.join(&hex[2..]);
     let temporary = match file.into_temp_path().persist(&path) {

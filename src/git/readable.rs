@@ -74,7 +74,7 @@ impl Repo {
         let mut count = 0;
         for id in frayed {
             if let Some(found) = self.loose(*id).filter(|found| !found.is_well_formed) {
-                loose::write(self.inner.objects.store_ref().path(), *id, found.kind, &found.data)?;
+                loose::replace(self.inner.objects.store_ref().path(), *id, found.kind, &found.data)?;
                 count += 1;
             }
         }
