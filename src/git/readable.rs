@@ -186,10 +186,10 @@ impl Repo {
     /// Moves the damaged files among those of `lost` to `directory`: `git gc` stops where it finds one.
     pub(crate) fn put_damaged_away(&self, lost: &BTreeSet<ObjectId>, directory: &Path) -> std::io::Result<()> {
         for id in lost {
-            let path = self.loose_path(*id);
-            if std::fs::read(&path).is_ok() && self.loose(*id).is_none() {
+            // What could not be read now may be whole.
+            if let Ok(Found::Damaged) = loose::read(self.inner.objects.store_ref().path(), *id) {
                 std::fs::create_dir_all(directory)?;
-                std::fs::rename(path, directory.join(id.to_string()))?;
+                std::fs::rename(self.loose_path(*id), directory.join(id.to_string()))?;
             }
         }
         Ok(())
