@@ -282,3 +282,18 @@ fn a_directory_of_ours_that_cannot_be_looked_into_is_named() {
         assert!(said.contains("permissions"), "{said}");
     }
 }
+
+#[rstest::rstest]
+fn a_save_mends_the_last_checkpoint_whose_files_lack_only_their_end(
+    #[values("live", "live^{tree}", "live^2")] object: &str,
+    #[values(Loss::Unended, Loss::WrongSum)] loss: Loss,
+) {
+    let world = world();
+    let tip = world.git(&["rev-parse", &shadow(&world)]).trim().to_owned();
+    lose(&world, object, loss);
+    world.write("f", "after\n");
+    world.done(&["save"]);
+    world.assert_sound("after a save");
+    assert_eq!(refs(&world, "archive"), Vec::<String>::new());
+    assert_eq!(world.git(&["rev-parse", &format!("{}^", shadow(&world))]).trim(), tip);
+}
