@@ -12,7 +12,7 @@ use super::sources::VARIABLE_PREFIX;
 use super::toml_file::{self, Content, Entry};
 use super::value::{Value, shorten};
 use super::{Layer, Sources};
-use crate::error::Error;
+use crate::{error::Error, model::path_text::shell_word};
 
 /// What rewrites old names.
 const MIGRATE: &str = "git checkpoint config migrate";
@@ -325,14 +325,15 @@ fn with_way_on(error: Error, layer: Layer, path: &Path) -> Error {
     if error.hint().is_some() {
         return error;
     }
-    let path = path.display();
+    let path = path.display().to_string();
+    let (from, to) = (shell_word(&path), shell_word(&format!("{path}.bad")));
     let edit = match layer {
         Layer::User | Layer::Project | Layer::Local => {
             format!("'git checkpoint config edit --{}' opens it; ", layer.name())
         }
         _ => String::new(),
     };
-    error.with_hint(format!("{edit}to go on without it, 'mv {path} {path}.bad'"))
+    error.with_hint(format!("{edit}to go on without it, 'mv {from} {to}'"))
 }
 
 fn found(name: &str, value: Value, place: Place) -> Found {

@@ -2,7 +2,8 @@
 //! at their end, of which gix and git may want nothing any more.
 
 use std::{
-    io::{ErrorKind, Write as _},
+    fs::File,
+    io::{ErrorKind, Read, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
@@ -18,16 +19,31 @@ use crate::{
 
 /// How often we retry if `git prune` removes the directory or temporary file of an object.
 const ATTEMPTS: u32 = 8;
+/// How many bytes are read or inflated at a time.
+const CHUNK: usize = 64 << 10;
+/// No header is longer, in bytes.
+const LONGEST_HEADER: usize = 64;
+/// One byte of a zlib stream stands for fewer bytes than this: a header that says otherwise is damaged.
+const MOST_INFLATED: u64 = 2048;
 
 /// Writes `data` with the id `id` as an object of `kind` to the object directory `objects`. The object appears
 /// complete, and is not synced to disk, as by git's default.
 pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8]) -> Result<()> {
+    write_anew(objects, id, kind, data, false)
+}
+
+/// As [`write`], where the file that the new one replaces is the only one with the object: the new one is synced to disk before.
+pub(super) fn replace(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8]) -> Result<()> {
+    write_anew(objects, id, kind, data, true)
+}
+
+fn write_anew(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8], syncs: bool) -> Result<()> {
     let what = || format!("cannot write the {kind} '{id}'");
     let header = gix::objs::encode::loose_header(kind, data.len() as u64);
     let stream = deflate(&[&header, data]);
     let mut vanished = None;
     for _ in 0..ATTEMPTS {
-        match place(objects, &id.to_string(), &stream) {
+        match place(objects, &id.to_string(), &stream, syncs) {
             Err(error) if error.kind() == ErrorKind::NotFound => vanished = Some(error),
             other => return other.context(Kind::Internal, what),
         }
@@ -35,13 +51,16 @@ pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8])
     Err(vanished.map_or_else(|| Error::race(what()), |error| Error::race(what()).with_cause(error)))
 }
 
-fn place(objects: &Path, hex: &str, stream: &[u8]) -> std::io::Result<()> {
+fn place(objects: &Path, hex: &str, stream: &[u8], syncs: bool) -> std::io::Result<()> {
     // Git's own prefix, so that `git gc` removes what a crash leaves behind.
     let mut file = tempfile::Builder::new()
         .prefix(&temporary::prefix("tmp_obj_"))
         .permissions(std::fs::Permissions::from_mode(0o444))
         .tempfile_in(objects)?;
     file.write_all(stream)?;
+    if syncs {
+        file.as_file().sync_all()?;
+    }
     let directory = objects.join(&hex[..2]);
     let path = directory.join(&hex[2..]);
     let temporary = match file.into_temp_path().persist(&path) {
@@ -61,17 +80,23 @@ pub(super) fn path(objects: &Path, id: ObjectId) -> PathBuf {
     objects.join(&hex[..2]).join(&hex[2..])
 }
 
-/// Returns the object `id` if it has a file of its own in the object directory `objects`, and all of it is there.
-///
-/// # Errors
-/// If the system keeps the file from being read.
-pub(super) fn read(objects: &Path, id: ObjectId) -> std::io::Result<Option<Loose>> {
-    let stream = match std::fs::read(path(objects, id)) {
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-        read => read?,
-    };
-    let is_it = |found: &Loose| gix::objs::compute_hash(id.kind(), found.kind, &found.data).is_ok_and(|of| of == id);
-    Ok(parse(&stream).filter(is_it))
+/// What there is of an object in a file of its own.
+pub(super) enum Found {
+    /// There is no such file.
+    Missing,
+    /// The file is there, and does not hold what the id says.
+    Damaged,
+    /// All of the object is there.
+    Whole(Loose),
+}
+
+impl Found {
+    pub(super) fn whole(self) -> Option<Loose> {
+        match self {
+            Self::Whole(found) => Some(found),
+            Self::Missing | Self::Damaged => None,
+        }
+    }
 }
 
 /// What the file of a loose object holds.
@@ -82,26 +107,115 @@ pub(super) struct Loose {
     pub(super) is_well_formed: bool,
 }
 
-/// Returns what the file with the bytes `stream` holds, if that is as long as its header says. Whether it is what the id of the
-/// object says is for the caller to find out.
-fn parse(stream: &[u8]) -> Option<Loose> {
+/// Returns what the object directory `objects` has of the object `id` in a file of its own.
+///
+/// # Errors
+/// If the system keeps the file from being read, or has no memory left for its content.
+pub(super) fn read(objects: &Path, id: ObjectId) -> std::io::Result<Found> {
+    read_if(objects, id, |_size| true)
+}
+
+/// As [`read`]; the content is hashed as it is read, and stays in memory only if `keep` returns true for its size.
+pub(super) fn read_if(objects: &Path, id: ObjectId, keep: impl FnOnce(usize) -> bool) -> std::io::Result<Found> {
+    let file = match File::open(path(objects, id)) {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Found::Missing);
+        }
+        opened => opened?,
+    };
+    let length = file.metadata()?.len();
+    let parsed = parse(file, length, id.kind(), keep)?;
+    Ok(parsed.filter(|(_, of)| *of == id).map_or(Found::Damaged, |(found, _)| Found::Whole(found)))
+}
+
+/// Returns what the file of `length` bytes in `stream` holds, with its id, if that is as long as its header says.
+fn parse(
+    mut stream: impl Read,
+    length: u64,
+    hash: gix::hash::Kind,
+    keep: impl FnOnce(usize) -> bool,
+) -> std::io::Result<Option<(Loose, ObjectId)>> {
+    let room = |bytes: u64| usize::try_from(bytes).unwrap_or(CHUNK).clamp(2 * LONGEST_HEADER, CHUNK);
+    let (mut input, mut output) = (vec![0; room(length)], Vec::with_capacity(room(length.saturating_mul(4))));
+    let (mut taken, mut held) = (0, 0);
+    let (mut keep, mut content) = (Some(keep), None::<Content>);
     let mut decompress = Decompress::new(true);
-    let mut bytes = Vec::with_capacity(stream.len().saturating_mul(3) + 128);
     let is_ended = loop {
-        let (taken, held) = (decompress.total_in(), bytes.len());
-        let rest = stream.get(usize::try_from(taken).ok()?..)?;
-        match decompress.decompress_vec(rest, &mut bytes, FlushDecompress::None) {
+        if taken == held {
+            (taken, held) = (0, fill(&mut stream, &mut input)?);
+        }
+        let (total, before) = (decompress.total_in(), output.len());
+        let status = decompress.decompress_vec(&input[taken..held], &mut output, FlushDecompress::None);
+        let consumed = usize::try_from(decompress.total_in() - total).expect("no more than was given");
+        taken += consumed;
+        let is_stuck = consumed == 0 && output.len() == before;
+        if let Some(keep) = keep.take_if(|_| output.contains(&0) || output.len() >= LONGEST_HEADER) {
+            let Ok((kind, size, header)) = gix::objs::decode::loose_header(&output) else { return Ok(None) };
+            let Some(size) = usize::try_from(size).ok().filter(|_| size / MOST_INFLATED <= length) else {
+                return Ok(None);
+            };
+            content = Some(Content::new(kind, size, hash, keep(size))?);
+            output.drain(..header);
+        }
+        if let Some(content) = &mut content {
+            content.take(&output);
+            output.clear();
+        }
+        match status {
             Ok(Status::StreamEnd) => break true,
-            Ok(_) if bytes.len() == bytes.capacity() => bytes.reserve(bytes.len()),
-            Ok(_) if decompress.total_in() > taken || bytes.len() > held => {}
+            Ok(_) if !is_stuck => {}
             Ok(_) | Err(_) => break false,
         }
     };
-    let is_all = usize::try_from(decompress.total_in()).is_ok_and(|taken| taken == stream.len());
-    let (kind, size, header) = gix::objs::decode::loose_header(&bytes).ok()?;
-    let data = bytes.split_off(header);
-    let is_whole = u64::try_from(data.len()).is_ok_and(|length| length == size);
-    is_whole.then_some(Loose { kind, data, is_well_formed: is_ended && is_all })
+    let is_all = taken == held && fill(&mut stream, &mut input)? == 0;
+    Ok(content.and_then(|content| content.end(is_ended && is_all)))
+}
+
+/// Reads what comes next; returns 0 at the end.
+fn fill(stream: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+/// The content of an object, as far as it has been read.
+struct Content {
+    kind: ObjectKind,
+    size: usize,
+    count: usize,
+    hasher: gix::hash::Hasher,
+    /// None if it is only hashed.
+    data: Option<Vec<u8>>,
+}
+
+impl Content {
+    fn new(kind: ObjectKind, size: usize, hash: gix::hash::Kind, keeps: bool) -> std::io::Result<Self> {
+        let mut hasher = gix::hash::hasher(hash);
+        hasher.update(&gix::objs::encode::loose_header(kind, size as u64));
+        let mut data = keeps.then(Vec::new);
+        if let Some(data) = &mut data {
+            data.try_reserve_exact(size)?;
+        }
+        Ok(Self { kind, size, count: 0, hasher, data })
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.count += bytes.len();
+        if self.count <= self.size {
+            self.hasher.update(bytes);
+            if let Some(data) = &mut self.data {
+                data.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    fn end(self, is_well_formed: bool) -> Option<(Loose, ObjectId)> {
+        let id = self.hasher.try_finalize().ok().filter(|_| self.count == self.size)?;
+        Some((Loose { kind: self.kind, data: self.data.unwrap_or_default(), is_well_formed }, id))
+    }
 }
 
 #[cfg(test)]
@@ -124,9 +238,14 @@ mod tests {
         assert!(left.all(|item| item.file_name().len() == 2), "no temporary file stays");
     }
 
+    fn parsed(stream: &[u8], keeps: bool) -> Option<(Loose, ObjectId)> {
+        parse(stream, stream.len() as u64, gix::hash::Kind::Sha1, |_size| keeps).expect("memory can be read")
+    }
+
     #[test]
     fn what_lacks_only_its_end_is_read_all_the_same() {
-        for data in [&b""[..], b"a\n", &vec![7; 100_000]] {
+        let noise: Vec<u8> = (0..300_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        for data in [&b""[..], b"a\n", &vec![7; 100_000], &noise] {
             let header = gix::objs::encode::loose_header(ObjectKind::Blob, data.len() as u64);
             let stream = deflate(&[&header, data]);
             let (mut torn, mut wrong) = (stream.clone(), stream.clone());
@@ -134,13 +253,20 @@ mod tests {
             *wrong.last_mut().expect("it has an end") ^= 1;
             let longer = [stream.as_slice(), b"x"].concat();
             for (bytes, is_well_formed) in [(stream, true), (torn, false), (wrong, false), (longer, false)] {
-                let found = parse(&bytes).expect("all of it is there");
-                assert_eq!((found.kind, found.data.as_slice()), (ObjectKind::Blob, data));
-                assert_eq!(found.is_well_formed, is_well_formed, "{} bytes", bytes.len());
+                for keeps in [true, false] {
+                    let (found, id) = parsed(&bytes, keeps).expect("all of it is there");
+                    let kept = if keeps { data } else { b"" };
+                    assert_eq!((found.kind, found.data.as_slice()), (ObjectKind::Blob, kept));
+                    assert_eq!(found.is_well_formed, is_well_formed, "{} bytes", bytes.len());
+                    let hashed = gix::objs::compute_hash(gix::hash::Kind::Sha1, ObjectKind::Blob, data);
+                    assert_eq!(id, hashed.expect("hashed"));
+                    assert!(found.data.capacity() <= data.len(), "{} bytes for {}", found.data.capacity(), data.len());
+                }
             }
         }
-        for stream in [&b""[..], b"x", &deflate(&[b"blob 9\0", b"a"])] {
-            assert!(parse(stream).is_none());
+        let huge = deflate(&[b"blob 18446744073709551615\0", b"a"]);
+        for stream in [&b""[..], b"x", &deflate(&[b"blob 9\0", b"a"]), &deflate(&[b"blob 0\0", b"a"]), &huge] {
+            assert!(parsed(stream, true).is_none());
         }
     }
 }

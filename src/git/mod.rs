@@ -10,7 +10,7 @@ pub(crate) mod blame;
 mod blob_sizes;
 mod capture;
 pub(crate) mod chain;
-mod check_blobs;
+pub(crate) mod check_blobs;
 mod checked_rename;
 pub(crate) mod checkout;
 pub(crate) mod checkout_names;

@@ -1,7 +1,6 @@
 //! Reads objects; `new_objects` writes them.
 
 use std::{
-    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -16,7 +15,11 @@ use gix::{
     objs::{CommitRef, Find as _, Kind as ObjectKind, TreeRefIter},
 };
 
-use super::{Repo, loose, threads};
+use super::{
+    Repo,
+    loose::{self, Found},
+    threads,
+};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::{
@@ -29,9 +32,6 @@ use crate::{
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(5), Duration::from_millis(25)];
 /// How many objects a process waits for. If more are missing, they are not just being repacked.
 const MOST_AWAITED: usize = 8;
-
-/// Blobs that were read ahead.
-pub(crate) type ReadAhead = HashMap<ObjectId, Vec<u8>>;
 
 impl Repo {
     /// Returns true if this repository has the object `id` (never fetches).
@@ -200,7 +200,7 @@ fn read_object<'b>(
     let found = look_again(find, |found| matches!(found, Ok(Some(_))));
     // What gix does not find may be whole in a file of its own, behind a damaged pack or before a damaged end.
     if !matches!(found, Ok(Some(_)))
-        && let Ok(Some(found)) = loose::read(repo.objects.store_ref().path(), id)
+        && let Ok(Found::Whole(found)) = loose::read(repo.objects.store_ref().path(), id)
         && found.kind == kind
     {
         *buffer = found.data;

@@ -11,12 +11,13 @@ use std::{
 use bstr::ByteSlice as _;
 use gix::{
     ObjectId,
-    objs::{CommitRef, Data, Find as _, Kind as ObjectKind, Tree, TreeRef},
+    objs::{CommitRef, Data, Find as _, Kind as ObjectKind, Tree, TreeRef, TreeRefIter},
 };
 
 use super::{
     Repo,
-    loose::{self, Loose},
+    diff::read_tree,
+    loose::{self, Found, Loose},
     new_objects::id_of,
     objects::look_again,
     presence::may_exist,
@@ -61,7 +62,7 @@ impl Repo {
 
     /// Returns the object `id` if a file of its own has all of it.
     fn loose(&self, id: ObjectId) -> Option<Loose> {
-        loose::read(self.inner.objects.store_ref().path(), id).ok().flatten()
+        loose::read(self.inner.objects.store_ref().path(), id).ok().and_then(Found::whole)
     }
 
     /// Returns true if nothing has to be written for git to read the object `id`.
@@ -74,11 +75,26 @@ impl Repo {
         let mut count = 0;
         for id in frayed {
             if let Some(found) = self.loose(*id).filter(|found| !found.is_well_formed) {
-                loose::write(self.inner.objects.store_ref().path(), *id, found.kind, &found.data)?;
+                loose::replace(self.inner.objects.store_ref().path(), *id, found.kind, &found.data)?;
                 count += 1;
             }
         }
         Ok(count)
+    }
+
+    /// Returns true if the tree `id` and all trees below it can be found; does not compare them with their ids.
+    pub(crate) fn has_directories(&self, id: ObjectId) -> bool {
+        let (mut seen, mut waiting, mut buffer) = (HashSet::new(), vec![id], Vec::new());
+        while let Some(id) = waiting.pop() {
+            let Ok(data) = read_tree(&self.inner.objects, id, &mut buffer) else { return false };
+            for entry in TreeRefIter::from_bytes(data, id.kind()) {
+                let Ok(entry) = entry else { return false };
+                if entry.mode.is_tree() && seen.insert(entry.oid.to_owned()) {
+                    waiting.push(entry.oid.to_owned());
+                }
+            }
+        }
+        true
     }
 
     /// Returns true if the commit `id` is gone or damaged.
@@ -94,10 +110,18 @@ impl Repo {
 /// As [`Repo::read_whole`].
 pub(super) fn read_whole(repo: &gix::Repository, id: ObjectId) -> Result<Option<(ObjectKind, Vec<u8>)>> {
     // A damaged pack may hide a sound copy of the object in a file of its own.
-    let own = loose::read(repo.objects.store_ref().path(), id);
-    if let Ok(Some(found)) = own {
-        return Ok(Some((found.kind, found.data)));
+    match loose::read(repo.objects.store_ref().path(), id) {
+        Ok(Found::Whole(found)) => Ok(Some((found.kind, found.data))),
+        own => read_elsewhere(repo, id, own),
     }
+}
+
+/// As [`Repo::read_whole`], where `own` was found of the object in a file of its own.
+pub(super) fn read_elsewhere(
+    repo: &gix::Repository,
+    id: ObjectId,
+    own: std::io::Result<Found>,
+) -> Result<Option<(ObjectKind, Vec<u8>)>> {
     let found =
         look_again(|| whole(id, |id, buffer| repo.objects.try_find(id, buffer)), |found| matches!(found, Ok(Some(_))))?;
     if found.is_none() {
@@ -178,10 +202,10 @@ impl Repo {
     /// Moves the damaged files among those of `lost` to `directory`: `git gc` stops where it finds one.
     pub(crate) fn put_damaged_away(&self, lost: &BTreeSet<ObjectId>, directory: &Path) -> std::io::Result<()> {
         for id in lost {
-            let path = self.loose_path(*id);
-            if std::fs::read(&path).is_ok() && self.loose(*id).is_none() {
+            // What could not be read now may be whole.
+            if let Ok(Found::Damaged) = loose::read(self.inner.objects.store_ref().path(), *id) {
                 std::fs::create_dir_all(directory)?;
-                std::fs::rename(path, directory.join(id.to_string()))?;
+                std::fs::rename(self.loose_path(*id), directory.join(id.to_string()))?;
             }
         }
         Ok(())

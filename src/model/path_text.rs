@@ -21,6 +21,16 @@ pub fn escape(path: &BStr) -> String {
     out
 }
 
+/// Returns `text` as a word of a command to copy into a shell: in single quotes if it needs them.
+pub fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    // `!` as git quotes it: some shells look into their history for it.
+    format!("'{}'", text.replace('\'', r"'\''").replace('!', r"'\!'"))
+}
+
 /// Returns the base64 of `path` if it is not UTF-8: what `path_raw` holds in JSON.
 pub fn raw(path: &BStr) -> Option<String> {
     path.to_str().is_err().then(|| base64::engine::general_purpose::STANDARD.encode(path))

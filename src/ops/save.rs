@@ -124,6 +124,9 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
     let had_shadow = shadow.expected.is_some();
     let saved = if is_changed || options.allow_empty || is_missing && shadow.tip.is_none() {
+        if let Some(tip) = &shadow.tip {
+            write_tip_anew(repo, tip);
+        }
         let saved = take(context, options, demands, &shadow, &seen, objects, (start, lock))?;
         emit_events(context, &saved, had_shadow, begun_with.as_ref());
         if let Some(turn) = turn {
@@ -156,6 +159,15 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
     tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
     store_cache(repo, &mut seen, saved.id);
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+}
+
+/// Writes the objects of the checkpoint `tip` anew of which only the end of the file is damaged. We read such, and git, which
+/// meets them in the next one's history, does not.
+fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
+    let ids = [Some(tip.id), Some(tip.tree_id), tip.side_id];
+    if let Err(error) = repo.write_anew(&ids.into_iter().flatten().collect()) {
+        tracing::warn!(%error, "git cannot read the last checkpoint; 'git checkpoint doctor --fix' writes it anew");
+    }
 }
 
 fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {

@@ -13,7 +13,7 @@ use crate::{
     model::{
         change::{Leaf, Mode},
         manifest::Unmerged,
-        path_text::StoredPath,
+        path_text::{StoredPath, shell_word},
         slot::{Slot, SlotChange},
         step::{Content, Step},
     },
@@ -146,9 +146,10 @@ impl Journal {
             let shown = path.display();
             let message =
                 format!("'{shown}', which says what the last restore did, is damaged: it cannot be taken back");
+            let (from, to) = (shell_word(&shown.to_string()), shell_word(&format!("{shown}.bad")));
             Error::new(Kind::Corrupt, message).with_cause(cause).with_hint(format!(
                 "no file is lost: 'git checkpoint list' shows the checkpoint from before it; to restore again, \
-                 'mv {shown} {shown}.bad'"
+                 'mv {from} {to}'"
             ))
         };
         let stored: Stored = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;

@@ -1,7 +1,7 @@
 //! What is said of damage: what it is about, and what to do next.
 
 use super::broken::{Loss, lose, refs, shadow, text, world};
-use crate::support::site::described;
+use crate::support::{World, site::described};
 
 #[rstest::rstest]
 #[case::a_restore(&["restore", "--all", "verified"], "live:q")]
@@ -94,4 +94,55 @@ fn a_ref_that_makes_no_sense_stops_neither_status_nor_doctor() {
     let doctor = world.checkpoint(&["doctor", "--fix"]);
     assert_eq!(doctor.status.code(), Some(1), "{}", described(&doctor));
     assert!(String::from_utf8_lossy(&doctor.stdout).contains("git checkpoint events"), "{}", described(&doctor));
+}
+
+#[test]
+fn status_says_that_a_directory_of_head_is_gone() {
+    let world = world();
+    let note = "what HEAD leads to cannot all be read";
+    assert!(!world.done(&["status"]).contains(note));
+    lose(&world, "HEAD:d/e", Loss::Gone);
+    let said = world.done(&["status"]);
+    assert!(said.contains(note), "{said}");
+}
+
+/// Runs what `text` says after `before`, up to the quote before `after`, in a shell.
+fn run_shown(world: &World, text: &str, before: &str, after: &str) {
+    let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{before}: {text}"));
+    let (command, _) = rest.split_once(after).unwrap_or_else(|| panic!("{after}: {text}"));
+    let command = format!("{}{command}", before.trim_start_matches('\''));
+    let output = world.command("sh").args(["-c", &command]).output().expect("sh runs");
+    assert!(output.status.success(), "{command}: {}", described(&output));
+}
+
+#[test]
+fn commands_to_copy_do_what_they_say() {
+    let world = World::new();
+    world.repository();
+    let refs = world.repo().join(".git/refs/heads");
+    std::fs::write(refs.join("noise"), "noise\n").expect("written");
+    let odd = refs.join("a;touch${IFS}pwned");
+    std::fs::write(&odd, "1234567890123456789012345678901234567890\n").expect("written");
+    let doctor = |world: &World| String::from_utf8_lossy(&world.checkpoint(&["doctor"]).stdout).into_owned();
+    let said = doctor(&world);
+    run_shown(&world, &said, "'rm ", "' gives it up");
+    run_shown(&world, &said, "'git update-ref -d ", "' gives it up");
+    assert!(!refs.join("noise").exists() && !odd.exists() && !world.repo().join("pwned").exists());
+    assert!(!doctor(&world).contains("refs/heads"));
+}
+
+#[test]
+fn files_to_move_away_are_named_for_a_shell() {
+    let world = World::new();
+    let name = "it's a $(touch pwned) place";
+    let repo = world.root().join(name);
+    world.git(&["init", "-q", repo.to_str().expect("UTF-8")]);
+    let file = repo.join(".checkpoint.toml");
+    std::fs::write(&file, "noise\n").expect("written");
+    let at = |arguments: &[&str]| {
+        let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+        text(&command.args(arguments).current_dir(&repo).output().expect("it runs"))
+    };
+    run_shown(&world, &at(&["save"]), "'mv ", "'\n");
+    assert!(!file.exists() && !world.repo().join("pwned").exists());
 }

@@ -82,3 +82,46 @@ fn checkpoints_counted_once_are_counted_right_ever_after() {
     assert_eq!(shadow.map(|(count, _)| count), Some(155));
     assert_eq!(sessions, [("three".into(), Some(79), 80), ("one".into(), Some(1), 72), ("two".into(), Some(2), 3)]);
 }
+
+/// Returns how many bytes `git-checkpoint` reads when it is run with `arguments`.
+#[cfg(target_os = "linux")]
+fn bytes_read(world: &World, arguments: &[&str]) -> u64 {
+    // What a child has read counts for its parent once it has ended.
+    let script = r#""$@" >/dev/null || exit; cat /proc/$$/io"#;
+    let mut command = world.command("sh");
+    let output = command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_git-checkpoint")]).args(arguments).output();
+    let output = output.expect("sh runs");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let count = printed.lines().find_map(|line| line.strip_prefix("rchar: "));
+    count.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("{arguments:?}: {output:?}"))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_restore_reads_what_many_files_share_only_once() {
+    const LENGTH: u64 = 1 << 20;
+    const COPIES: u64 = 20;
+    let world = World::new();
+    world.repository();
+    let mut state = 1_u64;
+    let mut noise = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let content: Vec<u8> = (0..LENGTH).map(|_| noise()).collect();
+    for number in 0..COPIES {
+        fs::write(world.repo().join(format!("copy{number}")), &content).expect("written");
+    }
+    world.done(&["save"]);
+    for number in 0..COPIES {
+        fs::remove_file(world.repo().join(format!("copy{number}"))).expect("it is there");
+    }
+    let target = world.git(&["rev-parse", "refs/checkpoints/verified/main"]).trim().to_owned();
+    let looked = bytes_read(&world, &["restore", "--all", "--dry-run", &target]);
+    let restored = bytes_read(&world, &["restore", "--all", &target]);
+    assert!(restored >= LENGTH && restored < 4 * LENGTH, "{looked}, {restored}");
+    assert!(looked < LENGTH, "{looked}");
+    for number in 0..COPIES {
+        assert!(fs::read(world.repo().join(format!("copy{number}"))).expect("it is back") == content, "{number}");
+    }
+}

@@ -13,7 +13,8 @@ use crate::{
     error::Result,
     git::{Repo, hooks::Health},
     model::{
-        path_text, refname,
+        path_text::{self, shell_word},
+        refname,
         session::{Phase, Session},
     },
     ops::{
@@ -73,15 +74,25 @@ pub(super) fn other_refs(repo: &Repo) -> Result<Vec<Problem>> {
     let is_ours = |name: &str| name.starts_with(refname::PREFIX) || name.starts_with(refname::FETCHED);
     let refs = repo.sound_and_broken_refs("refs/")?.into_iter().filter(|(name, _)| !is_ours(name));
     let problem = |(name, id): (String, Option<ObjectId>)| {
-        let message = match id {
+        let word = shell_word(&name);
+        let (message, ways) = match id {
             Some(id) if repo.has_object(id) => return None,
-            Some(id) => format!("the object {id} that it names is missing"),
-            None => "it makes no sense to git".to_owned(),
+            Some(id) => {
+                let ways =
+                    format!("'git reflog show {word}' may tell what it was; 'git update-ref -d {word}' gives it up");
+                (format!("the object {id} that it names is missing"), ways)
+            }
+            // No git command deletes what it cannot read.
+            None => {
+                let own = repo.git_dir().join(&name);
+                let file = if own.exists() { own } else { repo.common_dir().join(&name) };
+                let file = shell_word(&file.display().to_string());
+                let log = shell_word(&repo.common_dir().join("logs").join(&name).display().to_string());
+                let ways = format!("{log} may tell what it was, if it is there; 'rm {file}' gives it up");
+                ("it makes no sense to git".to_owned(), ways)
+            }
         };
-        let hint = format!(
-            "it is not of git-checkpoint: 'git reflog show {name}' may tell what it was; 'git update-ref -d {name}' gives \
-             it up"
-        );
+        let hint = format!("it is not of git-checkpoint: {ways}");
         Some(Problem::new("ref-broken", name, message).hint(hint))
     };
     Ok(refs.filter_map(problem).collect())
@@ -93,8 +104,13 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
         let hint = error.hint().unwrap_or_default();
         return format!("{error}: {hint}; until then nothing is given up");
     }
-    let give_up = format!("'git update-ref -d {name}' gives it up, once nothing of it is wanted any more");
+    let give_up =
+        format!("'git update-ref -d {}' gives it up, once nothing of it is wanted any more", shell_word(name));
     match refname::ShadowName::from_ref(name) {
+        Some(shadow) if !is_lost && shadow.base.commit_id().is_some_and(|base| missing == [base]) => {
+            "its checkpoints are whole, and can be restored; fetch or copy the commit that they stand on from where it still is"
+                .to_owned()
+        }
         Some(shadow) if shadow.worktree == repo.worktree_id() => {
             "'git checkpoint doctor --fix' sets aside what can be read of it, as the next 'git checkpoint save' does that \
              cannot go on from it; nothing that can be read is lost"

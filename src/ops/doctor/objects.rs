@@ -75,6 +75,23 @@ pub(super) fn head(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     Ok(vec![problem])
 }
 
+/// Returns that git could not walk the commits that refs without those of `excluded` lead to, for the reason in `error`, with
+/// what is missing there.
+pub(super) fn unwalkable(repo: &Repo, excluded: &[String], error: &Error) -> Result<Problem> {
+    let exclude: Vec<String> = excluded.iter().map(|pattern| format!("--exclude={pattern}")).collect();
+    let mut arguments = vec!["rev-list", "--ignore-missing", "--quiet", treatment(repo)];
+    arguments.extend(exclude.iter().map(String::as_str).chain(["--all"]));
+    let missing = Missing::of(&repo.try_git(&arguments, None)?);
+    let what = match missing.ids.as_slice() {
+        [] => error.causes().join(": "),
+        ids => format!("not here: {}", listed(ids)),
+    };
+    let message = format!("git cannot walk all commits that branches and tags lead to: {what}");
+    let hint =
+        "fetch or copy the commits from where they still are; until then it is unknown which records have a commit";
+    Ok(Problem::new("objects-missing", "refs/", message).hint(hint))
+}
+
 /// Adds the refs of `tips` that do not lead to all of their objects to `damaged`, by halves.
 fn find(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<Problem>) -> Result<()> {
     if tips.is_empty() || damaged.len() > MOST_NAMED {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use gix::ObjectId;
 
-use super::problem::Problem;
+use super::{objects, problem::Problem};
 use crate::{
     error::Result,
     git::revision::Reachable,
@@ -32,6 +32,8 @@ pub(super) struct Survey {
     /// Records without a commit that a ref leads to.
     pub(super) lost: Vec<RecordId>,
     pub(super) has_log: bool,
+    /// False if git could not walk all commits: which of them name records, and lead to them, is unknown then.
+    pub(super) has_commits: bool,
     pub(super) damaged: Vec<Problem>,
 }
 
@@ -43,10 +45,19 @@ pub(super) fn excluded() -> Vec<String> {
 impl Survey {
     pub(super) fn new(context: &Context) -> Result<Self> {
         let repo = &context.repo;
-        let reachable = repo.reachable(&excluded(), MOST_COMMITS)?;
+        let walked = repo.reachable(&excluded(), MOST_COMMITS);
+        let walked = walked.and_then(|commits| Ok((commits, repo.commits_with_key(record::TRAILER, &excluded())?)));
+        let (has_commits, damaged) = match &walked {
+            Ok(_) => (true, Vec::new()),
+            Err(error) => {
+                context.check_interrupt()?;
+                (false, vec![objects::unwalkable(repo, &excluded(), error)?])
+            }
+        };
+        let (reachable, messages) = walked.unwrap_or_default();
         let known: HashSet<ObjectId> = reachable.iter().map(|commit| commit.id).collect();
         let mut named = Vec::new();
-        for (commit, message) in repo.commits_with_key(record::TRAILER, &excluded())? {
+        for (commit, message) in messages {
             named.extend(record::ids_in_message(&message).into_iter().map(|id| (commit, id)));
         }
         let mut survey = Self {
@@ -58,7 +69,8 @@ impl Survey {
             missing_lines: Vec::new(),
             lost: Vec::new(),
             has_log: false,
-            damaged: Vec::new(),
+            has_commits,
+            damaged,
         };
         if let Some(log) = Log::open(repo)? {
             survey.has_log = true;
@@ -93,7 +105,7 @@ impl Survey {
                 }
             }
             let is_linked = links.iter().any(|link| self.known.contains(&link.commit));
-            if !is_linked && !named.contains(&id) {
+            if self.has_commits && !is_linked && !named.contains(&id) {
                 self.lost.push(id);
             }
             self.links.insert(id, links);

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    git::{Repo, objects::ReadAhead, threads},
+    git::{Repo, check_blobs::ReadAhead, threads},
     model::{
         event::Event,
         manifest::Part,
@@ -82,7 +82,7 @@ impl<'a> Work<'a> {
     /// Looks at everything, changes nothing.
     pub(super) fn preview(&self) -> Result<Restored> {
         let steps = self.steps();
-        snapshot::verify(self.repo, self.to.id, self.plan, 0)?;
+        snapshot::verify_there(self.repo, self.to.id, self.plan)?;
         let applied = self.applier(&temporary::random(), &steps)?.preview(self.plan, self.directories)?;
         Ok(self.restored(&applied, true))
     }

@@ -11,11 +11,11 @@ use crate::{
     error::{Error, Kind, Result},
     git::{
         Repo,
+        check_blobs::ReadAhead,
         checkout::{Checkout, Outcome, Stop},
         checkout_names::is_valid_path,
         exact::Exact,
         new_objects::id_of,
-        objects::ReadAhead,
         temporary_file::Seen,
     },
     model::{
@@ -78,7 +78,7 @@ impl<'a> Site<'a> {
             empty_directories: empty_directories.iter().cloned().collect(),
             has_links: repo.config_bool("core.symlinks").unwrap_or(true),
             has_modes: repo.config_bool("core.fileMode").unwrap_or(true),
-            ahead: ReadAhead::new(),
+            ahead: ReadAhead::default(),
         })
     }
 
@@ -174,7 +174,7 @@ impl<'a> Site<'a> {
     /// Returns the bytes that `content` is in the worktree.
     pub(super) fn bytes(&mut self, path: &BStr, content: Content, side: Side) -> Outcome<Vec<u8>> {
         let id = content.raw.unwrap_or(content.leaf.id);
-        let blob = self.ahead.remove(&id).map_or_else(|| self.repo.read_blob(id), Ok)?;
+        let blob = self.ahead.take(id).map_or_else(|| self.repo.read_blob(id), Ok)?;
         self.exact(side).bytes(path, content, blob).map_err(|error| self.unconvertible(error))
     }
 

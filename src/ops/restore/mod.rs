@@ -119,13 +119,13 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
     if options.dry_run { work.preview() } else { work.execute(&before) }
 }
 
-/// Refuses to put back what the copy of a damaged checkpoint does not have.
+/// Refuses to put back what a damaged checkpoint, or the copy of one, does not have.
 fn refuse_lost(target: &Snapshot, options: &Options) -> Result<()> {
     if target.manifest.lacks(&[Part::Tree]) {
         return Err(lookup::without_files(target.id));
     }
     if options.staged && target.manifest.lacks(&[Part::Staged, Part::Manifest]) {
-        let what = format!("what was staged of '{}' cannot be read: it is the copy of a damaged checkpoint", target.id);
+        let what = format!("what was staged of '{}' cannot be read: objects of it or its base are lost", target.id);
         return Err(
             Error::corrupt(what).with_hint("without '--staged' the worktree can be restored; nothing was changed")
         );

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
 
-use super::snapshot::Snapshot;
+use super::snapshot::{self, Snapshot};
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::Repo,
-    model::{change::Leaf, refname::Base, step::Step},
+    model::{change::Leaf, step::Step},
 };
 
 /// What of a restore on another base is its own to take.
@@ -30,7 +29,9 @@ pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snap
     if now == then {
         return Ok(Moved { steps, ..Moved::default() });
     }
-    let (now, then) = (tree(repo, now)?, tree(repo, then)?);
+    // Of a base that is lost nothing is known: what HEAD has, and the checkpoint has otherwise, is kept.
+    let tree = |base| Ok::<_, Error>(snapshot::base_tree(repo, base)?.unwrap_or_else(|| repo.empty_tree_id()));
+    let (now, then) = (tree(now)?, tree(then)?);
     let mut moved = Moved::default();
     for step in steps {
         let path = step.path.as_bstr();
@@ -46,8 +47,4 @@ pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snap
         moved.steps.push(step);
     }
     Ok(moved)
-}
-
-fn tree(repo: &Repo, base: Base) -> Result<ObjectId> {
-    base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
 }

@@ -262,6 +262,11 @@ impl Owners {
                     owners.extend(paths.into_iter().map(|path| (path, Origin::clone(&restorer))));
                     continue;
                 }
+                // Without its base, it is unknown what a checkpoint changed.
+                (Err(error), None) if error.kind() == Kind::Corrupt && has_lost_base(repo, id) => {
+                    owners.extend(paths.into_iter().map(|path| (path, Origin::default())));
+                    continue;
+                }
                 (Err(error), _) => return Err(error),
             };
             let mine: BTreeSet<BString> = changed.into_iter().filter_map(|path| paths.take(&path)).collect();
@@ -277,6 +282,11 @@ impl Owners {
         }
         Ok(owners)
     }
+}
+
+fn has_lost_base(repo: &Repo, id: ObjectId) -> bool {
+    let base = repo.checkpoint(id).ok().flatten().and_then(|checkpoint| checkpoint.base.commit_id());
+    base.is_some_and(|base| repo.is_commit_lost(base).unwrap_or(false))
 }
 
 /// Returns the paths whose bytes `checkpoint` changed.

@@ -9,14 +9,14 @@ use crate::{
     error::{Error, Result},
     git::{
         Repo,
+        check_blobs::ReadAhead,
         exact::{Basis, Exact},
         filter::Filters,
-        objects::ReadAhead,
     },
     model::{
         change::{Leaf, Mode},
         checkpoint::Checkpoint,
-        manifest::Manifest,
+        manifest::{Manifest, Part},
         path_text,
         plan::{self, Plan},
         refname::Base,
@@ -43,14 +43,15 @@ impl Snapshot {
         let tree_id = repo.tree_of_commit(id)?;
         let side = checkpoint.as_ref().and_then(|checkpoint| checkpoint.side_id);
         let side = side.map(|side_id| repo.read_side(side_id)).transpose()?;
-        let (staged, raw_tree, manifest) = side
+        let (staged, raw_tree, mut manifest) = side
             .map_or((None, None, Manifest::default()), |side| (side.index_tree_id, side.raw_tree_id, side.manifest));
         let index_tree = match (staged, &checkpoint) {
             (Some(tree), _) => tree,
-            (None, Some(checkpoint)) => match checkpoint.base.commit_id() {
-                Some(base) => repo.tree_of_commit(base)?,
-                None => repo.empty_tree_id(),
-            },
+            // What was staged is what the base has. Without that, only the files are known.
+            (None, Some(checkpoint)) => base_tree(repo, checkpoint.base)?.unwrap_or_else(|| {
+                manifest.lost.extend(checkpoint.base.commit_id().map(|_| Part::Staged));
+                repo.empty_tree_id()
+            }),
             (None, None) => tree_id,
         };
         Ok(Self { id, tree_id, checkpoint, index_tree, manifest, raw_tree })
@@ -93,11 +94,11 @@ impl Snapshot {
         Exact::of_tree(repo, self.basis(repo)?, paths)
     }
 
-    /// Returns what decides which bytes the files of this state stand for.
+    /// Returns what decides which bytes the files of this state stand for. A base commit that cannot be read counts as none.
     pub(super) fn basis(&self, repo: &Repo) -> Result<Basis> {
         let base_tree_id = match self.base() {
             None => Some(self.tree_id),
-            Some(base) => base.commit_id().map(|id| repo.tree_of_commit(id)).transpose()?,
+            Some(base) => base_tree(repo, base)?,
         };
         Ok(Basis { tree_id: self.tree_id, base_tree_id, filters: self.manifest.filters.clone() })
     }
@@ -105,6 +106,21 @@ impl Snapshot {
     /// Returns the tree of exact bytes; the empty tree if there is none.
     pub(super) fn raw_tree(&self, repo: &Repo) -> ObjectId {
         self.raw_tree.unwrap_or_else(|| repo.empty_tree_id())
+    }
+}
+
+/// Returns the tree of the commit `base`; none if there is no commit, or it is gone or damaged: a checkpoint has its files itself.
+pub(super) fn base_tree(repo: &Repo, base: Base) -> Result<Option<ObjectId>> {
+    match base.commit_id().map(|id| (id, repo.tree_of_commit(id))) {
+        None => Ok(None),
+        Some((_, Ok(tree_id))) => Ok(Some(tree_id)),
+        Some((id, Err(error))) => {
+            if repo.is_commit_lost(id)? {
+                Ok(None)
+            } else {
+                Err(error)
+            }
+        }
     }
 }
 
@@ -185,12 +201,24 @@ pub(super) fn verify_before(repo: &Repo, pre_restore: ObjectId, plan: &Plan) -> 
 /// Makes sure that everything `plan` writes can be read, before anything is written, and returns what of it fits into `room`
 /// bytes.
 pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan, room: usize) -> Result<ReadAhead> {
+    let ids: Vec<ObjectId> = written(plan).map(|it| it.2).collect();
+    repo.check_blobs(&ids, room, |id| repo.missing(cannot_read(repo, id, &paths_of(written(plan)), target)))
+}
+
+/// Makes sure that everything `plan` writes is there, and reads none of it.
+pub(super) fn verify_there(repo: &Repo, target: ObjectId, plan: &Plan) -> Result<()> {
+    match written(plan).find(|(_, _, id)| !repo.has_object(*id)) {
+        Some((_, _, id)) => Err(repo.missing(cannot_read(repo, id, &paths_of(written(plan)), target))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the blobs that `plan` writes.
+fn written(plan: &Plan) -> impl Iterator<Item = (&Step, Mode, ObjectId)> {
     let steps = plan.groups.iter().flat_map(|group| &group.writes);
     let named = steps.filter_map(|step| Some((step, step.after?)));
     let named = named.map(|(step, content)| (step, content.leaf.mode, content.raw.unwrap_or(content.leaf.id)));
-    let ids: Vec<ObjectId> = named.clone().filter(|(_, mode, _)| *mode != Mode::Gitlink).map(|it| it.2).collect();
-    let paths = paths_of(named);
-    repo.check_blobs(&ids, room, |id| repo.missing(cannot_read(repo, id, &paths, target)))
+    named.filter(|(_, mode, _)| *mode != Mode::Gitlink)
 }
 
 /// Returns a path for each blob of `named`.
