@@ -7,10 +7,10 @@
 //! `doctor --fix` copies what other refs lead to in the same way.
 
 mod copies;
+pub(crate) mod kept;
 mod known;
 mod others;
-
-use std::collections::{BTreeSet, HashSet};
+mod survey;
 
 use gix::ObjectId;
 
@@ -37,6 +37,7 @@ use crate::{
 use copies::{Copier, Copies};
 
 pub(crate) use others::{Fate, mend_refs};
+pub(crate) use survey::{Damage, Survey};
 
 /// How many lost objects are named.
 const MOST_NAMED: usize = 5;
@@ -56,6 +57,7 @@ pub(crate) enum Look {
 /// commit where HEAD was when it was last looked at.
 pub(crate) fn set_broken_aside(context: &Context, look: Look, lock: &Lock) -> Result<Vec<SetAside>> {
     let repo = &context.repo;
+    kept::bring_back(context, lock)?;
     let mut bases = vec![Base::of_head(repo.head()?.id)];
     bases.extend(known_base(context).filter(|base| *base != bases[0]));
     let mut done = Vec::new();
@@ -110,7 +112,10 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
     if stand.id == Some(live.id) {
         return Ok(None);
     }
+    refuse_without_head(repo)?;
     let (copies, reader, written) = copier.write()?;
+    let missing = if stand.is_lost { live.id } else { reader.lost.first().copied().unwrap_or(live.id) };
+    kept::keep(repo, live.id, missing, &live.name.to_ref())?;
     let archive = stand.id.map(|tip| archive_name(repo, tip)).transpose()?;
     let mut updates = Vec::new();
     updates.extend(archive.clone().map(|name| RefUpdate { name, old: None, new: stand.id }));
@@ -137,6 +142,19 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
     clean_up(context, &copies, &reader)?;
     written.settle()?;
     Ok(Some(done))
+}
+
+/// Refuses to set anything aside where the commit that HEAD points to cannot be read: no save could follow, and whatever has
+/// taken that commit may have taken the checkpoints with it.
+pub(crate) fn refuse_without_head(repo: &Repo) -> Result<()> {
+    let Some(id) = repo.head()?.id else { return Ok(()) };
+    if !repo.is_commit_lost(id)? {
+        return Ok(());
+    }
+    let message = format!("the commit {id} that HEAD points to cannot be read, so that nothing is set aside");
+    Err(Error::corrupt(message).with_hint(
+        "bring the objects back: 'git fsck' says what is missing; where a pack has no index, 'git index-pack <pack>' makes one",
+    ))
 }
 
 /// Does what is left to do once refs lead to `copies`: nothing of ours may rely on what `reader` could not read.
@@ -170,60 +188,4 @@ fn follow_copies(repo: &Repo, copies: &Copies) -> Result<()> {
         }
     }
     if named == [journal.target, journal.pre_restore] { Ok(()) } else { journal.write(repo.git_dir()) }
-}
-
-/// Looks at many chains, and reads each object once.
-pub(crate) struct Survey<'r> {
-    repo: &'r Repo,
-    reader: Reader<'r>,
-    sound: HashSet<ObjectId>,
-}
-
-/// What is not whole behind a checkpoint, and was not found behind those that were looked at before.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Damage {
-    /// Objects that are gone or damaged; where all of them were known before, a tree that leads to some.
-    pub(crate) lost: Vec<ObjectId>,
-    /// Objects of which only the end of the file is damaged.
-    pub(crate) frayed: BTreeSet<ObjectId>,
-}
-
-impl<'r> Survey<'r> {
-    pub(crate) fn new(repo: &'r Repo) -> Self {
-        Self { repo, reader: Reader::new(repo), sound: HashSet::new() }
-    }
-
-    /// Returns what is not whole behind the checkpoint `tip`.
-    ///
-    /// # Errors
-    /// If something may be whole, and cannot be read now.
-    pub(crate) fn damage_behind(&mut self, tip: ObjectId) -> Result<Damage> {
-        let repo = self.repo;
-        let (lost, frayed) = (self.reader.lost.clone(), self.reader.frayed.clone());
-        let (mut passed, mut work, mut broken) = (HashSet::new(), vec![tip], None);
-        while let Some(id) = work.pop() {
-            if self.sound.contains(&id) || !passed.insert(id) {
-                continue;
-            }
-            self.reader.read(id)?;
-            // `git rev-list` tells of commits.
-            let Ok(Some(checkpoint)) = repo.checkpoint(id) else { continue };
-            let base = checkpoint.base.commit_id().and_then(|id| repo.tree_of_commit(id).ok());
-            let base = base.unwrap_or_else(|| repo.empty_tree_id());
-            if !self.reader.is_checkpoint_whole(&checkpoint, base)? {
-                broken.get_or_insert(checkpoint.tree_id);
-            }
-            work.extend(repo.links_of(&checkpoint).unwrap_or_default());
-        }
-        let frayed = self.reader.frayed.difference(&frayed).copied().collect();
-        let Some(tree_id) = broken else {
-            self.sound.extend(passed);
-            return Ok(Damage { lost: Vec::new(), frayed });
-        };
-        let mut lost: Vec<ObjectId> = self.reader.lost.difference(&lost).copied().collect();
-        if lost.is_empty() {
-            lost.push(tree_id);
-        }
-        Ok(Damage { lost, frayed })
-    }
 }

@@ -8,6 +8,7 @@ mod attribution_walks;
 mod broken;
 mod broken_copies;
 mod broken_files;
+mod broken_refs;
 mod broken_words;
 mod byte_exact;
 mod compare;

@@ -18,7 +18,19 @@ use crate::{
 
 /// Returns the refs that lead to something damaged. With `fix`, lets them lead to what can be read, and looks again.
 pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
+    let mut kept = kept(context, fix)?;
     let mut problems = look(context)?;
+    if let Some(hint) =
+        salvage::refuse_without_head(&context.repo).err().and_then(|error| error.hint().map(str::to_owned))
+    {
+        // What has taken that commit may have taken the checkpoints with it, and nothing is given up before it is back.
+        for problem in &mut problems {
+            problem.hint = Some(hint.clone());
+        }
+        problems.append(&mut kept);
+        return Ok(problems);
+    }
+    problems.append(&mut kept);
     if !fix || !problems.iter().any(|problem| problem.subject.starts_with(refname::PREFIX)) {
         return Ok(problems);
     }
@@ -39,6 +51,38 @@ pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let is_new = |problem: &Problem| !problems.iter().any(|known| known.subject == problem.subject);
     let new: Vec<Problem> = left.into_iter().filter(is_new).collect();
     problems.extend(new);
+    Ok(problems)
+}
+
+/// Returns what refs of ours pointed to that could not be read when they were moved away. With `fix`, brings back what can be
+/// read now.
+fn kept(context: &Context, fix: bool) -> Result<Vec<Problem>> {
+    let repo = &context.repo;
+    let (mut problems, mut brought) = (Vec::new(), Vec::new());
+    if fix && !salvage::kept::all(repo).is_empty() {
+        let lock = save::lock(context)?;
+        brought = salvage::kept::bring_back(context, &lock)?;
+    }
+    for (kept, archive) in brought {
+        let message = format!("what '{}' led to can be read again; it is in '{archive}'", kept.name);
+        problems.push(Problem { fixed: true, ..Problem::new("checkpoints-kept", kept.id.to_string(), message) });
+    }
+    for kept in salvage::kept::all(repo) {
+        let subject = kept.id.to_string();
+        if kept.is_gone(repo) {
+            let message = format!("the checkpoint that '{}' led to cannot be read; its id is kept", kept.name);
+            let hint = format!(
+                "once its objects are back, 'git checkpoint doctor --fix' or the next save brings it back; removing '{}' \
+                 gives it up",
+                kept.path(repo).display()
+            );
+            problems.push(Problem::new("checkpoints-kept", subject, message).note().hint(hint));
+        } else if kept.is_back(repo) {
+            let message = format!("what '{}' led to can be read again, and no ref leads there", kept.name);
+            let hint = "'git checkpoint doctor --fix' or the next save puts it into the archive";
+            problems.push(Problem::new("checkpoints-kept", subject, message).hint(hint));
+        }
+    }
     Ok(problems)
 }
 

@@ -5,6 +5,7 @@ use gix::ObjectId;
 use super::{
     clean_up,
     copies::{Copier, Stand},
+    kept, refuse_without_head,
 };
 use crate::{
     error::Result,
@@ -40,7 +41,14 @@ pub(crate) fn mend_refs(context: &Context, _lock: &Lock) -> Result<Vec<(String, 
             fates.push((name, fate));
         }
     }
+    if !updates.is_empty() {
+        refuse_without_head(repo)?;
+    }
     let (copies, reader, written) = copier.write()?;
+    for (update, id) in updates.iter().filter_map(|update| Some((update, update.old?))) {
+        let missing = if reader.lost.contains(&id) { id } else { reader.lost.first().copied().unwrap_or(id) };
+        kept::keep(repo, id, missing, &update.name)?;
+    }
     repo.update_refs(&updates)?;
     clean_up(context, &copies, &reader)?;
     written.settle()?;

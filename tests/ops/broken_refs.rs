@@ -1,0 +1,93 @@
+//! Refs of ours whose objects or ids are gone: what they led to is found again.
+
+use std::fs;
+
+use super::broken::{refs, shadow, text};
+use crate::support::{World, site::described};
+
+/// A commit with `f`, then three checkpoints.
+fn world() -> World {
+    let world = World::new();
+    world.repository();
+    world.write("f", "precious\n");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "precious"]);
+    for content in ["11\n", "12\n", "13\n"] {
+        world.write("f", content);
+        world.done(&["save"]);
+    }
+    world
+}
+
+/// Packs everything, and takes the pack away; returns what brings it back.
+fn lose_pack(world: &World) -> impl Fn() + use<> {
+    world.git(&["gc", "-q"]);
+    let directory = world.repo().join(".git/objects/pack");
+    let aside = world.repo().join(".git/aside");
+    fs::rename(&directory, &aside).expect("it is there");
+    fs::create_dir(&directory).expect("its place is free");
+    move || {
+        for file in fs::read_dir(&aside).expect("it is there") {
+            let file = file.expect("it can be listed");
+            fs::rename(file.path(), directory.join(file.file_name())).expect("the place is free");
+        }
+    }
+}
+
+/// Returns the id of HEAD's commit, with the file that has it as an object of its own.
+fn keep_head(world: &World) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let objects = world.git(&["rev-list", "--objects", "--no-object-names", "HEAD"]);
+    let path = |id: &str| world.repo().join(".git/objects").join(&id[..2]).join(&id[2..]);
+    objects.lines().map(path).map(|path| (path.clone(), fs::read(&path).expect("it is loose"))).collect()
+}
+
+#[test]
+fn where_the_commit_of_head_is_gone_nothing_is_set_aside() {
+    let world = world();
+    let (before, tip) = (shadow(&world), world.git(&["rev-parse", &shadow(&world)]));
+    let bring_back = lose_pack(&world);
+    world.write("f", "z\n");
+    for command in [&["save"][..], &["reset"], &["session", "prompt", "s", "-m", "p"]] {
+        let refused = world.checkpoint(command);
+        assert_eq!(refused.status.code(), Some(128), "{}", described(&refused));
+        assert!(text(&refused).contains("nothing is set aside"), "{}", described(&refused));
+    }
+    let doctor = world.checkpoint(&["doctor", "--fix"]);
+    assert!(!doctor.status.success(), "{}", described(&doctor));
+    bring_back();
+    assert_eq!(world.git(&["rev-parse", &before]), tip);
+    world.done(&["save"]);
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{}~1:f", shadow(&world))]), "13\n");
+    assert_eq!(refs(&world, "archive"), Vec::<String>::new());
+}
+
+#[rstest::rstest]
+#[case::a_save(&["save"])]
+#[case::the_doctor(&["doctor", "--fix"])]
+fn a_chain_of_which_nothing_can_be_read_comes_back(#[case] command: &[&str]) {
+    let world = world();
+    let tip = world.git(&["rev-parse", &shadow(&world)]);
+    let head = keep_head(&world);
+    let bring_back = lose_pack(&world);
+    for (path, content) in head {
+        fs::create_dir_all(path.parent().expect("it is below another")).expect("it can be made");
+        fs::write(path, content).expect("it can be written");
+    }
+    world.write("f", "z\n");
+    let saved = world.checkpoint(&["save"]);
+    assert!(saved.status.success() && text(&saved).contains(tip.trim()), "{}", described(&saved));
+    let doctor = world.checkpoint(&["doctor"]);
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains(tip.trim()), "{}", described(&doctor));
+    bring_back();
+    let doctor = world.checkpoint(&["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1), "{}", described(&doctor));
+    world.write("f", "zz\n");
+    world.done(command);
+    let tips = world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive/"]);
+    assert_eq!(tips.matches(tip.trim()).count(), 1, "{tips}");
+    world.assert_sound("at the end");
+    let doctor = world.checkpoint(&["doctor"]);
+    assert!(!String::from_utf8_lossy(&doctor.stdout).contains(tip.trim()), "{}", described(&doctor));
+    world.git(&["gc", "-q", "--prune=now"]);
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", tip.trim())]), "13\n");
+}
