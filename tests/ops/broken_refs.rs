@@ -91,3 +91,28 @@ fn a_chain_of_which_nothing_can_be_read_comes_back(#[case] command: &[&str]) {
     world.git(&["gc", "-q", "--prune=now"]);
     assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", tip.trim())]), "13\n");
 }
+
+#[rstest::rstest]
+#[case::with_another_change(true)]
+#[case::alone(false)]
+fn the_first_save_stores_what_the_index_names_and_no_object_has(#[case] is_changed: bool) {
+    let world = World::new();
+    world.repository();
+    world.write("precious", "precious\n");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "precious"]);
+    // Otherwise, the file would be read in any case.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    world.git(&["update-index", "-q", "--really-refresh"]);
+    world.git(&["read-tree", "HEAD"]);
+    world.git(&["update-index", "-q", "--refresh"]);
+    super::broken::lose(&world, "HEAD:precious", super::broken::Loss::Gone);
+    if is_changed {
+        world.write("new", "new\n");
+    }
+    world.done(&["save"]);
+    world.write("precious", "agent\n");
+    world.done(&["save"]);
+    world.done(&["restore", if is_changed { "@{1}" } else { "base" }, "precious"]);
+    assert_eq!(fs::read_to_string(world.repo().join("precious")).expect("it is there"), "precious\n");
+}
