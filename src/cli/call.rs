@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::Repo,
+    git::{Repo, SkippedRefs},
     model::event::Event,
     ops::{Context, Subscriber},
 };
@@ -25,6 +25,7 @@ pub(super) struct Call {
     globals: Globals,
     /// Messages for the user about what a command did beside its task.
     notices: Arc<Mutex<Vec<String>>>,
+    skipped_refs: SkippedRefs,
 }
 
 /// Collects those messages from the events of a command.
@@ -72,6 +73,7 @@ impl Call {
             interrupt: Interrupt::default(),
             globals,
             notices: Arc::default(),
+            skipped_refs: SkippedRefs::default(),
         }
     }
 
@@ -87,6 +89,7 @@ impl Call {
     /// Opens the repository of the current directory with its settings.
     pub(super) fn context(&mut self) -> Result<Context> {
         let repo = Repo::open_from_environment(Path::new("."))?;
+        self.skipped_refs = repo.skipped_refs();
         let settings = settings::load(&repo, &mut self.out)?;
         self.out.configure(&repo, settings.ui.color.into());
         Ok(Context::new(repo, settings))
@@ -107,6 +110,11 @@ impl Call {
         for notice in notices {
             self.out.warning(&notice);
             self.out.hint("'git checkpoint list --archived' shows what can be read");
+        }
+        let skipped = self.skipped_refs.lock().map(|mut skipped| std::mem::take(&mut *skipped)).unwrap_or_default();
+        for name in skipped {
+            self.out.warning(&format!("the file of '{name}' has no id, and the ref is skipped"));
+            self.out.hint("'git checkpoint doctor' says what can be done");
         }
     }
 

@@ -6,7 +6,9 @@
 //!
 //! `doctor --fix` copies what other refs lead to in the same way.
 
+mod blank;
 mod copies;
+mod head;
 pub(crate) mod kept;
 mod known;
 mod others;
@@ -36,6 +38,8 @@ use crate::{
 };
 use copies::{Copier, Copies};
 
+pub(crate) use blank::{Blank, set_all_blank_aside};
+pub(crate) use head::refuse_without_head;
 pub(crate) use others::{Fate, mend_refs};
 pub(crate) use survey::{Damage, Survey};
 
@@ -58,6 +62,7 @@ pub(crate) enum Look {
 pub(crate) fn set_broken_aside(context: &Context, look: Look, lock: &Lock) -> Result<Vec<SetAside>> {
     let repo = &context.repo;
     kept::bring_back(context, lock)?;
+    blank::set_blank_aside(context, lock)?;
     let mut bases = vec![Base::of_head(repo.head()?.id)];
     bases.extend(known_base(context).filter(|base| *base != bases[0]));
     let mut done = Vec::new();
@@ -115,7 +120,7 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
     refuse_without_head(repo)?;
     let (copies, reader, written) = copier.write()?;
     let missing = if stand.is_lost { live.id } else { reader.lost.first().copied().unwrap_or(live.id) };
-    kept::keep(repo, live.id, missing, &live.name.to_ref())?;
+    state::kept::keep(repo.common_dir(), live.id, missing, &live.name.to_ref())?;
     let archive = stand.id.map(|tip| archive_name(repo, tip)).transpose()?;
     let mut updates = Vec::new();
     updates.extend(archive.clone().map(|name| RefUpdate { name, old: None, new: stand.id }));
@@ -142,19 +147,6 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
     clean_up(context, &copies, &reader)?;
     written.settle()?;
     Ok(Some(done))
-}
-
-/// Refuses to set anything aside where the commit that HEAD points to cannot be read: no save could follow, and whatever has
-/// taken that commit may have taken the checkpoints with it.
-pub(crate) fn refuse_without_head(repo: &Repo) -> Result<()> {
-    let Some(id) = repo.head()?.id else { return Ok(()) };
-    if !repo.is_commit_lost(id)? {
-        return Ok(());
-    }
-    let message = format!("the commit {id} that HEAD points to cannot be read, so that nothing is set aside");
-    Err(Error::corrupt(message).with_hint(
-        "bring the objects back: 'git fsck' says what is missing; where a pack has no index, 'git index-pack <pack>' makes one",
-    ))
 }
 
 /// Does what is left to do once refs lead to `copies`: nothing of ours may rely on what `reader` could not read.

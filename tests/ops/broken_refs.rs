@@ -92,6 +92,49 @@ fn a_chain_of_which_nothing_can_be_read_comes_back(#[case] command: &[&str]) {
     assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", tip.trim())]), "13\n");
 }
 
+/// How a power cut leaves a file.
+fn blank(world: &World, name: &str, content: &[u8]) {
+    fs::write(world.repo().join(".git").join(name), content).expect("it is loose");
+}
+
+#[rstest::rstest]
+fn a_shadow_without_an_id_is_set_aside(
+    #[values(&b""[..], &[0; 41])] content: &[u8],
+    #[values(&["save"][..], &["doctor", "--fix"], &["session", "prompt", "s", "-m", "p"], &["reset"])]
+    command: &[&str],
+) {
+    let world = world();
+    let (name, tip) = (shadow(&world), world.git(&["rev-parse", &shadow(&world)]).trim().to_owned());
+    blank(&world, &name, content);
+    let doctor = world.checkpoint(&["doctor"]);
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(doctor.status.code() == Some(1) && said.contains("doctor --fix"), "{said}");
+    world.write("f", "after\n");
+    let output = world.checkpoint(command);
+    assert!(output.status.success() && text(&output).contains(&name), "{}", described(&output));
+    world.done(&["save"]);
+    let tips = world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive/"]);
+    assert!(tips.contains(&tip), "{tips}");
+    assert_eq!(world.git(&["cat-file", "blob", &format!("{}:f", shadow(&world))]), "after\n");
+    world.assert_sound("at the end");
+    world.done(&["doctor"]);
+}
+
+#[rstest::rstest]
+#[case::a_save(&["save"])]
+#[case::a_mark(&["verify"])]
+#[case::no_mark(&["verify", "--reset"])]
+fn what_only_the_verified_mark_leads_to_goes_into_the_archive(#[case] command: &[&str]) {
+    let world = world();
+    let verified = world.git(&["rev-parse", "refs/checkpoints/verified/main"]).trim().to_owned();
+    world.git(&["update-ref", "-d", &shadow(&world)]);
+    world.write("f", "after\n");
+    world.done(&["save"]);
+    world.done(command);
+    let tips = world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive/"]);
+    assert_eq!(tips.trim(), verified);
+}
+
 #[rstest::rstest]
 #[case::with_another_change(true)]
 #[case::alone(false)]
@@ -115,4 +158,48 @@ fn the_first_save_stores_what_the_index_names_and_no_object_has(#[case] is_chang
     world.done(&["save"]);
     world.done(&["restore", if is_changed { "@{1}" } else { "base" }, "precious"]);
     assert_eq!(fs::read_to_string(world.repo().join("precious")).expect("it is there"), "precious\n");
+}
+
+#[rstest::rstest]
+#[case::the_verified_mark("verified/main")]
+#[case::a_shadow_of_another_base("shadow/0123456789012345678901234567890123456789/main")]
+#[case::a_tag("tags/x")]
+#[case::an_archive("archive/1700000000-0123456789ab")]
+#[case::what_was_before_a_turn("pending/main@/x")]
+fn a_ref_without_an_id_stops_no_other_command(#[case] name: &str) {
+    let world = world();
+    let name = format!("refs/checkpoints/{name}");
+    let path = world.repo().join(".git").join(&name);
+    for command in [
+        &["list"][..],
+        &["list", "--archived"],
+        &["status"],
+        &["diff"],
+        &["prune"],
+        &["save"],
+        &["verify"],
+        &["restore", "@{1}", "f"],
+        &["session", "prompt", "s", "-m", "p"],
+        &["doctor", "--fix"],
+    ] {
+        fs::create_dir_all(path.parent().expect("it is below another")).expect("it can be made");
+        fs::write(&path, "").expect("it can be written");
+        let output = world.checkpoint(command);
+        assert!(output.status.success(), "{command:?}: {}", described(&output));
+    }
+    assert!(!path.exists());
+    world.done(&["doctor"]);
+}
+
+#[test]
+fn a_log_of_records_without_an_id_stops_no_other_command() {
+    let world = world();
+    blank(&world, "refs/checkpoints/history", b"");
+    for command in [&["session", "prompt", "s", "-m", "p"][..], &["explain"], &["attribution", "HEAD"]] {
+        let output = world.checkpoint(command);
+        assert!(!text(&output).contains("cannot read 'refs/checkpoints/history'"), "{}", described(&output));
+    }
+    let doctor = world.checkpoint(&["doctor", "--fix"]);
+    assert_eq!(doctor.status.code(), Some(1), "{}", described(&doctor));
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("dangling"), "{}", described(&doctor));
 }

@@ -14,11 +14,13 @@ use crate::{
         salvage::{self, Fate, Look},
         save,
     },
+    state,
 };
 
 /// Returns the refs that lead to something damaged. With `fix`, lets them lead to what can be read, and looks again.
 pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let mut kept = kept(context, fix)?;
+    kept.extend(if fix { set_blank_aside(context)? } else { Vec::new() });
     let mut problems = look(context)?;
     if let Some(hint) =
         salvage::refuse_without_head(&context.repo).err().and_then(|error| error.hint().map(str::to_owned))
@@ -59,7 +61,7 @@ pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
 fn kept(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let repo = &context.repo;
     let (mut problems, mut brought) = (Vec::new(), Vec::new());
-    if fix && !salvage::kept::all(repo).is_empty() {
+    if fix && !state::kept::all(repo.common_dir()).is_empty() {
         let lock = save::lock(context)?;
         brought = salvage::kept::bring_back(context, &lock)?;
     }
@@ -67,23 +69,41 @@ fn kept(context: &Context, fix: bool) -> Result<Vec<Problem>> {
         let message = format!("what '{}' led to can be read again; it is in '{archive}'", kept.name);
         problems.push(Problem { fixed: true, ..Problem::new("checkpoints-kept", kept.id.to_string(), message) });
     }
-    for kept in salvage::kept::all(repo) {
+    for kept in state::kept::all(repo.common_dir()) {
         let subject = kept.id.to_string();
-        if kept.is_gone(repo) {
+        if !repo.can_read(kept.id) {
             let message = format!("the checkpoint that '{}' led to cannot be read; its id is kept", kept.name);
             let hint = format!(
                 "once its objects are back, 'git checkpoint doctor --fix' or the next save brings it back; removing '{}' \
                  gives it up",
-                kept.path(repo).display()
+                kept.path.display()
             );
             problems.push(Problem::new("checkpoints-kept", subject, message).note().hint(hint));
-        } else if kept.is_back(repo) {
+        } else if salvage::kept::is_back(repo, &kept) {
             let message = format!("what '{}' led to can be read again, and no ref leads there", kept.name);
             let hint = "'git checkpoint doctor --fix' or the next save puts it into the archive";
             problems.push(Problem::new("checkpoints-kept", subject, message).hint(hint));
         }
     }
     Ok(problems)
+}
+
+/// Sets aside the files of refs that have no id.
+fn set_blank_aside(context: &Context) -> Result<Vec<Problem>> {
+    let repo = &context.repo;
+    if repo.refs_without_id(refname::PREFIX).is_empty() || salvage::refuse_without_head(repo).is_err() {
+        return Ok(Vec::new());
+    }
+    let lock = save::lock(context)?;
+    let problem = |done: salvage::Blank| {
+        let held = done.held.map_or_else(
+            || "nothing is known to be left without it".to_owned(),
+            |held| format!("what it led to last is in '{held}'"),
+        );
+        let message = format!("it had no id; its file is now '{}', and {held}", done.file);
+        Problem { fixed: true, ..Problem::new("ref-broken", done.name, message) }
+    };
+    Ok(salvage::set_all_blank_aside(context, &lock)?.into_iter().map(problem).collect())
 }
 
 /// Returns what to say of the ref `name` that was among those `before`, and that nothing is wrong with any more.
