@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
-    git::Repo,
+    git::{Repo, SkippedRefs},
     model::event::Event,
     ops::{Context, Subscriber},
 };
@@ -25,6 +25,7 @@ pub(super) struct Call {
     globals: Globals,
     /// Messages for the user about what a command did beside its task.
     notices: Arc<Mutex<Vec<String>>>,
+    skipped_refs: SkippedRefs,
 }
 
 /// Collects those messages from the events of a command.
@@ -32,13 +33,32 @@ struct Notices(Arc<Mutex<Vec<String>>>);
 
 impl Subscriber for Notices {
     fn event(&self, event: &Event) {
-        let Event::Broken { shadow, archive, checkpoints, unreadable, .. } = event else { return };
-        let held = match archive {
-            Some(archive) => format!("{} of it can be read, in '{archive}'", phrase::count(*checkpoints, "checkpoint")),
-            None => "nothing of it can be read".to_owned(),
+        let text = match event {
+            Event::Broken { shadow, archive, checkpoints, unreadable, tip } => {
+                let held = match archive {
+                    Some(archive) => {
+                        format!("{} of it can be read, in '{archive}'", phrase::count(*checkpoints, "checkpoint"))
+                    }
+                    None => format!(
+                        "nothing of it can be read; its id {tip} is kept, and once its objects are back, the next \
+                         'git checkpoint save' or 'git checkpoint doctor --fix' brings it back"
+                    ),
+                };
+                let missing = if unreadable.is_empty() { "its objects".to_owned() } else { unreadable.join(", ") };
+                format!("'{shadow}' is broken ({missing} cannot be read) and was set aside: {held}")
+            }
+            Event::Recovered { r#ref: name, archive, file } => {
+                let held = match archive {
+                    Some(archive) => format!("what it led to is in '{archive}'"),
+                    None => "what it led to is not known".to_owned(),
+                };
+                match file {
+                    Some(file) => format!("'{name}' had no id, and its file is now '{file}': {held}"),
+                    None => format!("'{name}' can be read again: {held}"),
+                }
+            }
+            _ => return,
         };
-        let missing = if unreadable.is_empty() { "its objects".to_owned() } else { unreadable.join(", ") };
-        let text = format!("'{shadow}' is broken ({missing} cannot be read) and was set aside: {held}");
         if let Ok(mut notices) = self.0.lock() {
             notices.push(text);
         }
@@ -53,6 +73,7 @@ impl Call {
             interrupt: Interrupt::default(),
             globals,
             notices: Arc::default(),
+            skipped_refs: SkippedRefs::default(),
         }
     }
 
@@ -68,6 +89,7 @@ impl Call {
     /// Opens the repository of the current directory with its settings.
     pub(super) fn context(&mut self) -> Result<Context> {
         let repo = Repo::open_from_environment(Path::new("."))?;
+        self.skipped_refs = repo.skipped_refs();
         let settings = settings::load(&repo, &mut self.out)?;
         self.out.configure(&repo, settings.ui.color.into());
         Ok(Context::new(repo, settings))
@@ -88,6 +110,11 @@ impl Call {
         for notice in notices {
             self.out.warning(&notice);
             self.out.hint("'git checkpoint list --archived' shows what can be read");
+        }
+        let skipped = self.skipped_refs.lock().map(|mut skipped| std::mem::take(&mut *skipped)).unwrap_or_default();
+        for name in skipped {
+            self.out.warning(&format!("the file of '{name}' has no id, and the ref is skipped"));
+            self.out.hint("'git checkpoint doctor' says what can be done");
         }
     }
 

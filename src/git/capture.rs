@@ -322,6 +322,7 @@ impl ForThread {
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(is_wary),
             lost_patience: std::cell::RefCell::default(),
+            skipped_refs: super::repo::SkippedRefs::default(),
         }
     }
 }

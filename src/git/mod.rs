@@ -68,6 +68,7 @@ mod repo;
 pub(crate) mod revision;
 mod scan;
 pub(crate) mod seed;
+mod senseless_refs;
 pub(crate) mod sequence;
 pub mod settings;
 mod settled_packs;
@@ -86,4 +87,5 @@ pub(crate) mod user_index;
 mod weight;
 pub(crate) mod written;
 
+pub(crate) use repo::SkippedRefs;
 pub use repo::{Head, Repo};

@@ -220,6 +220,7 @@ impl Repo {
             packs: std::cell::OnceCell::new(),
             is_wary: self.is_wary.clone(),
             lost_patience: std::cell::RefCell::default(),
+            skipped_refs: self.skipped_refs(),
         }
     }
 

@@ -86,6 +86,13 @@ impl Repo {
         self.inner.refs.open_packed_buffer().context(Kind::Corrupt, || "cannot read the packed refs".into())
     }
 
+    /// Returns true if there is a file of the ref `name`, and it can be read and makes no sense.
+    pub(super) fn has_no_id(&self, name: &str) -> bool {
+        let Ok(name) = FullName::try_from(name) else { return false };
+        let text = fs::read(self.ref_path(name.as_ref()));
+        text.is_ok_and(|text| Reference::try_from_path(name, &text, self.object_hash()).is_err())
+    }
+
     fn ref_path(&self, name: &FullNameRef) -> PathBuf {
         let of_worktree = ["refs/bisect/", "refs/rewritten/", "refs/worktree/"];
         let name = name.as_bstr();
@@ -125,11 +132,15 @@ impl Repo {
             let name = format!("{prefix}{name}");
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 self.add_loose_refs(&format!("{name}/"), &entry.path(), found)?;
-            } else if let Ok(full_name) = FullName::try_from(name.as_str())
-                // Skips lock files, and refs that were packed or deleted since.
-                && let Some(target) = self.loose_ref(full_name.as_ref())?
-            {
-                found.insert(name, target.try_id().map(ToOwned::to_owned));
+            } else if let Ok(full_name) = FullName::try_from(name.as_str()) {
+                match self.loose_ref(full_name.as_ref()) {
+                    Ok(Some(target)) => drop(found.insert(name, target.try_id().map(ToOwned::to_owned))),
+                    // A lock file, or a ref that was packed or deleted since.
+                    Ok(None) => {}
+                    Err(error) if !self.skips(&name) => return Err(error),
+                    // An older value in the packed refs is not what it points to.
+                    Err(_) => drop(found.insert(name, None)),
+                }
             }
         }
         Ok(())

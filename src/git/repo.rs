@@ -19,6 +19,9 @@ use crate::error::{Context as _, Error, Kind, Result};
 /// How many bytes of objects are cached after reading.
 const OBJECT_CACHE: usize = 8 << 20;
 
+/// Names of refs that were skipped.
+pub(crate) type SkippedRefs = std::sync::Arc<std::sync::Mutex<std::collections::BTreeSet<String>>>;
+
 /// A repository with a worktree.
 pub struct Repo {
     pub(super) inner: gix::Repository,
@@ -33,6 +36,8 @@ pub struct Repo {
     pub(super) is_wary: std::cell::Cell<bool>,
     /// Another program's lock for which we waited in vain.
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
+    /// Refs that were skipped.
+    pub(super) skipped_refs: SkippedRefs,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
 }
@@ -123,6 +128,7 @@ impl Repo {
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(false),
             lost_patience: std::cell::RefCell::default(),
+            skipped_refs: SkippedRefs::default(),
             interrupt: Interrupt::default(),
         })
     }
@@ -140,6 +146,7 @@ impl Repo {
             packs: std::cell::OnceCell::new(),
             is_wary: std::cell::Cell::new(false),
             lost_patience: std::cell::RefCell::default(),
+            skipped_refs: SkippedRefs::default(),
             interrupt: Interrupt::default(),
         })
     }

@@ -95,21 +95,30 @@ pub(crate) fn seed(
                 known.raw_id = before.and_then(|before| before.raw_id(earlier));
                 (known.is_racy, known.is_unfiltered) = (false, earlier.is_unfiltered);
             }
-            _ if is_plain && !known.is_racy => match converts.doubt(path, &known)? {
-                Doubt::None => {}
-                Doubt::UnlessOfSameSize => {
-                    measured.push((path, stat.size));
+            _ if is_plain && !known.is_racy => {
+                let doubt = converts.doubt(path, &known)?;
+                if doubt == Doubt::Certain {
+                    staged.doubted.push(path.to_owned());
+                }
+                if mode != Mode::Gitlink && !known.skips_worktree {
+                    measured.push((path, (doubt == Doubt::UnlessOfSameSize).then_some(stat.size)));
                     ids.push(entry.id);
                 }
-                Doubt::Certain => staged.doubted.push(path.to_owned()),
-            },
+            }
             _ => {}
         }
         cache.push(path, known);
     }
-    for ((path, size), blob_size) in measured.into_iter().zip(repo.blob_sizes(&ids)) {
+    let sizes = repo.blob_sizes(&ids);
+    if sizes.contains(&None) && !repo.is_wary() {
+        // Only the worktree may have the content of a file whose blob is gone: then all files are read, and stored anew.
+        repo.grow_wary();
+        return seed(repo, Some(index), identity, before, objects);
+    }
+    for ((path, size), blob_size) in measured.into_iter().zip(sizes) {
         // The index has the lower 32 bits.
-        if blob_size.is_some_and(|blob_size| blob_size & u64::from(u32::MAX) != u64::from(size)) {
+        let has_another = |size: u32| blob_size.is_some_and(|it| it & u64::from(u32::MAX) != u64::from(size));
+        if size.is_some_and(has_another) {
             staged.doubted.push(path.to_owned());
         }
     }

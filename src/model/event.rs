@@ -71,6 +71,15 @@ pub enum Event {
         /// Unreadable objects, at most five.
         unreadable: Vec<String>,
     },
+    /// What a ref led to was found again, and the archive holds it.
+    Recovered {
+        /// The ref.
+        r#ref: String,
+        /// Where it is now; none if nothing is known of what the ref led to.
+        archive: Option<String>,
+        /// Where the file of the ref is now, if it had no id.
+        file: Option<String>,
+    },
     /// A shadow was brought back from the archive.
     RestoreArchived {
         /// Where it was.

@@ -157,7 +157,7 @@ fn named(context: &Context, text: &str) -> Result<(Side, ObjectId)> {
 }
 
 fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
-    if let Some(id) = repo.find_ref(&refname::verified_ref(repo.worktree_id()))? {
+    if let Some(id) = repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))? {
         lookup::refuse_without_files(repo, id)?;
         return Ok((Side::Commit(id), repo.tree_of_commit(id)?));
     }

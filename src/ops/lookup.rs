@@ -33,7 +33,7 @@ pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
     match Selector::parse(text) {
         Some(Selector::Latest(n)) => latest(repo, n),
         Some(Selector::Base) => base(repo),
-        Some(Selector::Verified) => repo.find_ref(&refname::verified_ref(repo.worktree_id()))?.ok_or_else(|| {
+        Some(Selector::Verified) => repo.find_sound_ref(&refname::verified_ref(repo.worktree_id()))?.ok_or_else(|| {
             Error::user("no checkpoint of this worktree is verified")
                 .with_hint("'git checkpoint verify <id>' marks one")
         }),
@@ -127,7 +127,7 @@ fn base(repo: &Repo) -> Result<ObjectId> {
 }
 
 fn tag(repo: &Repo, name: &str) -> Result<Option<ObjectId>> {
-    repo.find_ref(&refname::tag_ref(name))
+    repo.find_sound_ref(&refname::tag_ref(name))
 }
 
 /// Accepts any checkpoint, reachable or not: to check that would mean to walk every chain.

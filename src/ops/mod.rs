@@ -42,6 +42,7 @@ mod closing;
 mod condense;
 mod context;
 mod held;
+mod holding;
 mod known_base;
 mod likeness;
 mod locking;

@@ -84,7 +84,7 @@ fn newest_archived(repo: &Repo, is_asked_for: impl Fn(&str) -> bool) -> Result<V
     names.sort_by_key(|name| std::cmp::Reverse(refname::archived_at(name)));
     let mut tips = Vec::new();
     for name in names.into_iter().take(MOST_SHADOWS) {
-        if let Some(id) = repo.find_ref(&name)? {
+        if let Some(id) = repo.find_sound_ref(&name)? {
             tips.push(Tip { name, id, archived: true });
         }
     }

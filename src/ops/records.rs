@@ -149,7 +149,7 @@ pub(crate) struct Log<'r> {
 impl<'r> Log<'r> {
     /// Opens the current log; none if there is no record yet.
     pub(crate) fn open(repo: &'r Repo) -> Result<Option<Self>> {
-        let Some(tip) = repo.find_ref(refname::HISTORY)? else { return Ok(None) };
+        let Some(tip) = repo.find_sound_ref(refname::HISTORY)? else { return Ok(None) };
         Ok(Some(Self { repo, tree_id: repo.tree_of_commit(tip)? }))
     }
 

@@ -6,11 +6,13 @@
 //!
 //! `doctor --fix` copies what other refs lead to in the same way.
 
+mod blank;
 mod copies;
+mod head;
+pub(crate) mod kept;
 mod known;
 mod others;
-
-use std::collections::{BTreeSet, HashSet};
+mod survey;
 
 use gix::ObjectId;
 
@@ -36,7 +38,10 @@ use crate::{
 };
 use copies::{Copier, Copies};
 
+pub(crate) use blank::{Blank, set_all_blank_aside};
+pub(crate) use head::refuse_without_head;
 pub(crate) use others::{Fate, mend_refs};
+pub(crate) use survey::{Damage, Survey};
 
 /// How many lost objects are named.
 const MOST_NAMED: usize = 5;
@@ -56,6 +61,8 @@ pub(crate) enum Look {
 /// commit where HEAD was when it was last looked at.
 pub(crate) fn set_broken_aside(context: &Context, look: Look, lock: &Lock) -> Result<Vec<SetAside>> {
     let repo = &context.repo;
+    kept::bring_back(context, lock)?;
+    blank::set_blank_aside(context, lock)?;
     let mut bases = vec![Base::of_head(repo.head()?.id)];
     bases.extend(known_base(context).filter(|base| *base != bases[0]));
     let mut done = Vec::new();
@@ -110,7 +117,10 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
     if stand.id == Some(live.id) {
         return Ok(None);
     }
+    refuse_without_head(repo)?;
     let (copies, reader, written) = copier.write()?;
+    let missing = if stand.is_lost { live.id } else { reader.lost.first().copied().unwrap_or(live.id) };
+    state::kept::keep(repo.common_dir(), live.id, missing, &live.name.to_ref())?;
     let archive = stand.id.map(|tip| archive_name(repo, tip)).transpose()?;
     let mut updates = Vec::new();
     updates.extend(archive.clone().map(|name| RefUpdate { name, old: None, new: stand.id }));
@@ -170,60 +180,4 @@ fn follow_copies(repo: &Repo, copies: &Copies) -> Result<()> {
         }
     }
     if named == [journal.target, journal.pre_restore] { Ok(()) } else { journal.write(repo.git_dir()) }
-}
-
-/// Looks at many chains, and reads each object once.
-pub(crate) struct Survey<'r> {
-    repo: &'r Repo,
-    reader: Reader<'r>,
-    sound: HashSet<ObjectId>,
-}
-
-/// What is not whole behind a checkpoint, and was not found behind those that were looked at before.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Damage {
-    /// Objects that are gone or damaged; where all of them were known before, a tree that leads to some.
-    pub(crate) lost: Vec<ObjectId>,
-    /// Objects of which only the end of the file is damaged.
-    pub(crate) frayed: BTreeSet<ObjectId>,
-}
-
-impl<'r> Survey<'r> {
-    pub(crate) fn new(repo: &'r Repo) -> Self {
-        Self { repo, reader: Reader::new(repo), sound: HashSet::new() }
-    }
-
-    /// Returns what is not whole behind the checkpoint `tip`.
-    ///
-    /// # Errors
-    /// If something may be whole, and cannot be read now.
-    pub(crate) fn damage_behind(&mut self, tip: ObjectId) -> Result<Damage> {
-        let repo = self.repo;
-        let (lost, frayed) = (self.reader.lost.clone(), self.reader.frayed.clone());
-        let (mut passed, mut work, mut broken) = (HashSet::new(), vec![tip], None);
-        while let Some(id) = work.pop() {
-            if self.sound.contains(&id) || !passed.insert(id) {
-                continue;
-            }
-            self.reader.read(id)?;
-            // `git rev-list` tells of commits.
-            let Ok(Some(checkpoint)) = repo.checkpoint(id) else { continue };
-            let base = checkpoint.base.commit_id().and_then(|id| repo.tree_of_commit(id).ok());
-            let base = base.unwrap_or_else(|| repo.empty_tree_id());
-            if !self.reader.is_checkpoint_whole(&checkpoint, base)? {
-                broken.get_or_insert(checkpoint.tree_id);
-            }
-            work.extend(repo.links_of(&checkpoint).unwrap_or_default());
-        }
-        let frayed = self.reader.frayed.difference(&frayed).copied().collect();
-        let Some(tree_id) = broken else {
-            self.sound.extend(passed);
-            return Ok(Damage { lost: Vec::new(), frayed });
-        };
-        let mut lost: Vec<ObjectId> = self.reader.lost.difference(&lost).copied().collect();
-        if lost.is_empty() {
-            lost.push(tree_id);
-        }
-        Ok(Damage { lost, frayed })
-    }
 }

@@ -240,11 +240,11 @@ const MOST_CHECKPOINTS: usize = 64;
 /// Returns the ref that holds what this worktree was when the turn of `session` began, and what it points to.
 pub(crate) fn pending_of(repo: &Repo, session: &str) -> Result<Option<(String, ObjectId)>> {
     let name = refname::pending_ref(repo.worktree_id(), session);
-    if let Some(id) = repo.find_ref(&name)? {
+    if let Some(id) = repo.find_sound_ref(&name)? {
         return Ok(Some((name, id)));
     }
     let old = refname::old_pending_ref(session);
-    let Some(id) = repo.find_ref(&old)? else { return Ok(None) };
+    let Some(id) = repo.find_sound_ref(&old)? else { return Ok(None) };
     let is_here = readable(repo, id).is_none_or(|pending| pending.worktree == repo.worktree_id());
     Ok(is_here.then_some((old, id)))
 }

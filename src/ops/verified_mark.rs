@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use gix::ObjectId;
 
-use super::Context;
+use super::{Context, holding::hold_when_left};
 use crate::{
     error::{Context as _, Kind, Result},
     git::refs::RefUpdate,
@@ -78,7 +78,9 @@ pub(super) fn set(context: &Context, new: Option<ObjectId>) -> Result<Option<Obj
             return Ok(old);
         }
         attempt += 1;
-        match context.repo.update_refs(&[RefUpdate { name: name.clone(), old, new }]) {
+        let held = old.map_or(Ok(None), |left| hold_when_left(&context.repo, left, &name))?;
+        let moved = RefUpdate { name: name.clone(), old, new };
+        match context.repo.update_refs(&held.into_iter().chain([moved]).collect::<Vec<_>>()) {
             Ok(()) => return Ok(old),
             Err(error) if error.kind() == Kind::Race && attempt < ATTEMPTS => {
                 std::thread::sleep(Duration::from_millis(10 << attempt));

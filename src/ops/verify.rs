@@ -59,7 +59,7 @@ pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
 /// Returns the verified checkpoint of this worktree.
 pub fn show(context: &Context) -> Result<Option<Verified>> {
     let name = refname::verified_ref(context.repo.worktree_id());
-    context.repo.find_ref(&name)?.map(|id| describe(context, id)).transpose()
+    context.repo.find_sound_ref(&name)?.map(|id| describe(context, id)).transpose()
 }
 
 /// Takes the mark away, so that the next checkpoint becomes the verified one.

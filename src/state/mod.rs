@@ -7,6 +7,7 @@ pub(crate) mod failpoint;
 pub(crate) mod hooks;
 pub(crate) mod installed;
 pub mod journal;
+pub(crate) mod kept;
 pub mod lock;
 pub(crate) mod lock_note;
 pub(crate) mod owner;

@@ -187,7 +187,7 @@ impl<'r> Reader<'r> {
             return Ok(*since);
         }
         let mut since = state::hooks::enabled_since(self.repo.common_dir());
-        let mut next = self.repo.find_ref(refname::HISTORY)?;
+        let mut next = self.repo.find_sound_ref(refname::HISTORY)?;
         let mut first = None;
         while let Some(id) = next {
             first = Some(id);

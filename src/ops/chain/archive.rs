@@ -1,12 +1,12 @@
-//! Moves a shadow to the archive: the name it gets there, the ref updates and the event.
+//! Moves a shadow to the archive: the ref updates and the event.
 
 use gix::ObjectId;
 
 use super::shadows::Live;
+pub(crate) use crate::ops::holding::archive_name;
 use crate::{
-    error::Result,
     git::{Repo, refs::RefUpdate},
-    model::{event::Event, refname},
+    model::event::Event,
     ops::Context,
 };
 
@@ -16,21 +16,6 @@ pub(crate) fn to_archive(live: &Live, archive: String) -> [RefUpdate; 2] {
         RefUpdate { name: archive, old: None, new: Some(live.id) },
         RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None },
     ]
-}
-
-/// Returns a free name in the archive for the chain that ends with `tip`.
-///
-/// The name has the time in seconds. A shadow may be set aside, brought back and set aside again within one second.
-pub(crate) fn archive_name(repo: &Repo, tip: ObjectId) -> Result<String> {
-    // The real time: `git rebase` may set GIT_COMMITTER_DATE to the date of an old commit, and the next prune would drop it.
-    let mut seconds = jiff::Timestamp::now().as_second().max(0);
-    loop {
-        let name = refname::archive_ref(seconds, tip);
-        if repo.find_ref(&name)?.is_none() {
-            return Ok(name);
-        }
-        seconds += 1;
-    }
 }
 
 /// Returns how many checkpoints the chain that ends with `tip` has; of a broken chain, how many can be read.

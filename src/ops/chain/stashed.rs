@@ -98,7 +98,7 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
     names.sort_by_key(|name| std::cmp::Reverse(refname::archived_at(name)));
     for name in names.into_iter().take(MOST_ARCHIVED) {
         // The same work may have been stashed and archived before.
-        let archived = repo.find_ref(&name)?.and_then(|id| repo.find_checkpoint(id).ok().flatten());
+        let archived = repo.find_sound_ref(&name)?.and_then(|id| repo.find_checkpoint(id).ok().flatten());
         if archived.is_some_and(|archived| archived.tree_id == tip.tree_id && archived.base == tip.base) {
             return Ok(());
         }

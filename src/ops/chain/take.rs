@@ -28,7 +28,7 @@ use crate::{
         checkpoint::Origin,
         refname,
     },
-    ops::{Context, verified_mark},
+    ops::{Context, holding::hold_when_left, verified_mark},
     state::{self, lock::Lock},
 };
 
@@ -196,7 +196,11 @@ fn move_refs(context: &Context, shadow: &Shadow, id: ObjectId, verified: bool) -
         updates.push(RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: Some(id) });
         if verified {
             let name = refname::verified_ref(repo.worktree_id());
-            updates.push(RefUpdate { old: repo.find_ref(&name)?, name, new: Some(id) });
+            let old = repo.find_ref(&name)?;
+            if let Some(left) = old.filter(|left| *left != id) {
+                updates.extend(hold_when_left(repo, left, &name)?);
+            }
+            updates.push(RefUpdate { old, name, new: Some(id) });
         }
         attempt += 1;
         match repo.update_refs(&updates) {

@@ -14,11 +14,25 @@ use crate::{
         salvage::{self, Fate, Look},
         save,
     },
+    state,
 };
 
 /// Returns the refs that lead to something damaged. With `fix`, lets them lead to what can be read, and looks again.
 pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
+    let mut kept = kept(context, fix)?;
+    kept.extend(if fix { set_blank_aside(context)? } else { Vec::new() });
     let mut problems = look(context)?;
+    if let Some(hint) =
+        salvage::refuse_without_head(&context.repo).err().and_then(|error| error.hint().map(str::to_owned))
+    {
+        // What has taken that commit may have taken the checkpoints with it, and nothing is given up before it is back.
+        for problem in &mut problems {
+            problem.hint = Some(hint.clone());
+        }
+        problems.append(&mut kept);
+        return Ok(problems);
+    }
+    problems.append(&mut kept);
     if !fix || !problems.iter().any(|problem| problem.subject.starts_with(refname::PREFIX)) {
         return Ok(problems);
     }
@@ -40,6 +54,56 @@ pub(super) fn chains(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let new: Vec<Problem> = left.into_iter().filter(is_new).collect();
     problems.extend(new);
     Ok(problems)
+}
+
+/// Returns what refs of ours pointed to that could not be read when they were moved away. With `fix`, brings back what can be
+/// read now.
+fn kept(context: &Context, fix: bool) -> Result<Vec<Problem>> {
+    let repo = &context.repo;
+    let (mut problems, mut brought) = (Vec::new(), Vec::new());
+    if fix && !state::kept::all(repo.common_dir()).is_empty() {
+        let lock = save::lock(context)?;
+        brought = salvage::kept::bring_back(context, &lock)?;
+    }
+    for (kept, archive) in brought {
+        let message = format!("what '{}' led to can be read again; it is in '{archive}'", kept.name);
+        problems.push(Problem { fixed: true, ..Problem::new("checkpoints-kept", kept.id.to_string(), message) });
+    }
+    for kept in state::kept::all(repo.common_dir()) {
+        let subject = kept.id.to_string();
+        if !repo.can_read(kept.id) {
+            let message = format!("the checkpoint that '{}' led to cannot be read; its id is kept", kept.name);
+            let hint = format!(
+                "once its objects are back, 'git checkpoint doctor --fix' or the next save brings it back; removing '{}' \
+                 gives it up",
+                kept.path.display()
+            );
+            problems.push(Problem::new("checkpoints-kept", subject, message).note().hint(hint));
+        } else if salvage::kept::is_back(repo, &kept) {
+            let message = format!("what '{}' led to can be read again, and no ref leads there", kept.name);
+            let hint = "'git checkpoint doctor --fix' or the next save puts it into the archive";
+            problems.push(Problem::new("checkpoints-kept", subject, message).hint(hint));
+        }
+    }
+    Ok(problems)
+}
+
+/// Sets aside the files of refs that have no id.
+fn set_blank_aside(context: &Context) -> Result<Vec<Problem>> {
+    let repo = &context.repo;
+    if repo.refs_without_id(refname::PREFIX).is_empty() || salvage::refuse_without_head(repo).is_err() {
+        return Ok(Vec::new());
+    }
+    let lock = save::lock(context)?;
+    let problem = |done: salvage::Blank| {
+        let held = done.held.map_or_else(
+            || "nothing is known to be left without it".to_owned(),
+            |held| format!("what it led to last is in '{held}'"),
+        );
+        let message = format!("it had no id; its file is now '{}', and {held}", done.file);
+        Problem { fixed: true, ..Problem::new("ref-broken", done.name, message) }
+    };
+    Ok(salvage::set_all_blank_aside(context, &lock)?.into_iter().map(problem).collect())
 }
 
 /// Returns what to say of the ref `name` that was among those `before`, and that nothing is wrong with any more.

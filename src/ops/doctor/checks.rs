@@ -35,11 +35,7 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for (name, id) in repo.sound_and_broken_refs(refname::PREFIX)? {
         let Some(id) = id else {
-            let hint = if name.starts_with(refname::SHADOWS) {
-                "write the id of its last checkpoint, which 'git checkpoint events' names, into its file, or remove the file"
-            } else {
-                "'git fsck' says what is wrong"
-            };
+            let hint = without_id(repo, &name);
             problems.push(Problem::new("ref-broken", name, "it cannot be read").hint(hint));
             continue;
         };
@@ -67,6 +63,20 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
         problems.push(Problem::new("ref-broken", name, wrong).hint(hint));
     }
     Ok(problems)
+}
+
+/// Returns what to do about the ref `name`, which makes no sense.
+fn without_id(repo: &Repo, name: &str) -> String {
+    let fix = "'git checkpoint doctor --fix' sets its file aside and puts what it led to last into the archive";
+    let shadow = refname::ShadowName::from_ref(name).filter(|shadow| shadow.worktree != repo.worktree_id());
+    if repo.refs_without_id(name).is_empty() || name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS) {
+        return "'git fsck' says what is wrong, and names the dangling commits, of which one may be its last"
+            .to_owned();
+    }
+    match shadow {
+        Some(shadow) => format!("in the worktree '{}', {fix}", path_text::printable(shadow.worktree.as_bstr())),
+        None => format!("{fix}, as far as that is known"),
+    }
 }
 
 /// Refs that are not ours, and name what is not here or make no sense: git goes on without some, and stops for others.

@@ -15,7 +15,7 @@ use crate::{
     model::refname,
     ops::{
         Context,
-        salvage::{Damage, Survey},
+        salvage::{self, Damage, Survey},
         save,
     },
 };
@@ -67,7 +67,7 @@ pub(super) fn head(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let hint = "'git checkpoint save' keeps what the worktree has all the same; fetch or copy the objects from where they \
                 still are, or let 'git checkpoint doctor --fix' store again what the index and the worktree still have";
     let mut problem = Problem::new("objects-missing", "HEAD", message).hint(hint);
-    if fix {
+    if fix && salvage::refuse_without_head(repo).is_ok() {
         let lock = save::lock(context)?;
         save::write_again(context, &lock)?;
         problem.fixed = look()?.is_nothing();

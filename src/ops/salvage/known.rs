@@ -21,13 +21,15 @@ pub(super) struct Known<'c> {
     before: HashMap<ObjectId, ObjectId>,
     /// The checkpoints that something names.
     all: HashSet<ObjectId>,
+    /// The checkpoint that was marked as verified last, by the log of events.
+    pub(super) verified: Option<ObjectId>,
 }
 
 impl<'c> Known<'c> {
     /// Reads what there is. Any of it may be missing or damaged.
     pub(super) fn read(context: &'c Context) -> Self {
         let repo = &context.repo;
-        let mut known = Self { repo, before: HashMap::new(), all: HashSet::new() };
+        let mut known = Self { repo, before: HashMap::new(), all: HashSet::new(), verified: None };
         known.read_events();
         let verified = repo.find_ref(&refname::verified_ref(repo.worktree_id())).ok().flatten();
         let tags = repo.refs_below(refname::TAGS).unwrap_or_default().into_iter().map(|(_, id)| id);
@@ -45,13 +47,21 @@ impl<'c> Known<'c> {
         let worktree = self.repo.worktree_id().to_string();
         let id = |value: &serde_json::Value| ObjectId::from_hex(value.as_str()?.as_bytes()).ok();
         let mut note = |line: &[u8]| {
-            if let Ok(event) = serde_json::from_slice::<serde_json::Value>(line)
-                && event["event"] == "checkpoint"
-                && event["worktree"] == worktree.as_str()
+            let Ok(event) = serde_json::from_slice::<serde_json::Value>(line) else { return Ok(true) };
+            if event["worktree"] != worktree.as_str() {
+                return Ok(true);
+            }
+            if event["event"] == "checkpoint"
                 && let Some(to) = id(&event["to"])
             {
                 self.all.insert(to);
                 self.before.extend(id(&event["from"]).map(|from| (to, from)));
+                if event["verified"] == true {
+                    self.verified = Some(to);
+                }
+            }
+            if event["event"] == "verify" {
+                self.verified = id(&event["id"]);
             }
             Ok(true)
         };
@@ -72,7 +82,15 @@ impl<'c> Known<'c> {
         if let Some(before) = self.before.get(&id) {
             return (base != Some(*before)).then_some(*before);
         }
-        let name = name?;
+        self.newest_unless(name?, visited)
+    }
+
+    /// Returns the newest checkpoint that is known of the shadow `name`.
+    pub(super) fn newest(&self, name: &ShadowName) -> Option<ObjectId> {
+        self.newest_unless(name, &HashSet::new())
+    }
+
+    fn newest_unless(&self, name: &ShadowName, visited: &HashSet<ObjectId>) -> Option<ObjectId> {
         let is_of_shadow = |checkpoint: &Checkpoint| {
             let is_own = name.session.is_none() || checkpoint.origin.session == name.session;
             checkpoint.base == name.base && checkpoint.worktree == name.worktree && is_own

@@ -5,13 +5,14 @@ use gix::ObjectId;
 use super::{
     clean_up,
     copies::{Copier, Stand},
+    head::refuse_without_head,
 };
 use crate::{
     error::Result,
     git::{Repo, refs::RefUpdate},
     model::refname,
     ops::{Context, chain::archive::archive_name},
-    state::lock::Lock,
+    state::{self, lock::Lock},
 };
 
 /// What became of a ref that led to something damaged.
@@ -40,7 +41,14 @@ pub(crate) fn mend_refs(context: &Context, _lock: &Lock) -> Result<Vec<(String, 
             fates.push((name, fate));
         }
     }
+    if !updates.is_empty() {
+        refuse_without_head(repo)?;
+    }
     let (copies, reader, written) = copier.write()?;
+    for (update, id) in updates.iter().filter_map(|update| Some((update, update.old?))) {
+        let missing = if reader.lost.contains(&id) { id } else { reader.lost.first().copied().unwrap_or(id) };
+        state::kept::keep(repo.common_dir(), id, missing, &update.name)?;
+    }
     repo.update_refs(&updates)?;
     clean_up(context, &copies, &reader)?;
     written.settle()?;

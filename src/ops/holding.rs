@@ -1,0 +1,67 @@
+//! Lets the archive hold a checkpoint that no other ref of ours leads to.
+
+use gix::ObjectId;
+
+use crate::{
+    error::Result,
+    git::{Repo, refs::RefUpdate},
+    model::refname,
+    state::kept,
+};
+
+/// Returns a free name in the archive for the chain that ends with `tip`.
+///
+/// The name has the time in seconds. A shadow may be set aside, brought back and set aside again within one second.
+pub(crate) fn archive_name(repo: &Repo, tip: ObjectId) -> Result<String> {
+    // The real time: `git rebase` may set GIT_COMMITTER_DATE to the date of an old commit, and the next prune would drop it.
+    let mut seconds = jiff::Timestamp::now().as_second().max(0);
+    loop {
+        let name = refname::archive_ref(seconds, tip);
+        if repo.find_ref(&name)?.is_none() {
+            return Ok(name);
+        }
+        seconds += 1;
+    }
+}
+
+/// Returns the ref in the archive that points to `id`, and makes one if there is none.
+pub(crate) fn hold(repo: &Repo, id: ObjectId) -> Result<String> {
+    if let Some((name, _)) = repo.sound_refs(refname::ARCHIVE)?.into_iter().find(|(_, tip)| *tip == id) {
+        return Ok(name);
+    }
+    let name = archive_name(repo, id)?;
+    repo.update_refs(&[RefUpdate { name: name.clone(), old: None, new: Some(id) }])?;
+    Ok(name)
+}
+
+/// Lets the archive hold `id`, unless a ref other than `name` leads there. Returns the ref that holds it if there was none.
+pub(crate) fn hold_if_last(repo: &Repo, id: ObjectId, name: &str) -> Result<Option<String>> {
+    if is_last_ref(repo, id, name)? { hold(repo, id).map(Some) } else { Ok(None) }
+}
+
+/// Returns the update after which the archive holds `id`, to which the ref `name` points; none if another ref of ours leads
+/// there.
+pub(crate) fn hold_when_left(repo: &Repo, id: ObjectId, name: &str) -> Result<Option<RefUpdate>> {
+    if !is_last_ref(repo, id, name)? {
+        return Ok(None);
+    }
+    if !repo.can_read(id) {
+        kept::keep(repo.common_dir(), id, id, name)?;
+        return Ok(None);
+    }
+    Ok(Some(RefUpdate { name: archive_name(repo, id)?, old: None, new: Some(id) }))
+}
+
+/// Returns true if no ref of ours leads to `id`, except perhaps `name`.
+fn is_last_ref(repo: &Repo, id: ObjectId, name: &str) -> Result<bool> {
+    let refs = repo.refs_below(refname::PREFIX)?.into_iter();
+    let others: Vec<ObjectId> = refs.filter(|(other, _)| other != name).map(|(_, tip)| tip).collect();
+    if others.contains(&id) {
+        return Ok(false);
+    }
+    let tips = others.iter().filter(|tip| repo.has_object(**tip)).map(|tip| format!("^{tip}\n"));
+    let input = format!("{id}\n{}", tips.collect::<String>());
+    let walked = repo.try_git(&["rev-list", "-1", "--stdin"], Some(input.as_bytes()))?;
+    // Where git cannot walk, one ref too many does no harm.
+    Ok(!walked.status.success() || !walked.stdout.is_empty())
+}
