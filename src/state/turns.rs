@@ -72,7 +72,9 @@ impl Held {
     pub(crate) fn read(git_dir: &Path) -> Result<Self> {
         let content = Content::read(git_dir);
         if let Some(error) = content.trouble.as_ref().filter(|error| is_of_the_moment(error)) {
-            return Err(Error::internal(error.message()).with_cause(error.causes().join(": ")));
+            return Err(Error::internal(error.message())
+                .with_cause(error.causes().join(": "))
+                .with_hint("if this goes on, move the file away: nothing counts as open then"));
         }
         Ok(Self { git_dir: git_dir.to_owned(), content: Mutex::new(Some(content)) })
     }
@@ -152,9 +154,9 @@ impl Content {
     }
 }
 
-/// Returns true if `error` is for want of open files, memory or the like.
+/// Returns true if `error` is for want of open files, memory or the like, or of a disk that does not answer.
 fn is_of_the_moment(error: &Error) -> bool {
-    const MOMENTARY: [Errno; 5] = [Errno::AGAIN, Errno::INTR, Errno::NOMEM, Errno::MFILE, Errno::NFILE];
+    const MOMENTARY: [Errno; 6] = [Errno::AGAIN, Errno::INTR, Errno::IO, Errno::NOMEM, Errno::MFILE, Errno::NFILE];
     let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<std::io::Error>());
     cause.and_then(Errno::from_io_error).is_some_and(|errno| MOMENTARY.contains(&errno))
 }
