@@ -37,6 +37,11 @@ impl Repo {
             .context(Kind::Corrupt, || format!("cannot read the index '{}'", path.display()))
     }
 
+    /// Returns the path of the user's index.
+    pub(crate) fn user_index_path(&self) -> std::path::PathBuf {
+        self.inner.index_path()
+    }
+
     /// Returns the lock of the user's index, if some git holds it.
     pub(crate) fn user_index_lock(&self) -> Option<std::path::PathBuf> {
         let mut lock = self.inner.index_path().into_os_string();

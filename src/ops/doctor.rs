@@ -6,6 +6,7 @@
 
 mod chains;
 mod checks;
+mod index;
 mod locks;
 mod objects;
 mod problem;
@@ -20,6 +21,7 @@ use serde::Serialize;
 use super::{
     Context,
     records::{self, Additions},
+    salvage,
 };
 use crate::{
     error::Result,
@@ -88,6 +90,11 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(checks::abandoned(context, options.fix)?);
     diagnosis.problems.extend(checks::hooks(repo)?);
     diagnosis.problems.extend(refspecs::refspecs(repo));
+    diagnosis.problems.extend(index::index(repo));
+    if salvage::refuse_without_head(repo).is_err() {
+        // git cannot walk the commits, whose records would all seem lost.
+        return Ok(diagnosis);
+    }
     let mut survey = Survey::new(context)?;
     diagnosis.commits = survey.reachable.len();
     diagnosis.records = survey.records.len();

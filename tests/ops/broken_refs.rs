@@ -53,7 +53,8 @@ fn where_the_commit_of_head_is_gone_nothing_is_set_aside() {
         assert!(text(&refused).contains("nothing is set aside"), "{}", described(&refused));
     }
     let doctor = world.checkpoint(&["doctor", "--fix"]);
-    assert!(!doctor.status.success(), "{}", described(&doctor));
+    assert_eq!(doctor.status.code(), Some(1), "{}", described(&doctor));
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains("git index-pack"), "{}", described(&doctor));
     bring_back();
     assert_eq!(world.git(&["rev-parse", &before]), tip);
     world.done(&["save"]);
@@ -202,4 +203,22 @@ fn a_log_of_records_without_an_id_stops_no_other_command() {
     let doctor = world.checkpoint(&["doctor", "--fix"]);
     assert_eq!(doctor.status.code(), Some(1), "{}", described(&doctor));
     assert!(String::from_utf8_lossy(&doctor.stdout).contains("dangling"), "{}", described(&doctor));
+}
+
+#[rstest::rstest]
+#[case::empty(0)]
+#[case::cut(60)]
+fn the_doctor_names_an_index_that_cannot_be_read(#[case] length: usize) {
+    let world = world();
+    let path = world.repo().join(".git/index");
+    let content = fs::read(&path).expect("it is there");
+    fs::write(&path, &content[..length]).expect("it can be written");
+    assert_eq!(world.checkpoint(&["save"]).status.code(), Some(128));
+    let doctor = world.checkpoint(&["doctor"]);
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(doctor.status.code() == Some(1) && said.contains("git reset"), "{}", described(&doctor));
+    fs::rename(&path, path.with_extension("bad")).expect("it is there");
+    world.git(&["reset", "-q"]);
+    world.write("f", "after\n");
+    world.done(&["save"]);
 }
