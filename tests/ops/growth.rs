@@ -119,7 +119,7 @@ fn a_restore_reads_what_many_files_share_only_once() {
     let target = world.git(&["rev-parse", "refs/checkpoints/verified/main"]).trim().to_owned();
     let looked = bytes_read(&world, &["restore", "--all", "--dry-run", &target]);
     let restored = bytes_read(&world, &["restore", "--all", &target]);
-    assert!(restored >= LENGTH && restored < 4 * LENGTH, "{looked}, {restored}");
+    assert!((LENGTH..4 * LENGTH).contains(&restored), "{looked}, {restored}");
     assert!(looked < LENGTH, "{looked}");
     for number in 0..COPIES {
         assert!(fs::read(world.repo().join(format!("copy{number}"))).expect("it is back") == content, "{number}");
