@@ -11,12 +11,11 @@ use std::{
 use bstr::ByteSlice as _;
 use gix::{
     ObjectId,
-    objs::{CommitRef, Data, Find as _, Kind as ObjectKind, Tree, TreeRef, TreeRefIter},
+    objs::{CommitRef, Data, Find as _, Kind as ObjectKind, Tree, TreeRef},
 };
 
 use super::{
     Repo,
-    diff::read_tree,
     loose::{self, Found, Loose},
     new_objects::id_of,
     objects::look_again,
@@ -80,21 +79,6 @@ impl Repo {
             }
         }
         Ok(count)
-    }
-
-    /// Returns true if the tree `id` and all trees below it can be found; does not compare them with their ids.
-    pub(crate) fn has_directories(&self, id: ObjectId) -> bool {
-        let (mut seen, mut waiting, mut buffer) = (HashSet::new(), vec![id], Vec::new());
-        while let Some(id) = waiting.pop() {
-            let Ok(data) = read_tree(&self.inner.objects, id, &mut buffer) else { return false };
-            for entry in TreeRefIter::from_bytes(data, id.kind()) {
-                let Ok(entry) = entry else { return false };
-                if entry.mode.is_tree() && seen.insert(entry.oid.to_owned()) {
-                    waiting.push(entry.oid.to_owned());
-                }
-            }
-        }
-        true
     }
 
     /// Returns true if the commit `id` is gone or damaged.

@@ -183,9 +183,7 @@ pub fn status(context: &Context) -> Result<Status> {
     if !repo.has_object(head_tree_id) {
         repo.grow_wary();
     }
-    // In a partial clone, trees may only not have been fetched yet.
-    let is_head_asked = repo.is_wary() || !repo.is_partial_clone();
-    let is_head_damaged = is_head_asked && !repo.has_directories(head_tree_id);
+    let head_damage = repo.is_wary().then(|| repo.diff_trees(repo.empty_tree_id(), head_tree_id).err()).flatten();
     let (shadow, parts) = shadow_status((repo, &worktree.repo), base, head_tree_id, &mut broken)?;
     let changes = |tip| worktree.repo.diff_trees_if_damaged(repo.tree_of_commit(tip)?, worktree.tree_id);
     let unsaved = shadow.as_ref().map(|shadow| if_readable(changes(shadow.tip), &mut broken)).transpose()?.flatten();
@@ -199,7 +197,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let verified = if_readable(repo.find_ref(&refname::verified_ref(repo.worktree_id())), &mut broken)?.flatten();
     let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
     let mut notes = guard::notes(context);
-    notes.extend(is_head_damaged.then(|| {
+    notes.extend(head_damage.map(|_| {
         "what HEAD leads to cannot all be read: 'git checkpoint doctor' names what is lost, and 'git checkpoint save' keeps \
          what the worktree has all the same"
             .to_owned()

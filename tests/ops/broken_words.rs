@@ -97,16 +97,6 @@ fn a_ref_that_makes_no_sense_stops_neither_status_nor_doctor() {
     world.done(&["doctor", "--fix"]);
 }
 
-#[test]
-fn status_says_that_a_directory_of_head_is_gone() {
-    let world = world();
-    let note = "what HEAD leads to cannot all be read";
-    assert!(!world.done(&["status"]).contains(note));
-    lose(&world, "HEAD:d/e", Loss::Gone);
-    let said = world.done(&["status"]);
-    assert!(said.contains(note), "{said}");
-}
-
 /// Runs what `text` says after `before`, up to the quote before `after`, in a shell.
 fn run_shown(world: &World, text: &str, before: &str, after: &str) {
     let (_, rest) = text.split_once(before).unwrap_or_else(|| panic!("{before}: {text}"));
