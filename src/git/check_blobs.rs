@@ -1,4 +1,4 @@
-//! Reads blobs before they are needed: whoever is about to write them must know that all of them are whole.
+//! Reads blobs before a restore writes them, and checks that all of them are whole.
 
 use std::{
     collections::HashMap,

@@ -24,7 +24,7 @@ impl Keep {
     pub(super) fn new(pack: &Path) -> Result<Option<Self>> {
         let path = pack.with_extension("keep");
         let what = || format!("cannot write '{}'", path.display());
-        // Created with its content at once: an empty file of a killed process would not show whose it is.
+        // Created with its content at once: an empty file would not name the process that was killed.
         let directory = path.parent().unwrap_or(Path::new("."));
         let prefix = temporary::prefix("tmp_keep_");
         let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory).context(Kind::Internal, what)?;

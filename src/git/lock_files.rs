@@ -49,7 +49,7 @@ pub(super) struct LockFile {
     lock: Option<PathBuf>,
     boundary: Option<PathBuf>,
     /// Removed after the lock.
-    _note: Option<Rc<Note>>,
+    note: Option<Rc<Note>>,
 }
 
 impl LockFile {
@@ -74,7 +74,13 @@ impl LockFile {
 impl Drop for LockFile {
     fn drop(&mut self) {
         let Some(lock) = &self.lock else { return };
-        drop(fs::remove_file(lock));
+        if let Err(error) = fs::remove_file(lock)
+            && error.kind() != io::ErrorKind::NotFound
+            && let Some(note) = &self.note
+        {
+            // The note shows the next command that this lock is ours, and that its process is gone.
+            note.stay();
+        }
         let Some(boundary) = &self.boundary else { return };
         for directory in lock.ancestors().skip(1).take_while(|directory| *directory != boundary) {
             if fs::remove_dir(directory).is_err() {
@@ -119,7 +125,7 @@ impl Repo {
             match made.and_then(|()| make(&lock, note.map(Rc::as_ref), request.content)) {
                 Ok(()) => {
                     let (target, boundary) = (request.path.to_owned(), request.boundary.map(Path::to_owned));
-                    return Ok(LockFile { target, lock: Some(lock), boundary, _note: note.cloned() });
+                    return Ok(LockFile { target, lock: Some(lock), boundary, note: note.cloned() });
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
                     self.remove_dead_locks();

@@ -55,7 +55,7 @@ pub struct Call {
     pub paths: Option<Vec<String>>,
     /// True if it goes on after the agent has reported its end.
     pub is_background: bool,
-    /// Of a command: what tells its processes from those that the agent had before.
+    /// Of a command: how to distinguish its processes from those that the agent had before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
     /// Where the worktree stood, until the guard has judged the end of the call.

@@ -6,6 +6,7 @@
 //! note. A lock that git or another program makes is never the same file as a note.
 
 use std::{
+    cell::Cell,
     fs::File,
     io::{self, Write as _},
     os::{fd::AsFd as _, unix::fs::MetadataExt as _},
@@ -36,6 +37,8 @@ const ATTEMPTS: u32 = 8;
 pub(crate) struct Note {
     file: File,
     path: PathBuf,
+    /// True if one of its locks could not be removed.
+    stays: Cell<bool>,
 }
 
 impl Note {
@@ -46,7 +49,7 @@ impl Note {
         for _ in 0..ATTEMPTS {
             let path = directory.join(name(&process::here()));
             let file = create(&path).context(Kind::Internal, what)?;
-            let mut note = Self { file, path };
+            let mut note = Self { file, path, stays: Cell::new(false) };
             // Another process that reads all notes may lock it first, and then removes it.
             rustix::fs::flock(note.file.as_fd(), FlockOperation::LockExclusive).context(Kind::Internal, what)?;
             if note.file.metadata().context(Kind::Internal, what)?.nlink() > 0 {
@@ -69,10 +72,19 @@ impl Note {
     }
 }
 
+impl Note {
+    /// Leaves the note behind, as one of its locks cannot be removed: the next command that takes a lock removes both.
+    pub(crate) fn stay(&self) {
+        self.stays.set(true);
+    }
+}
+
 impl Drop for Note {
     fn drop(&mut self) {
-        // The next command that takes a lock removes a note that stays.
-        drop(std::fs::remove_file(&self.path));
+        if !self.stays.get() {
+            // The next command that takes a lock removes a note that stays.
+            drop(std::fs::remove_file(&self.path));
+        }
     }
 }
 

@@ -423,3 +423,22 @@ fn ignore_rules_that_cannot_be_read_stop_no_save() {
     let id = saved["id"].as_str().expect("an id");
     assert_eq!(world.git(&["show", &format!("{id}:new/s"), &format!("{id}:new/t")]), "only in the worktree\nanother\n");
 }
+
+/// A lock of ours that the disk does not let go is known as ours by the next command.
+#[test]
+fn a_lock_that_cannot_be_removed_stops_no_later_save() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    world.write("f", "only in the worktree\n");
+    world.done(&["save"]);
+    let shadow = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
+    let lock = world.repo().join(".git").join(format!("{}.lock", shadow.trim()));
+    let output = refused(&world, "unlink,unlinkat", "EIO", &lock, &["reset"]);
+    assert!(lock.exists(), "{}", described(&output));
+    world.write("f", "edited\n");
+    world.done(&["save"]);
+    assert!(!lock.exists());
+}

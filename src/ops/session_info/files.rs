@@ -48,7 +48,7 @@ fn turns_of(context: &Context, session: &Session) -> Turns {
         return context.turns();
     }
     let is_plain = |id: &BString| !id.strip_prefix(b"worktrees/").unwrap_or(id).contains(&b'/') && !id.ends_with(b"..");
-    // With a worktree that is gone, all that was open there is over.
+    // Nothing is open in a worktree that does not exist any more.
     let is_here = |id: &BString| is_plain(id) && !repo.has_lost_worktree(id.as_bstr());
     let id = decode_component(&session.worktree).filter(is_here);
     id.map(|id| peek(&repo.git_dir_of(id.as_bstr()))).unwrap_or_default()
