@@ -32,7 +32,7 @@ pub(super) fn write(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8])
     write_anew(objects, id, kind, data, false)
 }
 
-/// As [`write`], where the file that the new one replaces is the only one with the object: the new one is synced to disk before.
+/// As [`write()`], where the file that the new one replaces is the only one with the object: the new one is synced to disk before.
 pub(super) fn replace(objects: &Path, id: ObjectId, kind: ObjectKind, data: &[u8]) -> Result<()> {
     write_anew(objects, id, kind, data, true)
 }
