@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Context,
+    Context, Worktree,
     session_info::{clock, open_turns},
 };
 use crate::{
@@ -77,9 +77,9 @@ pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool 
 }
 
 /// Notes that what commands may have made that do not run now is saved: what changes from now on they have not made.
-pub(crate) fn settle(context: &Context) {
+pub(crate) fn settle(worktree: &Worktree<'_>) {
     let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
-    context.edit_turns(|turns| {
+    worktree.edit_turns(|turns| {
         let commands = turns.entries.iter_mut().flat_map(|entry| &mut entry.calls).filter_map(|it| it.command.as_mut());
         commands.for_each(|command| command.is_settled = is_settled(command));
     });

@@ -4,29 +4,28 @@ use crate::{
     error::Result,
     model::session::Session,
     ops::{
-        Context,
+        Worktree,
         author::{self, Over},
         save::{self, Saved},
         turn::{self, End, leaves_out_the_same},
     },
-    state::lock::Lock,
 };
 
 /// Takes a checkpoint of what the turn of `session` left unsaved, and ends the turn.
 ///
 /// Returns the result of the save, also if there was nothing to save; none for a turn in another worktree, where
 /// nothing is read.
-pub(crate) fn close_turn(context: &Context, session: &mut Session, over: Over, lock: &Lock) -> Result<Option<Saved>> {
-    let repo = &context.repo;
+pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, over: Over) -> Result<Option<Saved>> {
+    let repo = &worktree.repo;
     let (mut seen, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
-        let origin = author::gap(context, session, over)?;
+        let origin = author::gap(worktree, session, over)?;
         let options = save::Options { origin, ..save::Options::default() };
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
-        let taken = save::save_under_lock(context, &options, &demands, lock)?.saved;
-        now_tree_id = leaves_out_the_same(context, &session.id, &taken)?.then_some(taken.tree);
+        let taken = save::save_under_lock(worktree, &options, &demands)?.saved;
+        now_tree_id = leaves_out_the_same(worktree, &session.id, &taken)?.then_some(taken.tree);
         seen = Some(taken);
     }
-    turn::end(context, session, End::Stopped, now_tree_id)?;
+    turn::end(worktree, session, End::Stopped, now_tree_id)?;
     Ok(seen)
 }

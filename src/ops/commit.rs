@@ -8,7 +8,7 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Context, agents, condense,
+    Context, Worktree, agents, condense,
     known_base::is_head_known,
     recommit, records, rewrite, save, session_info,
     undone::{Amended, is_undone},
@@ -21,7 +21,7 @@ use crate::{
         record::{RecordId, ids_in_message},
         refname::Base,
     },
-    state::{self, commit_note::CommitNote, failpoint, lock::Lock},
+    state::{self, commit_note::CommitNote, failpoint},
 };
 
 /// If this file exists, `config/hook.sh` starts us to check a commit message.
@@ -49,9 +49,9 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     failpoint::hit("condense:before-prepare");
     let earlier = condense::unkept(context)?;
     // Two commits that are prepared at once must not overwrite each other's note.
-    let lock = save::lock_soon(context)?;
-    if let Some(lock) = &lock {
-        let saved = save_work_of_tool(context, lock);
+    let locked = save::lock_soon(context)?;
+    if let Some(worktree) = &locked {
+        let saved = save_work_of_tool(worktree);
         // A failed save must not stop the commit.
         context.tell_failure("save", saved).unwrap_or_default();
     }
@@ -78,7 +78,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         }
     };
     // Without the lock, another process works here; of two commits prepared at the same time, only one is made.
-    if is_new && is_alone && lock.is_some() && is_followed_later(context, message_file, base)? {
+    if is_new && is_alone && locked.is_some() && is_followed_later(context, message_file, base)? {
         // A note that promises nothing means the same as no note, and costs a file write.
         CommitNote::remove(repo.git_dir())?;
         return CommitNote::tell_followed(repo.git_dir(), true);
@@ -122,18 +122,17 @@ fn is_plain(context: &Context) -> Result<bool> {
 }
 
 /// Saves what the tool has done that makes this commit, if one is in use: no boundary lies between the two.
-fn save_work_of_tool(context: &Context, lock: &Lock) -> Result<()> {
-    let Some(saving) = agents::of_tool_in_use(context)?.filter(|_| is_plain(context).unwrap_or(false)) else {
+fn save_work_of_tool(worktree: &Worktree<'_>) -> Result<()> {
+    let Some(saving) = agents::of_tool_in_use(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
         return Ok(());
     };
     // Git has another index for this commit, which is not the user's.
-    let repo = Repo::open(context.repo.worktree_root())?;
-    if repo.git_dir().canonicalize().ok() != context.repo.git_dir().canonicalize().ok() {
+    let repo = Repo::open(worktree.repo.worktree_root())?;
+    if repo.git_dir().canonicalize().ok() != worktree.repo.git_dir().canonicalize().ok() {
         return Ok(());
     }
-    let at_root = Context::new(repo, context.settings.clone());
-    at_root.share_turns(context);
-    agents::save_of_tool(&at_root, &saving, lock)
+    let at_root = Context::new(repo, worktree.settings.clone());
+    agents::save_of_tool(&worktree.seen_by(&at_root), &saving)
 }
 
 /// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its
@@ -240,8 +239,7 @@ fn read_message(message_file: &Path) -> Result<Vec<u8>> {
 
 /// Follows the commit that was just made: git's post-commit.
 pub fn committed(context: &Context) -> Result<()> {
-    let lock = save::lock_to_write(context)?;
-    condense::commit_made(context, &lock)
+    condense::commit_made(&save::lock_to_write(context)?)
 }
 
 /// Keeps the message as it is before anything is added to it, if it comes from a template (`git commit -t`): a user who

@@ -13,7 +13,6 @@ use crate::{
     model::{event::Event, set_aside::SetAside, turns::Turns},
     state::{
         self,
-        lock::Lock,
         turns::{Held, peek},
     },
 };
@@ -27,7 +26,7 @@ pub struct Context {
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
     /// Broken chains that were set aside since the last `save` or `reset` began.
     broken: RefCell<Vec<SetAside>>,
-    /// What is open in this worktree, while its lock is held.
+    /// Which turns are open in this worktree, while this process holds its lock.
     turns: RefCell<Weak<Held>>,
 }
 
@@ -67,35 +66,14 @@ impl Context {
         self.broken.borrow_mut().push(set_aside);
     }
 
-    /// Lets `lock`, which is that of this worktree, hold what is open here.
-    ///
-    /// # Errors
-    /// If the system lacks what it takes to read that at this moment.
-    pub(crate) fn hold_turns(&self, lock: &mut Lock) -> Result<()> {
-        *self.turns.borrow_mut() = lock.turns(self.repo.git_dir())?;
-        Ok(())
+    /// Lets [`turns`](Self::turns) return what `held` has, as long as that lives: this process holds the worktree's lock.
+    pub(super) fn hold_turns(&self, held: &Arc<Held>) {
+        *self.turns.borrow_mut() = Arc::downgrade(held);
     }
 
-    /// Shares with `other`, a context of the same worktree, the lock that it holds.
-    pub(crate) fn share_turns(&self, other: &Self) {
-        self.turns.replace(other.turns.borrow().clone());
-    }
-
-    /// Returns what is open in this worktree.
+    /// Returns which turns are open in this worktree, and what belongs to them.
     pub(crate) fn turns(&self) -> Turns {
         self.turns.borrow().upgrade().map_or_else(|| peek(self.repo.git_dir()), |held| held.get())
-    }
-
-    /// Changes what is open in this worktree, whose lock is held. It lasts from [`write_turns`](Self::write_turns) on, or
-    /// when the lock is released.
-    pub(crate) fn edit_turns<T>(&self, change: impl FnOnce(&mut Turns) -> T) -> T {
-        let held = self.turns.borrow().upgrade();
-        held.unwrap_or_else(|| Arc::new(Held::new(self.repo.git_dir()))).edit(change)
-    }
-
-    /// Writes what is open in this worktree, if it has changed.
-    pub(crate) fn write_turns(&self) -> Result<()> {
-        self.turns.borrow().upgrade().map_or(Ok(()), |held| held.write())
     }
 
     /// Makes long operations end with an error once `flag` is set. What they had begun can be resumed.

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    Context,
+    Context, Worktree,
     chain::{
         Shadow,
         carried::{bring, carries},
@@ -40,61 +40,64 @@ use crate::{
         refname::{Base, ShadowName},
         session::Session,
     },
-    state::{failpoint, lock::Lock},
+    state::failpoint,
 };
 
 /// Carries the shadow of the previous HEAD forward to the new one, if the worktree still contains its work. Called by
 /// git's hooks.
 pub fn head_moved(context: &Context) -> Result<()> {
-    let followed = lock_to_write(context).and_then(|lock| follow_head(context, &lock));
-    context.tell_failure("follow", followed)
+    context.tell_failure("follow", enter(context).map(drop))
 }
 
-/// Takes the lock and follows HEAD, as every turn needs it.
-pub(crate) fn lock_and_follow(context: &Context) -> Result<Lock> {
-    let lock = lock_to_write(context)?;
-    follow_head(context, &lock)?;
-    Ok(lock)
+/// Takes the lock of this worktree's checkpoints, and brings them up to date with HEAD.
+pub(crate) fn enter(context: &Context) -> Result<Worktree<'_>> {
+    let worktree = lock_to_write(context)?;
+    follow_head(&worktree)?;
+    Ok(worktree)
 }
 
-/// Follows HEAD while `lock` is held.
-pub(crate) fn follow_head(context: &Context, lock: &Lock) -> Result<()> {
-    let repo = &context.repo;
+/// Brings the checkpoints of `worktree` up to date with HEAD; does nothing if HEAD is where this call found it before.
+pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
+    let repo = &worktree.repo;
     // During a rebase, HEAD is at commits that the work was never based on.
     if repo.is_rebasing() {
         return Ok(());
     }
-    if let Err(error) = condense::finish(context, lock) {
-        context.check_interrupt()?;
-        // The note stays, and until the condensation succeeds, the work stays on its base.
-        return context.tell_failure("condense", Err(error)).or(Ok(()));
-    }
     let now = Base::of_head(repo.head()?.id);
-    if known_base(context) == Some(now) {
+    if worktree.followed() == Some(now) {
         return Ok(());
     }
-    if let Err(error) = condense::commits_unseen(context, lock) {
-        context.check_interrupt()?;
-        return context.tell_failure("condense", Err(error)).or(Ok(()));
+    worktree.note_followed(now);
+    if let Err(error) = condense::finish(worktree) {
+        worktree.check_interrupt()?;
+        // The note stays, and until the condensation succeeds, the work stays on its base.
+        return worktree.tell_failure("condense", Err(error)).or(Ok(()));
     }
-    let known = known_base(context);
+    if known_base(worktree) == Some(now) {
+        return Ok(());
+    }
+    if let Err(error) = condense::commits_unseen(worktree) {
+        worktree.check_interrupt()?;
+        return worktree.tell_failure("condense", Err(error)).or(Ok(()));
+    }
+    let known = known_base(worktree);
     if known == Some(now) {
         return Ok(());
     }
     if let Some(known) = known {
-        if let Err(error) = follow_from(context, known, lock) {
-            context.check_interrupt()?;
+        if let Err(error) = follow_from(worktree, known) {
+            worktree.check_interrupt()?;
             // The work stays on its old base, and the next event tries again. A save must not fail for that.
-            return context.tell_failure("follow", Err(error)).or(Ok(()));
+            return worktree.tell_failure("follow", Err(error)).or(Ok(()));
         }
         failpoint::hit("follow:before-base");
     }
-    note_base(context, now)
+    note_base(worktree, now)
 }
 
-fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
-    let repo = &context.repo;
-    let turns = turns_at(context, known)?;
+fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
+    let repo = &worktree.repo;
+    let turns = turns_at(worktree, known)?;
     // Checkpoints of a human alone are not carried forward: attribution does not need them.
     let line = Line::read(repo, known)?;
     let has_agent = line.as_ref().map_or(Ok(false), |line| line.has_agent(repo))?;
@@ -115,17 +118,17 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
         }
     }
     if line.is_none() && pending.is_empty() {
-        return keep_taken_back(context, known, lock);
+        return keep_taken_back(worktree, known);
     }
     let mut shadow = Shadow::read(repo)?;
     // A process that crashed may have carried some forward already.
     pending.retain(|before| !carries(repo, &shadow, before));
-    let (seen, objects) = look_at_all(context, &shadow, lock)?;
+    let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
     let Moved { mut updates, mut written } = match &line {
         Some(line) => {
             let aim = Aim { now_tree_id: seen.tree_id, is_now_seen: true, rest: Rest::Stays };
-            line.go_on(context, &mut shadow, aim, &is_over)?
+            line.go_on(worktree, &mut shadow, aim, &is_over)?
         }
         None => Moved::default(),
     };
@@ -135,7 +138,7 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     shadow.go_to(None, new);
     for before in &pending {
         let mut objects = NewObjects::new(repo, Target::Loose);
-        if bring(context, &mut shadow, before, Origin::default(), seen.tree_id, &mut objects)? {
+        if bring(worktree, &mut shadow, before, Origin::default(), seen.tree_id, &mut objects)? {
             new = shadow.tip.as_ref().map(|tip| tip.id);
             written.push(objects.write()?);
         }
@@ -154,22 +157,22 @@ fn follow_from(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     }
     for mut session in turns {
         // The carried shadow contains what the turn began with.
-        release_pending(context, &session.id, None)?;
+        release_pending(worktree, &session.id, None)?;
         if let Some(turn) = &mut session.under_way {
             (turn.shadow_tip, turn.should_reset_shadow) = (tip, false);
         }
         session.base = shadow.name.base.to_string();
-        store(context, &session)?;
+        store(worktree, &session)?;
     }
     Ok(())
 }
 
 /// After a reset in the middle of a turn, takes checkpoints of what the reset removed from HEAD and the worktree still
 /// has, changed or not: it is not the work of the turn.
-fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
-    let repo = &context.repo;
+fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
+    let repo = &worktree.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
-    if open_turns(context)?.is_empty() {
+    if open_turns(worktree)?.is_empty() {
         return Ok(());
     }
     let left = left_behind(repo, Some(head))?;
@@ -181,12 +184,12 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     if shadow.tip.is_some() {
         return Ok(());
     }
-    let (seen, objects) = look_at_all(context, &shadow, lock)?;
+    let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
     let old_tree_id = repo.tree_of_commit(old)?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     // Work of sessions first, from the archived shadows, which know the authors of all lines.
-    take_up(context, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect())?;
+    take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect())?;
     // Of the rest, the records say what only humans wrote; what little is left of a session's work has an unknown
     // author.
     let of_sessions = paths_of_sessions(repo, old, &left)?;
@@ -204,7 +207,7 @@ fn keep_taken_back(context: &Context, known: Base, lock: &Lock) -> Result<()> {
     for (contributor, edits) in [(Contributor::Human, of_people), (Contributor::Unknown, unknown)] {
         if !edits.is_empty() {
             let origin = Origin { contributor, ..Origin::default() };
-            written.push(put_taken_back(context, &mut shadow, old, &origin, &edits)?);
+            written.push(put_taken_back(worktree, &mut shadow, old, &origin, &edits)?);
         }
     }
     let new = shadow.tip.as_ref().map(|tip| tip.id);

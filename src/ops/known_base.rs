@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use super::Context;
+use super::{Context, Worktree};
 use crate::{error::Result, model::refname::Base, state};
 
 fn base_file(context: &Context) -> PathBuf {
@@ -21,7 +21,7 @@ pub(crate) fn is_head_known(context: &Context) -> Result<bool> {
 }
 
 /// Remembers where HEAD is.
-pub(crate) fn note_base(context: &Context, base: Base) -> Result<()> {
-    state::ensure_directory(context.repo.git_dir())?;
-    state::replace_file(&base_file(context), format!("{base}\n").as_bytes())
+pub(crate) fn note_base(worktree: &Worktree<'_>, base: Base) -> Result<()> {
+    state::ensure_directory(worktree.repo.git_dir())?;
+    state::replace_file(&base_file(worktree), format!("{base}\n").as_bytes())
 }

@@ -2,25 +2,28 @@
 
 use std::time::{Duration, Instant};
 
+use super::{
+    Context, Worktree,
+    salvage::{Look, set_broken_aside},
+};
 use crate::{
     error::{Kind, Result},
-    ops::{
-        Context,
-        salvage::{Look, set_broken_aside},
-    },
     state::{self, lock::Lock},
 };
 
 /// Takes the lock of this worktree's checkpoints for a writing command, and first sets broken shadows aside: new
 /// checkpoints must not build on missing objects.
-pub(crate) fn lock_to_write(context: &Context) -> Result<Lock> {
-    let lock = lock(context)?;
-    set_broken_aside(context, Look::AtTip, &lock)?;
-    Ok(lock)
+pub(crate) fn lock_to_write(context: &Context) -> Result<Worktree<'_>> {
+    let worktree = lock(context)?;
+    set_broken_aside(&worktree, Look::AtTip)?;
+    Ok(worktree)
 }
 
 /// Takes the lock of this worktree's checkpoints; moves no ref.
-pub(crate) fn lock(context: &Context) -> Result<Lock> {
+///
+/// # Errors
+/// [`Kind::Race`] if another process holds it for longer than the setting `lock-timeout`.
+pub fn lock(context: &Context) -> Result<Worktree<'_>> {
     let (directory, start) = (state::ensure_directory(context.repo.git_dir())?, Instant::now());
     let mut lock =
         Lock::acquire(&directory.join("lock"), context.settings.lock_timeout, &|| context.check_interrupt())?;
@@ -30,30 +33,26 @@ pub(crate) fn lock(context: &Context) -> Result<Lock> {
         lock.forget_dead();
     }
     context.repo.remove_dead_locks();
-    context.hold_turns(&mut lock)?;
-    Ok(lock)
+    Worktree::new(context, lock)
 }
 
 /// Takes the lock if it is free, without waiting.
-pub(crate) fn try_lock(context: &Context) -> Result<Option<Lock>> {
-    let mut lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
+pub(crate) fn try_lock(context: &Context) -> Result<Option<Worktree<'_>>> {
+    let lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
     context.repo.remove_dead_locks();
-    if let Some(lock) = &mut lock {
-        context.hold_turns(lock)?;
-    }
-    Ok(lock)
+    lock.map(|lock| Worktree::new(context, lock)).transpose()
 }
 
 /// Takes the lock if it gets free within two seconds: a commit is waiting for us.
-pub(crate) fn lock_soon(context: &Context) -> Result<Option<Lock>> {
+pub(crate) fn lock_soon(context: &Context) -> Result<Option<Worktree<'_>>> {
     const LONGEST: Duration = Duration::from_secs(2);
     let path = state::ensure_directory(context.repo.git_dir())?.join("lock");
     context.repo.remove_dead_locks();
-    let mut lock = match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
+    let lock = match Lock::acquire(&path, LONGEST, &|| context.check_interrupt()) {
         Err(error) if error.kind() == Kind::Race => return Ok(None),
         taken => taken?,
     };
-    context.hold_turns(&mut lock)?;
-    set_broken_aside(context, Look::AtTip, &lock)?;
-    Ok(Some(lock))
+    let worktree = Worktree::new(context, lock)?;
+    set_broken_aside(&worktree, Look::AtTip)?;
+    Ok(Some(worktree))
 }

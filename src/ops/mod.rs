@@ -1,7 +1,7 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 //!
 //! Each file or folder here is a unit, and uses only units below it (`tests/architecture` checks that). From the bottom up:
-//! - `context`, `known_base`, `verified_mark`, `likeness`, `protected`, `restored_target`: used by all others.
+//! - `context`, `worktree`, `known_base`, `verified_mark`, `likeness`, `protected`, `restored_target`: used by all others.
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
 //! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
@@ -56,5 +56,8 @@ mod turn;
 mod undone;
 mod verified_mark;
 mod work;
+mod worktree;
 
 pub use context::{Context, Subscriber};
+pub use locking::lock;
+pub use worktree::Worktree;

@@ -115,11 +115,11 @@ pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
 fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
     context.forget_broken();
-    let lock = save::lock(context)?;
+    let worktree = save::lock(context)?;
     let base = Base::of_head(repo.head()?.id);
     if !options.dry_run {
         // Archived shadows must be readable.
-        salvage::set_broken_aside(context, Look::BehindTip, &lock)?;
+        salvage::set_broken_aside(&worktree, Look::BehindTip)?;
     }
     let mut live = shadows::live(repo, base, repo.worktree_id())?;
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
@@ -184,7 +184,7 @@ pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
 fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     check_id(id)?;
     let repo = &context.repo;
-    let _lock = if dry_run { save::lock(context)? } else { save::lock_to_write(context)? };
+    let worktree = if dry_run { save::lock(context)? } else { save::lock_to_write(context)? };
     let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
     let has_pending = pending_of(repo, id)?.is_some();
     let live = shadows::live(repo, Base::of_head(repo.head()?.id), repo.worktree_id())?;
@@ -201,9 +201,9 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
             repo.update_refs(&to_archive(own, archive.clone()))?;
             emit_reset(context, archive, own.id);
         }
-        turn::end(context, &mut session, End::Reset, None)?;
-        session_info::store(context, &session)?;
-        context.write_turns()?;
+        turn::end(&worktree, &mut session, End::Reset, None)?;
+        session_info::store(&worktree, &session)?;
+        worktree.write_turns()?;
     }
     Ok(GivenUp { version: 1, session: State::from(&session), archive, dry_run })
 }
@@ -248,7 +248,7 @@ pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
 
 fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
     let repo = &context.repo;
-    let _lock = save::lock_to_write(context)?;
+    let _worktree = save::lock_to_write(context)?;
     let tip = find_archived(context, text)?;
     let checkpoint = lookup::checkpoint(context, tip.id)?;
     if checkpoint.worktree != repo.worktree_id() {

@@ -17,7 +17,7 @@ mod survey;
 use gix::ObjectId;
 
 use super::{
-    Context,
+    Context, Worktree,
     chain::{
         archive::archive_name,
         cache_path,
@@ -34,7 +34,7 @@ use crate::{
         refname::{self, Base},
         set_aside::SetAside,
     },
-    state::{self, journal::Journal, lock::Lock},
+    state::{self, journal::Journal},
 };
 use copies::{Copier, Copies};
 
@@ -59,19 +59,19 @@ pub(crate) enum Look {
 
 /// Sets aside the broken ones of those chains that the next checkpoint of this worktree may go on from: on HEAD, and on the
 /// commit where HEAD was when it was last looked at.
-pub(crate) fn set_broken_aside(context: &Context, look: Look, lock: &Lock) -> Result<Vec<SetAside>> {
-    let repo = &context.repo;
-    kept::bring_back(context, lock)?;
-    blank::set_blank_aside(context, lock)?;
+pub(crate) fn set_broken_aside(worktree: &Worktree<'_>, look: Look) -> Result<Vec<SetAside>> {
+    let repo = &worktree.repo;
+    kept::bring_back(worktree)?;
+    blank::set_blank_aside(worktree)?;
     let mut bases = vec![Base::of_head(repo.head()?.id)];
-    bases.extend(known_base(context).filter(|base| *base != bases[0]));
+    bases.extend(known_base(worktree).filter(|base| *base != bases[0]));
     let mut done = Vec::new();
     for base in bases {
         for live in shadows::live(repo, base, repo.worktree_id())? {
             if look == Look::AtTip && why_unreadable(repo, live.id).is_none() {
                 continue;
             }
-            done.extend(set_aside(context, &live, look, lock)?);
+            done.extend(set_aside(worktree, &live, look)?);
         }
     }
     Ok(done)
@@ -105,9 +105,9 @@ pub(crate) fn if_readable<T>(read: Result<T>, broken: &mut Vec<String>) -> Resul
 }
 
 /// Sets the chain of `live` aside if it is broken as far as `look` goes.
-pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock) -> Result<Option<SetAside>> {
-    let repo = &context.repo;
-    let mut copier = Copier::new(context);
+pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Result<Option<SetAside>> {
+    let repo = &worktree.repo;
+    let mut copier = Copier::new(worktree);
     if look != Look::AtAll && !copier.is_broken(live.id)? {
         repo.write_anew(&copier.reader.frayed)?;
         return Ok(None);
@@ -136,15 +136,15 @@ pub(crate) fn set_aside(context: &Context, live: &Live, look: Look, _lock: &Lock
     let unreadable = reader.lost.iter().take(MOST_NAMED).map(ToString::to_string).collect();
     let (shadow, last) = (live.name.to_ref(), stand.id);
     let done = SetAside { shadow, tip: live.id, archive, last, checkpoints, unreadable };
-    context.emit(&Event::Broken {
+    worktree.emit(&Event::Broken {
         shadow: done.shadow.clone(),
         archive: done.archive.clone(),
         tip: live.id.to_string(),
         checkpoints,
         unreadable: done.unreadable.clone(),
     });
-    context.note_broken(done.clone());
-    clean_up(context, &copies, &reader)?;
+    worktree.note_broken(done.clone());
+    clean_up(worktree, &copies, &reader)?;
     written.settle()?;
     Ok(Some(done))
 }

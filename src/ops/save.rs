@@ -5,7 +5,7 @@ use std::time::Instant;
 use gix::ObjectId;
 
 use super::{
-    Context, author,
+    Context, Worktree, author,
     chain::{
         changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths,
         take,
@@ -24,7 +24,6 @@ use crate::{
         event::Event,
         refname::{self},
     },
-    state::lock::Lock,
 };
 
 pub(crate) use super::chain::{
@@ -54,8 +53,8 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let checked = options.origin.session.as_deref().map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
-        let lock = lock_to_write(context)?;
-        save_under_lock(context, options, &Demands { must_be_held: true, ..Demands::default() }, &lock)
+        let worktree = lock_to_write(context)?;
+        save_under_lock(&worktree, options, &Demands { must_be_held: true, ..Demands::default() })
     });
     context.tell_failure("save", taken).map(|taken| taken.saved)
 }
@@ -64,35 +63,35 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
 ///
 /// If the save meets missing objects, it sets aside the chain that leads to them and tries once more. It also tries
 /// once more after a race.
-pub(crate) fn save_under_lock(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
-    match try_save(context, options, demands, lock) {
+pub(crate) fn save_under_lock(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Result<Taken> {
+    match try_save(worktree, options, demands) {
         Err(error) if error.kind() == Kind::Corrupt => {
-            if set_broken_aside(context, Look::BehindTip, lock)?.is_empty() {
+            if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain lacks the object: the stat cache or the index may rely on it.
-                context.repo.grow_wary();
+                worktree.repo.grow_wary();
             }
-            try_save(context, options, demands, lock).map_err(|again| again.with_cause(error))
+            try_save(worktree, options, demands).map_err(|again| again.with_cause(error))
         }
-        Err(error) if error.kind() == Kind::Race => try_save(context, options, demands, lock),
+        Err(error) if error.kind() == Kind::Race => try_save(worktree, options, demands),
         taken => taken,
     }
 }
 
-fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock) -> Result<Taken> {
+fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Result<Taken> {
     let start = Instant::now();
-    let repo = &context.repo;
-    follow_head(context, lock)?;
+    let repo = &worktree.repo;
+    follow_head(worktree)?;
     let options = &mut options.clone();
     if options.is_anybodys {
-        options.origin = author::unsaved(context)?;
+        options.origin = author::unsaved(worktree)?;
     }
     let turn_of = demands.turn_of.as_deref().or(options.origin.session.as_deref());
-    let mut turn = OpenTurn::of(context, turn_of)?;
+    let mut turn = OpenTurn::of(worktree, turn_of)?;
     let mut shadow = match &mut turn {
-        Some(turn) => turn.enter(context, options)?,
-        None => Shadow::read_for(context, options.origin.session.as_deref())?,
+        Some(turn) => turn.enter(worktree, options)?,
+        None => Shadow::read_for(worktree, options.origin.session.as_deref())?,
     };
-    if shadow.tip.is_none() && !context.broken().is_empty() {
+    if shadow.tip.is_none() && !worktree.broken().is_empty() {
         // No live checkpoint has the other paths any more.
         options.paths = None;
     }
@@ -108,12 +107,12 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
             (seen, objects)
         }
         // The root means all paths.
-        (Some(paths), ..) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(context, paths, &shadow)?,
+        (Some(paths), ..) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(worktree, paths, &shadow)?,
         (Some(paths), ..) => {
-            refuse_unknown_paths(context, paths, &shadow)?;
-            look_at_all(context, &shadow, lock)?
+            refuse_unknown_paths(worktree, paths, &shadow)?;
+            look_at_all(worktree, &shadow)?
         }
-        _ => look_at_all(context, &shadow, lock)?,
+        _ => look_at_all(worktree, &shadow)?,
     };
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
@@ -127,10 +126,10 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
         if let Some(tip) = &shadow.tip {
             write_tip_anew(repo, tip);
         }
-        let saved = take(context, options, demands, &shadow, &seen, objects, (start, lock))?;
-        emit_events(context, &saved, had_shadow, begun_with.as_ref());
+        let saved = take(worktree, options, demands, &shadow, &seen, objects, start)?;
+        emit_events(worktree, &saved, had_shadow, begun_with.as_ref());
         if let Some(turn) = turn {
-            turn.took_checkpoint(context);
+            turn.took_checkpoint(worktree);
         }
         saved
     } else {
@@ -139,21 +138,21 @@ fn try_save(context: &Context, options: &Options, demands: &Demands, lock: &Lock
             objects.write()?.settle()?;
         }
         if is_missing {
-            publish(context, &mut shadow)?;
+            publish(worktree, &mut shadow)?;
             if let Some(turn) = turn {
-                turn.took_checkpoint(context);
+                turn.took_checkpoint(worktree);
             }
         }
         let saved =
-            Saved { reset: is_missing && shadow.sets_aside, ..unchanged(context, options, &shadow, &seen, start)? };
+            Saved { reset: is_missing && shadow.sets_aside, ..unchanged(worktree, options, &shadow, &seen, start)? };
         if is_missing {
-            emit_events(context, &saved, had_shadow, begun_with.as_ref());
+            emit_events(worktree, &saved, had_shadow, begun_with.as_ref());
         }
         saved
     };
     let folding = Instant::now();
     if options.is_anybodys && options.paths.is_none() && options.origin.contributor == Contributor::Unknown {
-        author::settle(context);
+        author::settle(worktree);
     }
     repo.fold_if_due();
     tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");

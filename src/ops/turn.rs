@@ -20,7 +20,7 @@ use crate::{
         session::{Phase, Session, UnderWay, is_valid_id},
     },
     ops::{
-        Context,
+        Context, Worktree,
         chain::{
             Options, Saved, Shadow,
             archive::archive_name,
@@ -59,12 +59,17 @@ pub(crate) enum End {
 /// the session.
 ///
 /// `now_tree_id` is the tree of the worktree where it is known: a baseline with the same tree needs no place in the archive.
-pub(crate) fn end(context: &Context, session: &mut Session, why: End, now_tree_id: Option<ObjectId>) -> Result<()> {
-    release_pending(context, &session.id, now_tree_id)?;
+pub(crate) fn end(
+    worktree: &Worktree<'_>,
+    session: &mut Session,
+    why: End,
+    now_tree_id: Option<ObjectId>,
+) -> Result<()> {
+    release_pending(worktree, &session.id, now_tree_id)?;
     if matches!(why, End::Ended | End::Adopted | End::Forgotten) {
-        release_all_pending(context, &session.id)?;
+        release_all_pending(worktree, &session.id)?;
     }
-    context.edit_turns(|turns| turns.end(&session.id));
+    worktree.edit_turns(|turns| turns.end(&session.id));
     session.under_way = None;
     session.phase = phase_after(session.phase, why);
     session.is_interrupted |= why == End::Crashed;
@@ -196,19 +201,19 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Notes that the turn has a checkpoint.
-    pub(crate) fn took_checkpoint(mut self, context: &Context) {
+    pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
         // Until it is released below, the pending ref leads to all that this relied on.
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
             tracing::warn!(%error, "what was before the turn is not settled");
         }
-        self.session.last_seen = context.repo.now().seconds;
+        self.session.last_seen = worktree.repo.now().seconds;
         failpoint::hit("turn:before-session");
-        let mut noted = sessions::store(context.repo.common_dir(), &self.session);
+        let mut noted = sessions::store(worktree.repo.common_dir(), &self.session);
         if !self.turn.has_checkpoint {
             let turn = UnderWay { has_checkpoint: true, should_reset_shadow: false, ..self.turn };
-            context.edit_turns(|turns| turns.set_turn(&self.session.id, Some(&turn)));
+            worktree.edit_turns(|turns| turns.set_turn(&self.session.id, Some(&turn)));
             // The ref has moved: what the turn was to do first is done, whatever happens to this process.
-            noted = noted.and(context.write_turns()).and_then(|()| release_pending(context, &self.session.id, None));
+            noted = noted.and(worktree.write_turns()).and_then(|()| release_pending(worktree, &self.session.id, None));
         }
         if let Err(error) = noted {
             // The checkpoint is taken, and its ref tells as much.

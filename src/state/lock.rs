@@ -8,13 +8,12 @@ use std::{
     io::{Read as _, Seek as _, Write as _},
     os::fd::AsFd as _,
     path::Path,
-    sync::{Arc, Weak},
     time::{Duration, Instant, SystemTime},
 };
 
 use rustix::{fs::FlockOperation, io::Errno};
 
-use super::{temporary, turns::Held};
+use super::temporary;
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Held until dropped.
@@ -23,8 +22,6 @@ use crate::error::{Context as _, Error, Kind, Result};
 pub struct Lock {
     file: File,
     dead: Vec<String>,
-    /// What is open in the worktree that this is the lock of.
-    turns: Option<Arc<Held>>,
 }
 
 /// More than this is in the file only if it is damaged.
@@ -78,22 +75,9 @@ impl Lock {
         (&file).take(LONGEST).read_to_end(&mut text).context(Kind::Internal, what)?;
         let text = String::from_utf8_lossy(&text);
         let dead = text.lines().filter(|line| temporary::is_nonce(line)).map(Into::into).collect();
-        let mut lock = Self { file, dead, turns: None };
+        let mut lock = Self { file, dead };
         lock.write();
         Ok(Some(lock))
-    }
-
-    /// Returns what is open in the worktree of `git_dir`, which this is the lock of, for as long as the lock is held. What
-    /// has changed then is written before the lock is released.
-    ///
-    /// # Errors
-    /// As [`Held::read`].
-    pub(crate) fn turns(&mut self, git_dir: &Path) -> Result<Weak<Held>> {
-        let held = match &self.turns {
-            Some(held) => held,
-            None => self.turns.insert(Arc::new(Held::read(git_dir)?)),
-        };
-        Ok(Arc::downgrade(held))
     }
 
     /// Returns the nonces of those who were killed while they held the lock.
@@ -121,7 +105,6 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        self.turns = None;
         // Not every owner sweeps; the next one may.
         self.replace(if self.dead.is_empty() { String::new() } else { "\n".to_owned() });
     }

@@ -1,7 +1,7 @@
 //! `turns.toml` in a worktree's git directory: all that is open there, in one file, so that no crash leaves half of it.
 //!
-//! While the worktree's lock is held, [`Held`] has what is in it: the file is read once, at first use, and written once, when
-//! all has changed that is to change. What is lost or damaged here makes a change look like somebody else's, never disappear.
+//! While the worktree's lock is held, [`Held`] has what is in it: the file is read once, and written once, when all has changed
+//! that is to change. What is lost or damaged here makes a change look like somebody else's, never disappear.
 
 use std::{
     fs,
@@ -46,7 +46,7 @@ pub(crate) fn peek(git_dir: &Path) -> Turns {
 #[derive(Debug)]
 pub(crate) struct Held {
     git_dir: PathBuf,
-    content: Mutex<Option<Content>>,
+    content: Mutex<Content>,
 }
 
 #[derive(Debug)]
@@ -60,11 +60,6 @@ struct Content {
 
 impl Held {
     /// Returns what is open in the worktree of `git_dir`; the caller holds its lock as long as this lives.
-    pub(crate) fn new(git_dir: &Path) -> Self {
-        Self { git_dir: git_dir.to_owned(), content: Mutex::new(None) }
-    }
-
-    /// The same, with the file read at once.
     ///
     /// # Errors
     /// If the system lacks what it takes to read it at this moment. A file that it refuses, or cannot read at all, must not
@@ -76,17 +71,17 @@ impl Held {
                 .with_cause(error.causes().join(": "))
                 .with_hint("if this goes on, move the file away: nothing counts as open then"));
         }
-        Ok(Self { git_dir: git_dir.to_owned(), content: Mutex::new(Some(content)) })
+        Ok(Self { git_dir: git_dir.to_owned(), content: Mutex::new(content) })
     }
 
     /// Returns a copy of what is open.
     pub(crate) fn get(&self) -> Turns {
-        self.with(|content| content.now.clone())
+        self.lock().now.clone()
     }
 
     /// Changes what is open; [`write`](Self::write) makes it last.
     pub(crate) fn edit<T>(&self, change: impl FnOnce(&mut Turns) -> T) -> T {
-        self.with(|content| change(&mut content.now))
+        change(&mut self.lock().now)
     }
 
     /// Writes what is open, if that is something else than before.
@@ -94,8 +89,7 @@ impl Held {
     /// # Errors
     /// If the file cannot be written, or could not be read: what it holds must not be lost.
     pub(crate) fn write(&self) -> Result<()> {
-        let mut guard = self.lock();
-        let Some(content) = guard.as_mut() else { return Ok(()) };
+        let content = &mut *self.lock();
         content.now.forget_oldest();
         let is_same = content.stored.as_ref().map_or(content.now == Turns::default(), |stored| *stored == content.now);
         if is_same {
@@ -114,11 +108,7 @@ impl Held {
         Ok(())
     }
 
-    fn with<T>(&self, with: impl FnOnce(&mut Content) -> T) -> T {
-        with(self.lock().get_or_insert_with(|| Content::read(&self.git_dir)))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Content>> {
+    fn lock(&self) -> MutexGuard<'_, Content> {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -176,8 +166,12 @@ mod tests {
     use super::*;
     use crate::model::session::UnderWay;
 
+    fn opened(git_dir: &Path) -> Held {
+        Held::read(git_dir).expect("nothing is short")
+    }
+
     fn begin(git_dir: &Path, session: &str) {
-        Held::new(git_dir).edit(|turns| turns.set_turn(session, Some(&UnderWay::default())));
+        opened(git_dir).edit(|turns| turns.set_turn(session, Some(&UnderWay::default())));
     }
 
     #[test]
@@ -185,14 +179,14 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let git_dir = directory.path();
         assert_eq!(peek(git_dir), Turns::default());
-        let held = Held::new(git_dir);
+        let held = opened(git_dir);
         held.edit(|turns| turns.set_turn("s", Some(&UnderWay::default())));
         assert_eq!(peek(git_dir), Turns::default());
         let open = held.get();
         drop(held);
         assert_eq!(peek(git_dir), open);
         // What is taken back is no change.
-        let held = Held::new(git_dir);
+        let held = opened(git_dir);
         fs::remove_file(path(git_dir)).expect("it is ours");
         held.edit(|turns| turns.asked.push("s".into()));
         held.edit(|turns| turns.asked.clear());
@@ -211,7 +205,7 @@ mod tests {
         assert!(peek(git_dir).turn_of("t").is_some());
         fs::remove_file(path(git_dir)).expect("it is ours");
         std::os::unix::fs::symlink("turns.toml", path(git_dir)).expect("a link can be made");
-        let held = Held::new(git_dir);
+        let held = opened(git_dir);
         held.edit(|turns| turns.entry("s").seen = 1);
         assert!(held.write().is_err(), "a link to itself cannot be read");
         drop(held);

@@ -1,14 +1,14 @@
 //! Commits that git told nobody of, seen at the next event of an agent.
 
-use super::super::{Context, condense};
-use crate::{error::Result, state::lock::Lock};
+use super::super::{Worktree, condense};
+use crate::error::Result;
 
 /// Makes the records of commits that no hook of git told of.
-pub(super) fn look_for_unseen(context: &Context, lock: &Lock) -> Result<()> {
-    let looked = condense::commits_unseen(context, lock);
+pub(super) fn look_for_unseen(worktree: &Worktree<'_>) -> Result<()> {
+    let looked = condense::commits_unseen(worktree);
     if looked.is_err() {
-        context.check_interrupt()?;
+        worktree.check_interrupt()?;
     }
     // The work stays where it is, and the event is handled all the same.
-    context.tell_failure("condense", looked).or(Ok(()))
+    worktree.tell_failure("condense", looked).or(Ok(()))
 }

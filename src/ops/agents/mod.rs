@@ -12,7 +12,7 @@ mod sign_of_life;
 mod tool;
 
 use super::{
-    Context, author,
+    Context, Worktree, author,
     follow::follow_head,
     guard::{self, Verdict},
     save,
@@ -22,7 +22,7 @@ use super::{
 use crate::{
     error::Result,
     model::session::{Action, Happening, Phase, transition},
-    state::{agents, lock::Lock},
+    state::agents,
 };
 
 pub use report::{Answer, Message, Reach, Report, Tool, What};
@@ -35,100 +35,100 @@ pub(crate) use tool::{of_tool_in_use, save_of_tool};
 pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
-    let lock = save::lock_to_write(context)?;
+    let worktree = save::lock_to_write(context)?;
     let event = event::Event::of(&context.repo, report);
-    if event.is_repeated(&author::open(context), report) {
+    if event.is_repeated(&author::open(&worktree), report) {
         return Ok(Answer::Allow);
     }
     // Before a tool, the guard is asked first: when it has said no, nothing has changed.
     if !matches!(report.what, What::BeforeTool(_)) {
-        commit::look_for_unseen(context, &lock)?;
+        commit::look_for_unseen(&worktree)?;
     }
-    let answer = dispatch(context, report, &event, &lock)?;
+    let answer = dispatch(&worktree, report, &event)?;
     let is_denied = matches!(answer, Answer::Deny(_));
     if !is_denied {
-        context.edit_turns(|turns| turns.handled.push(event.mark(report)));
+        worktree.edit_turns(|turns| turns.handled.push(event.mark(report)));
     }
-    context.write_turns()?;
+    worktree.write_turns()?;
     if !is_denied {
         agents::note(context.repo.common_dir(), report.agent, report.moment, clock())?;
     }
     Ok(answer)
 }
 
-fn dispatch(context: &Context, report: &Report, event: &event::Event, lock: &Lock) -> Result<Answer> {
+fn dispatch(worktree: &Worktree<'_>, report: &Report, event: &event::Event) -> Result<Answer> {
     match &report.what {
-        What::Start(continued) => start(context, report, continued.as_deref(), lock),
-        What::Prompt(text) => prompt(context, report, text.as_deref(), lock),
-        What::Notice => notice(context, report, lock),
-        What::BeforeTool(tool) => tool::before(context, report, tool, &event.key, lock),
-        What::AfterTool(tool) => tool::after(context, report, tool, &event.key, lock),
-        What::Stop => stop(context, report, Happening::Stop, lock),
-        What::End => stop(context, report, Happening::End, lock),
-        What::HelperStop => tool::helper_stops(context, report, lock),
-        What::Other => sign_of_life::note(context, report).map(|()| Answer::Allow),
+        What::Start(continued) => start(worktree, report, continued.as_deref()),
+        What::Prompt(text) => prompt(worktree, report, text.as_deref()),
+        What::Notice => notice(worktree, report),
+        What::BeforeTool(tool) => tool::before(worktree, report, tool, &event.key),
+        What::AfterTool(tool) => tool::after(worktree, report, tool, &event.key),
+        What::Stop => stop(worktree, report, Happening::Stop),
+        What::End => stop(worktree, report, Happening::End),
+        What::HelperStop => tool::helper_stops(worktree, report),
+        What::Other => sign_of_life::note(worktree, report).map(|()| Answer::Allow),
     }
 }
 
-fn start(context: &Context, report: &Report, continued: Option<&str>, lock: &Lock) -> Result<Answer> {
-    let question = others(context, report)?;
+fn start(worktree: &Worktree<'_>, report: &Report, continued: Option<&str>) -> Result<Answer> {
+    let question = others(worktree, report)?;
     if let Some(old) = continued.filter(|old| *old != report.session) {
         // A conversation that goes on under another id leaves its turn behind, and its work is no other's.
-        if let Some(session) = known(context, old)?
+        if let Some(session) = known(worktree, old)?
             && session.phase == Phase::Active
-            && session.is_in(context.repo.worktree_id())
+            && session.is_in(worktree.repo.worktree_id())
         {
-            leave(context, old, &Told::default(), Happening::Stop, lock)?;
+            leave(worktree, old, &Told::default(), Happening::Stop)?;
         }
-        context.edit_turns(|turns| turns.asked.push(report.session.clone()));
+        worktree.edit_turns(|turns| turns.asked.push(report.session.clone()));
     }
-    begin_session(context, &report.session, &report.told, lock)?;
+    begin_session(worktree, &report.session, &report.told)?;
     let question = question.filter(|question| question.others.iter().any(|other| Some(&*other.id) != continued));
     Ok(question.map_or(Answer::Allow, |question| Answer::Warn(Message::Others(question))))
 }
 
-fn prompt(context: &Context, report: &Report, text: Option<&str>, lock: &Lock) -> Result<Answer> {
-    let asked = context.turns().asked;
-    let mut answer = crashed(context, report, lock);
-    if let Some(question) = others(context, report)? {
+fn prompt(worktree: &Worktree<'_>, report: &Report, text: Option<&str>) -> Result<Answer> {
+    let asked = worktree.turns().asked;
+    let mut answer = crashed(worktree, report);
+    if let Some(question) = others(worktree, report)? {
         let is_asked = asked.contains(&report.session);
         answer = match (report.told.on_multisession, report.is_blockable) {
             (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question))),
             (_, true) if !is_asked => {
                 // A user who sends the prompt again has read it.
-                context.edit_turns(|turns| turns.asked.push(report.session.clone()));
+                worktree.edit_turns(|turns| turns.asked.push(report.session.clone()));
                 return Ok(Answer::Deny(Message::Others(question)));
             }
             (_, true) => answer,
             (_, false) => Answer::Warn(Message::Others(question)),
         };
     }
-    begin(context, report, Opening::Prompt(text), lock)?;
+    begin(worktree, report, Opening::Prompt(text))?;
     Ok(answer)
 }
 
 /// Follows an agent that goes on by itself: with the turn that it is in, or else with its last one.
-fn notice(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
-    let phase = known(context, &report.session)?.map(|session| session.phase);
+fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
+    let phase = known(worktree, &report.session)?.map(|session| session.phase);
     if !transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
-        return sign_of_life::note(context, report).map(|()| Answer::Allow);
+        return sign_of_life::note(worktree, report).map(|()| Answer::Allow);
     }
-    let answer = crashed(context, report, lock);
-    begin(context, report, Opening::Notice, lock)?;
+    let answer = crashed(worktree, report);
+    begin(worktree, report, Opening::Notice)?;
     // It may be of what has ended, or of a person.
-    tool::save(context, &tool::Saving::unknown().in_turn_of(&report.session), lock)?;
+    tool::save(worktree, &tool::Saving::unknown().in_turn_of(&report.session))?;
     Ok(answer)
 }
 
-fn begin(context: &Context, report: &Report, opening: Opening<'_>, lock: &Lock) -> Result<()> {
-    leave_elsewhere(context, &report.session, &report.told, Happening::Stop)?;
+fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<()> {
+    leave_elsewhere(worktree, &report.session, &report.told, Happening::Stop)?;
     // What tools in use have changed until now is not what was there before.
-    if author::open(context).calls().any(|(session, _)| session != report.session) {
-        tool::boundary(context, report, "", None, lock)?;
+    if author::open(worktree).calls().any(|(session, _)| session != report.session) {
+        tool::boundary(worktree, report, "", None)?;
     }
-    begin_turn(context, &report.session, opening, &report.told, lock)?;
+    begin_turn(worktree, &report.session, opening, &report.told)?;
     if report.tells_all_tools {
-        context.edit_turns(|turns| {
+        worktree.edit_turns(|turns| {
             turns.entry(&report.session).account(None);
         });
     }
@@ -136,9 +136,9 @@ fn begin(context: &Context, report: &Report, opening: Opening<'_>, lock: &Lock) 
 }
 
 /// Saves what sessions have left whose process is gone, and returns an answer that names them.
-fn crashed(context: &Context, report: &Report, lock: &Lock) -> Answer {
+fn crashed(worktree: &Worktree<'_>, report: &Report) -> Answer {
     // If that fails, their work is still there, but will count as that of another author.
-    let notes = context.tell_failure("guard", guard::recover(context, &report.session, lock)).unwrap_or_default();
+    let notes = worktree.tell_failure("guard", guard::recover(worktree, &report.session)).unwrap_or_default();
     if notes.is_empty() {
         return Answer::Allow;
     }
@@ -153,19 +153,19 @@ fn others(context: &Context, report: &Report) -> Result<Option<Question>> {
     }
 }
 
-fn stop(context: &Context, report: &Report, happening: Happening, lock: &Lock) -> Result<Answer> {
-    let Some(session) = known(context, &report.session)? else {
+fn stop(worktree: &Worktree<'_>, report: &Report, happening: Happening) -> Result<Answer> {
+    let Some(session) = known(worktree, &report.session)? else {
         // Whatever there is, a session that is not known has not made it.
-        context.edit_turns(|turns| turns.end(&report.session));
+        worktree.edit_turns(|turns| turns.end(&report.session));
         return Ok(Answer::Allow);
     };
-    if is_elsewhere(context, &session) {
-        guard::release(context, &report.session);
-        tool::save(context, &tool::Saving::all(author::of_session(&session, None)), lock)?;
-        leave_elsewhere(context, &report.session, &report.told, happening)?;
+    if is_elsewhere(worktree, &session) {
+        guard::release(worktree, &report.session);
+        tool::save(worktree, &tool::Saving::all(author::of_session(&session, None)))?;
+        leave_elsewhere(worktree, &report.session, &report.told, happening)?;
     } else {
-        follow_head(context, lock)?;
-        leave(context, &report.session, &report.told, happening, lock)?;
+        follow_head(worktree)?;
+        leave(worktree, &report.session, &report.told, happening)?;
     }
     Ok(Answer::Allow)
 }

@@ -4,15 +4,15 @@ use super::report::Report;
 use crate::{
     error::Result,
     ops::{
-        Context,
+        Worktree,
         session_info::{self, known, told_of},
     },
 };
 
 /// Stores that the session of `report` is alive, and what the report says of it.
-pub(super) fn note(context: &Context, report: &Report) -> Result<()> {
-    let Some(mut session) = known(context, &report.session)? else { return Ok(()) };
+pub(super) fn note(worktree: &Worktree<'_>, report: &Report) -> Result<()> {
+    let Some(mut session) = known(worktree, &report.session)? else { return Ok(()) };
     told_of(&mut session, &report.told);
     session_info::sign_of_life(&mut session);
-    session_info::store(context, &session)
+    session_info::store(worktree, &session)
 }

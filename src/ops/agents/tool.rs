@@ -4,7 +4,7 @@ use bstr::BString;
 
 use super::{
     super::{
-        Context, author,
+        Context, Worktree, author,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
         session_info::{self, clock, known, sign_of_life as mark_alive, told_of},
@@ -24,7 +24,7 @@ use crate::{
         session::{Action, Happening, Phase, Session, UnderWay, transition},
         turns::{Call, Command},
     },
-    state::{lock::Lock, process},
+    state::process,
 };
 
 /// What is to be saved between two events.
@@ -59,39 +59,39 @@ pub(crate) fn of_tool_in_use(context: &Context) -> Result<Option<Saving>> {
 }
 
 /// Saves it.
-pub(crate) fn save_of_tool(context: &Context, saving: &Saving, lock: &Lock) -> Result<()> {
-    save(context, saving, lock)?;
+pub(crate) fn save_of_tool(worktree: &Worktree<'_>, saving: &Saving) -> Result<()> {
+    save(worktree, saving)?;
     if saving.origin.contributor == Contributor::Unknown {
-        author::settle(context);
+        author::settle(worktree);
     }
     Ok(())
 }
 
 /// Follows what happens before a tool is used.
-pub(super) fn before(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
+pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
     // What must not go on is held back here, before anything is stored.
-    let verdict = guard::before_tool(context, &who(report, tool, key), lock).unwrap_or_else(|_| Verdict::allow());
+    let verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
-    commit::look_for_unseen(context, lock)?;
-    let reach = reach(&context.repo, report, tool);
+    commit::look_for_unseen(worktree)?;
+    let reach = reach(&worktree.repo, report, tool);
     if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
-        note_outside(context, report);
+        note_outside(worktree, report);
     }
-    let phase = known(context, &report.session)?.map(|session| session.phase);
+    let phase = known(worktree, &report.session)?.map(|session| session.phase);
     if transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
-        begin_turn(context, &report.session, Opening::Prompt(None), &report.told, lock)?;
-        note_scan(context);
+        begin_turn(worktree, &report.session, Opening::Prompt(None), &report.told)?;
+        note_scan(worktree);
     } else {
-        sign_of_life::note(context, report)?;
+        sign_of_life::note(worktree, report)?;
         match &reach {
-            Inside::Paths(paths) => boundary(context, report, key, Some(paths.clone()), lock)?,
-            Inside::Anything if tool.may_destroy || is_scan_due(context) => boundary(context, report, key, None, lock)?,
+            Inside::Paths(paths) => boundary(worktree, report, key, Some(paths.clone()))?,
+            Inside::Anything if tool.may_destroy || is_scan_due(worktree) => boundary(worktree, report, key, None)?,
             Inside::Anything | Inside::Nothing => {}
         }
     }
-    open(context, report, tool, &reach, key);
+    open(worktree, report, tool, &reach, key);
     Ok(allowed(verdict))
 }
 
@@ -113,110 +113,104 @@ fn allowed(verdict: Verdict) -> Answer {
 }
 
 /// Follows what happens after a tool was used.
-pub(super) fn after(context: &Context, report: &Report, tool: &Tool, key: &str, lock: &Lock) -> Result<Answer> {
+pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
     // What must not be saved is held back here.
-    let verdict = guard::after_tool(context, &who(report, tool, key), lock).unwrap_or_else(|_| Verdict::allow());
-    let reach = reach(&context.repo, report, tool);
+    let verdict = guard::after_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
+    let reach = reach(&worktree.repo, report, tool);
     if verdict.is_denied() {
         // It is kept aside, and is still there: no person has made it.
-        drop(context.tell_failure("guard", save_as_nobodys(context, &reach, lock)));
-        close(context, report, tool, key);
+        drop(worktree.tell_failure("guard", save_as_nobodys(worktree, &reach)));
+        close(worktree, report, tool, key);
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     if !verdict.is_attributed {
-        save_as_nobodys(context, &Inside::Anything, lock)?;
-        close(context, report, tool, key);
+        save_as_nobodys(worktree, &Inside::Anything)?;
+        close(worktree, report, tool, key);
         return Ok(Answer::Allow);
     }
-    let session = match known(context, &report.session)? {
+    let session = match known(worktree, &report.session)? {
         Some(mut session) => {
             told_of(&mut session, &report.told);
             mark_alive(&mut session);
-            session_info::store(context, &session)?;
+            session_info::store(worktree, &session)?;
             session
         }
-        None => begun_unseen(context, report)?,
+        None => begun_unseen(worktree, report)?,
     };
     let origin = Origin { tool: tool_name(tool), ..author::of_session(&session, report.agent_id.clone()) };
     match reach {
         Inside::Nothing => {}
         Inside::Paths(paths) => {
             let turn_of = Some(report.session.clone());
-            drop(save(context, &Saving { origin, turn_of, paths: Some(paths) }, lock)?);
+            drop(save(worktree, &Saving { origin, turn_of, paths: Some(paths) })?);
         }
-        Inside::Anything if author::is_another_at_work(context, &report.session) => {
-            save_as_nobodys(context, &Inside::Anything, lock)?;
+        Inside::Anything if author::is_another_at_work(worktree, &report.session) => {
+            save_as_nobodys(worktree, &Inside::Anything)?;
         }
-        Inside::Anything => drop(save(context, &Saving::all(origin), lock)?),
+        Inside::Anything => drop(save(worktree, &Saving::all(origin))?),
     }
-    close(context, report, tool, key);
+    close(worktree, report, tool, key);
     Ok(allowed(verdict))
 }
 
 /// Saves what a tool has changed that may be in no session's name.
-fn save_as_nobodys(context: &Context, reach: &Inside, lock: &Lock) -> Result<()> {
+fn save_as_nobodys(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
     let paths = match reach {
         Inside::Nothing => return Ok(()),
         Inside::Paths(paths) => Some(paths.clone()),
         Inside::Anything => None,
     };
-    save(context, &Saving { paths, ..Saving::unknown() }, lock).map(drop)
+    save(worktree, &Saving { paths, ..Saving::unknown() }).map(drop)
 }
 
 /// Stores a session whose first event is the use of a tool: its turn has begun, on an unknown state of the worktree.
-fn begun_unseen(context: &Context, report: &Report) -> Result<Session> {
-    let repo = &context.repo;
+fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
+    let repo = &worktree.repo;
     let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
     told_of(&mut session, &report.told);
-    seen_here(context, &mut session)?;
+    seen_here(worktree, &mut session)?;
     mark_alive(&mut session);
     session.turn.number = 1;
     let turn = UnderWay { started: clock(), has_checkpoint: true, ..UnderWay::default() };
     let session = session.with_turn(Some(&turn));
-    session_info::store(context, &session)?;
+    session_info::store(worktree, &session)?;
     Ok(session)
 }
 
 /// Takes an attributed checkpoint of what changed in `paths` (none: anywhere) before the tool call `key`.
-pub(super) fn boundary(
-    context: &Context,
-    report: &Report,
-    key: &str,
-    paths: Option<Vec<BString>>,
-    lock: &Lock,
-) -> Result<()> {
+pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, paths: Option<Vec<BString>>) -> Result<()> {
     let digests = paths.as_ref().map(|paths| digests(paths));
-    let origin = author::before(context, &report.session, key, digests.as_deref())?;
+    let origin = author::before(worktree, &report.session, key, digests.as_deref())?;
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
-    save(context, &Saving { origin, turn_of, paths }, lock).map(drop)
+    save(worktree, &Saving { origin, turn_of, paths }).map(drop)
 }
 
-pub(super) fn save(context: &Context, saving: &Saving, lock: &Lock) -> Result<Taken> {
+pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
     let options = Options { origin: saving.origin.clone(), paths: saving.paths.clone(), ..Options::default() };
     let demands = Demands { turn_of: saving.turn_of.clone(), forgives_unknown_paths: true, ..Demands::default() };
-    let taken = save::save_under_lock(context, &options, &demands, lock)?;
+    let taken = save::save_under_lock(worktree, &options, &demands)?;
     if taken.cache.is_some() {
-        note_scan(context);
+        note_scan(worktree);
     }
     Ok(taken)
 }
 
 /// Handles the end of a helper: what is unsaved is its work, unless it has reported each of its tools, and all have ended.
-pub(super) fn helper_stops(context: &Context, report: &Report, lock: &Lock) -> Result<Answer> {
-    sign_of_life::note(context, report)?;
-    let turns = author::open(context);
+pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
+    sign_of_life::note(worktree, report)?;
+    let turns = author::open(worktree);
     let own = turns.find(&report.session);
     let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
     let is_open = calls().next().is_some();
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
-    if let Some(session) = known(context, &report.session)?.filter(|session| session.phase == Phase::Active)
+    if let Some(session) = known(worktree, &report.session)?.filter(|session| session.phase == Phase::Active)
         && (is_open || account.map_or(!report.tells_all_tools, |account| account.used_anything))
     {
         let its = || author::of_session(&session, report.agent_id.clone());
         let origin = if author::may_be_refused(calls()) { author::unknown() } else { its() };
-        save(context, &Saving::all(origin), lock)?;
+        save(worktree, &Saving::all(origin))?;
     }
-    context.edit_turns(|turns| {
+    worktree.edit_turns(|turns| {
         if let Some(own) = turns.find_mut(&report.session) {
             own.calls.retain(|call| call.agent_id != report.agent_id);
         }
@@ -240,8 +234,8 @@ fn reach(repo: &Repo, report: &Report, tool: &Tool) -> Inside {
 }
 
 /// Logs that a tool is at files that are not of this worktree; the user is not warned of that.
-fn note_outside(context: &Context, report: &Report) {
-    context.emit(&Event::Error {
+fn note_outside(worktree: &Worktree<'_>, report: &Report) {
+    worktree.emit(&Event::Error {
         operation: format!("hook {}", report.agent),
         kind: Kind::User.as_str().into(),
         message: "a tool names a file that is not of this worktree: only what it changes here is saved".into(),
@@ -258,7 +252,7 @@ fn digests(paths: &[BString]) -> Vec<String> {
 }
 
 /// Notes that the tool is in use, which the guard may have noted before.
-fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &str) {
+fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, key: &str) {
     let paths = match reach {
         Inside::Paths(paths) => Some(digests(paths)),
         Inside::Anything => None,
@@ -272,7 +266,7 @@ fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &s
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // Of files elsewhere, it may change anything here until it is done, and nothing afterwards.
     let uses_anything = tool.reach == Reach::Anything;
-    context.edit_turns(|turns| {
+    worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);
         own.account(report.agent_id.as_deref()).used_anything |= uses_anything;
         let start = own.calls.iter().find(|it| it.key == key).and_then(|it| it.start.clone());
@@ -280,9 +274,9 @@ fn open(context: &Context, report: &Report, tool: &Tool, reach: &Inside, key: &s
     });
 }
 
-fn close(context: &Context, report: &Report, tool: &Tool, key: &str) {
+fn close(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
     let uses_anything = tool.reach == Reach::Anything;
-    context.edit_turns(|turns| {
+    worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);
         if let Some(at) = event::ended(&own.calls, key) {
             if tool.is_background {
@@ -299,8 +293,8 @@ fn milliseconds() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-fn note_scan(context: &Context) {
-    context.edit_turns(|turns| turns.scanned = milliseconds());
+fn note_scan(worktree: &Worktree<'_>) {
+    worktree.edit_turns(|turns| turns.scanned = milliseconds());
 }
 
 /// Returns true if the last pass over the whole worktree was long enough ago.

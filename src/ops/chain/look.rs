@@ -28,8 +28,7 @@ use crate::{
         path_text,
         step::Step,
     },
-    ops::Context,
-    state::lock::Lock,
+    ops::{Context, Worktree},
 };
 
 /// The worktree as it is now.
@@ -55,9 +54,9 @@ pub(crate) fn limits(context: &Context) -> Limits {
     }
 }
 
-pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock) -> Result<(Seen, NewObjects<'r>)> {
-    let repo = &context.repo;
-    let limits = limits(context);
+pub(crate) fn look_at_all<'r>(worktree: &'r Worktree<'_>, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
+    let repo = &worktree.repo;
+    let limits = limits(worktree);
     let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.is_wary());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
@@ -67,7 +66,7 @@ pub(crate) fn look_at_all<'r>(context: &'r Context, shadow: &Shadow, lock: &Lock
         cache.index_tree_id = None;
     }
     let had_cache = cache.is_some();
-    let keep = Keep::ToWrite { clock: lock.taken_at() };
+    let keep = Keep::ToWrite { clock: worktree.taken_at() };
     let (snapshot, mut objects) = match full_pass(repo, &limits, cache, keep) {
         // Git may have collected objects that the cache relies on.
         Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(repo, &limits, None, keep)?,

@@ -28,28 +28,28 @@ use crate::{
         checkpoint::Origin,
         refname,
     },
-    ops::{Context, holding::hold_when_left, verified_mark},
-    state::{self, lock::Lock},
+    ops::{Context, Worktree, holding::hold_when_left, verified_mark},
+    state,
 };
 
 /// Writes the objects, then the commit, then moves the refs: a crash leaves the state before or after the checkpoint.
 pub(crate) fn take(
-    context: &Context,
+    worktree: &Worktree<'_>,
     options: &Options,
     demands: &Demands,
     shadow: &Shadow,
     seen: &Seen,
     mut objects: NewObjects<'_>,
-    (start, lock): (Instant, &Lock),
+    start: Instant,
 ) -> Result<Saved> {
-    let (repo, phase) = (&context.repo, Instant::now());
+    let (repo, phase) = (&worktree.repo, Instant::now());
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
         // Git knows the empty tree without storing it, but git-fsck(1) reports it as missing.
         objects.add(gix::objs::Kind::Tree, b"")?;
     }
     state::failpoint::hit("save:before-objects");
-    context.check_interrupt()?;
+    worktree.check_interrupt()?;
     let mut written = objects.write()?;
     state::failpoint::hit("save:after-objects");
     let changes = repo.diff_trees_if_damaged(shadow.last_tree_id(), seen.tree_id)?;
@@ -70,25 +70,25 @@ pub(crate) fn take(
     repo.check_interrupt()?;
     // The first checkpoint on a base becomes the verified one, except: one that a restore takes (it holds what the user
     // wants to leave), one after a broken chain, and if the user has set the mark by hand.
-    let is_start = shadow.is_beginning() && context.broken().is_empty();
-    let is_first = is_start && !demands.must_exist && !verified_mark::is_marked_by_hand(context)?;
-    let verified = options.verify || is_first || verified_mark::wants_verification(context)?;
-    context.check_interrupt()?;
+    let is_start = shadow.is_beginning() && worktree.broken().is_empty();
+    let is_first = is_start && !demands.must_exist && !verified_mark::is_marked_by_hand(worktree)?;
+    let verified = options.verify || is_first || verified_mark::wants_verification(worktree)?;
+    worktree.check_interrupt()?;
     keep_stashed(repo, shadow, &changes)?;
-    move_refs(context, shadow, id, verified)?;
+    move_refs(worktree, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");
     let phase = Instant::now();
     let are_commits_here = commits.settle();
     if let Err(error) = written.settle() {
         // Another process removed objects that we rely on. Only unchanged files can bring them back.
-        if write_again(context, lock)? != seen.tree_id {
+        if write_again(worktree)? != seen.tree_id {
             return Err(error);
         }
     }
     are_commits_here?;
     tracing::debug!(took = ?phase.elapsed(), "objects: are all here");
-    if verified && let Err(error) = verified_mark::satisfied(context, options.verify.then_some(id)) {
+    if verified && let Err(error) = verified_mark::satisfied(worktree, options.verify.then_some(id)) {
         // The checkpoint is taken and marked. At worst, the next one is marked as well.
         tracing::warn!(%error, "mark not noted");
     }
@@ -108,7 +108,7 @@ pub(crate) fn take(
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
         verified,
         reset: shadow.sets_aside,
-        broken: context.broken(),
+        broken: worktree.broken(),
         duration_ms: milliseconds(start.elapsed()),
     })
 }
@@ -133,9 +133,9 @@ fn is_stored(leaf: &Leaf) -> bool {
 }
 
 /// Reads all files of the worktree, writes the missing objects, and returns the tree.
-pub(crate) fn write_again(context: &Context, lock: &Lock) -> Result<ObjectId> {
-    context.repo.grow_wary();
-    let (seen, objects) = look_at_all(context, &Shadow::without_tip(context, None)?, lock)?;
+pub(crate) fn write_again(worktree: &Worktree<'_>) -> Result<ObjectId> {
+    worktree.repo.grow_wary();
+    let (seen, objects) = look_at_all(worktree, &Shadow::without_tip(worktree, None)?)?;
     objects.write()?.settle()?;
     Ok(seen.tree_id)
 }

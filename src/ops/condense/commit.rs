@@ -29,7 +29,7 @@ use crate::{
         refname::{self, Base, Settled},
     },
     ops::{
-        Context,
+        Context, Worktree,
         chain::{
             Shadow,
             onward::{Aim, Line, Rest},
@@ -49,15 +49,15 @@ pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
 }
 
 /// Keeps what `note` promised to `commit`.
-pub(super) fn keep(context: &Context, commit: ObjectId, note: &CommitNote) -> Result<()> {
-    let made = made(&context.repo, commit, note)?;
-    link_what_is_there(context, &made, note)?;
+pub(super) fn keep(worktree: &Worktree<'_>, commit: ObjectId, note: &CommitNote) -> Result<()> {
+    let made = made(&worktree.repo, commit, note)?;
+    link_what_is_there(worktree, &made, note)?;
     // A commit that git repeats takes no new work; post-rewrite says which commit it copies.
-    if note.is_again { Ok(()) } else { condense(context, &made, note) }
+    if note.is_again { Ok(()) } else { condense(worktree, &made, note) }
 }
 
 /// Links the commit to records that existed before it.
-pub(super) fn link_what_is_there(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
+pub(super) fn link_what_is_there(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
     let commit = made.commit;
     let links: Vec<Link> = note
         .reused
@@ -66,29 +66,29 @@ pub(super) fn link_what_is_there(context: &Context, made: &Made, note: &CommitNo
         .map(|record| Link { record, commit, from: None, how: How::Recommit })
         .collect();
     if !links.is_empty() {
-        records::append(context, Additions { records: Vec::new(), links })?;
+        records::append(worktree, Additions { records: Vec::new(), links })?;
     }
     let id = |hex: &String| ObjectId::from_hex(hex.as_bytes()).ok();
     let squashed: Vec<ObjectId> = note.squashed.iter().filter_map(id).collect();
-    rewrite::link_from(context, commit, &squashed, How::Squash)?;
+    rewrite::link_from(worktree, commit, &squashed, How::Squash)?;
     let copied: Vec<ObjectId> = note.copied.iter().filter_map(id).collect();
-    rewrite::link_from(context, commit, &copied, How::Copy)?;
+    rewrite::link_from(worktree, commit, &copied, How::Copy)?;
     match made.base {
-        Base::Commit(old) if made.parent != Some(old) => rewrite::link_from(context, commit, &[old], How::Amend),
+        Base::Commit(old) if made.parent != Some(old) => rewrite::link_from(worktree, commit, &[old], How::Amend),
         // A rebase reports its commits at its end.
-        _ if note.is_again && context.repo.is_rebasing() => Ok(()),
-        _ => rewrite::link_copies(context, commit),
+        _ if note.is_again && worktree.repo.is_rebasing() => Ok(()),
+        _ => rewrite::link_copies(worktree, commit),
     }
 }
 
-pub(super) fn condense(context: &Context, made: &Made, note: &CommitNote) -> Result<()> {
-    let repo = &context.repo;
-    let found = record_work(context, made, note)?;
+pub(super) fn condense(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
+    let repo = &worktree.repo;
+    let found = record_work(worktree, made, note)?;
     failpoint::hit("condense:before-carry");
     let tree_id = repo.tree_of_commit(made.commit)?;
     for candidate in &found {
         if candidate.is_live {
-            carry_forward(context, made.base, made.commit)?;
+            carry_forward(worktree, made.base, made.commit)?;
         } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
             settle(repo, candidate, Settled::Condensed)?;
         }
@@ -97,8 +97,8 @@ pub(super) fn condense(context: &Context, made: &Made, note: &CommitNote) -> Res
 }
 
 /// Makes the record of the work that the commit took; returns the shadows it may have taken it from.
-fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
-    let repo = &context.repo;
+fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
+    let repo = &worktree.repo;
     let found = candidates(repo, made.base, true)?;
     let message = repo.message_of(made.commit)?;
     let named = ids_in_message(message.as_bytes());
@@ -125,11 +125,11 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
     // Another process may have noticed the commit first and made its record. If we made another one, archived shadows
     // would give their work twice.
     if promised.is_none()
-        && let Some(record) = record_of(context, made.commit)?
+        && let Some(record) = record_of(worktree, made.commit)?
     {
         // That process may have crashed before it updated the sessions.
         let partial = record.sessions.iter().filter(|part| part.is_partial).map(|part| part.id.as_str());
-        record::note_sessions(context, made, record.id, partial, None)?;
+        record::note_sessions(worktree, made, record.id, partial, None)?;
         return Ok(found);
     }
     // A promised record is made whatever has happened to the shadow since: the commit's trailer names it.
@@ -146,19 +146,19 @@ fn record_work(context: &Context, made: &Made, note: &CommitNote) -> Result<Vec<
         let id = promised.or(named_first).or(reserved).unwrap_or_else(RecordId::random);
         let (new, offsets) = {
             let patch_ids = promised_patch_ids.map_or_else(start_patch_ids, Ok)?;
-            record::build(context, made, id, &committed, (&work, &steps), patch_ids)?
+            record::build(worktree, made, id, &committed, (&work, &steps), patch_ids)?
         };
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
         // If the record exists, a process crashed after writing it. Whether the sessions' positions in their
         // transcripts moved on is unknown.
         let is_first = records::find(repo, &id).unwrap_or_default().is_none();
         failpoint::hit("condense:before-record");
-        records::append(context, Additions { records: vec![new], links: Vec::new() })?;
+        records::append(worktree, Additions { records: vec![new], links: Vec::new() })?;
         failpoint::hit("condense:after-record");
-        record::note_sessions(context, made, id, work.all_sessions(), is_first.then_some(&offsets))?;
+        record::note_sessions(worktree, made, id, work.all_sessions(), is_first.then_some(&offsets))?;
         failpoint::hit("condense:after-sessions");
         let (record, commit) = (id.to_string(), made.commit.to_string());
-        context.emit(&Event::Condense { record, commit, sessions, paths });
+        worktree.emit(&Event::Condense { record, commit, sessions, paths });
     }
     Ok(found)
 }
@@ -173,13 +173,13 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
 }
 
 /// Carries forward to the commit what it did not take, except where git's index says that the worktree is as the commit.
-fn carry_forward(context: &Context, base: Base, commit: ObjectId) -> Result<()> {
-    let repo = &context.repo;
+fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId) -> Result<()> {
+    let repo = &worktree.repo;
     let Some(line) = session_line(repo, base)? else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
     let now_tree_id = without_committed(repo, &line, commit)?;
     let aim = Aim { now_tree_id, is_now_seen: false, rest: Rest::IsSetAside };
-    let moved = line.go_on(context, &mut shadow, aim, &|_| false)?;
+    let moved = line.go_on(worktree, &mut shadow, aim, &|_| false)?;
     failpoint::hit("condense:before-refs");
     repo.update_refs(&moved.updates)?;
     failpoint::hit("condense:after-refs");

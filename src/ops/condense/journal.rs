@@ -15,32 +15,31 @@ use crate::{
     git::merge::Committed,
     model::refname::Base,
     ops::{
-        Context,
+        Context, Worktree,
         known_base::{known_base, note_base},
         locking::try_lock,
     },
     state::{
         commit_note::{CommitNote, Unkept},
         failpoint,
-        lock::Lock,
     },
 };
 
 /// Finishes a condensation that a process left because it crashed or could not get the lock.
-pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
-    let repo = &context.repo;
+pub(crate) fn finish(worktree: &Worktree<'_>) -> Result<()> {
+    let repo = &worktree.repo;
     let Some(mut note) = CommitNote::read(repo.git_dir())? else { return Ok(()) };
     let head = repo.head()?.id;
     if let Some(commit) = head
         && was_made(repo, commit, &note)?
     {
-        return commit_made(context, lock);
+        return commit_made(worktree);
     }
-    keep_earlier(context, &note)?;
+    keep_earlier(worktree, &note)?;
     if Base::of_head(head).to_string() == note.head {
         // No commit was made, or HEAD has left it again.
         if let Some(past) = promised_where_head_was(repo, &promises(&note))? {
-            keep(context, past, &note)?;
+            keep(worktree, past, &note)?;
             return CommitNote::remove(repo.git_dir());
         }
         if note.earlier.is_empty() {
@@ -52,39 +51,39 @@ pub(crate) fn finish(context: &Context, lock: &Lock) -> Result<()> {
     if let Some(commit) = head
         && let Some(past) = promised_elsewhere(repo, commit, &note)?
     {
-        keep(context, past, &note)?;
+        keep(worktree, past, &note)?;
     }
     CommitNote::remove(repo.git_dir())
 }
 
 /// Condenses the work that the commit at HEAD took in this worktree.
-pub(crate) fn commit_made(context: &Context, _lock: &Lock) -> Result<()> {
-    let repo = &context.repo;
+pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
+    let repo = &worktree.repo;
     let Some(commit) = repo.head()?.id else { return Ok(()) };
-    context.tell_failure("condense", commits_before(context, Some(commit))).unwrap_or_default();
+    worktree.tell_failure("condense", commits_before(worktree, Some(commit))).unwrap_or_default();
     let plain = || CommitNote { is_again: repo.is_rebasing(), ..CommitNote::default() };
     let note = CommitNote::read(repo.git_dir())?.unwrap_or_else(plain);
-    keep_earlier(context, &note)?;
+    keep_earlier(worktree, &note)?;
     // The note is for the next commit, which is being prepared. Its preparation has finished this commit or noted it as
     // unkept.
     let is_for_next = note.head == Base::Commit(commit).to_string();
-    let note = if is_for_next { plain() } else { keep_promise_to_past(context, commit, note)? };
-    keep(context, commit, &note)?;
+    let note = if is_for_next { plain() } else { keep_promise_to_past(worktree, commit, note)? };
+    keep(worktree, commit, &note)?;
     failpoint::hit("condense:before-base");
     // During a rebase or cherry-pick the work stays on its base; it is followed from there at the end.
     if !repo.is_rebasing() && !note.is_again {
-        note_base(context, Base::Commit(commit))?;
+        note_base(worktree, Base::Commit(commit))?;
     }
     failpoint::hit("condense:before-note");
     if is_for_next { Ok(()) } else { CommitNote::remove(repo.git_dir()) }
 }
 
-fn keep_earlier(context: &Context, note: &CommitNote) -> Result<()> {
+fn keep_earlier(worktree: &Worktree<'_>, note: &CommitNote) -> Result<()> {
     for Unkept { commit, note } in &note.earlier {
         if let Ok(commit) = ObjectId::from_hex(commit.as_bytes())
-            && context.repo.is_commit(commit)?
+            && worktree.repo.is_commit(commit)?
         {
-            keep(context, commit, note)?;
+            keep(worktree, commit, note)?;
         }
     }
     Ok(())
@@ -97,9 +96,9 @@ pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     // Commits made without our hooks may have left work that the next commit takes.
     if let Some(known) = known_base(context).filter(|known| *known != head)
         && has_work_on(repo, known)?
-        && let Some(lock) = try_lock(context)?
+        && let Some(worktree) = try_lock(context)?
     {
-        let kept = finish(context, &lock).and_then(|()| commits_before(context, None));
+        let kept = finish(&worktree).and_then(|()| commits_before(&worktree, None));
         context.tell_failure("condense", kept).unwrap_or_default();
     }
     let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(Vec::new()) };
@@ -110,8 +109,8 @@ pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
     if made.is_none() && note.earlier.is_empty() {
         return Ok(Vec::new());
     }
-    if let Some(lock) = try_lock(context)? {
-        finish(context, &lock)?;
+    if let Some(worktree) = try_lock(context)? {
+        finish(&worktree)?;
         return Ok(Vec::new());
     }
     let CommitNote { earlier, .. } = note.clone();
@@ -125,16 +124,16 @@ pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
 ///
 /// These commits get no trailer, since that would rewrite them. If one command both changed files and committed them,
 /// the changes are the committer's.
-pub(crate) fn commits_unseen(context: &Context, lock: &Lock) -> Result<()> {
-    finish(context, lock)?;
-    let (Some(known), Committed { first: unseen, later }) = unseen(context)? else { return Ok(()) };
+pub(crate) fn commits_unseen(worktree: &Worktree<'_>) -> Result<()> {
+    finish(worktree)?;
+    let (Some(known), Committed { first: unseen, later }) = unseen(worktree)? else { return Ok(()) };
     if unseen.is_empty() && later.is_empty() {
         return Ok(());
     }
-    let found = candidates(&context.repo, known, true)?;
+    let found = candidates(&worktree.repo, known, true)?;
     let mut took = 0;
     for (at, commit) in unseen.iter().enumerate() {
-        let repo = &context.repo;
+        let repo = &worktree.repo;
         let tree_id = |id: Option<ObjectId>| id.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id));
         let mut changes = repo.diff_trees(tree_id(commit.0)?, tree_id(Some(commit.1))?)?;
         drop_brought(repo, repo.parents_of(commit.1)?.get(1..).unwrap_or_default(), &mut changes)?;
@@ -143,8 +142,8 @@ pub(crate) fn commits_unseen(context: &Context, lock: &Lock) -> Result<()> {
         }
     }
     for (at, commit) in unseen.into_iter().enumerate() {
-        unseen::keep(context, commit, at < took)?;
+        unseen::keep(worktree, commit, at < took)?;
     }
     // HEAD moved otherwise before these commits, so they take no work; `follow` looks at what remains.
-    later.into_iter().try_for_each(|commit| unseen::keep(context, commit, false))
+    later.into_iter().try_for_each(|commit| unseen::keep(worktree, commit, false))
 }

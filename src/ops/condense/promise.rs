@@ -10,7 +10,7 @@ use crate::{
         record::{RecordId, ids_in_message},
         refname::Base,
     },
-    ops::Context,
+    ops::Worktree,
     state::commit_note::CommitNote,
 };
 
@@ -21,13 +21,13 @@ const MOST_COMMITS: usize = 64;
 const MOST_MOVES: usize = 32;
 
 /// Keeps a promise made to an earlier commit than `commit`, the one at HEAD. Returns what remains of `note`.
-pub(super) fn keep_promise_to_past(context: &Context, commit: ObjectId, note: CommitNote) -> Result<CommitNote> {
-    let repo = &context.repo;
+pub(super) fn keep_promise_to_past(worktree: &Worktree<'_>, commit: ObjectId, note: CommitNote) -> Result<CommitNote> {
+    let repo = &worktree.repo;
     if promises(&note).is_empty() || is_made_of(repo, commit, &note)? {
         return Ok(note);
     }
     let Some(past) = promised_elsewhere(repo, commit, &note)? else { return Ok(note) };
-    keep(context, past, &note)?;
+    keep(worktree, past, &note)?;
     Ok(CommitNote::default())
 }
 

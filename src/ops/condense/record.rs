@@ -11,7 +11,7 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{
     super::{
-        Context,
+        Context, Worktree,
         records::{self, Additions, NewRecord, NewSession},
         session_info,
         work::{Step, Work},
@@ -167,14 +167,14 @@ fn increment(context: &Context, session: &Session) -> Option<Increment> {
 /// Notes in `sessions` that the record `id` covers their work, and their transcripts up to `offsets`; none if another
 /// process may have noted the offsets already.
 pub(super) fn note_sessions<'s>(
-    context: &Context,
+    worktree: &Worktree<'_>,
     made: &Made,
     id: RecordId,
     sessions: impl IntoIterator<Item = &'s str>,
     offsets: Option<&Offsets>,
 ) -> Result<()> {
     for session in sessions {
-        let Some(mut session) = load(context, session)? else { continue };
+        let Some(mut session) = load(worktree, session)? else { continue };
         let offset = offsets.and_then(|offsets| offsets.get(&session.id).copied());
         move_to(&mut session, offset);
         let id = id.to_string();
@@ -182,7 +182,7 @@ pub(super) fn note_sessions<'s>(
             session.open_records.push(id);
         }
         session.base = made.commit.to_string();
-        session_info::store(context, &session)?;
+        session_info::store(worktree, &session)?;
     }
     Ok(())
 }
@@ -195,14 +195,14 @@ fn move_to(session: &mut Session, offset: Option<u64>) {
 }
 
 /// Adds the rest of the transcript of `session` to the last of the records `ids`, and marks all of them as complete.
-fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> Result<()> {
+fn complete_all(worktree: &Worktree<'_>, session: &mut Session, ids: &[RecordId]) -> Result<()> {
     let (mut whole, mut offset) = (Vec::new(), None);
     for id in ids {
-        let Some(mut record) = records::find(&context.repo, id)? else { continue };
+        let Some(mut record) = records::find(&worktree.repo, id)? else { continue };
         let Some(at) = record.sessions.iter().position(|part| part.id == session.id) else { continue };
         let mut kept: Vec<NewSession> = record.sessions.iter().map(|_| NewSession::default()).collect();
         if ids.last() == Some(id) {
-            let increment = increment(context, session);
+            let increment = increment(worktree, session);
             offset = increment.as_ref().map(|increment| increment.end);
             kept[at].transcript = increment.map(|increment| increment.bytes);
         }
@@ -216,19 +216,19 @@ fn complete_all(context: &Context, session: &mut Session, ids: &[RecordId]) -> R
     if whole.is_empty() {
         return Ok(());
     }
-    records::append(context, Additions { records: whole, links: Vec::new() })?;
+    records::append(worktree, Additions { records: whole, links: Vec::new() })?;
     failpoint::hit("complete:after-record");
     move_to(session, offset);
     Ok(())
 }
 
 /// Completes the records of commits that `session` made in the middle of its turn; called when the turn has ended.
-pub(crate) fn complete(context: &Context, session: &mut Session) -> Result<()> {
+pub(crate) fn complete(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
     let ids: Vec<RecordId> = session.open_records.iter().filter_map(|id| RecordId::parse(id)).collect();
     if ids.is_empty() {
         return Ok(());
     }
-    complete_all(context, session, &ids)?;
+    complete_all(worktree, session, &ids)?;
     session.open_records.clear();
-    session_info::store(context, session)
+    session_info::store(worktree, session)
 }

@@ -11,7 +11,7 @@ use crate::{
     git::merge::Committed,
     model::refname::Base,
     ops::{
-        Context,
+        Context, Worktree,
         known_base::{known_base, note_base},
         recommit,
     },
@@ -26,11 +26,11 @@ type Unseen = (Option<ObjectId>, ObjectId);
 
 /// Makes the records of the unseen commits before `last`, the one that git reports now; none: a commit about to be
 /// made.
-pub(super) fn commits_before(context: &Context, last: Option<ObjectId>) -> Result<()> {
-    let Committed { first, later } = unseen(context)?.1;
+pub(super) fn commits_before(worktree: &Worktree<'_>, last: Option<ObjectId>) -> Result<()> {
+    let Committed { first, later } = unseen(worktree)?.1;
     let commits = first.into_iter().map(|commit| (commit, true)).chain(later.into_iter().map(|commit| (commit, false)));
     for (commit, takes_work) in commits.take_while(|(commit, _)| Some(commit.1) != last) {
-        keep(context, commit, takes_work)?;
+        keep(worktree, commit, takes_work)?;
     }
     Ok(())
 }
@@ -47,18 +47,18 @@ pub(super) fn unseen(context: &Context) -> Result<(Option<Base>, Committed)> {
     Ok((Some(known), repo.committed_since(known.commit_id(), head, MOST_MOVES)?))
 }
 
-pub(super) fn keep(context: &Context, (before, commit): Unseen, takes_work: bool) -> Result<()> {
+pub(super) fn keep(worktree: &Worktree<'_>, (before, commit): Unseen, takes_work: bool) -> Result<()> {
     // If the record exists, a process crashed after it began this step.
-    let reserved = record_of(context, commit)?.map(|record| record.id.to_string());
+    let reserved = record_of(worktree, commit)?.map(|record| record.id.to_string());
     let mut note = CommitNote { head: Base::of_head(before).to_string(), reserved, ..CommitNote::default() };
-    let made = made(&context.repo, commit, &note)?;
-    note.reused = committed_again(context, &made)?;
-    link_what_is_there(context, &made, &note)?;
+    let made = made(&worktree.repo, commit, &note)?;
+    note.reused = committed_again(worktree, &made)?;
+    link_what_is_there(worktree, &made, &note)?;
     if !takes_work {
         return Ok(());
     }
-    condense(context, &made, &note)?;
-    note_base(context, Base::Commit(commit))
+    condense(worktree, &made, &note)?;
+    note_base(worktree, Base::Commit(commit))
 }
 
 /// Returns the records whose work the commit contains again; the hooks look for the same before a commit.

@@ -62,8 +62,7 @@ fn kept(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let repo = &context.repo;
     let (mut problems, mut brought) = (Vec::new(), Vec::new());
     if fix && !state::kept::all(repo.common_dir()).is_empty() {
-        let lock = save::lock(context)?;
-        brought = salvage::kept::bring_back(context, &lock)?;
+        brought = salvage::kept::bring_back(&save::lock(context)?)?;
     }
     for (kept, archive) in brought {
         let message = format!("what '{}' led to can be read again; it is in '{archive}'", kept.name);
@@ -94,7 +93,7 @@ fn set_blank_aside(context: &Context) -> Result<Vec<Problem>> {
     if repo.refs_without_id(refname::PREFIX).is_empty() || salvage::refuse_without_head(repo).is_err() {
         return Ok(Vec::new());
     }
-    let lock = save::lock(context)?;
+    let worktree = save::lock(context)?;
     let problem = |done: salvage::Blank| {
         let held = done.held.map_or_else(
             || "nothing is known to be left without it".to_owned(),
@@ -103,7 +102,7 @@ fn set_blank_aside(context: &Context) -> Result<Vec<Problem>> {
         let message = format!("it had no id; its file is now '{}', and {held}", done.file);
         Problem { fixed: true, ..Problem::new("ref-broken", done.name, message) }
     };
-    Ok(salvage::set_all_blank_aside(context, &lock)?.into_iter().map(problem).collect())
+    Ok(salvage::set_all_blank_aside(&worktree)?.into_iter().map(problem).collect())
 }
 
 /// Returns what to say of the ref `name` that was among those `before`, and that nothing is wrong with any more.
@@ -137,7 +136,7 @@ fn look(context: &Context) -> Result<Vec<Problem>> {
 
 /// Sets the broken chains of this worktree aside, then mends all other refs. Returns, by ref, what to say of it.
 fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>> {
-    let lock = save::lock(context)?;
+    let worktree = save::lock(context)?;
     objects::write_anew(&context.repo)?;
     // What is not here may only not have been fetched yet: there, only chains that git finds broken are set aside.
     let is_partial = context.repo.is_partial_clone();
@@ -147,7 +146,7 @@ fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>
         let name = ShadowName::from_ref(&name).filter(|it| it.worktree == context.repo.worktree_id());
         // One may lead to what another lacks.
         if let Some(name) = name.filter(|_| is_asked) {
-            salvage::set_aside(context, &Live { name, id }, Look::AtAll, &lock)?;
+            salvage::set_aside(&worktree, &Live { name, id }, Look::AtAll)?;
         }
     }
     let mut words: Vec<(String, String)> = Vec::new();
@@ -159,12 +158,12 @@ fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>
         words.push((done.shadow, held));
     }
     if !context.broken().is_empty()
-        && let Err(error) = save::write_again(context, &lock)
+        && let Err(error) = save::write_again(&worktree)
     {
         // A damaged pack stays in its place, and the next save would take what is in it for stored.
         tracing::warn!(%error, "what the files still have was not stored again");
     }
-    let fates = if is_partial { Vec::new() } else { salvage::mend_refs(context, &lock)? };
+    let fates = if is_partial { Vec::new() } else { salvage::mend_refs(&worktree)? };
     for (name, fate) in fates {
         let held = match fate {
             Fate::Mended(now) if now == name => copied(&context.repo, &name)?,

@@ -220,8 +220,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     sessions.retain(is_abandoned);
     if fix && !sessions.is_empty() {
         // Those with a claim on the worktree say more of what is theirs.
-        let lock = save::lock_to_write(context)?;
-        guard::recover(context, "", &lock)?;
+        guard::recover(&save::lock_to_write(context)?, "")?;
     }
     let problem = |session: &Session| {
         let id = &session.id;

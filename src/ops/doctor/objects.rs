@@ -68,8 +68,7 @@ pub(super) fn head(context: &Context, fix: bool) -> Result<Vec<Problem>> {
                 still are, or let 'git checkpoint doctor --fix' store again what the index and the worktree still have";
     let mut problem = Problem::new("objects-missing", "HEAD", message).hint(hint);
     if fix && salvage::refuse_without_head(repo).is_ok() {
-        let lock = save::lock(context)?;
-        save::write_again(context, &lock)?;
+        save::write_again(&save::lock(context)?)?;
         problem.fixed = look()?.is_nothing();
     }
     Ok(vec![problem])

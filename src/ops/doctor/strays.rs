@@ -22,7 +22,7 @@ use crate::{
 pub(super) fn strays(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let repo = &context.repo;
     // A restore that is at work has such files for a moment.
-    let _lock = if fix { Some(save::lock(context)?) } else { None };
+    let _worktree = if fix { Some(save::lock(context)?) } else { None };
     let found = repo.temporary_files()?;
     if found.is_empty() {
         return Ok(Vec::new());

@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{super::Context, who::Who};
+use super::{super::Worktree, who::Who};
 use crate::{
     error::Result,
     git::{
@@ -19,14 +19,13 @@ use crate::{
         },
         save::{self, Shadow},
     },
-    state::lock::Lock,
 };
 
 /// Takes a checkpoint of the worktree straight into the archive, and returns it.
-pub(super) fn keep(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<ObjectId> {
-    let repo = &context.repo;
-    let shadow = Shadow::without_tip(context, None)?;
-    let (seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
+pub(super) fn keep(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<ObjectId> {
+    let repo = &worktree.repo;
+    let shadow = Shadow::without_tip(worktree, None)?;
+    let (seen, mut objects) = save::look_at_all(worktree, &shadow)?;
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     if [Some(seen.tree_id), seen.side.index_tree_id].contains(&Some(repo.empty_tree_id())) {
         // git-fsck(1) reports the empty tree as missing unless it is stored.

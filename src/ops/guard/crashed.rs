@@ -1,6 +1,6 @@
 //! Sessions whose process died in the middle of a turn: attributes to them what they left unsaved.
 
-use super::{super::Context, facts::is_gone};
+use super::{super::Worktree, facts::is_gone};
 use crate::{
     error::Result,
     model::{checkpoint::Origin, contributor::Contributor, session::Session, turns::Entry},
@@ -11,40 +11,39 @@ use crate::{
         session_info::{self, known},
         turn::{self, End},
     },
-    state::lock::Lock,
 };
 
 /// Closes the turns of all sessions but `own` whose process is gone, and returns a note for the user about each.
 ///
 /// Unsaved changes are attributed to such a session only if a tool of it was running; otherwise, a human may have made
 /// them.
-pub(crate) fn recover(context: &Context, own: &str, lock: &Lock) -> Result<Vec<String>> {
+pub(crate) fn recover(worktree: &Worktree<'_>, own: &str) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    for entry in context.turns().entries {
-        if entry.id != own && is_gone(context, &entry) {
-            let saved = close(context, &entry, lock)?;
+    for entry in worktree.turns().entries {
+        if entry.id != own && is_gone(worktree, &entry) {
+            let saved = close(worktree, &entry)?;
             notes.push(note(&entry.id, saved.as_ref()));
         }
     }
     Ok(notes)
 }
 
-fn close(context: &Context, entry: &Entry, lock: &Lock) -> Result<Option<Saved>> {
-    let has_turn = |session: &Session| session.under_way.is_some() && session.is_in(context.repo.worktree_id());
-    let Some(mut session) = known(context, &entry.id)?.filter(has_turn) else {
+fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
+    let has_turn = |session: &Session| session.under_way.is_some() && session.is_in(worktree.repo.worktree_id());
+    let Some(mut session) = known(worktree, &entry.id)?.filter(has_turn) else {
         let origin = Origin { contributor: Contributor::Agent, session: Some(entry.id.clone()), ..Origin::default() };
         let options = save::Options { origin, ..save::Options::default() };
         let saved = if entry.is_at_work() {
-            Some(save::save_under_lock(context, &options, &Demands::default(), lock)?.saved)
+            Some(save::save_under_lock(worktree, &options, &Demands::default())?.saved)
         } else {
             None
         };
-        context.edit_turns(|turns| turns.end(&entry.id));
+        worktree.edit_turns(|turns| turns.end(&entry.id));
         return Ok(saved.filter(|saved| saved.created));
     };
-    let seen = if entry.is_at_work() { close_turn(context, &mut session, Over::Said, lock)? } else { None };
-    turn::end(context, &mut session, End::Crashed, None)?;
-    session_info::store(context, &session)?;
+    let seen = if entry.is_at_work() { close_turn(worktree, &mut session, Over::Said)? } else { None };
+    turn::end(worktree, &mut session, End::Crashed, None)?;
+    session_info::store(worktree, &session)?;
     Ok(seen.filter(|seen| seen.created))
 }
 

@@ -14,7 +14,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context,
+    Context, Worktree,
     session_info::{check_id, clock},
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
         id_text, refname,
         turns::{Call, Start},
     },
-    state::{lock::Lock, process, sessions},
+    state::{process, sessions},
 };
 use facts::Finding;
 use scene::Scene;
@@ -75,34 +75,34 @@ fn policy(context: &Context) -> Policy {
 
 /// Decides whether a tool call may begin, and if so, puts the session's claim on this worktree.
 ///
-/// The caller holds the lock of the worktree's checkpoints. A denial changes nothing.
-pub fn before_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
-    context.tell_failure("guard", judge_before(context, who, lock))
+/// A denial changes nothing.
+pub fn before_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
+    worktree.tell_failure("guard", judge_before(worktree, who))
 }
 
-fn judge_before(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
-    let policy = policy(context);
+fn judge_before(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
+    let policy = policy(worktree);
     if policy == Policy::Off {
         return Ok(Verdict::allow());
     }
     check_id(who.session)?;
-    let scene = Scene::now(context, None)?;
-    let mut others = context.turns().entries;
+    let scene = Scene::now(worktree, None)?;
+    let mut others = worktree.turns().entries;
     others.retain(|other| other.id != who.session);
-    let findings = facts::before(context, who.session, &scene, &others)?;
+    let findings = facts::before(worktree, who.session, &scene, &others)?;
     let mut verdict = judged(who.session, policy, Where::Now, &scene, findings);
     if verdict.is_denied() {
         return Ok(verdict);
     }
-    verdict.notes = crashed::recover(context, who.session, lock)?;
+    verdict.notes = crashed::recover(worktree, who.session)?;
     let start = Start {
         head: scene.head.id.map(|id| id.to_string()),
         change: scene.at.as_ref().map(|change| change.id.clone()),
-        named: facts::named(context, who.session, &scene)?,
+        named: facts::named(worktree, who.session, &scene)?,
     };
     let (key, id) = (who.key.to_owned(), who.call.map(Into::into));
     let call = Call { key, id, started: clock(), start: Some(start), ..Call::default() };
-    context.edit_turns(|turns| {
+    worktree.edit_turns(|turns| {
         let entry = turns.entry(who.session);
         (entry.seen, entry.process) = (clock(), process::agent());
         entry.open(call);
@@ -114,33 +114,33 @@ fn judge_before(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict
 /// claim.
 ///
 /// After a denial, the changes are in the archive, and no session's chain has changed.
-pub fn after_tool(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
-    context.tell_failure("guard", judge_after(context, who, lock))
+pub fn after_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
+    worktree.tell_failure("guard", judge_after(worktree, who))
 }
 
-fn judge_after(context: &Context, who: &Who<'_>, lock: &Lock) -> Result<Verdict> {
-    let policy = policy(context);
+fn judge_after(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
+    let policy = policy(worktree);
     if policy == Policy::Off {
         return Ok(Verdict::allow());
     }
     check_id(who.session)?;
-    let start = context.edit_turns(|turns| {
+    let start = worktree.edit_turns(|turns| {
         let entry = turns.find_mut(who.session).filter(|entry| entry.has_claim())?;
         entry.seen = clock();
         entry.take_start(who.call)
     });
     let mut verdict = Verdict::allow();
     if let Some(start) = &start {
-        let scene = Scene::now(context, start.change.as_deref())?;
-        let findings = facts::after(context, who.session, &scene, start)?;
+        let scene = Scene::now(worktree, start.change.as_deref())?;
+        let findings = facts::after(worktree, who.session, &scene, start)?;
         verdict = judged(who.session, policy, Where::Original, &scene, findings);
     }
     if verdict.is_denied() {
-        verdict.kept = Some(aside::keep(context, who, lock)?);
+        verdict.kept = Some(aside::keep(worktree, who)?);
     }
-    if is_lost(context, who.session, start.is_some())? {
+    if is_lost(worktree, who.session, start.is_some())? {
         verdict.is_attributed = false;
-        context.edit_turns(|turns| turns.lost = Some(who.session.to_owned()));
+        worktree.edit_turns(|turns| turns.lost = Some(who.session.to_owned()));
     }
     Ok(verdict)
 }
@@ -156,8 +156,8 @@ fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
 }
 
 /// Removes the claim of `session` on this worktree: none of its tools is in use here.
-pub fn release(context: &Context, session: &str) {
-    context.edit_turns(|turns| turns.release(session));
+pub fn release(worktree: &Worktree<'_>, session: &str) {
+    worktree.edit_turns(|turns| turns.release(session));
 }
 
 /// Returns true if the process of `session` died during its turn here, while no tool was running.

@@ -16,11 +16,10 @@ use crate::{
         user_index::IndexIdentity,
     },
     model::{checkpoint::Origin, refname::Base, verdict::Left},
-    ops::{Context, chain::shadows, restored_target, save},
+    ops::{Context, Worktree, chain::shadows, restored_target, save},
     state::{
         self,
         journal::{Journal, Progress},
-        lock::Lock,
     },
 };
 
@@ -39,8 +38,8 @@ pub(super) struct Request {
 }
 
 /// The worktree as it is, with the lock that keeps other operations of ours away.
-pub(super) struct Before {
-    lock: Lock,
+pub(super) struct Before<'c> {
+    worktree: Worktree<'c>,
     pub(super) snapshot: Snapshot,
     /// The checkpoint that holds it; none in a dry run.
     pub(super) checkpoint_id: Option<ObjectId>,
@@ -57,11 +56,11 @@ pub(super) struct Before {
     memory: Option<Repo>,
 }
 
-impl Before {
+impl<'c> Before<'c> {
     /// Takes the lock and saves everything, unless `request` says otherwise.
-    pub(super) fn take(context: &Context, request: &Request) -> Result<Self> {
+    pub(super) fn take(context: &'c Context, request: &Request) -> Result<Self> {
         save::refuse_protected(context, request.force)?;
-        let lock = if request.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
+        let worktree = if request.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
         let journal = Journal::read(context.repo.git_dir())?;
         if !request.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
             return Err(Error::refused("an earlier restore was interrupted").with_hint(
@@ -69,7 +68,7 @@ impl Before {
             ));
         }
         if request.is_dry {
-            return Self::look(context, lock, journal);
+            return Self::look(worktree, journal);
         }
         let swept = sweep(context, journal.as_ref())?;
         let index = context.repo.user_index_identity();
@@ -80,14 +79,14 @@ impl Before {
             ..save::Options::default()
         };
         let demands = save::Demands { exact_index: request.keeps_index, must_exist: true, ..save::Demands::default() };
-        let taken = save::save_under_lock(context, &options, &demands, &lock)?;
+        let taken = save::save_under_lock(&worktree, &options, &demands)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
         let mut snapshot = Snapshot::read(&context.repo, id)?;
         // A checkpoint that holds this state already may be older than what has been left out since.
         snapshot.manifest = taken.side.manifest;
         let cache = taken.cache;
         Ok(Self {
-            lock,
+            worktree,
             snapshot,
             checkpoint_id: Some(id),
             cache,
@@ -100,13 +99,13 @@ impl Before {
     }
 
     /// Writes objects of the files again that are not stored any more, though a checkpoint refers to them.
-    pub(super) fn write_again(&self, context: &Context) -> Result<()> {
-        save::write_again(context, &self.lock).map(drop)
+    pub(super) fn write_again(&self) -> Result<()> {
+        save::write_again(&self.worktree).map(drop)
     }
 
     /// Takes the lock and what the interrupted restore has saved.
-    pub(super) fn interrupted(context: &Context, is_dry: bool) -> Result<Self> {
-        let lock = if is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
+    pub(super) fn interrupted(context: &'c Context, is_dry: bool) -> Result<Self> {
+        let worktree = if is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
         let journal = Journal::read(context.repo.git_dir())?.filter(|it| it.progress == Progress::Applying);
         let journal = journal.ok_or_else(|| {
             Error::user("no restore was interrupted").with_hint("'git checkpoint undo' takes the last one back")
@@ -117,14 +116,14 @@ impl Before {
         let checkpoint_id = Some(journal.pre_restore);
         let unsaved = BTreeSet::new();
         let (cache, journal) = (None, Some(journal));
-        Ok(Self { lock, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: None })
+        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: None })
     }
 
     /// Saves what is staged now, and returns that state: since a crash, somebody may have staged what is in no checkpoint.
-    pub(super) fn save_index(&self, context: &Context) -> Result<Snapshot> {
+    pub(super) fn save_index(&self) -> Result<Snapshot> {
         let message = Some("before going on with a restore".into());
         let options = save::Options { message, force: true, ..save::Options::default() };
-        let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.basis(&context.repo)? });
+        let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.basis(&self.worktree.repo)? });
         let demands = save::Demands {
             exact_index: true,
             must_exist: true,
@@ -132,15 +131,15 @@ impl Before {
             looks_at_index: true,
             ..save::Demands::default()
         };
-        let taken = save::save_under_lock(context, &options, &demands, &self.lock)?;
+        let taken = save::save_under_lock(&self.worktree, &options, &demands)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
-        context.repo.make_durable()?;
-        Snapshot::read(&context.repo, id)
+        self.worktree.repo.make_durable()?;
+        Snapshot::read(&self.worktree.repo, id)
     }
 
     /// Looks at the worktree without writing anything.
-    fn look(context: &Context, lock: Lock, journal: Option<Journal>) -> Result<Self> {
-        let memory = context.repo.with_object_memory();
+    fn look(worktree: Worktree<'c>, journal: Option<Journal>) -> Result<Self> {
+        let memory = worktree.repo.with_object_memory();
         let head = memory.head()?.id;
         let last = shadows::latest_on(&memory, Base::of_head(head))?.map(|tip| tip.id).or(head);
         let mut snapshot = match last {
@@ -150,7 +149,7 @@ impl Before {
         let index = memory.user_index_identity();
         let cache_path = state::directory(memory.git_dir()).join("index");
         let cache = StatCache::load(&cache_path, memory.object_hash());
-        let (now, mut objects) = full_pass(&memory, &save::limits(context), cache, Keep::InMemory)?;
+        let (now, mut objects) = full_pass(&memory, &save::limits(&worktree), cache, Keep::InMemory)?;
         let raw_tree = tree_of_blobs(&memory, now.raw_paths(), &mut objects)?;
         drop(objects);
         let (saved_tree, saved_raw) = (snapshot.tree_id, snapshot.raw_tree(&memory));
@@ -160,12 +159,12 @@ impl Before {
         let unsaved = changes.into_iter().chain(raw_changes).map(|change| change.path).collect();
         let (checkpoint_id, cache) = (None, Some(now.cache));
         let swept = Vec::new();
-        Ok(Self { lock, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: Some(memory) })
+        Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: Some(memory) })
     }
 
     /// Returns the repository in which all objects of this state can be read.
-    pub(super) fn repo<'a>(&'a self, context: &'a Context) -> &'a Repo {
-        self.memory.as_ref().unwrap_or(&context.repo)
+    pub(super) fn repo(&self) -> &Repo {
+        self.memory.as_ref().unwrap_or(&self.worktree.repo)
     }
 
     /// Makes sure that the user's index still is the one that was saved.
@@ -178,7 +177,7 @@ impl Before {
     }
 
     /// Takes a checkpoint of what the restore in `journal` has changed, so that later ones know where it comes from.
-    pub(super) fn save_after(&self, context: &Context, journal: &Journal, target: &Snapshot) {
+    pub(super) fn save_after(&self, journal: &Journal, target: &Snapshot) {
         if journal.steps.is_empty() {
             return;
         }
@@ -194,11 +193,11 @@ impl Before {
             },
             ..save::Options::default()
         };
-        let saved = target.basis(&context.repo).and_then(|from| {
+        let saved = target.basis(&self.worktree.repo).and_then(|from| {
             let known = Some(save::Known { steps: journal.steps.clone(), from });
             let demands =
                 save::Demands { known, looks_at_index: !journal.index.is_empty(), ..save::Demands::default() };
-            save::save_under_lock(context, &options, &demands, &self.lock)
+            save::save_under_lock(&self.worktree, &options, &demands)
         });
         if let Err(error) = saved {
             // The restore is done; the next save takes it up, only as somebody's change.

@@ -88,13 +88,13 @@ impl<'a> Work<'a> {
     }
 
     /// Carries the plan out.
-    pub(super) fn execute(&self, before: &Before) -> Result<Restored> {
+    pub(super) fn execute(&self, before: &Before<'_>) -> Result<Restored> {
         if let Some(staging) = self.staging {
             staging.verify(self.repo)?;
         }
         let pre_restore = self.pre_restore.ok_or_else(|| Error::internal("there is no checkpoint from before"))?;
         if snapshot::verify_before(self.repo, pre_restore, self.plan).is_err() {
-            before.write_again(self.context)?;
+            before.write_again()?;
             snapshot::verify_before(self.repo, pre_restore, self.plan)?;
         }
         let journal = Journal {
@@ -123,7 +123,7 @@ impl<'a> Work<'a> {
     }
 
     /// Does what `journal`, which is already written, says.
-    pub(super) fn carry_out(&self, mut journal: Journal, before: &Before, ahead: ReadAhead) -> Result<Restored> {
+    pub(super) fn carry_out(&self, mut journal: Journal, before: &Before<'_>, ahead: ReadAhead) -> Result<Restored> {
         let mut applier = self.applier(&journal.nonce, &journal.steps)?;
         let phase = Instant::now();
         applier.site.ahead = ahead;
@@ -144,7 +144,7 @@ impl<'a> Work<'a> {
         let last = before.journal.as_ref().filter(|last| is_idle && last.progress == Progress::Done);
         last.unwrap_or(&journal).write(self.repo.git_dir()).map_err(half_way)?;
         failpoint::hit("restore:after-done");
-        before.save_after(self.context, &journal, self.to);
+        before.save_after(&journal, self.to);
         failpoint::hit("restore:after-checkpoint");
         let restored = self.restored(&applied, false);
         self.context.emit(&Event::Restore {

@@ -83,7 +83,7 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
         },
     )?;
     failpoint::hit("restore:after-save");
-    let repo = before.repo(context);
+    let repo = before.repo();
     let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
     let steps = snapshot::differences(repo, &before.snapshot, &target)?;
     let steps = scene.limit(steps, &options.pathspecs)?;

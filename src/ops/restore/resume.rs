@@ -27,7 +27,7 @@ pub(super) fn resume(context: &Context, dry_run: bool) -> Result<Restored> {
     let staging = if dry_run || journal.index.is_empty() {
         Staging::default()
     } else {
-        Staging::resumed(repo, &journal.index, &before.save_index(context)?)?
+        Staging::resumed(repo, &journal.index, &before.save_index()?)?
     };
     let work = Work {
         context,

@@ -34,7 +34,7 @@ pub(super) struct Scene<'a> {
     pub(super) repo: &'a Repo,
     pub(super) pre: &'a Snapshot,
     pub(super) target: &'a Snapshot,
-    pub(super) before: &'a Before,
+    pub(super) before: &'a Before<'a>,
 }
 
 impl Scene<'_> {

@@ -58,7 +58,7 @@ fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {
         },
     )?;
     let journal = before.journal.as_ref().ok_or_else(nothing_to_undo)?;
-    let repo = before.repo(context);
+    let repo = before.repo();
     let target = Snapshot::read(repo, journal.pre_restore)?;
     let scene = Scene { context, repo, pre: &before.snapshot, target: &target, before: &before };
     let mut reversal = Reversal::new(&scene, journal)?;

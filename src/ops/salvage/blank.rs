@@ -12,12 +12,12 @@ use crate::{
         set_aside::SetAside,
     },
     ops::{
-        Context,
+        Context, Worktree,
         chain::archive::count,
         holding::{hold, hold_if_last},
         known_base::known_base,
     },
-    state::{self, lock::Lock},
+    state::{self},
 };
 
 /// A ref whose file was set aside.
@@ -31,22 +31,22 @@ pub(crate) struct Blank {
 }
 
 /// Sets aside what the next checkpoint of this worktree would stop at.
-pub(super) fn set_blank_aside(context: &Context, lock: &Lock) -> Result<()> {
-    let repo = &context.repo;
+pub(super) fn set_blank_aside(worktree: &Worktree<'_>) -> Result<()> {
+    let repo = &worktree.repo;
     let mut bases = vec![Base::of_head(repo.head()?.id)];
-    bases.extend(known_base(context).filter(|base| *base != bases[0]));
+    bases.extend(known_base(worktree).filter(|base| *base != bases[0]));
     let names = bases.into_iter().map(|base| ShadowName::of_worktree(base, repo.worktree_id()));
     let mut prefixes: Vec<String> = names.flat_map(|name| [name.to_ref(), name.sessions()]).collect();
     prefixes.extend([refname::verified_ref(repo.worktree_id()), refname::PENDING.to_owned()]);
     for name in prefixes.iter().flat_map(|prefix| repo.refs_without_id(prefix)) {
-        set_aside(context, &name, lock)?;
+        set_aside(worktree, &name)?;
     }
     Ok(())
 }
 
 /// Sets aside all such files of this worktree, and those that belong to none.
-pub(crate) fn set_all_blank_aside(context: &Context, lock: &Lock) -> Result<Vec<Blank>> {
-    let repo = &context.repo;
+pub(crate) fn set_all_blank_aside(worktree: &Worktree<'_>) -> Result<Vec<Blank>> {
+    let repo = &worktree.repo;
     let is_of_another = |name: &str| {
         // The log of records would begin anew.
         let is_log = name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS);
@@ -54,18 +54,18 @@ pub(crate) fn set_all_blank_aside(context: &Context, lock: &Lock) -> Result<Vec<
         is_log || is_mark || ShadowName::from_ref(name).is_some_and(|shadow| shadow.worktree != repo.worktree_id())
     };
     let names = repo.refs_without_id(refname::PREFIX).into_iter().filter(|name| !is_of_another(name));
-    let done = names.map(|name| set_aside(context, &name, lock)).collect::<Result<Vec<_>>>()?;
+    let done = names.map(|name| set_aside(worktree, &name)).collect::<Result<Vec<_>>>()?;
     Ok(done.into_iter().flatten().collect())
 }
 
-fn set_aside(context: &Context, name: &str, _lock: &Lock) -> Result<Option<Blank>> {
-    let repo = &context.repo;
+fn set_aside(worktree: &Worktree<'_>, name: &str) -> Result<Option<Blank>> {
+    let repo = &worktree.repo;
     refuse_without_head(repo)?;
     let shadow = ShadowName::from_ref(name);
     let held = if let Some(shadow) = &shadow {
-        last_of(context, shadow)?.map(|id| Ok((id, hold(repo, id)?))).transpose()?
+        last_of(worktree, shadow)?.map(|id| Ok((id, hold(repo, id)?))).transpose()?
     } else if name == refname::verified_ref(repo.worktree_id()) {
-        let last = Known::read(context).verified.filter(|id| repo.can_read(*id));
+        let last = Known::read(worktree).verified.filter(|id| repo.can_read(*id));
         let held = last.map(|id| Ok((id, hold_if_last(repo, id, name)?))).transpose()?;
         held.and_then(|(id, held)| Some((id, held?)))
     } else if name.starts_with(refname::ARCHIVE) {
@@ -79,10 +79,10 @@ fn set_aside(context: &Context, name: &str, _lock: &Lock) -> Result<Option<Blank
     if let (Some(_), Some(tip)) = (shadow, tip) {
         let (archive, checkpoints) = (held.clone(), count(repo, tip));
         let shadow = name.to_owned();
-        context.note_broken(SetAside { shadow, tip, archive, last: Some(tip), checkpoints, unreadable: Vec::new() });
+        worktree.note_broken(SetAside { shadow, tip, archive, last: Some(tip), checkpoints, unreadable: Vec::new() });
     }
     let file = file.display().to_string();
-    context.emit(&Event::Recovered { r#ref: name.to_owned(), archive: held.clone(), file: Some(file.clone()) });
+    worktree.emit(&Event::Recovered { r#ref: name.to_owned(), archive: held.clone(), file: Some(file.clone()) });
     Ok(Some(Blank { name: name.to_owned(), held, file }))
 }
 

@@ -7,11 +7,8 @@ use crate::{
     error::Result,
     git::Repo,
     model::event::Event,
-    ops::{Context, holding::hold},
-    state::{
-        kept::{Kept, all, keep},
-        lock::Lock,
-    },
+    ops::{Worktree, holding::hold},
+    state::kept::{Kept, all, keep},
 };
 
 /// Returns true if the own commit of `kept` was missing and can be read now, with all that it leads to.
@@ -28,8 +25,8 @@ fn damage(repo: &Repo, kept: &Kept) -> Result<Damage> {
 }
 
 /// Lets the archive lead to what can be read again. Returns each, with its ref in the archive.
-pub(crate) fn bring_back(context: &Context, _lock: &Lock) -> Result<Vec<(Kept, String)>> {
-    let repo = &context.repo;
+pub(crate) fn bring_back(worktree: &Worktree<'_>) -> Result<Vec<(Kept, String)>> {
+    let repo = &worktree.repo;
     let mut brought = Vec::new();
     for kept in all(repo.common_dir()) {
         // What cannot be looked at now may be whole.
@@ -42,7 +39,7 @@ pub(crate) fn bring_back(context: &Context, _lock: &Lock) -> Result<Vec<(Kept, S
         }
         let archive = hold(repo, kept.id)?;
         drop(fs::remove_file(&kept.path));
-        context.emit(&Event::Recovered { r#ref: kept.name.clone(), archive: Some(archive.clone()), file: None });
+        worktree.emit(&Event::Recovered { r#ref: kept.name.clone(), archive: Some(archive.clone()), file: None });
         brought.push((kept, archive));
     }
     Ok(brought)

@@ -11,8 +11,8 @@ use crate::{
     error::Result,
     git::{Repo, refs::RefUpdate},
     model::refname,
-    ops::{Context, chain::archive::archive_name},
-    state::{self, lock::Lock},
+    ops::{Worktree, chain::archive::archive_name},
+    state::{self},
 };
 
 /// What became of a ref that led to something damaged.
@@ -26,10 +26,10 @@ pub(crate) enum Fate {
 
 /// Copies what can be read of all that refs beside live shadows lead to, if something is damaged, and moves the refs there.
 /// Returns the names of these refs, with what became of each.
-pub(crate) fn mend_refs(context: &Context, _lock: &Lock) -> Result<Vec<(String, Fate)>> {
-    let repo = &context.repo;
+pub(crate) fn mend_refs(worktree: &Worktree<'_>) -> Result<Vec<(String, Fate)>> {
+    let repo = &worktree.repo;
     repo.grow_wary();
-    let mut copier = Copier::new(context);
+    let mut copier = Copier::new(worktree);
     let (mut fates, mut updates) = (Vec::new(), Vec::new());
     for prefix in [refname::ARCHIVE, refname::VERIFIED, refname::TAGS, refname::PENDING] {
         for (name, id) in repo.sound_refs(prefix)? {
@@ -50,7 +50,7 @@ pub(crate) fn mend_refs(context: &Context, _lock: &Lock) -> Result<Vec<(String, 
         state::kept::keep(repo.common_dir(), id, missing, &update.name)?;
     }
     repo.update_refs(&updates)?;
-    clean_up(context, &copies, &reader)?;
+    clean_up(worktree, &copies, &reader)?;
     written.settle()?;
     Ok(fates)
 }

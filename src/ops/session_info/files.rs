@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bstr::{BString, ByteSlice as _};
 
-use super::super::Context;
+use super::super::{Context, Worktree};
 use crate::{
     error::Result,
     model::{refname::decode_component, session::Session, turns::Turns},
@@ -71,10 +71,10 @@ pub(crate) fn open_turns(context: &Context) -> Result<Vec<Session>> {
 /// Stores `session`, and its turn if that is in this worktree.
 ///
 /// The turn comes last, when the lock is released: until then it is as it was before.
-pub(crate) fn store(context: &Context, session: &Session) -> Result<()> {
-    sessions::store(context.repo.common_dir(), session)?;
-    if session.is_in(context.repo.worktree_id()) {
-        context.edit_turns(|turns| turns.set_turn(&session.id, session.under_way.as_ref()));
+pub(crate) fn store(worktree: &Worktree<'_>, session: &Session) -> Result<()> {
+    sessions::store(worktree.repo.common_dir(), session)?;
+    if session.is_in(worktree.repo.worktree_id()) {
+        worktree.edit_turns(|turns| turns.set_turn(&session.id, session.under_way.as_ref()));
     }
     Ok(())
 }

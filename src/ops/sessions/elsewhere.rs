@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     super::session_info::Told,
     super::session_info::{is_elsewhere, known},
-    super::{Context, follow::follow_head, save},
+    super::{Context, follow::enter},
     events::{Stopped, leave},
 };
 use crate::{
@@ -51,9 +51,7 @@ pub(crate) fn leave_elsewhere(
         return Ok(None);
     }
     let there = Context::new(repo, context.settings.clone());
-    let lock = save::lock_to_write(&there)?;
-    follow_head(&there, &lock)?;
-    leave(&there, id, told, happening, &lock).map(Some)
+    leave(&enter(&there)?, id, told, happening).map(Some)
 }
 
 /// A worktree may name what it shares by a way round.

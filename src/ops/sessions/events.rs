@@ -7,9 +7,9 @@ use super::{
     super::session_info::{self, check_id, clock, is_elsewhere, known, prepare, sign_of_life, told_of, unknown},
     super::session_info::{Told, check_transcript},
     super::{
-        Context,
+        Context, Worktree,
         author::Over,
-        follow::lock_and_follow,
+        follow::enter,
         save::{Saved, SkippedPath},
         turn::{self, End, release_pending},
     },
@@ -23,7 +23,7 @@ use crate::{
         refname::Base,
         session::{Action, Happening, Phase, Session, transition},
     },
-    state::{failpoint, lock::Lock},
+    state::failpoint,
 };
 
 /// The result of a start. Serializes to what `session start --json` prints.
@@ -69,26 +69,26 @@ pub fn start(
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, told.on_multisession, ask))
         .and_then(|has_agreed| {
-            let lock = lock_and_follow(context)?;
-            let started = begin(context, id, told, &lock)?;
+            let worktree = enter(context)?;
+            let started = begin(&worktree, id, told)?;
             if has_agreed {
-                warning::note_agreed(context, id);
+                warning::note_agreed(&worktree, id);
             }
-            context.write_turns().map(|()| started)
+            worktree.write_turns().map(|()| started)
         });
     context.tell_failure("session start", started)
 }
 
 /// Makes the session `id` known while `_lock` is held; the user has been asked what there is to ask.
-pub(crate) fn begin(context: &Context, id: &str, told: &Told, _lock: &Lock) -> Result<Started> {
-    let known = known(context, id)?;
+pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, told: &Told) -> Result<Started> {
+    let known = known(worktree, id)?;
     let step = transition(known.as_ref().map(|session| session.phase), Happening::Start);
-    let mut session = known.unwrap_or_else(|| Session::new(id, &context.repo.worktree_id().to_owned(), clock()));
+    let mut session = known.unwrap_or_else(|| Session::new(id, &worktree.repo.worktree_id().to_owned(), clock()));
     told_of(&mut session, told);
     session.phase = step.phase.unwrap_or(session.phase);
-    seen_here(context, &mut session)?;
+    seen_here(worktree, &mut session)?;
     sign_of_life(&mut session);
-    session_info::store(context, &session)?;
+    session_info::store(worktree, &session)?;
     let resumed = step.actions.contains(&Action::Resume);
     Ok(Started { version: 1, session: State::from(&session), resumed })
 }
@@ -126,20 +126,20 @@ fn enter_and_leave(context: &Context, id: &str, told: &Told, happening: Happenin
     check_id(id)?;
     check_transcript(told)?;
     prepare(context)?;
-    let lock = lock_and_follow(context)?;
-    let left = leave(context, id, told, happening, &lock)?;
-    context.write_turns().map(|()| left)
+    let worktree = enter(context)?;
+    let left = leave(&worktree, id, told, happening)?;
+    worktree.write_turns().map(|()| left)
 }
 
 /// Ends the turn of the session `id`, or the session, while `lock` is held.
-pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happening, lock: &Lock) -> Result<Stopped> {
-    let Some(mut session) = known(context, id)? else {
+pub(crate) fn leave(worktree: &Worktree<'_>, id: &str, told: &Told, happening: Happening) -> Result<Stopped> {
+    let Some(mut session) = known(worktree, id)? else {
         // A prompt that was killed may have left these.
-        release_pending(context, id, None)?;
-        context.edit_turns(|turns| turns.end(id));
+        release_pending(worktree, id, None)?;
+        worktree.edit_turns(|turns| turns.end(id));
         return Err(unknown(id));
     };
-    if is_elsewhere(context, &session) {
+    if is_elsewhere(worktree, &session) {
         let path = &session.worktree_path;
         return Err(Error::refused(format!("the turn of the session '{id}' is under way in the worktree '{path}'"))
             .with_hint("run it there, or let the session go on here: 'git checkpoint session adopt --force'"));
@@ -147,26 +147,26 @@ pub(crate) fn leave(context: &Context, id: &str, told: &Told, happening: Happeni
     told_of(&mut session, told);
     let step = transition(Some(session.phase), happening);
     let seen = if step.actions.contains(&Action::CloseTurn) {
-        close_turn(context, &mut session, Over::Said, lock)?
+        close_turn(worktree, &mut session, Over::Said)?
     } else {
         // A tool may have been reported after the turn, and a prompt that was killed has left what it began with.
-        turn::end(context, &mut session, End::Stopped, None)?;
+        turn::end(worktree, &mut session, End::Stopped, None)?;
         None
     };
     let skipped = seen.as_ref().map(|seen| seen.skipped.clone()).unwrap_or_default();
     if happening == Happening::End {
-        turn::end(context, &mut session, End::Ended, None)?;
+        turn::end(worktree, &mut session, End::Ended, None)?;
     }
     session.phase = step.phase.unwrap_or(session.phase);
     sign_of_life(&mut session);
     failpoint::hit("stop:before-session");
-    session_info::store(context, &session)?;
+    session_info::store(worktree, &session)?;
     failpoint::hit("stop:after-session");
     if !session.open_records.is_empty() {
         // What follows takes a while.
-        context.write_turns()?;
+        worktree.write_turns()?;
     }
-    super::super::condense::complete(context, &mut session)?;
+    super::super::condense::complete(worktree, &mut session)?;
     let checkpoint = seen.filter(|seen| seen.created);
     Ok(Stopped { version: 1, session: State::from(&session), checkpoint, skipped })
 }

@@ -164,7 +164,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             }
         }
     }
-    let _lock = super::super::save::lock_to_write(context)?;
+    let worktree = super::super::save::lock_to_write(context)?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     let is_here = session.is_in(repo.worktree_id());
     if is_elsewhere(context, &session) && !force {
@@ -172,15 +172,15 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             .with_hint(format!("'git checkpoint session stop {id}' there ends it; '--force' takes it all the same")));
     }
     if !(is_here && session.phase == Phase::Active) {
-        turn::end(context, &mut session, End::Adopted, None)?;
+        turn::end(&worktree, &mut session, End::Adopted, None)?;
     }
     seen_here(context, &mut session)?;
     session.last_seen = clock();
     // Whoever takes it over has not spoken yet.
     session.process = None;
     owner::hand_over(repo.git_dir(), id)?;
-    session_info::store(context, &session)?;
-    context.write_turns()?;
+    session_info::store(&worktree, &session)?;
+    worktree.write_turns()?;
     Ok(Adopted { version: 1, session: State::from(&session), elsewhere, unsaved })
 }
 
@@ -191,19 +191,19 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
 pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     check_id(id)?;
-    let _lock = super::super::save::lock_to_write(context)?;
+    let worktree = super::super::save::lock_to_write(context)?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way"))
             .with_hint(format!("'git checkpoint session stop {id}' ends it; '--force' forgets it all the same")));
     }
-    turn::end(context, &mut session, End::Forgotten, None)?;
+    turn::end(&worktree, &mut session, End::Forgotten, None)?;
     let common_dir = context.repo.common_dir();
     // Its checkpoints would bring it back.
     if work(context)?.contains_key(id) {
         sessions::mark_forgotten(common_dir, id)?;
     }
     sessions::remove(common_dir, id)?;
-    context.write_turns()?;
+    worktree.write_turns()?;
     Ok(Forgotten { version: 1, id: id.to_owned() })
 }

@@ -12,7 +12,7 @@ use super::{
     super::session_info::{self, clock, known, prepare, sign_of_life, told_of},
     super::session_info::{Told, check_transcript},
     super::{
-        Context,
+        Context, Worktree,
         author::{self, Over},
         chain::{
             carry::base_tree,
@@ -50,7 +50,6 @@ use crate::{
     },
     state::{
         failpoint,
-        lock::Lock,
         sessions::{self, Prompt},
     },
 };
@@ -102,9 +101,9 @@ pub fn prompt(
         .and_then(|elsewhere| {
             let opening = Opening::Prompt(message);
             let begun = retry_on_race(|| {
-                let lock = save::lock_to_write(context)?;
-                let begun = begin(context, id, opening, told, &lock)?;
-                context.write_turns().map(|()| begun)
+                let worktree = save::lock_to_write(context)?;
+                let begun = begin(&worktree, id, opening, told)?;
+                worktree.write_turns().map(|()| begun)
             })?;
             Ok(Prompted { elsewhere, ..begun })
         });
@@ -122,43 +121,43 @@ pub(crate) enum Opening<'t> {
 }
 
 /// Begins a turn while `lock` is held; the user has been asked what there is to ask.
-pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &Told, lock: &Lock) -> Result<Prompted> {
-    let repo = &context.repo;
-    let interrupted = guard::recover(context, id, lock).unwrap_or_else(|error| {
+pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, told: &Told) -> Result<Prompted> {
+    let repo = &worktree.repo;
+    let interrupted = guard::recover(worktree, id).unwrap_or_else(|error| {
         tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
         Vec::new()
     });
-    context.edit_turns(|turns| turns.lost = None);
-    let mut session = match known(context, id)? {
+    worktree.edit_turns(|turns| turns.lost = None);
+    let mut session = match known(worktree, id)? {
         Some(session) => session,
         None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
     };
     let is_new = session.turn.number == 0 && session.base.is_empty();
     let step = transition((!is_new).then_some(session.phase), Happening::Prompt);
     if step.actions.contains(&Action::CloseInterrupted) {
-        close_interrupted(context, &mut session, lock)?;
+        close_interrupted(worktree, &mut session)?;
     }
     // A turn that was interrupted, or a stop that was.
-    if let Err(error) = condense::complete(context, &mut session) {
+    if let Err(error) = condense::complete(worktree, &mut session) {
         tracing::warn!(%error, "the record of a commit in mid-turn not completed");
     }
-    follow_head(context, lock)?;
+    follow_head(worktree)?;
     told_of(&mut session, told);
-    let mut shadow = Shadow::read_for(context, Some(id))?;
-    let is_broken = matches!(touched_by(context, &shadow), Err(error) if error.kind() == Kind::Corrupt);
+    let mut shadow = Shadow::read_for(worktree, Some(id))?;
+    let is_broken = matches!(touched_by(worktree, &shadow), Err(error) if error.kind() == Kind::Corrupt);
     if is_broken {
-        set_broken_aside(context, Look::AtAll, lock)?;
+        set_broken_aside(worktree, Look::AtAll)?;
         // It may be in what HEAD leads to.
         repo.grow_wary();
-        shadow = Shadow::read_for(context, Some(id))?;
+        shadow = Shadow::read_for(worktree, Some(id))?;
     }
-    let (mut seen, mut objects) = save::look_at_all(context, &shadow, lock)?;
+    let (mut seen, mut objects) = save::look_at_all(worktree, &shadow)?;
     let dirty: BTreeSet<BString> =
         objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     let written = objects.write()?;
-    let taken_up = take_up(context, &mut shadow, &seen, &dirty)?;
-    let decision = decide_for(context, &shadow, is_broken || !context.broken().is_empty(), &dirty)?;
+    let taken_up = take_up(worktree, &mut shadow, &seen, &dirty)?;
+    let decision = decide_for(worktree, &shadow, is_broken || !worktree.broken().is_empty(), &dirty)?;
     let (number, prompt_digest) = match opening {
         Opening::Prompt(_) => (session.turn.number + 1, None),
         Opening::Notice => (session.turn.number.max(1), session.turn.prompt_digest.take()),
@@ -172,7 +171,7 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
     };
     // What no ref leads to stays as it is, in files of its own: git lets those live for a while.
     if let Opening::Prompt(_) = opening
-        && keep_baseline(context, (id, &turn), &shadow, &mut seen, side_tree_id)?
+        && keep_baseline(worktree, (id, &turn), &shadow, &mut seen, side_tree_id)?
     {
         written.settle()?;
     }
@@ -183,22 +182,22 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
     session.worktree_path = repo.worktree_root().display().to_string();
     session.base = shadow.name.base.to_string();
     if let Opening::Prompt(Some(message)) = opening {
-        keep_prompt(context, &mut session, message)?;
+        keep_prompt(worktree, &mut session, message)?;
     }
     failpoint::hit("prompt:after-prompt");
-    if context.turns().turn_of(id).is_some() {
+    if worktree.turns().turn_of(id).is_some() {
         // Its turn here was never ended, and has gone on elsewhere since.
-        context.edit_turns(|turns| turns.end(id));
+        worktree.edit_turns(|turns| turns.end(id));
     }
-    session_info::store(context, &session)?;
+    session_info::store(worktree, &session)?;
     failpoint::hit("prompt:after-session");
-    context.emit(&Event::Overlap {
+    worktree.emit(&Event::Overlap {
         session: id.to_owned(),
         should_reset: decision.should_reset,
         dirty: dirty.len(),
         overlap: decision.overlap.len(),
     });
-    let stashed = if decision.reason == Reason::Clean { recall::stashed(context, &shadow)? } else { Vec::new() };
+    let stashed = if decision.reason == Reason::Clean { recall::stashed(worktree, &shadow)? } else { Vec::new() };
     Ok(Prompted {
         version: 1,
         session: State::from(&session),
@@ -214,13 +213,13 @@ pub(crate) fn begin(context: &Context, id: &str, opening: Opening<'_>, told: &To
 }
 
 /// Closes the turn of `session` that was never stopped.
-fn close_interrupted(context: &Context, session: &mut Session, lock: &Lock) -> Result<()> {
+fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
     // Whoever went away between two tools has changed nothing since; people may have gone on.
-    if session.is_in(context.repo.worktree_id()) && guard::has_left(context, &session.id) {
+    if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
-        save::save_under_lock(context, &save::Options::default(), &demands, lock)?;
+        save::save_under_lock(worktree, &save::Options::default(), &demands)?;
     }
-    close_turn(context, session, Over::Unsaid, lock).map(drop)
+    close_turn(worktree, session, Over::Unsaid).map(drop)
 }
 
 /// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{
     super::session_info::OnMultisession,
     super::{
-        Context,
+        Context, Worktree,
         chain::{Shadow, carry::base_tree},
         tally::{Part, Tally},
     },
@@ -66,9 +66,9 @@ pub(super) fn check(
 }
 
 /// Notes that the user has agreed that the session `id` joins others here; the caller holds the lock.
-pub(super) fn note_agreed(context: &Context, id: &str) {
-    if context.settings.enable_multisession_warning && !context.turns().asked.iter().any(|asked| asked == id) {
-        context.edit_turns(|turns| turns.asked.push(id.to_owned()));
+pub(super) fn note_agreed(worktree: &Worktree<'_>, id: &str) {
+    if worktree.settings.enable_multisession_warning && !worktree.turns().asked.iter().any(|asked| asked == id) {
+        worktree.edit_turns(|turns| turns.asked.push(id.to_owned()));
     }
 }
 

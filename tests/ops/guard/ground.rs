@@ -1,6 +1,6 @@
 //! A repository in which sessions meet.
 
-use super::{BTreeMap, Concurrency, Context, Entry, Lock, PathBuf, Repo, Settings, Turns, sessions};
+use super::{BTreeMap, Concurrency, Context, Entry, PathBuf, Repo, Settings, Turns, Worktree, lock, sessions};
 use crate::support::World;
 
 /// A repository with a commit, and one after it.
@@ -35,18 +35,9 @@ impl Ground {
     }
 
     /// Calls `with` while the lock is held.
-    pub(super) fn at<T>(&self, policy: Concurrency, with: impl FnOnce(&Context, &Lock) -> T) -> T {
-        let context = self.context(policy);
-        let folder = context.repo.git_dir().join("checkpoint");
-        std::fs::create_dir_all(&folder).expect("directories can be made");
-        // Another test's child has it until it has become another program.
-        let lock = loop {
-            if let Some(lock) = Lock::try_acquire(&folder.join("lock")).expect("it can be taken") {
-                break lock;
-            }
-            std::thread::yield_now();
-        };
-        with(&context, &lock)
+    pub(super) fn at<T>(&self, policy: Concurrency, with: impl FnOnce(&Worktree<'_>) -> T) -> T {
+        // Another test's child may hold the lock until it has become another program.
+        with(&lock(&self.context(policy)).expect("it is free soon"))
     }
 
     /// Makes `session` known, with a turn under way.

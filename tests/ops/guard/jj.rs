@@ -205,9 +205,8 @@ fn jj_may_be_switched_off() {
         ..git_checkpoint::config::Settings::default()
     };
     let context = super::Context::new(super::Repo::open(&ground.world.repo()).expect("a repository"), settings);
-    let verdict = ground.at(Strict, |_, lock| {
-        git_checkpoint::ops::guard::before_tool(&context, &super::who("b", "1"), lock).expect("it can tell")
-    });
+    let worktree = git_checkpoint::ops::lock(&context).expect("the lock is free");
+    let verdict = git_checkpoint::ops::guard::before_tool(&worktree, &super::who("b", "1")).expect("it can tell");
     assert_eq!(verdict.decision, Decision::Allow);
 }
 

@@ -15,22 +15,21 @@ use git_checkpoint::{
         turns::{Entry, Turns},
     },
     ops::{
-        Context,
+        Context, Worktree,
         guard::{self, Verdict, Who},
-        sessions,
+        lock, sessions,
     },
-    state::lock::Lock,
 };
 use ground::Ground;
 
 /// Returns what the guard says before a call of `session`.
 fn before(ground: &Ground, policy: Concurrency, session: &str, call: &str) -> Verdict {
-    ground.at(policy, |context, lock| guard::before_tool(context, &who(session, call), lock).expect("it can tell"))
+    ground.at(policy, |worktree| guard::before_tool(worktree, &who(session, call)).expect("it can tell"))
 }
 
 /// The same after it.
 fn after(ground: &Ground, policy: Concurrency, session: &str, call: &str) -> Verdict {
-    ground.at(policy, |context, lock| guard::after_tool(context, &who(session, call), lock).expect("it can tell"))
+    ground.at(policy, |worktree| guard::after_tool(worktree, &who(session, call)).expect("it can tell"))
 }
 
 fn who<'a>(session: &'a str, call: &'a str) -> Who<'a> {
@@ -42,7 +41,7 @@ fn denied(ground: &Ground, policy: Concurrency, session: &str) -> Option<Code> {
     let facts = ground.everything();
     let verdict = before(ground, policy, session, "t");
     if verdict.decision != Decision::Deny {
-        guard::release(&ground.context(policy), session);
+        ground.at(policy, |worktree| guard::release(worktree, session));
         return None;
     }
     assert_eq!(ground.everything(), facts, "a denial changes nothing");

@@ -279,8 +279,8 @@ fn an_unborn_head_is_nobodys() {
 fn ids_that_cannot_be_are_refused() {
     let ground = Ground::new();
     for id in ["", "a\nb", &"x".repeat(300)] {
-        let refused = ground.at(Strict, |context, lock| {
-            git_checkpoint::ops::guard::before_tool(context, &super::who(id, ""), lock).expect_err("no id")
+        let refused = ground.at(Strict, |worktree| {
+            git_checkpoint::ops::guard::before_tool(worktree, &super::who(id, "")).expect_err("no id")
         });
         assert!(refused.message().contains("session id"), "{refused}");
     }
