@@ -12,12 +12,16 @@ use gix::{
 use rustix::io::Errno;
 
 use super::Repo;
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::path_text,
+};
 
 /// Finds out whether untracked paths are ignored.
 pub(crate) struct Excludes<'r> {
     repo: &'r Repo,
     stack: Stack,
+    has_warned: bool,
 }
 
 impl<'r> Excludes<'r> {
@@ -38,7 +42,7 @@ impl<'r> Excludes<'r> {
         let extra =
             (!extra.is_empty()).then(|| gix::ignore::Search::from_overrides(extra.iter().map(String::as_str), parse));
         let stack = repo.inner.excludes(files, extra, source).context(Kind::User, what)?.detach();
-        Ok(Self { repo, stack })
+        Ok(Self { repo, stack, has_warned: false })
     }
 
     /// Returns true if the rules ignore `path`, or a directory it is in.
@@ -52,6 +56,10 @@ impl<'r> Excludes<'r> {
             // The rules in this directory, or the directory itself, cannot be read. Git goes on without such rules.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::ACCESS) => {
                 let parent = path.rfind_byte(b'/').map(|at| path[..at].as_bstr());
+                if !std::mem::replace(&mut self.has_warned, true) {
+                    let directory = path_text::printable(parent.unwrap_or(b".".as_bstr()));
+                    tracing::warn!(%error, "cannot read the ignore rules in '{directory}': they ignore nothing");
+                }
                 return parent.map_or(Ok(false), |parent| self.is_ignored(parent, true));
             }
             Err(cause) => {

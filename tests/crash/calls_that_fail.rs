@@ -419,6 +419,8 @@ fn ignore_rules_that_cannot_be_read_stop_no_save() {
     let rules = world.repo().join("new/.gitignore");
     let output = refused(&world, "open,openat", "EACCES", &rules, &["save", "--json"]);
     assert!(output.status.success(), "{}", described(&output));
+    let warning = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(warning.matches("cannot read the ignore rules in 'new'").count(), 1, "{warning}");
     let saved: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let id = saved["id"].as_str().expect("an id");
     assert_eq!(world.git(&["show", &format!("{id}:new/s"), &format!("{id}:new/t")]), "only in the worktree\nanother\n");
