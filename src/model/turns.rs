@@ -168,6 +168,9 @@ pub struct Turns {
     /// The session of which all that was known was gone before its tool had ended, until the next turn begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
+    /// The entries that the stash had when the last turn began: what comes back from them is no work of that turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stashes: Vec<String>,
     /// What each session has open.
     #[serde(default, rename = "session", skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<Entry>,
@@ -178,7 +181,15 @@ pub struct Turns {
 
 impl Default for Turns {
     fn default() -> Self {
-        Self { version: 1, scanned: 0, asked: Vec::new(), lost: None, entries: Vec::new(), handled: Vec::new() }
+        Self {
+            version: 1,
+            scanned: 0,
+            asked: Vec::new(),
+            lost: None,
+            stashes: Vec::new(),
+            entries: Vec::new(),
+            handled: Vec::new(),
+        }
     }
 }
 

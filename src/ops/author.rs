@@ -158,12 +158,17 @@ fn untold(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 /// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
 /// its tool calls: then it is that session. If several sessions qualify, the author is unknown.
 pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
+    unsaved_without(context, |_| false)
+}
+
+/// The same, as if the tool calls that `is_left_out` were not open.
+fn unsaved_without(context: &Context, is_left_out: fn(&Call) -> bool) -> Result<Origin> {
     let turns = open(context);
     Ok(match &untold(context, &turns)?[..] {
         [] => {
             let mut open = Vec::new();
-            for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none()) {
-                // After an agent was killed, a human makes this save.
+            for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none() && !is_left_out(call)) {
+                // After an agent was killed, a human makes this save, or commit.
                 if !is_gone(context, session)? {
                     open.push((session, call));
                 }
@@ -198,17 +203,11 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
     between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), Asker::Hook)
 }
 
-/// Returns the author of the changes before a commit that a tool in use may make; none if there is no such tool.
+/// Returns the author of the unsaved changes before a commit; none if that is a human, whose changes need no checkpoint then.
+///
+/// A command in the background may have made any of them, and has not asked for this commit.
 pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
-    let turns = open(context);
-    let mut open = Vec::new();
-    for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none() && !call.is_background) {
-        // After an agent was killed, a human or another agent makes this commit.
-        if !is_gone(context, session)? {
-            open.push((session, call));
-        }
-    }
-    let origin = between(context, &open, Asker::Command)?;
+    let origin = unsaved_without(context, |call| call.is_background)?;
     Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
 }
 

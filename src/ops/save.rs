@@ -7,17 +7,24 @@ use gix::ObjectId;
 use super::{
     Context, Worktree, author,
     chain::{
-        changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths,
-        take,
+        self, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish,
+        refuse_unknown_paths, take,
     },
     follow::follow_head,
+    recall,
     salvage::{Look, set_broken_aside},
     session_info::check_id,
     turn::OpenTurn,
 };
 use crate::{
     error::{Kind, Result},
-    git::{Repo, side::Side, stat_cache::StatCache},
+    git::{
+        Repo,
+        new_objects::{NewObjects, Target},
+        side::Side,
+        stat_cache::StatCache,
+        written::Written,
+    },
     model::{
         checkpoint::Checkpoint,
         contributor::Contributor,
@@ -98,7 +105,7 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
     if let Some(paths) = options.paths.as_mut().filter(|_| demands.forgives_unknown_paths) {
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
-    let (mut seen, objects) = match (&options.paths, &shadow.tip, &demands.known) {
+    let (mut seen, mut objects) = match (&options.paths, &shadow.tip, &demands.known) {
         (None, Some(tip), Some(known)) => {
             let (mut seen, mut objects) = look_at_known(repo, known, tip, shadow.tip_side.clone().unwrap_or_default())?;
             if demands.looks_at_index {
@@ -116,13 +123,25 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
     };
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
-    let is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
+    let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
+    let (had_shadow, sets_aside) = (shadow.expected.is_some(), shadow.sets_aside);
+    let mut is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
+    let mut written = None;
+    if is_changed && is_credited_by_time(options, demands) {
+        let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+        let paths = changes.into_iter().map(|change| change.path).collect();
+        let unstashed = recall::may_be_unstashed(worktree, paths)?;
+        if !unstashed.is_empty() {
+            written = Some(objects.write()?);
+            objects = NewObjects::new(repo, Target::Loose);
+            recall::take_up(worktree, &mut shadow, &seen, &unstashed)?;
+            is_changed = chain::is_changed(repo, &shadow, &seen, demands, &objects)?;
+        }
+    }
     // The base itself cannot be marked.
     let must_exist = demands.must_exist || options.verify;
     let is_missing = shadow.held_tip().is_none() && (must_exist || demands.must_be_held && shadow.tip.is_some());
-    let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
-    let had_shadow = shadow.expected.is_some();
-    let saved = if is_changed || options.allow_empty || is_missing && shadow.tip.is_none() {
+    let mut saved = if is_changed || options.allow_empty || is_missing && shadow.tip.is_none() {
         if let Some(tip) = &shadow.tip {
             write_tip_anew(repo, tip);
         }
@@ -150,6 +169,8 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
         }
         saved
     };
+    saved.reset |= sets_aside && !shadow.sets_aside;
+    written.map_or(Ok(()), Written::settle)?;
     let folding = Instant::now();
     if options.is_anybodys && options.paths.is_none() && options.origin.contributor == Contributor::Unknown {
         author::settle(worktree);
@@ -158,6 +179,12 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
     tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
     store_cache(repo, &mut seen, saved.id);
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+}
+
+/// Returns true if a save credits a session with a change because of when it was made, not because a tool named the file. Such
+/// a session may have brought back what another one wrote.
+fn is_credited_by_time(options: &Options, demands: &Demands) -> bool {
+    options.origin.contributor == Contributor::Agent && options.paths.is_none() && demands.known.is_none()
 }
 
 /// Writes the objects of the checkpoint `tip` anew of which only the end of the file is damaged. We read such, and git, which

@@ -206,7 +206,7 @@ impl<'c> OpenTurn<'c> {
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
             tracing::warn!(%error, "what was before the turn is not settled");
         }
-        self.session.last_seen = worktree.repo.now().seconds;
+        self.session.last_seen = session_info::clock();
         failpoint::hit("turn:before-session");
         let mut noted = sessions::store(worktree.repo.common_dir(), &self.session);
         if !self.turn.has_checkpoint {

@@ -87,16 +87,16 @@ impl Held {
     /// Writes what is open, if that is something else than before.
     ///
     /// # Errors
-    /// If the file cannot be written, or could not be read: what it holds must not be lost.
+    /// If the file cannot be written, or could not be read: what it holds must not be lost, nor an event be taken for handled.
     pub(crate) fn write(&self) -> Result<()> {
         let content = &mut *self.lock();
         content.now.forget_oldest();
+        if let Some(why) = &content.trouble {
+            return Err(Error::internal(why.to_string()));
+        }
         let is_same = content.stored.as_ref().map_or(content.now == Turns::default(), |stored| *stored == content.now);
         if is_same {
             return Ok(());
-        }
-        if let Some(why) = &content.trouble {
-            return Err(Error::internal(why.to_string()));
         }
         let folder = ensure_directory(&self.git_dir)?;
         failpoint::hit("turns:before-write");

@@ -417,7 +417,7 @@ fn ignore_rules_that_cannot_be_read_stop_no_save() {
     world.done(&["save"]);
     world.write("new/t", "another\n");
     let rules = world.repo().join("new/.gitignore");
-    let output = refused(&world, "open,openat", "EACCES", &rules, &["save", "--json"]);
+    let output = refused(&world, "open,openat", "EACCES", &rules, &["-v", "save", "--json"]);
     assert!(output.status.success(), "{}", described(&output));
     let warning = String::from_utf8_lossy(&output.stderr);
     assert_eq!(warning.matches("cannot read the ignore rules in 'new'").count(), 1, "{warning}");
@@ -443,4 +443,23 @@ fn a_lock_that_cannot_be_removed_stops_no_later_save() {
     world.write("f", "edited\n");
     world.done(&["save"]);
     assert!(!lock.exists());
+}
+
+/// The file of open turns belongs to somebody else, as after a command that ran as root.
+#[test]
+fn a_turn_does_not_end_while_the_file_of_open_turns_cannot_be_read() {
+    let world = World::new();
+    world.repository();
+    if !can_inject(&world) {
+        return;
+    }
+    world.done(&["session", "prompt", "s"]);
+    world.write("new", "by the agent\n");
+    let turns = world.repo().join(".git/checkpoint/turns.toml");
+    let output = refused(&world, "statx", "EACCES", &turns, &["session", "stop", "s", "--json"]);
+    assert_refused(&output, "turns.toml");
+    let stopped = world.json(&["session", "stop", "s", "--json"]);
+    let id = stopped["checkpoint"]["id"].as_str().expect("an id");
+    assert_eq!(stopped["checkpoint"]["contributor"], "agent");
+    assert_eq!(world.git(&["show", &format!("{id}:new")]), "by the agent\n");
 }

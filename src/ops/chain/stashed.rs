@@ -26,19 +26,25 @@ pub(crate) struct Stashes(HashMap<BString, Vec<Leaf>>);
 impl Stashes {
     /// Reads the newest stash entries; skips unreadable ones.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
+        Self::of(repo, &stash_entries(repo)?)
+    }
+
+    /// Reads the stash `entries`, whether they are still in the stash or not; skips unreadable ones.
+    pub(crate) fn of(repo: &Repo, entries: &[ObjectId]) -> Result<Self> {
         let mut files = HashMap::new();
-        if repo.find_ref("refs/stash")?.is_none() {
-            return Ok(Self(files));
-        }
-        let listed = repo.try_git(&["rev-list", "--walk-reflogs", MOST_STASHES, "refs/stash"], None)?;
-        for stash in listed.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()) {
+        for stash in entries {
             repo.check_interrupt()?;
-            if let Err(error) = add(repo, stash, &mut files) {
+            if let Err(error) = add(repo, *stash, &mut files) {
                 repo.check_interrupt()?;
                 tracing::warn!(%error, "a stash entry cannot be read");
             }
         }
         Ok(Self(files))
+    }
+
+    /// Returns true if an entry changes `path`.
+    pub(crate) fn change(&self, path: &BString) -> bool {
+        self.0.contains_key(path)
     }
 
     /// Returns true if the stash is empty.
@@ -50,6 +56,15 @@ impl Stashes {
     pub(crate) fn hold(&self, path: &BString, leaf: Option<Leaf>) -> bool {
         leaf.is_some_and(|leaf| self.0.get(path).is_some_and(|held| held.contains(&leaf)))
     }
+}
+
+/// Returns the newest stash entries, newest first.
+pub(crate) fn stash_entries(repo: &Repo) -> Result<Vec<ObjectId>> {
+    if repo.find_ref("refs/stash")?.is_none() {
+        return Ok(Vec::new());
+    }
+    let listed = repo.try_git(&["rev-list", "--walk-reflogs", MOST_STASHES, "refs/stash"], None)?;
+    Ok(listed.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect())
 }
 
 /// Adds the files of the entry `stash`: those that differ from the commit it was made on, and untracked ones.

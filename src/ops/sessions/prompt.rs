@@ -18,6 +18,7 @@ use super::{
             carry::base_tree,
             changes,
             draft::{self, Draft},
+            stashed::stash_entries,
         },
         condense,
         follow::follow_head,
@@ -127,7 +128,12 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, tol
         tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
         Vec::new()
     });
-    worktree.edit_turns(|turns| turns.lost = None);
+    let stashes = stash_entries(repo).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the stash cannot be read");
+        Vec::new()
+    });
+    let stashes = stashes.iter().map(ToString::to_string).collect();
+    worktree.edit_turns(|turns| (turns.lost, turns.stashes) = (None, stashes));
     let mut session = match known(worktree, id)? {
         Some(session) => session,
         None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
@@ -156,7 +162,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, tol
         objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     let written = objects.write()?;
-    let taken_up = take_up(worktree, &mut shadow, &seen, &dirty)?;
+    let taken_up = recall::take_up(worktree, &mut shadow, &seen, &dirty)?;
     let decision = decide_for(worktree, &shadow, is_broken || !worktree.broken().is_empty(), &dirty)?;
     let (number, prompt_digest) = match opening {
         Opening::Prompt(_) => (session.turn.number + 1, None),
@@ -220,17 +226,6 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
         save::save_under_lock(worktree, &save::Options::default(), &demands)?;
     }
     close_turn(worktree, session, Over::Unsaid).map(drop)
-}
-
-/// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.
-fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
-    let Some(session) = shadow.name.session.clone() else { return recall::take_up(context, shadow, seen, dirty) };
-    let mut common = Shadow::read(&context.repo)?;
-    let taken_up = recall::take_up(context, &mut common, seen, dirty)?;
-    if !taken_up.is_empty() {
-        *shadow = Shadow::read_for(context, Some(&session))?;
-    }
-    Ok(taken_up)
 }
 
 /// Returns the paths in which the work of `shadow` differs from its base; none if there is no such shadow.

@@ -76,6 +76,20 @@ fn popped_and_then_a_prompt() {
     desk.finish();
 }
 
+/// The turn of another session brings the stash back, and none of its tools says so.
+#[test]
+fn popped_in_a_turn_of_another_session() {
+    let desk = other_work();
+    desk.prompt("c");
+    desk.git(&["stash", "pop", "-q"]);
+    desk.write("h", "c\n");
+    desk.stop("c");
+    assert_eq!(desk.chain(), ["b", "a*", "c"]);
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a"), ("g", "b"), ("h", "c"), ("new", "a")]));
+    desk.finish();
+}
+
 #[test]
 fn popped_and_changed_again_by_the_same_session() {
     let desk = other_work();

@@ -171,6 +171,9 @@ fn what_a_reset_in_a_turn_takes_back_of_a_session_is_no_persons(#[case] next: &s
     desk.write("n", numbered(1..=10));
     desk.json(&["save", "--session", "a"]);
     desk.commit_all();
+    if next != "a" {
+        desk.stop("a");
+    }
     desk.prompt(next);
     desk.git(&["reset", "-q", "--soft", "HEAD~"]);
     if is_seen {
