@@ -38,7 +38,7 @@ pub(super) const DIALECT: Dialect = Dialect {
             format: Format::Plugin(TEXT),
         },
     ],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "restart amp, with plugins switched on (PLUGINS=all)",
 };
 

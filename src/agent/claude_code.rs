@@ -36,7 +36,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         File { scope: Scope::Project, path: ".claude/settings.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Local, path: ".claude/settings.local.json", relocated: None, format: Format::Json(SHAPE) },
     ],
-    tells_all_tools: true,
+    reports_all_tools: true,
     todo: "sessions that are open take the hooks after a restart; hooks of a project run once its folder is trusted",
 };
 

@@ -57,7 +57,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         "TaskError",
         "SessionShutdown"
     ),
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "switch hooks on in Cline's settings",
 };
 

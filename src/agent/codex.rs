@@ -39,7 +39,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         },
         File { scope: Scope::Project, path: ".codex/hooks.json", relocated: None, format: Format::Json(SHAPE) },
     ],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "start codex and trust the hooks with '/hooks': it skips hooks that are not trusted without a word; hooks of \
            a project run only where the project is trusted, too",
 };

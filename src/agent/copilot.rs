@@ -41,7 +41,7 @@ pub(super) const DIALECT: Dialect = Dialect {
             format: Format::Json(SHAPE),
         },
     ],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "restart copilot: it reads hooks when it starts; the folder has to be trusted",
 };
 

@@ -31,7 +31,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         File { scope: Scope::User, path: ".cursor/hooks.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".cursor/hooks.json", relocated: None, format: Format::Json(SHAPE) },
     ],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "the workspace has to be trusted in Cursor",
 };
 

@@ -43,7 +43,7 @@ pub struct Dialect {
     /// The files that make it call us.
     pub files: &'static [File],
     /// True if it reports each tool call, so that a turn without reported calls has changed nothing.
-    pub tells_all_tools: bool,
+    pub reports_all_tools: bool,
     /// Remaining steps for the user.
     pub todo: &'static str,
 }

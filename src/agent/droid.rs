@@ -37,7 +37,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         },
         File { scope: Scope::Project, path: ".factory/hooks.json", relocated: None, format: Format::Json(SHAPE) },
     ],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "restart droid",
 };
 

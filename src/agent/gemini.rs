@@ -38,7 +38,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         File { scope: Scope::User, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".gemini/settings.json", relocated: None, format: Format::Json(SHAPE) },
     ],
-    tells_all_tools: true,
+    reports_all_tools: true,
     todo: "restart gemini; it shows a notice once before it runs the hooks of a project, whose folder has to be trusted",
 };
 

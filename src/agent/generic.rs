@@ -32,7 +32,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     conversations: &[],
     relocations: &[],
     files: &[],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "call 'git checkpoint hook --agent generic' with the JSON of gitcheckpoint-agents(7) on standard input",
 };
 

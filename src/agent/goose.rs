@@ -54,7 +54,7 @@ pub(super) const DIALECT: Dialect = Dialect {
             format: Format::Whole(plugin),
         },
     ],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "restart goose",
 };
 

@@ -40,7 +40,7 @@ pub(super) const DIALECT: Dialect = Dialect {
             format: Format::Whole(file),
         },
     ],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "reload the window, or restart the CLI",
 };
 

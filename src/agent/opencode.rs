@@ -40,7 +40,7 @@ pub(super) const DIALECT: Dialect = Dialect {
             format: Format::Plugin(TEXT),
         },
     ],
-    tells_all_tools: true,
+    reports_all_tools: true,
     todo: "restart opencode: it reads plugins when it starts",
 };
 
@@ -52,7 +52,7 @@ fn event(payload: Payload) -> Result<Event> {
     let info = input.object(&["properties"]).object(&["info"]);
     let mut event = Event::ignored(DIALECT.name);
     event.moment = match hook {
-        "chat.message" if is_of_nobody(output) => Moment::Notice,
+        "chat.message" if has_no_author(output) => Moment::Notice,
         "chat.message" => Moment::Prompt,
         "tool.execute.before" => Moment::PreTool,
         "tool.execute.after" => Moment::PostTool,
@@ -112,7 +112,7 @@ fn is_synthetic(part: &Value) -> bool {
 }
 
 /// Returns true if no part of a message is the user's: a background helper has ended.
-fn is_of_nobody(message: Payload) -> bool {
+fn has_no_author(message: Payload) -> bool {
     let parts = message.list(&["parts"]);
     !parts.is_empty() && parts.iter().all(is_synthetic)
 }

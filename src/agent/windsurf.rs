@@ -30,7 +30,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         File { scope: Scope::User, path: ".codeium/windsurf/hooks.json", relocated: None, format: Format::Json(SHAPE) },
         File { scope: Scope::Project, path: ".windsurf/hooks.json", relocated: None, format: Format::Json(SHAPE) },
     ],
-    tells_all_tools: false,
+    reports_all_tools: false,
     todo: "restart the editor",
 };
 

@@ -105,7 +105,7 @@ impl Call {
     }
 
     /// Warns of what a command did beside what it was asked for.
-    pub(super) fn tell_notices(&mut self) {
+    pub(super) fn print_notices(&mut self) {
         let notices = self.notices.lock().map(|mut notices| std::mem::take(&mut *notices)).unwrap_or_default();
         for notice in notices {
             self.out.warning(&notice);

@@ -70,7 +70,7 @@ fn run(cli: Cli) -> Exit {
     let mut call = Call::new(cli.globals);
     let is_agents = matches!(&cli.command, Command::Hook(hook) if hook.is_agents());
     let outcome = call.enter_directory().and_then(|()| cli.command.run(&mut call));
-    call.tell_notices();
+    call.print_notices();
     let outcome = call.out.finish(outcome);
     match outcome {
         Ok(exit) => exit,

@@ -66,7 +66,7 @@ impl Save {
         let options = save::Options {
             paths: self.hinted_paths(&context.repo)?,
             origin: self.origin(),
-            is_anybodys: self.is_anybodys(),
+            infers_author: self.infers_author(),
             message: self.message,
             verify: self.verify,
             allow_empty: self.allow_empty,
@@ -83,7 +83,7 @@ impl Save {
         Ok(Exit::Done)
     }
 
-    fn is_anybodys(&self) -> bool {
+    fn infers_author(&self) -> bool {
         [&self.contributor, &self.session, &self.agent, &self.model].into_iter().all(Option::is_none)
     }
 

@@ -13,7 +13,7 @@ const JOINING: [&str; 3] = ["rebase-merge/message-squash", "rebase-merge/message
 
 /// The kind of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doing {
+pub(crate) enum GitOperation {
     /// A new commit: no operation is in progress, or it has stopped and the user commits in between.
     New,
     /// A repetition of an existing commit; for a cherry-pick, that commit.
@@ -38,15 +38,15 @@ impl Repo {
     }
 
     /// Returns the kind of a commit made now in this worktree.
-    pub(crate) fn doing(&self) -> Result<Doing> {
+    pub(crate) fn git_operation(&self) -> Result<GitOperation> {
         let has = |name: &str| self.git_dir().join(name).exists();
         if has("CHERRY_PICK_HEAD") {
             // A rebase reports its commits at its end.
             let copied = if self.is_rebasing() { None } else { self.find_ref("CHERRY_PICK_HEAD")? };
-            return Ok(Doing::Again(copied));
+            return Ok(GitOperation::Again(copied));
         }
         let is_again = has("rebase-apply") || JOINING.iter().any(|name| has(name));
-        Ok(if is_again { Doing::Again(None) } else { Doing::New })
+        Ok(if is_again { GitOperation::Again(None) } else { GitOperation::New })
     }
 
     /// Returns the message that git has prepared for the next commit, for example by `cherry-pick -n`.

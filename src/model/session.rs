@@ -34,7 +34,7 @@ impl Phase {
 
 /// What happens to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum SessionEvent {
     /// The agent was started, or resumed an old conversation.
     Start,
     /// The user sent a prompt.
@@ -49,7 +49,7 @@ pub enum Happening {
     End,
 }
 
-impl Happening {
+impl SessionEvent {
     /// All of them.
     pub const ALL: [Self; 6] = [Self::Start, Self::Prompt, Self::Tool, Self::Stop, Self::Commit, Self::End];
 }
@@ -80,13 +80,13 @@ pub struct Transition {
     pub actions: &'static [Action],
 }
 
-/// Returns what becomes of a session in `phase` (none: not known yet) when `happening`.
+/// Returns what becomes of a session in `phase` (none: not known yet) when `event` happens.
 #[expect(clippy::match_same_arms, reason = "a row each: it is read beside the table of the manual")]
-pub fn transition(phase: Option<Phase>, happening: Happening) -> Transition {
+pub fn transition(phase: Option<Phase>, event: SessionEvent) -> Transition {
     use Action::{BeginTurn, CloseInterrupted, CloseTurn, Condense, CondenseLeftover, Resume};
-    use Happening::{Commit, End, Prompt, Start, Stop, Tool};
     use Phase::{Active, Ended, Idle};
-    let (phase, actions): (Option<Phase>, &'static [Action]) = match (phase, happening) {
+    use SessionEvent::{Commit, End, Prompt, Start, Stop, Tool};
+    let (phase, actions): (Option<Phase>, &'static [Action]) = match (phase, event) {
         (None, Start) => (Some(Idle), &[]),
         (None, Prompt | Tool) | (Some(Idle), Prompt) => (Some(Active), &[BeginTurn]),
         (None, Stop | Commit | End) => (None, &[]),
@@ -309,9 +309,9 @@ mod tests {
             ),
         ];
         for (phase, cells) in table {
-            for (happening, (expected, actions)) in Happening::ALL.into_iter().zip(cells) {
-                let found = transition(phase, happening);
-                assert_eq!((found.phase, found.actions), (expected, actions), "{phase:?} {happening:?}");
+            for (event, (expected, actions)) in SessionEvent::ALL.into_iter().zip(cells) {
+                let found = transition(phase, event);
+                assert_eq!((found.phase, found.actions), (expected, actions), "{phase:?} {event:?}");
             }
         }
     }

@@ -121,8 +121,9 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     }
     let turns = open(context);
     let own = turns.find(&session.id);
-    let is_told = own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
-    if !is_told {
+    let has_reported =
+        own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
+    if !has_reported {
         let is_others = is_shared(context, &turns, &session.id)?;
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }

@@ -86,7 +86,7 @@ pub struct BlamedLines {
     pub contents: Vec<BString>,
     /// The commit whose record names the owner: an older one if the lines were only moved or formatted since.
     #[serde(skip)]
-    pub(crate) told_by: Option<ObjectId>,
+    pub(crate) recorded_by: Option<ObjectId>,
 }
 
 /// Returns the blame that `options` ask for.
@@ -129,11 +129,11 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
     let owners = search.owners(&blamed)?;
     let authors = &search.reader.authors.list;
     let mut lines: Vec<BlamedLines> = Vec::new();
-    for (line, (owner, told_by)) in blamed.into_iter().zip(owners) {
+    for (line, (owner, recorded_by)) in blamed.into_iter().zip(owners) {
         let who = who(owner, authors);
         match lines.last_mut() {
             Some(last)
-                if (last.commit, last.told_by) == (line.commit, told_by)
+                if (last.commit, last.recorded_by) == (line.commit, recorded_by)
                     && last.who == who
                     && last.end + 1 == line.line
                     && last.original_path == line.path
@@ -152,7 +152,7 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
                 author: line.author,
                 authored: line.authored,
                 contents: vec![line.content],
-                told_by,
+                recorded_by,
             }),
         }
     }
@@ -211,7 +211,7 @@ fn new_file(context: &Context, path: &BStr) -> Result<Option<Vec<Blamed>>> {
 }
 
 /// An owner, and the commit whose record names it.
-type Told = (Owner, Option<ObjectId>);
+type SessionInfo = (Owner, Option<ObjectId>);
 
 /// A file in a commit, or in the worktree.
 type Place = (Option<ObjectId>, BString);
@@ -234,7 +234,7 @@ struct Search<'c> {
 }
 
 impl Search<'_> {
-    fn owners(&mut self, lines: &[Blamed]) -> Result<Vec<Told>> {
+    fn owners(&mut self, lines: &[Blamed]) -> Result<Vec<SessionInfo>> {
         let mut owners = Vec::with_capacity(lines.len());
         // Lines that are older than the commit that git names, but were moved or reformatted.
         let mut older: BTreeMap<Place, Vec<(usize, u32)>> = BTreeMap::new();
@@ -296,7 +296,7 @@ impl Search<'_> {
         commit: Option<ObjectId>,
         path: &BStr,
         wanted: &[(usize, u32)],
-        owners: &mut [Told],
+        owners: &mut [SessionInfo],
     ) -> Result<()> {
         let repo = &self.context.repo;
         let parent = match commit {
@@ -334,9 +334,9 @@ impl Search<'_> {
             Question { path: was.as_bstr(), commit: Some(parent), ranges: &ranges, ignores_whitespace: false };
         let blamed = repo.blame(&question)?;
         let found = self.owners(&blamed)?;
-        for (line, told) in blamed.iter().zip(found) {
+        for (line, recorded) in blamed.iter().zip(found) {
             for at in places.get(&line.line).into_iter().flatten() {
-                owners[*at] = told;
+                owners[*at] = recorded;
             }
         }
         Ok(())
@@ -377,7 +377,7 @@ fn ranges(lines: impl Iterator<Item = u32>) -> Vec<String> {
 
 /// Returns the records that name the authors of `lines`.
 pub(crate) fn records_of(context: &Context, lines: &BlamedLines) -> Result<Vec<RecordId>> {
-    match lines.told_by {
+    match lines.recorded_by {
         Some(commit) => super::records::of_commit(&context.repo, commit),
         None => Ok(Vec::new()),
     }

@@ -22,7 +22,7 @@ pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, over: O
         let origin = author::gap(worktree, session, over)?;
         let options = save::Options { origin, ..save::Options::default() };
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
-        let taken = save::save_under_lock(worktree, &options, &demands)?.saved;
+        let taken = save::save_worktree(worktree, &options, &demands)?.saved;
         now_tree_id = leaves_out_the_same(worktree, &session.id, &taken)?.then_some(taken.tree);
         seen = Some(taken);
     }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     config::Link,
     error::{Context as _, Kind, Result},
-    git::{Repo, ancestors, message, sequence::Doing},
+    git::{Repo, ancestors, message, sequence::GitOperation},
     model::{
         record::{RecordId, ids_in_message},
         refname::Base,
@@ -33,7 +33,7 @@ const CHECK_NOTE: &str = "check-message";
 /// The message gets a trailer only if the index contains a session's work: new work of a shadow, for which a record is
 /// reserved and written after the commit, or work of existing records that is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
-    CommitNote::tell_followed(context.repo.git_dir(), false)?;
+    CommitNote::set_followed_later(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
     let prepared = promise_and_link(context, message_file, source, object);
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
@@ -53,7 +53,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     if let Some(worktree) = &locked {
         let saved = save_work_of_tool(worktree);
         // A failed save must not stop the commit.
-        context.tell_failure("save", saved).unwrap_or_default();
+        context.emit_failure("save", saved).unwrap_or_default();
     }
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
     let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
@@ -61,16 +61,16 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
     let mut note = CommitNote { head: base.to_string(), earlier, ..CommitNote::default() };
     let mut is_new = false;
-    let ids = match repo.doing()? {
-        Doing::Again(copied) => {
+    let ids = match repo.git_operation()? {
+        GitOperation::Again(copied) => {
             note.is_again = true;
             note.copied = copied.as_ref().map(ToString::to_string);
             // They are in the message already, unless it was given with `-m`.
             copied.map_or_else(|| Ok(Vec::new()), |commit| records::named_by(repo, commit))?
         }
-        Doing::New => {
-            let told = (source, object) == (Some("commit"), Some("HEAD"));
-            let amended = head.filter(|_| ancestors::is_amending().unwrap_or(told));
+        GitOperation::New => {
+            let is_amend = (source, object) == (Some("commit"), Some("HEAD"));
+            let amended = head.filter(|_| ancestors::is_amending().unwrap_or(is_amend));
             let ids = promise(context, head, amended, source, promised, &mut note)?;
             drop_copied_trailers(context, message_file, head, amended, &ids)?;
             is_new = amended.is_none() && ids.is_empty() && note.promises_nothing();
@@ -81,7 +81,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     if is_new && is_alone && locked.is_some() && is_followed_later(context, message_file, base)? {
         // A note that promises nothing means the same as no note, and costs a file write.
         CommitNote::remove(repo.git_dir())?;
-        return CommitNote::tell_followed(repo.git_dir(), true);
+        return CommitNote::set_followed_later(repo.git_dir(), true);
     }
     note.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
@@ -117,7 +117,7 @@ fn is_plain(context: &Context) -> Result<bool> {
     let is_brought = repo.is_rebasing() || repo.is_merging() || repo.prepared_message().is_some();
     Ok(!is_brought
         && is_head_known(context)?
-        && repo.doing()? == Doing::New
+        && repo.git_operation()? == GitOperation::New
         && rewrite::squashed_commits(context)?.is_empty())
 }
 

@@ -87,7 +87,7 @@ impl Context {
     }
 
     /// Returns `result`; emits an event if it is a failure of `operation`.
-    pub(crate) fn tell_failure<T>(&self, operation: &str, result: Result<T>) -> Result<T> {
+    pub(crate) fn emit_failure<T>(&self, operation: &str, result: Result<T>) -> Result<T> {
         if let Err(error) = &result {
             self.emit(&Event::Error {
                 operation: operation.into(),

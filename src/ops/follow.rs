@@ -46,7 +46,7 @@ use crate::{
 /// Carries the shadow of the previous HEAD forward to the new one, if the worktree still contains its work. Called by
 /// git's hooks.
 pub fn head_moved(context: &Context) -> Result<()> {
-    context.tell_failure("follow", enter(context).map(drop))
+    context.emit_failure("follow", enter(context).map(drop))
 }
 
 /// Takes the lock of this worktree's checkpoints, and brings them up to date with HEAD.
@@ -71,14 +71,14 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     if let Err(error) = condense::finish(worktree) {
         worktree.check_interrupt()?;
         // The note stays, and until the condensation succeeds, the work stays on its base.
-        return worktree.tell_failure("condense", Err(error)).or(Ok(()));
+        return worktree.emit_failure("condense", Err(error)).or(Ok(()));
     }
     if known_base(worktree) == Some(now) {
         return Ok(());
     }
     if let Err(error) = condense::commits_unseen(worktree) {
         worktree.check_interrupt()?;
-        return worktree.tell_failure("condense", Err(error)).or(Ok(()));
+        return worktree.emit_failure("condense", Err(error)).or(Ok(()));
     }
     let known = known_base(worktree);
     if known == Some(now) {
@@ -88,7 +88,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         if let Err(error) = follow_from(worktree, known) {
             worktree.check_interrupt()?;
             // The work stays on its old base, and the next event tries again. A save must not fail for that.
-            return worktree.tell_failure("follow", Err(error)).or(Ok(()));
+            return worktree.emit_failure("follow", Err(error)).or(Ok(()));
         }
         failpoint::hit("follow:before-base");
     }

@@ -82,7 +82,7 @@ pub struct Pruned {
 /// # Errors
 /// [`Kind::Race`] if the archive keeps changing.
 pub fn prune(context: &Context, options: &Options) -> Result<Pruned> {
-    context.tell_failure("prune", try_prune(context, options))
+    context.emit_failure("prune", try_prune(context, options))
 }
 
 fn try_prune(context: &Context, options: &Options) -> Result<Pruned> {

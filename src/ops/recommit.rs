@@ -230,14 +230,15 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
 fn has_part(repo: &Repo, id: &RecordId, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(false) };
-    let told = files.iter().find(|file| file.ownership.path == change.path);
+    let recorded = files.iter().find(|file| file.ownership.path == change.path);
     let [before, after, head, now] = [change.before, change.after, head, now].map(|leaf| text(repo, leaf));
-    let (Some(told), Some(before), Some(after), Some(head), Some(now)) = (told, before?, after?, head?, now?) else {
+    let (Some(recorded), Some(before), Some(after), Some(head), Some(now)) = (recorded, before?, after?, head?, now?)
+    else {
         return Ok(false);
     };
     let lines: Vec<&[u8]> = after.lines().map(ByteSlice::trim).collect();
     let mut left: BTreeMap<&[u8], usize> = BTreeMap::new();
-    for span in told.ownership.spans.iter().filter(|span| agent_of(span.owner, &authors).is_some()) {
+    for span in recorded.ownership.spans.iter().filter(|span| agent_of(span.owner, &authors).is_some()) {
         let range = (span.start as usize).saturating_sub(1)..span.end as usize;
         let of_agents = lines.get(range).unwrap_or_default();
         of_agents.iter().filter(|line| letters(line) > 0).for_each(|line| *left.entry(line).or_default() += 1);
@@ -248,14 +249,14 @@ fn has_part(repo: &Repo, id: &RecordId, change: &Change, head: Option<Leaf>, now
         }
     }
     let new = added(&head, &now);
-    let (mut held, mut told) = (0, 0);
+    let (mut held, mut recorded) = (0, 0);
     for (line, count) in &left {
         let count = (*count).min(new.get(line).copied().unwrap_or(0));
         held += count;
-        told += if count > 0 { letters(line) } else { 0 };
+        recorded += if count > 0 { letters(line) } else { 0 };
     }
-    let is_half = held * 2 >= left.values().sum::<usize>() && told >= LEAST_IN_HALF;
-    Ok(is_half || held == new.values().sum::<usize>() && told >= LEAST_IN_PART)
+    let is_half = held * 2 >= left.values().sum::<usize>() && recorded >= LEAST_IN_HALF;
+    Ok(is_half || held == new.values().sum::<usize>() && recorded >= LEAST_IN_PART)
 }
 
 /// Returns how many letters and digits `line` has.

@@ -109,7 +109,7 @@ pub struct Archived {
 /// # Errors
 /// [`Kind::Refused`] if there is none, or if a session has an open turn on it.
 pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
-    context.tell_failure("reset", set_aside(context, options))
+    context.emit_failure("reset", set_aside(context, options))
 }
 
 fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
@@ -178,7 +178,7 @@ fn refuse_active(context: &Context, base: Base) -> Result<()> {
 /// # Errors
 /// [`Kind::Refused`] if the session is unknown here, or has nothing to cancel.
 pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
-    context.tell_failure("reset", drop_claim(context, id, dry_run))
+    context.emit_failure("reset", drop_claim(context, id, dry_run))
 }
 
 fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
@@ -243,7 +243,7 @@ fn short(archive: &str) -> &str {
 /// # Errors
 /// [`Kind::Refused`] if a live shadow is in its place, or if it belongs to another worktree.
 pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
-    context.tell_failure("restore-archived", bring_back(context, text))
+    context.emit_failure("restore-archived", bring_back(context, text))
 }
 
 fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {

@@ -61,16 +61,16 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
         let worktree = lock_to_write(context)?;
-        save_under_lock(&worktree, options, &Demands { must_be_held: true, ..Demands::default() })
+        save_worktree(&worktree, options, &Demands { must_be_held: true, ..Demands::default() })
     });
-    context.tell_failure("save", taken).map(|taken| taken.saved)
+    context.emit_failure("save", taken).map(|taken| taken.saved)
 }
 
 /// Takes a checkpoint while `lock` is held.
 ///
 /// If the save meets missing objects, it sets aside the chain that leads to them and tries once more. It also tries
 /// once more after a race.
-pub(crate) fn save_under_lock(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Result<Taken> {
+pub(crate) fn save_worktree(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Result<Taken> {
     match try_save(worktree, options, demands) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
@@ -89,7 +89,7 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
     let repo = &worktree.repo;
     follow_head(worktree)?;
     let options = &mut options.clone();
-    if options.is_anybodys {
+    if options.infers_author {
         options.origin = author::unsaved(worktree)?;
     }
     let turn_of = demands.turn_of.as_deref().or(options.origin.session.as_deref());
@@ -172,7 +172,7 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
     saved.reset |= sets_aside && !shadow.sets_aside;
     written.map_or(Ok(()), Written::settle)?;
     let folding = Instant::now();
-    if options.is_anybodys && options.paths.is_none() && options.origin.contributor == Contributor::Unknown {
+    if options.infers_author && options.paths.is_none() && options.origin.contributor == Contributor::Unknown {
         author::settle(worktree);
     }
     repo.fold_if_due();

@@ -128,16 +128,16 @@ impl<'c> OpenTurn<'c> {
             && let Some(pending) = readable(repo, id)
             && pending.worktree == shadow.name.worktree
         {
-            let told = if pending.base == shadow.name.base {
-                self.tell_what_was_before(context, &pending, &mut shadow)
+            let put = if pending.base == shadow.name.base {
+                self.put_baseline_first(context, &pending, &mut shadow)
             } else {
-                self.carry_what_was_before(context, &pending, &mut shadow)
+                self.carry_baseline(context, &pending, &mut shadow)
             };
-            match told {
+            match put {
                 Err(error) if error.kind() == Kind::Corrupt => {
                     tracing::warn!(%error, "what was before the turn cannot be read");
                 }
-                told => told?,
+                put => put?,
             }
         }
         Ok(shadow)
@@ -158,7 +158,7 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Lets a checkpoint of what the worktree was when the turn began come first, if nobody has saved that.
-    fn tell_what_was_before(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
+    fn put_baseline_first(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?;
         let facts = |side: Option<&Side>| side.map(|it| (it.raw_tree_id, it.index_tree_id, it.unmerged_tree_id));
@@ -182,7 +182,7 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// The same after a commit: what it did not take was there before the turn, too.
-    fn carry_what_was_before(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
+    fn carry_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
         let ground = Ground {

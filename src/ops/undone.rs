@@ -41,7 +41,7 @@ pub(super) enum Amended {
 pub(super) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended) -> Result<bool> {
     let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
     let stored = records::attribution(repo, id)?.unwrap_or_default();
-    let Ok(Attribution { mut authors, files: told }) = Attribution::from_text(&stored) else { return Ok(false) };
+    let Ok(Attribution { mut authors, files: recorded }) = Attribution::from_text(&stored) else { return Ok(false) };
     authors.push(Author::plain(Contributor::Human));
     let files: Vec<RecordFile> = record.files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
     let old_tree_id = repo.tree_of_commit(old)?;
@@ -66,8 +66,8 @@ pub(super) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended)
     for file in &files {
         let before = repo.find_leaf(parent_tree_id, file.path.as_bstr())?;
         let leaf = now.get(&file.path).copied().flatten();
-        let told = told.iter().find(|it| it.ownership.path == file.path);
-        if leaf != before && holds_any(repo, file, told, &authors, leaf)? {
+        let recorded = recorded.iter().find(|it| it.ownership.path == file.path);
+        if leaf != before && holds_any(repo, file, recorded, &authors, leaf)? {
             return Ok(false);
         }
     }
@@ -97,12 +97,12 @@ fn renamed(repo: &Repo, old: ObjectId, new: Amended) -> Result<Vec<(BString, BSt
     Ok(fields.chunks_exact(3).map(|it| (it[1].to_owned(), it[2].to_owned())).collect())
 }
 
-/// Returns true if `now` may contain anything that an agent did to `file`; `told` is the stored attribution of the
+/// Returns true if `now` may contain anything that an agent did to `file`; `recorded` is the stored attribution of the
 /// file.
 fn holds_any(
     repo: &Repo,
     file: &RecordFile,
-    told: Option<&File>,
+    recorded: Option<&File>,
     authors: &[Author],
     now: Option<Leaf>,
 ) -> Result<bool> {
@@ -111,10 +111,11 @@ fn holds_any(
     }
     // The agent created the file and it is gone, or the agent deleted it and it is back.
     let (Some(now), Some(after)) = (now, file.after) else { return Ok(false) };
-    let (Some(told), true) = (told, repo.has_object(after)) else { return Ok(true) };
+    let (Some(recorded), true) = (recorded, repo.has_object(after)) else { return Ok(true) };
     let is_agent = |id: AuthorId| authors.get(id as usize).is_some_and(|it| it.contributor == Contributor::Agent);
     // Which lines were deleted is not stored.
-    if !matches!(now.mode, Mode::File | Mode::Executable) || told.ownership.removed.iter().any(|(id, _)| is_agent(*id))
+    if !matches!(now.mode, Mode::File | Mode::Executable)
+        || recorded.ownership.removed.iter().any(|(id, _)| is_agent(*id))
     {
         return Ok(true);
     }
@@ -125,6 +126,6 @@ fn holds_any(
     let differ = Differ { steps: &step_edits, counted: &step_edits };
     // Only agents' lines matter here, so whoever amends counts as a human.
     let amender = AuthorId::try_from(authors.len() - 1).unwrap_or(AuthorId::MAX);
-    let spans = carry(&differ, &told.ownership.spans, &after, &now, amender);
+    let spans = carry(&differ, &recorded.ownership.spans, &after, &now, amender);
     Ok(spans.iter().any(|span| agent_of(span.owner, authors).is_some()))
 }

@@ -49,7 +49,7 @@ pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     // A save that runs at the same time may look for the note of `reset`, or remove it.
     let _worktree = save::lock_to_write(context)?;
     let mut verified = describe(context, id)?;
-    let previous = context.tell_failure("verify", set(context, Some(id)))?;
+    let previous = context.emit_failure("verify", set(context, Some(id)))?;
     satisfied(context, Some(id))?;
     context.emit(&Event::Verify { id: Some(id.to_string()) });
     verified.previous = previous.filter(|previous| *previous != id);
@@ -68,7 +68,7 @@ pub fn reset(context: &Context) -> Result<Unverified> {
     let _worktree = save::lock_to_write(context)?;
     // The note first: after a crash between both, the next checkpoint is verified, as was asked for.
     state::replace_file(&marker(context), b"")?;
-    let previous = context.tell_failure("verify", set(context, None))?;
+    let previous = context.emit_failure("verify", set(context, None))?;
     context.emit(&Event::Verify { id: None });
     Ok(Unverified { version: 1, previous })
 }

@@ -101,14 +101,14 @@ pub fn why(context: &Context, path: BString, line: u32, rev: Option<String>) -> 
         why.author = Some(found.author.to_str_lossy().into_owned());
         why.time = Some(moment::iso(found.authored, 0));
     }
-    match found.told_by {
-        Some(_) => tell_recorded(context, &found, &mut why)?,
-        None => tell_live(context, &mut why)?,
+    match found.recorded_by {
+        Some(_) => explain_recorded(context, &found, &mut why)?,
+        None => explain_live(context, &mut why)?,
     }
     Ok(why)
 }
 
-fn tell_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Result<()> {
+fn explain_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Result<()> {
     let Some(log) = Log::open(&context.repo)? else { return Ok(()) };
     for id in records_of(context, found)? {
         let Some(record) = log.find(&id).ok().flatten() else { continue };
@@ -131,7 +131,7 @@ fn tell_recorded(context: &Context, found: &BlamedLines, why: &mut Why) -> Resul
 }
 
 /// Adds the prompt of an uncommitted line from its session's own file: there is no record yet.
-fn tell_live(context: &Context, why: &mut Why) -> Result<()> {
+fn explain_live(context: &Context, why: &mut Why) -> Result<()> {
     let Some(session) = &why.who.session else { return Ok(()) };
     let prompts = state::sessions::prompts(context.repo.common_dir(), session)?;
     let prompts = prompts.into_iter().map(|it| Prompt { turn: it.turn, seconds: it.seconds, text: it.text });

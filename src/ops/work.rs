@@ -220,7 +220,7 @@ impl Work {
     }
 
     /// Returns true if the commit needs a record: a session contributed, or may have.
-    pub(crate) fn is_to_tell(&self) -> bool {
+    pub(crate) fn needs_record(&self) -> bool {
         let may_be_of_session = |id: AuthorId| self.authors[id as usize].contributor == Contributor::Unknown;
         !self.sessions.is_empty() || self.ownership.files.iter().flat_map(owners).any(may_be_of_session)
     }

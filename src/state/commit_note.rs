@@ -80,7 +80,7 @@ impl CommitNote {
 
     /// Tells `config/hook.sh` whether the commit in the making can be followed by whoever comes next, so that its
     /// post-commit need not start us. The script takes that back when it has read it.
-    pub fn tell_followed(git_dir: &Path, is_later: bool) -> Result<()> {
+    pub fn set_followed_later(git_dir: &Path, is_later: bool) -> Result<()> {
         let path = directory(git_dir).join("followed-later");
         if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0) == is_later {
             return Ok(());

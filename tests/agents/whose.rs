@@ -58,7 +58,7 @@ fn in_a_clean_worktree_a_tool_takes_its_own_files_only() {
 }
 
 /// Sends an event of a session as the agent does, or as its helper, if one is named.
-fn told_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
+fn recorded_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
     let cwd = desk.world.repo().display().to_string();
     let payload = if agent == "opencode" {
         let hook = match event {
@@ -92,9 +92,9 @@ fn told_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
 #[case::codex("codex", "s g")]
 fn who_only_talks_has_changed_nothing(#[case] agent: &str, #[case] whose: &str) {
     let desk = Desk::new();
-    told_by(&desk, agent, "UserPromptSubmit", None);
+    recorded_by(&desk, agent, "UserPromptSubmit", None);
     desk.add("g", "while the agent answers");
-    told_by(&desk, agent, "Stop", None);
+    recorded_by(&desk, agent, "Stop", None);
     assert_eq!(desk.chain(), [whose]);
     desk.finish();
 }
@@ -105,11 +105,11 @@ fn who_only_talks_has_changed_nothing(#[case] agent: &str, #[case] whose: &str) 
 #[case::codex("codex", "s+h g")]
 fn a_helper_that_only_talks_has_changed_nothing(#[case] agent: &str, #[case] whose: &str) {
     let desk = Desk::new();
-    told_by(&desk, agent, "UserPromptSubmit", None);
-    told_by(&desk, agent, "SubagentStart", Some("h"));
+    recorded_by(&desk, agent, "UserPromptSubmit", None);
+    recorded_by(&desk, agent, "SubagentStart", Some("h"));
     desk.add("g", "while the helper thinks");
-    told_by(&desk, agent, "SubagentStop", Some("h"));
-    told_by(&desk, agent, "Stop", None);
+    recorded_by(&desk, agent, "SubagentStop", Some("h"));
+    recorded_by(&desk, agent, "Stop", None);
     assert_eq!(desk.chain(), [whose]);
     desk.finish();
 }

@@ -15,14 +15,14 @@ fn environment(pairs: &[(&str, &str)]) -> Environment {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn name(payload: &str, pairs: &[(&str, &str)], told: &str) -> Option<String> {
-    agent::read(payload.as_bytes(), &environment(pairs), named(told)).ok().map(|(_, dialect)| dialect.name.to_owned())
+fn name(payload: &str, pairs: &[(&str, &str)], given: &str) -> Option<String> {
+    agent::read(payload.as_bytes(), &environment(pairs), named(given)).ok().map(|(_, dialect)| dialect.name.to_owned())
 }
 
 /// Agents that run another's hooks send their own payloads.
 #[test]
 fn the_payload_comes_before_what_was_told() {
-    for told in ["claude-code", "generic", "cursor"] {
+    for given in ["claude-code", "generic", "cursor"] {
         for (agent, file) in [
             ("cursor", "pre-tool-write"),
             ("codex", "no-transcript"),
@@ -41,7 +41,7 @@ fn the_payload_comes_before_what_was_told() {
             ("claude-code", "stop"),
         ] {
             let text = fs::read_to_string(fixtures().join(agent).join(format!("{file}.json"))).expect("there");
-            assert_eq!(name(&text, &[], told).as_deref(), Some(agent), "{file} told {told}");
+            assert_eq!(name(&text, &[], given).as_deref(), Some(agent), "{file} given {given}");
         }
     }
 }
@@ -60,8 +60,8 @@ fn the_environment_comes_next_where_it_fits_the_payload() {
         (&[("DROID_PROJECT_DIR", "/x")], "claude-code", Some("droid")),
         (&[("CLAUDE_PROJECT_DIR", "/x")], "kiro", Some("kiro")),
     ];
-    for (pairs, told, expected) in cases {
-        assert_eq!(name(plain, pairs, told).as_deref(), expected, "{pairs:?} {told}");
+    for (pairs, given, expected) in cases {
+        assert_eq!(name(plain, pairs, given).as_deref(), expected, "{pairs:?} {given}");
     }
 }
 

@@ -6,7 +6,7 @@ use super::{super::dialects::named, fixture, fixtures, line, read};
 
 /// Returns the payloads of an agent, each with the event it is translated to: one payload per file, or per line of a
 /// capture.
-fn told(agent: &str) -> BTreeMap<String, String> {
+fn given(agent: &str) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(fixtures().join(agent)).expect("the agent has payloads") {
         let name = entry.expect("readable").file_name().into_string().expect("a plain name");
@@ -29,7 +29,7 @@ fn every_event_of_every_dialect() {
     let mut seen = String::new();
     for dialect in super::super::dialects::ALL {
         assert!(named(dialect.name).is_some());
-        for (name, line) in told(dialect.name) {
+        for (name, line) in given(dialect.name) {
             seen.push_str(&format!("{} {name}: {line}\n", dialect.name));
         }
     }

@@ -100,8 +100,8 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 fn check(bytes: &[u8]) {
-    for told in std::iter::once(None).chain(ALL.iter().map(Some)) {
-        if let Ok((event, dialect)) = agent::read(bytes, &Environment::new(), told) {
+    for given in std::iter::once(None).chain(ALL.iter().map(Some)) {
+        if let Ok((event, dialect)) = agent::read(bytes, &Environment::new(), given) {
             let is_known = event.moment != agent::event::Moment::Ignore;
             assert!(!is_known || crate::model::session::is_valid_id(&event.session));
             let words = [&event.cwd, &event.model, &event.transcript, &event.agent_id];
@@ -138,7 +138,7 @@ proptest! {
     }
 }
 
-fn told(value: &Value) -> crate::error::Result<agent::event::Event> {
+fn given(value: &Value) -> crate::error::Result<agent::event::Event> {
     read(value.to_string().as_bytes(), named("claude-code"))
 }
 
@@ -167,7 +167,7 @@ fn deep_and_long_payloads() {
     assert!(read(deep.as_bytes(), named("claude-code")).is_err());
     let long = json!({ "session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Write",
         "tool_input": { "file_path": "a", "content": "x".repeat(10 << 20) } });
-    let event = told(&long).expect("10 MB are nothing");
+    let event = given(&long).expect("10 MB are nothing");
     assert_eq!(event.tool.expect("a tool").paths, ["a"]);
     assert!(read(&vec![b' '; agent::LONGEST + 1], None).is_err());
 }
@@ -180,12 +180,12 @@ fn broken_paths_are_a_full_pass() {
     {
         let value = json!({ "session_id": "s", "hook_event_name": "PostToolUse", "tool_name": "Edit",
             "tool_input": { "file_path": path } });
-        assert_eq!(told(&value).expect("read").tool.expect("a tool").reach, Reach::Anything, "{value:.100}");
+        assert_eq!(given(&value).expect("read").tool.expect("a tool").reach, Reach::Anything, "{value:.100}");
     }
     let many: Vec<String> = (0..2000).map(|number| format!("f{number}")).collect();
     let value = json!({ "session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Edit",
         "tool_input": { "paths": many } });
-    assert_eq!(told(&value).expect("read").tool.expect("a tool").reach, Reach::Anything);
+    assert_eq!(given(&value).expect("read").tool.expect("a tool").reach, Reach::Anything);
 }
 
 #[test]

@@ -22,8 +22,8 @@ fn fixtures() -> PathBuf {
 }
 
 /// Reads a payload as if the named agent had sent it.
-fn read(bytes: &[u8], told: Option<&'static Dialect>) -> crate::error::Result<Event> {
-    super::read(bytes, &Environment::new(), told).map(|(event, _)| event)
+fn read(bytes: &[u8], given: Option<&'static Dialect>) -> crate::error::Result<Event> {
+    super::read(bytes, &Environment::new(), given).map(|(event, _)| event)
 }
 
 fn fixture(agent: &str, name: &str) -> Event {

@@ -211,7 +211,7 @@ impl Disable {
             call.out.note(&format!("no {who} calls git-checkpoint"))?;
         }
         if !self.choice.has_agents() {
-            tell_of_others(&context, &places, &targets, call)?;
+            name_others(&context, &places, &targets, call)?;
         }
         Ok(if report.is_incomplete() { Exit::No } else { Exit::Done })
     }
@@ -245,7 +245,7 @@ impl Disable {
 }
 
 /// Lists the agents that still call us because their files are shared.
-fn tell_of_others(context: &Context, places: &Places, targets: &[Target], call: &mut Call) -> Result<()> {
+fn name_others(context: &Context, places: &Places, targets: &[Target], call: &mut Call) -> Result<()> {
     let mut left: Vec<String> = Vec::new();
     for enabled in places.enabled(context)? {
         let path = enabled.target.path();

@@ -24,7 +24,7 @@ use crate::{
     ops::{
         Context,
         agents::{self, Answer, Message, Reach, Report, Tool, What},
-        sessions::{OnMultisession, Told},
+        sessions::{OnMultisession, SessionInfo},
     },
 };
 
@@ -62,20 +62,20 @@ fn allowed(dialect: Option<&'static Dialect>, moment: Moment) -> Reply {
 }
 
 fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply {
-    let told = dialects::named(name);
+    let named = dialects::named(name);
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
     let environment: Environment = environment::all().filter_map(text).collect();
-    let read = agent::read(&stdin::read(), &environment, told);
-    if told.is_none() {
+    let read = agent::read(&stdin::read(), &environment, named);
+    if named.is_none() {
         note(Path::new("."), "agent", &Error::user("'--agent' names no agent that is known"));
     }
     let (event, dialect) = match read {
         Ok(read) => read,
         Err(error) => {
-            note(Path::new("."), told.map_or("agent", |dialect| dialect.name), &error);
-            return allowed(told, Moment::Ignore);
+            note(Path::new("."), named.map_or("agent", |dialect| dialect.name), &error);
+            return allowed(named, Moment::Ignore);
         }
     };
     if event.moment == Moment::Ignore {
@@ -162,11 +162,11 @@ fn handle(
     let is_over = matches!(event.moment, Moment::Stop | Moment::Interrupt | Moment::SessionEnd);
     let in_transcript = || transcript.as_deref().filter(|_| is_over).and_then(transcript::model);
     let model = event.model.clone().or_else(in_transcript);
-    let told = Told { agent, model, transcript, on_multisession };
-    agents::handle(&context, &report(event, dialect, cwd, told))
+    let info = SessionInfo { agent, model, transcript, on_multisession };
+    agents::handle(&context, &report(event, dialect, cwd, info))
 }
 
-fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> Report {
+fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, info: SessionInfo) -> Report {
     let tool = || {
         event.tool.as_ref().map_or_else(
             || Tool {
@@ -209,9 +209,9 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, told: Told) -> R
         what,
         session: event.session.clone(),
         agent_id,
-        told,
+        info,
         cwd: cwd.to_owned(),
-        tells_all_tools: dialect.tells_all_tools,
+        reports_all_tools: dialect.reports_all_tools,
         is_blockable: event.moment.is_blockable()
             && dialect.deny(event.moment, "no") != dialect.warn(event.moment, "no"),
     }

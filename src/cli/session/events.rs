@@ -18,7 +18,7 @@ use crate::{
     model::overlap::Reason,
     ops::{
         Context,
-        sessions::{self, Elsewhere, OnMultisession, Prompted, Told},
+        sessions::{self, Elsewhere, OnMultisession, Prompted, SessionInfo},
     },
 };
 
@@ -109,10 +109,10 @@ impl Choice {
 }
 
 impl About {
-    fn told(self, choice: Option<Choice>) -> Result<Told> {
+    fn info(self, choice: Option<Choice>) -> Result<SessionInfo> {
         let transcript = self.transcript.map(|path| absolute(&path)).transpose()?;
         let on_multisession = Choice::decision(choice);
-        Ok(Told { agent: self.agent, model: self.model, transcript, on_multisession })
+        Ok(SessionInfo { agent: self.agent, model: self.model, transcript, on_multisession })
     }
 }
 
@@ -140,13 +140,13 @@ fn context_in(worktree: &OsStr, call: &mut Call) -> Result<Context> {
 
 impl Start {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
-        let told = self.about.told(self.on_multisession)?;
+        let info = self.about.info(self.on_multisession)?;
         let context = match &self.worktree {
             Some(worktree) => context_in(worktree, call)?,
             None => call.writing_context()?,
         };
         let id = self.id.unwrap_or_else(sessions::new_id);
-        let started = sessions::start(&context, &id, &told, &mut |question| ask(question, call))?;
+        let started = sessions::start(&context, &id, &info, &mut |question| ask(question, call))?;
         if self.json {
             call.out.json(&started)?;
         } else {
@@ -162,10 +162,10 @@ impl Prompt {
             Some(file) => Some(read_message(file)?),
             None => self.message,
         };
-        let told = self.about.told(self.on_multisession)?;
+        let info = self.about.info(self.on_multisession)?;
         let context = call.writing_context()?;
         let prompted =
-            sessions::prompt(&context, &self.id, message.as_deref(), &told, &mut |question| ask(question, call))?;
+            sessions::prompt(&context, &self.id, message.as_deref(), &info, &mut |question| ask(question, call))?;
         if let Some(elsewhere) = &prompted.elsewhere {
             warn_of(elsewhere, call);
         }
@@ -232,10 +232,10 @@ fn names(ids: &[String]) -> String {
 
 impl Leave {
     pub(super) fn run(self, is_end: bool, call: &mut Call) -> Result<Exit> {
-        let told = self.about.told(None)?;
+        let info = self.about.info(None)?;
         let context = call.writing_context()?;
         let stopped =
-            if is_end { sessions::end(&context, &self.id, &told)? } else { sessions::stop(&context, &self.id, &told)? };
+            if is_end { sessions::end(&context, &self.id, &info)? } else { sessions::stop(&context, &self.id, &info)? };
         if self.json {
             call.out.json(&stopped)?;
             return Ok(Exit::Done);

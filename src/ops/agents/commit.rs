@@ -10,5 +10,5 @@ pub(super) fn look_for_unseen(worktree: &Worktree<'_>) -> Result<()> {
         worktree.check_interrupt()?;
     }
     // The work stays where it is, and the event is handled all the same.
-    worktree.tell_failure("condense", looked).or(Ok(()))
+    worktree.emit_failure("condense", looked).or(Ok(()))
 }

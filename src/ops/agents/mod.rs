@@ -16,12 +16,12 @@ use super::{
     follow::follow_head,
     guard::{self, Verdict},
     save,
-    session_info::{OnMultisession, Told, check_id, clock, is_elsewhere, known, prepare},
+    session_info::{OnMultisession, SessionInfo, check_id, clock, is_elsewhere, known, prepare},
     sessions::{Opening, Question, begin_session, begin_turn, leave, leave_elsewhere, question},
 };
 use crate::{
     error::Result,
-    model::session::{Action, Happening, Phase, transition},
+    model::session::{Action, Phase, SessionEvent, transition},
     state::agents,
 };
 
@@ -63,8 +63,8 @@ fn dispatch(worktree: &Worktree<'_>, report: &Report, event: &event::Event) -> R
         What::Notice => notice(worktree, report),
         What::BeforeTool(tool) => tool::before(worktree, report, tool, &event.key),
         What::AfterTool(tool) => tool::after(worktree, report, tool, &event.key),
-        What::Stop => stop(worktree, report, Happening::Stop),
-        What::End => stop(worktree, report, Happening::End),
+        What::Stop => stop(worktree, report, SessionEvent::Stop),
+        What::End => stop(worktree, report, SessionEvent::End),
         What::HelperStop => tool::helper_stops(worktree, report),
         What::Other => sign_of_life::note(worktree, report).map(|()| Answer::Allow),
     }
@@ -78,11 +78,11 @@ fn start(worktree: &Worktree<'_>, report: &Report, continued: Option<&str>) -> R
             && session.phase == Phase::Active
             && session.is_in(worktree.repo.worktree_id())
         {
-            leave(worktree, old, &Told::default(), Happening::Stop)?;
+            leave(worktree, old, &SessionInfo::default(), SessionEvent::Stop)?;
         }
         worktree.edit_turns(|turns| turns.asked.push(report.session.clone()));
     }
-    begin_session(worktree, &report.session, &report.told)?;
+    begin_session(worktree, &report.session, &report.info)?;
     let question = question.filter(|question| question.others.iter().any(|other| Some(&*other.id) != continued));
     Ok(question.map_or(Answer::Allow, |question| Answer::Warn(Message::Others(question))))
 }
@@ -92,7 +92,7 @@ fn prompt(worktree: &Worktree<'_>, report: &Report, text: Option<&str>) -> Resul
     let mut answer = crashed(worktree, report);
     if let Some(question) = others(worktree, report)? {
         let is_asked = asked.contains(&report.session);
-        answer = match (report.told.on_multisession, report.is_blockable) {
+        answer = match (report.info.on_multisession, report.is_blockable) {
             (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question))),
             (_, true) if !is_asked => {
                 // A user who sends the prompt again has read it.
@@ -110,7 +110,7 @@ fn prompt(worktree: &Worktree<'_>, report: &Report, text: Option<&str>) -> Resul
 /// Follows an agent that goes on by itself: with the turn that it is in, or else with its last one.
 fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     let phase = known(worktree, &report.session)?.map(|session| session.phase);
-    if !transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
+    if !transition(phase, SessionEvent::Tool).actions.contains(&Action::BeginTurn) {
         return sign_of_life::note(worktree, report).map(|()| Answer::Allow);
     }
     let answer = crashed(worktree, report);
@@ -121,13 +121,13 @@ fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
 }
 
 fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<()> {
-    leave_elsewhere(worktree, &report.session, &report.told, Happening::Stop)?;
+    leave_elsewhere(worktree, &report.session, &report.info, SessionEvent::Stop)?;
     // What tools in use have changed until now is not what was there before.
     if author::open(worktree).calls().any(|(session, _)| session != report.session) {
         tool::boundary(worktree, report, "", None)?;
     }
-    begin_turn(worktree, &report.session, opening, &report.told)?;
-    if report.tells_all_tools {
+    begin_turn(worktree, &report.session, opening, &report.info)?;
+    if report.reports_all_tools {
         worktree.edit_turns(|turns| {
             turns.entry(&report.session).account(None);
         });
@@ -138,7 +138,7 @@ fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Resu
 /// Saves what sessions have left whose process is gone, and returns an answer that names them.
 fn crashed(worktree: &Worktree<'_>, report: &Report) -> Answer {
     // If that fails, their work is still there, but will count as that of another author.
-    let notes = worktree.tell_failure("guard", guard::recover(worktree, &report.session)).unwrap_or_default();
+    let notes = worktree.emit_failure("guard", guard::recover(worktree, &report.session)).unwrap_or_default();
     if notes.is_empty() {
         return Answer::Allow;
     }
@@ -147,13 +147,13 @@ fn crashed(worktree: &Worktree<'_>, report: &Report) -> Answer {
 
 /// Returns what the user is to be asked about other sessions, if anything.
 fn others(context: &Context, report: &Report) -> Result<Option<Question>> {
-    match report.told.on_multisession {
+    match report.info.on_multisession {
         OnMultisession::Continue => Ok(None),
         OnMultisession::Ask | OnMultisession::Cancel => question(context, &report.session),
     }
 }
 
-fn stop(worktree: &Worktree<'_>, report: &Report, happening: Happening) -> Result<Answer> {
+fn stop(worktree: &Worktree<'_>, report: &Report, session_event: SessionEvent) -> Result<Answer> {
     let Some(session) = known(worktree, &report.session)? else {
         // Whatever there is, a session that is not known has not made it.
         worktree.edit_turns(|turns| turns.end(&report.session));
@@ -162,10 +162,10 @@ fn stop(worktree: &Worktree<'_>, report: &Report, happening: Happening) -> Resul
     if is_elsewhere(worktree, &session) {
         guard::release(worktree, &report.session);
         tool::save(worktree, &tool::Saving::all(author::of_session(&session, None)))?;
-        leave_elsewhere(worktree, &report.session, &report.told, happening)?;
+        leave_elsewhere(worktree, &report.session, &report.info, session_event)?;
     } else {
         follow_head(worktree)?;
-        leave(worktree, &report.session, &report.told, happening)?;
+        leave(worktree, &report.session, &report.info, session_event)?;
     }
     Ok(Answer::Allow)
 }

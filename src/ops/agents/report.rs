@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::ops::{
     guard::Verdict,
-    sessions::{Question, Told},
+    sessions::{Question, SessionInfo},
 };
 
 /// What an agent reports.
@@ -21,11 +21,11 @@ pub struct Report {
     /// The helper of the agent that did it, if it was not the agent itself.
     pub agent_id: Option<String>,
     /// What is known of the session.
-    pub told: Told,
+    pub info: SessionInfo,
     /// The directory that the agent works in.
     pub cwd: PathBuf,
     /// True if the agent reports each tool that it uses.
-    pub tells_all_tools: bool,
+    pub reports_all_tools: bool,
     /// True if the agent waits for the answer and can be held back.
     pub is_blockable: bool,
 }

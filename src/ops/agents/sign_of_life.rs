@@ -5,14 +5,14 @@ use crate::{
     error::Result,
     ops::{
         Worktree,
-        session_info::{self, known, told_of},
+        session_info::{self, add_info, known},
     },
 };
 
 /// Stores that the session of `report` is alive, and what the report says of it.
 pub(super) fn note(worktree: &Worktree<'_>, report: &Report) -> Result<()> {
     let Some(mut session) = known(worktree, &report.session)? else { return Ok(()) };
-    told_of(&mut session, &report.told);
+    add_info(&mut session, &report.info);
     session_info::sign_of_life(&mut session);
     session_info::store(worktree, &session)
 }

@@ -7,7 +7,7 @@ use super::{
         Context, Worktree, author,
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
-        session_info::{self, clock, known, sign_of_life as mark_alive, told_of},
+        session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
         sessions::{Opening, begin_turn, seen_here},
     },
     commit, event, paths,
@@ -21,7 +21,7 @@ use crate::{
         checkpoint::Origin,
         contributor::Contributor,
         event::Event,
-        session::{Action, Happening, Phase, Session, UnderWay, transition},
+        session::{Action, Phase, Session, SessionEvent, UnderWay, transition},
         turns::{Call, Command},
     },
     state::process,
@@ -80,8 +80,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         note_outside(worktree, report);
     }
     let phase = known(worktree, &report.session)?.map(|session| session.phase);
-    if transition(phase, Happening::Tool).actions.contains(&Action::BeginTurn) {
-        begin_turn(worktree, &report.session, Opening::Prompt(None), &report.told)?;
+    if transition(phase, SessionEvent::Tool).actions.contains(&Action::BeginTurn) {
+        begin_turn(worktree, &report.session, Opening::Prompt(None), &report.info)?;
         note_scan(worktree);
     } else {
         sign_of_life::note(worktree, report)?;
@@ -98,7 +98,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
 fn who<'r>(report: &'r Report, tool: &'r Tool, key: &'r str) -> Who<'r> {
     Who {
         session: &report.session,
-        agent: report.told.agent.as_deref().or(Some(report.agent)),
+        agent: report.info.agent.as_deref().or(Some(report.agent)),
         call: tool.call.as_deref(),
         key,
     }
@@ -119,18 +119,18 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     let reach = reach(&worktree.repo, report, tool);
     if verdict.is_denied() {
         // It is kept aside, and is still there: no person has made it.
-        drop(worktree.tell_failure("guard", save_as_nobodys(worktree, &reach)));
+        drop(worktree.emit_failure("guard", save_as_unknown(worktree, &reach)));
         close(worktree, report, tool, key);
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
     if !verdict.is_attributed {
-        save_as_nobodys(worktree, &Inside::Anything)?;
+        save_as_unknown(worktree, &Inside::Anything)?;
         close(worktree, report, tool, key);
         return Ok(Answer::Allow);
     }
     let session = match known(worktree, &report.session)? {
         Some(mut session) => {
-            told_of(&mut session, &report.told);
+            add_info(&mut session, &report.info);
             mark_alive(&mut session);
             session_info::store(worktree, &session)?;
             session
@@ -145,7 +145,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
             drop(save(worktree, &Saving { origin, turn_of, paths: Some(paths) })?);
         }
         Inside::Anything if author::is_another_at_work(worktree, &report.session) => {
-            save_as_nobodys(worktree, &Inside::Anything)?;
+            save_as_unknown(worktree, &Inside::Anything)?;
         }
         Inside::Anything => drop(save(worktree, &Saving::all(origin))?),
     }
@@ -154,7 +154,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
 }
 
 /// Saves what a tool has changed that may be in no session's name.
-fn save_as_nobodys(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
+fn save_as_unknown(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
     let paths = match reach {
         Inside::Nothing => return Ok(()),
         Inside::Paths(paths) => Some(paths.clone()),
@@ -167,7 +167,7 @@ fn save_as_nobodys(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
 fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
     let repo = &worktree.repo;
     let mut session = Session::new(&report.session, &repo.worktree_id().to_owned(), clock());
-    told_of(&mut session, &report.told);
+    add_info(&mut session, &report.info);
     seen_here(worktree, &mut session)?;
     mark_alive(&mut session);
     session.turn.number = 1;
@@ -188,7 +188,7 @@ pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, path
 pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
     let options = Options { origin: saving.origin.clone(), paths: saving.paths.clone(), ..Options::default() };
     let demands = Demands { turn_of: saving.turn_of.clone(), forgives_unknown_paths: true, ..Demands::default() };
-    let taken = save::save_under_lock(worktree, &options, &demands)?;
+    let taken = save::save_worktree(worktree, &options, &demands)?;
     if taken.cache.is_some() {
         note_scan(worktree);
     }
@@ -204,7 +204,7 @@ pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<A
     let is_open = calls().next().is_some();
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
     if let Some(session) = known(worktree, &report.session)?.filter(|session| session.phase == Phase::Active)
-        && (is_open || account.map_or(!report.tells_all_tools, |account| account.used_anything))
+        && (is_open || account.map_or(!report.reports_all_tools, |account| account.used_anything))
     {
         let its = || author::of_session(&session, report.agent_id.clone());
         let origin = if author::may_be_refused(calls()) { author::unknown() } else { its() };

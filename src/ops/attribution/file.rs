@@ -88,9 +88,10 @@ impl Reader<'_> {
             FileOwnership { path: change.path.clone(), from: change.old_path.clone(), ..Default::default() };
         let Some(text) = text else {
             let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
-            let told = exact.map(|view| &view.file.ownership);
+            let recorded = exact.map(|view| &view.file.ownership);
             // A file without lines for git may have had lines when it was recorded.
-            let whole = told.and_then(|told| told.whole.or_else(|| told.spans.first().map(|span| span.owner)));
+            let whole =
+                recorded.and_then(|recorded| recorded.whole.or_else(|| recorded.spans.first().map(|span| span.owner)));
             ownership.whole = Some(whole.unwrap_or(Owner::Author(otherwise)));
             return Ok((ownership, None));
         };
@@ -123,7 +124,7 @@ impl Reader<'_> {
             return Ok(Err(author));
         }
         if let [view] = views.as_slice()
-            && self.is_all_told(view, &change, author)
+            && self.is_all_recorded(view, &change, author)
         {
             let beside = Beside { carrier: CARRIER, author, unclaimed: Owner::Base, keeps_base: true };
             return Ok(Ok(BlobOwners { views: vec![view.file.ownership.spans.clone()], beside }));
@@ -156,7 +157,7 @@ impl Reader<'_> {
     }
 
     /// Returns true if the only record covers exactly this change, and no other record is missing.
-    fn is_all_told(&mut self, view: &View<'_>, change: &Change, otherwise: AuthorId) -> bool {
+    fn is_all_recorded(&mut self, view: &View<'_>, change: &Change, otherwise: AuthorId) -> bool {
         let is_exact =
             view.file.blob == change.after.map(|leaf| leaf.id) && view.before == change.before.map(|leaf| leaf.id);
         is_exact && otherwise == self.authors.plain(Contributor::Human)
@@ -197,7 +198,7 @@ impl Reader<'_> {
         }
         if otherwise == human {
             // Lines that are in no record, and were only moved or formatted, are base lines.
-            carried.extend(text.by_content(change).map(|told| told.spans.clone()));
+            carried.extend(text.by_content(change).map(|recorded| recorded.spans.clone()));
         }
         Ok((carried, Beside { carrier: CARRIER, author, unclaimed: Owner::Author(author), keeps_base: true }))
     }
@@ -216,7 +217,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if let [view] = views
-            && self.is_all_told(view, change, otherwise)
+            && self.is_all_recorded(view, change, otherwise)
         {
             ownership.spans = restrict(&view.file.ownership.spans, &added, Owner::Base);
             return Ok(());
@@ -260,28 +261,28 @@ impl Reader<'_> {
             && view.file.ownership.deleted() as usize == total
             && otherwise == human
         {
-            let told = &view.file.ownership;
-            (ownership.removed, ownership.kept) = (told.removed.clone(), told.kept);
+            let recorded = &view.file.ownership;
+            (ownership.removed, ownership.kept) = (recorded.removed.clone(), recorded.kept);
             return Ok(());
         }
         if views.is_empty() && otherwise == human {
-            ownership.kept = text.by_content(change).map_or(0, |told| told.kept);
+            ownership.kept = text.by_content(change).map_or(0, |recorded| recorded.kept);
             let removed = u32::try_from(total).unwrap_or(u32::MAX) - ownership.kept;
             ownership.removed = if removed > 0 { vec![(otherwise, removed)] } else { Vec::new() };
             return Ok(());
         }
         let mut removals = Vec::new();
         for view in views.iter().rev() {
-            let told = &view.file.ownership;
+            let recorded = &view.file.ownership;
             let blob = |id: Option<ObjectId>| match id {
                 Some(id) if self.repo.has_object(id) => self.repo.read_blob(id).map(Some),
                 Some(_) => Ok(None),
                 None => Ok(Some(Vec::new())),
             };
             if let (Some(before), Some(after)) = (blob(view.before)?, blob(view.file.blob)?) {
-                let mut by = told.removed.clone();
+                let mut by = recorded.removed.clone();
                 by.retain(|(author, _)| *author != human || otherwise == human);
-                removals.push(Removal { before, after, by, kept: told.kept });
+                removals.push(Removal { before, after, by, kept: recorded.kept });
             }
         }
         if change.before.is_some() {
@@ -299,10 +300,10 @@ fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
         // A file that is new in the commit may have had another name when it was recorded.
         let new = change.after.filter(|_| change.before.is_none()).and_then(|leaf| record.file_of_blob(leaf.id));
         let Some(file) = names.iter().find_map(|name| record.file(name.as_bstr())).or(new) else { continue };
-        let told = &file.ownership;
-        let before = record.before(told.path.as_bstr());
+        let recorded = &file.ownership;
+        let before = record.before(recorded.path.as_bstr());
         found.push(View { record, file, before });
-        names.extend(told.from.as_ref());
+        names.extend(recorded.from.as_ref());
     }
     found
 }

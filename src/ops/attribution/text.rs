@@ -39,7 +39,7 @@ impl Text {
 
     /// Returns the owners that follow from the contents alone: those of lines that `change` only moved or reformatted.
     pub(super) fn by_content(&self, change: &Change) -> Option<&FileOwnership> {
-        let told = self.by_content.get_or_init(|| {
+        let recorded = self.by_content.get_or_init(|| {
             let is_binary = [&self.before, &self.after].iter().any(|text| line_edits::is_binary(text));
             if is_binary || change.before.is_none() || change.after.is_none() {
                 return None;
@@ -55,7 +55,7 @@ impl Text {
             };
             Replay::new(Differ { steps: &steps, counted: &usual_edits }).finish(&[committed]).files.pop()
         });
-        told.as_ref()
+        recorded.as_ref()
     }
 }
 

@@ -15,7 +15,7 @@ pub struct Options {
     /// Who made the change.
     pub origin: Origin,
     /// The caller does not know the author: infer it from the open turns and tool calls.
-    pub is_anybodys: bool,
+    pub infers_author: bool,
     /// Look only at these paths (relative to the worktree's root); none: at all.
     pub paths: Option<Vec<BString>>,
     /// Mark it as the verified checkpoint.

@@ -142,7 +142,7 @@ pub(super) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]
     let staged = repo.detect_renames(staged.to_vec())?;
     let renamed = renamed_since(repo, touched_live(candidates), &staged)?;
     let (work, _) = work(repo, candidates, &staged, renamed, &mut Counting::usual(repo))?;
-    Ok(work.is_to_tell())
+    Ok(work.needs_record())
 }
 
 /// Returns the renames from files that a shadow left (`touched`) to new files of `committed`, in which git has found

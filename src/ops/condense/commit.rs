@@ -117,7 +117,7 @@ fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Resul
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(base_tree_id, tree_id);
     let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
-    if work.is_to_tell() {
+    if work.needs_record() {
         let earlier = earlier_records(repo, note)?;
         (work, committed) =
             earlier::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
@@ -133,7 +133,7 @@ fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Resul
         return Ok(found);
     }
     // A promised record is made whatever has happened to the shadow since: the commit's trailer names it.
-    if work.is_to_tell() || promised.is_some() {
+    if work.needs_record() || promised.is_some() {
         // If two commits were prepared at the same time, the note may be the other one's: the ids in the message count.
         let log = records::Log::open(repo)?;
         let is_free = |id: &RecordId| log.as_ref().map_or(Ok(true), |log| log.has(id).map(|is_there| !is_there));

@@ -30,10 +30,12 @@ pub(super) fn begin_after(
     is_promised: bool,
     counting: &mut Counting<'_>,
 ) -> Result<(Work, Vec<Change>)> {
-    let told = told_by(repo, ids);
+    let recorded = recorded_by(repo, ids);
     let mut since = Vec::with_capacity(committed.len());
-    for change in committed.iter().filter(|change| !is_told(&told, change) || is_by_others(ids, repo, steps, change)) {
-        match left_by(repo, &told, steps, change)? {
+    for change in
+        committed.iter().filter(|change| !is_recorded(&recorded, change) || is_by_others(ids, repo, steps, change))
+    {
+        match left_by(repo, &recorded, steps, change)? {
             Some(left) => since.extend(Change::between(change.path.clone(), Some(left), change.after)),
             None => since.push(change.clone()),
         }
@@ -47,9 +49,9 @@ pub(super) fn begin_after(
 
 /// Removes from `changes` those that the records `ids` cover completely, unless a session without part in these records
 /// did the same change again in `steps`.
-pub(super) fn drop_told(repo: &Repo, ids: &[RecordId], steps: &[Step], changes: &mut Vec<Change>) {
-    let told = told_by(repo, ids);
-    changes.retain(|change| !is_told(&told, change) || is_by_others(ids, repo, steps, change));
+pub(super) fn drop_recorded(repo: &Repo, ids: &[RecordId], steps: &[Step], changes: &mut Vec<Change>) {
+    let recorded = recorded_by(repo, ids);
+    changes.retain(|change| !is_recorded(&recorded, change) || is_by_others(ids, repo, steps, change));
 }
 
 /// Returns true if the last of `steps` at the path of `change` is by a session that has no part in the records `ids`.
@@ -60,17 +62,19 @@ fn is_by_others(ids: &[RecordId], repo: &Repo, steps: &[Step], change: &Change) 
     !records.flat_map(|record| record.sessions).any(|part| part.id == *session)
 }
 
-fn told_by(repo: &Repo, ids: &[RecordId]) -> Vec<RecordFile> {
+fn recorded_by(repo: &Repo, ids: &[RecordId]) -> Vec<RecordFile> {
     // Skips damaged records.
     let files = ids.iter().filter_map(|id| records::find(repo, id).ok().flatten()).flat_map(|record| record.files);
     files.filter(|file| !file.sessions.is_empty()).collect()
 }
 
-/// Returns true if the recorded files `told` form a sequence from the old content of `change` to the new one.
-fn is_told(told: &[RecordFile], change: &Change) -> bool {
+/// Returns true if the recorded files `recorded` form a sequence from the old content of `change` to the new one.
+fn is_recorded(recorded: &[RecordFile], change: &Change) -> bool {
     let [before, mut at] = [change.before, change.after].map(|leaf| leaf.map(|leaf| leaf.id));
-    for _ in told {
-        let Some(file) = told.iter().find(|file| file.path == change.path && file.after == at) else { return false };
+    for _ in recorded {
+        let Some(file) = recorded.iter().find(|file| file.path == change.path && file.after == at) else {
+            return false;
+        };
         at = file.before;
         if at == before {
             return change.old_path.is_none();
@@ -80,9 +84,9 @@ fn is_told(told: &[RecordFile], change: &Change) -> bool {
 }
 
 /// Returns what the last record left at the path of `change`, if the commit contains that or most of it.
-fn left_by(repo: &Repo, told: &[RecordFile], steps: &[Step], change: &Change) -> Result<Option<Leaf>> {
+fn left_by(repo: &Repo, recorded: &[RecordFile], steps: &[Step], change: &Change) -> Result<Option<Leaf>> {
     let Some(mode) = change.after.map(|leaf| leaf.mode).filter(|_| change.old_path.is_none()) else { return Ok(None) };
-    let here: Vec<&RecordFile> = told.iter().filter(|file| file.path == change.path).collect();
+    let here: Vec<&RecordFile> = recorded.iter().filter(|file| file.path == change.path).collect();
     let is_last =
         |file: &&&RecordFile| !here.iter().any(|other| other.before == file.after && other.after != file.after);
     let Some(file) = here.iter().find(is_last) else { return Ok(None) };

@@ -60,7 +60,7 @@ pub(crate) fn finish(worktree: &Worktree<'_>) -> Result<()> {
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
     let Some(commit) = repo.head()?.id else { return Ok(()) };
-    worktree.tell_failure("condense", commits_before(worktree, Some(commit))).unwrap_or_default();
+    worktree.emit_failure("condense", commits_before(worktree, Some(commit))).unwrap_or_default();
     let plain = || CommitNote { is_again: repo.is_rebasing(), ..CommitNote::default() };
     let note = CommitNote::read(repo.git_dir())?.unwrap_or_else(plain);
     keep_earlier(worktree, &note)?;
@@ -99,7 +99,7 @@ pub(crate) fn unkept(context: &Context) -> Result<Vec<Unkept>> {
         && let Some(worktree) = try_lock(context)?
     {
         let kept = finish(&worktree).and_then(|()| commits_before(&worktree, None));
-        context.tell_failure("condense", kept).unwrap_or_default();
+        context.emit_failure("condense", kept).unwrap_or_default();
     }
     let Some(note) = CommitNote::read(repo.git_dir())? else { return Ok(Vec::new()) };
     let made = match repo.head()?.id {

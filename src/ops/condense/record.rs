@@ -112,11 +112,11 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
         paths.extend(here.into_iter().filter_map(|change| change.old_path.clone()));
     }
     let turns: BTreeSet<u32> = mine.iter().filter_map(|step| step.origin.turn).collect();
-    let told = |from: fn(&Step) -> Option<&String>| mine.iter().find_map(|step| from(step)).cloned();
+    let first = |from: fn(&Step) -> Option<&String>| mine.iter().find_map(|step| from(step)).cloned();
     SessionPart {
         id: id.to_owned(),
-        agent: told(|step| step.origin.agent.as_ref()).or_else(|| known?.agent.clone()),
-        model: told(|step| step.origin.model.as_ref()).or_else(|| known?.model.clone()),
+        agent: first(|step| step.origin.agent.as_ref()).or_else(|| known?.agent.clone()),
+        model: first(|step| step.origin.model.as_ref()).or_else(|| known?.model.clone()),
         turns: turns.into_iter().collect(),
         checkpoints: u32::try_from(mine.len()).unwrap_or(u32::MAX),
         is_partial: known.is_some_and(|known| known.phase == Phase::Active),

@@ -15,15 +15,15 @@ use crate::{
     ops::Context,
 };
 
-/// Returns true if what is staged contains work of a session that the records `told` do not cover.
-pub(crate) fn holds_work(context: &Context, base: Base, told: &[RecordId]) -> Result<bool> {
+/// Returns true if what is staged contains work of a session that the records `recorded` do not cover.
+pub(crate) fn holds_work(context: &Context, base: Base, recorded: &[RecordId]) -> Result<bool> {
     let repo = &context.repo;
     // Most commits take work of live shadows; only the others need to look at archived ones.
     let live = candidates(repo, base, false)?;
-    if holds_work_of(context, base, &live, told)? {
+    if holds_work_of(context, base, &live, recorded)? {
         return Ok(true);
     }
-    holds_work_of(context, base, &candidates(repo, base, true)?, told)
+    holds_work_of(context, base, &candidates(repo, base, true)?, recorded)
 }
 
 /// Returns true if a live shadow on `base` has work of a session: a commit that does not take it must carry it forward.
@@ -31,7 +31,7 @@ pub(crate) fn has_work_on(repo: &Repo, base: Base) -> Result<bool> {
     Ok(session_line(repo, base)?.is_some())
 }
 
-fn holds_work_of(context: &Context, base: Base, found: &[Candidate], told: &[RecordId]) -> Result<bool> {
+fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &[RecordId]) -> Result<bool> {
     let repo = &context.repo;
     let mut paths: Vec<_> = found.iter().flat_map(|it| it.touched.iter().map(|change| change.path.clone())).collect();
     paths.sort();
@@ -51,9 +51,9 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], told: &[Rec
         staged.sort_by(|one, other| one.path.cmp(&other.path));
     }
     drop_brought(repo, &repo.merge_heads(), &mut staged)?;
-    if !told.is_empty() {
+    if !recorded.is_empty() {
         let steps = steps_to(repo, found, &staged, &[])?;
-        earlier::drop_told(repo, told, &steps, &mut staged);
+        earlier::drop_recorded(repo, recorded, &steps, &mut staged);
     }
     if staged.is_empty() {
         return Ok(false);

@@ -19,7 +19,7 @@ use crate::{
     },
     ops::{
         Context, guard, hooks, save, session_info,
-        sessions::{self, Told},
+        sessions::{self, SessionInfo},
     },
     state::{
         self,
@@ -232,7 +232,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
         };
         let message = "its turn was never stopped, and whoever ran it is gone";
         let mut problem = Problem::new("session-abandoned", id, message).hint(hint);
-        problem.fixed = fix && is_here && sessions::stop(context, id, &Told::default()).is_ok();
+        problem.fixed = fix && is_here && sessions::stop(context, id, &SessionInfo::default()).is_ok();
         problem
     };
     Ok(sessions.iter().map(problem).collect())

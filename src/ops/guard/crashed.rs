@@ -34,7 +34,7 @@ fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
         let origin = Origin { contributor: Contributor::Agent, session: Some(entry.id.clone()), ..Origin::default() };
         let options = save::Options { origin, ..save::Options::default() };
         let saved = if entry.is_at_work() {
-            Some(save::save_under_lock(worktree, &options, &Demands::default())?.saved)
+            Some(save::save_worktree(worktree, &options, &Demands::default())?.saved)
         } else {
             None
         };

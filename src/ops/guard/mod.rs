@@ -77,7 +77,7 @@ fn policy(context: &Context) -> Policy {
 ///
 /// A denial changes nothing.
 pub fn before_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
-    worktree.tell_failure("guard", judge_before(worktree, who))
+    worktree.emit_failure("guard", judge_before(worktree, who))
 }
 
 fn judge_before(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
@@ -115,7 +115,7 @@ fn judge_before(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
 ///
 /// After a denial, the changes are in the archive, and no session's chain has changed.
 pub fn after_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
-    worktree.tell_failure("guard", judge_after(worktree, who))
+    worktree.emit_failure("guard", judge_after(worktree, who))
 }
 
 fn judge_after(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {

@@ -74,12 +74,12 @@ impl<'c> Before<'c> {
         let index = context.repo.user_index_identity();
         let options = save::Options {
             message: Some(request.subject.clone()),
-            is_anybodys: true,
+            infers_author: true,
             force: request.force,
             ..save::Options::default()
         };
         let demands = save::Demands { exact_index: request.keeps_index, must_exist: true, ..save::Demands::default() };
-        let taken = save::save_under_lock(&worktree, &options, &demands)?;
+        let taken = save::save_worktree(&worktree, &options, &demands)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
         let mut snapshot = Snapshot::read(&context.repo, id)?;
         // A checkpoint that holds this state already may be older than what has been left out since.
@@ -131,7 +131,7 @@ impl<'c> Before<'c> {
             looks_at_index: true,
             ..save::Demands::default()
         };
-        let taken = save::save_under_lock(&self.worktree, &options, &demands)?;
+        let taken = save::save_worktree(&self.worktree, &options, &demands)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
         self.worktree.repo.make_durable()?;
         Snapshot::read(&self.worktree.repo, id)
@@ -197,7 +197,7 @@ impl<'c> Before<'c> {
             let known = Some(save::Known { steps: journal.steps.clone(), from });
             let demands =
                 save::Demands { known, looks_at_index: !journal.index.is_empty(), ..save::Demands::default() };
-            save::save_under_lock(&self.worktree, &options, &demands)
+            save::save_worktree(&self.worktree, &options, &demands)
         });
         if let Err(error) = saved {
             // The restore is done; the next save takes it up, only as somebody's change.

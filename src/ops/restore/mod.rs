@@ -63,7 +63,7 @@ pub struct Options {
 /// has changed then. If the operating system fails half-way, the journal says how to go on or back.
 pub fn restore(context: &Context, options: &Options) -> Result<Restored> {
     let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
-    context.tell_failure("restore", done)
+    context.emit_failure("restore", done)
 }
 
 fn restore_target(context: &Context, options: &Options) -> Result<Restored> {

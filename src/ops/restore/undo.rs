@@ -39,7 +39,7 @@ pub struct UndoOptions {
 /// # Errors
 /// If nothing was restored yet, and as [`restore`](super::restore).
 pub fn undo(context: &Context, options: &UndoOptions) -> Result<Restored> {
-    context.tell_failure("undo", undo_last(context, options))
+    context.emit_failure("undo", undo_last(context, options))
 }
 
 fn undo_last(context: &Context, options: &UndoOptions) -> Result<Restored> {

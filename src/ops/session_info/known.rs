@@ -5,7 +5,7 @@ use bstr::ByteSlice as _;
 use super::{
     super::{Context, chain::timeline::live_tips, protected::refuse_protected},
     files::{load, with_turn},
-    told::Told,
+    info::SessionInfo,
 };
 use crate::{
     error::Result,
@@ -75,10 +75,10 @@ pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
 }
 
 /// Updates `session` with what the caller reports about it.
-pub(crate) fn told_of(session: &mut Session, told: &Told) {
-    session.agent = told.agent.clone().or_else(|| session.agent.take());
-    session.model = told.model.clone().or_else(|| session.model.take());
-    if let Some(path) = &told.transcript
+pub(crate) fn add_info(session: &mut Session, info: &SessionInfo) {
+    session.agent = info.agent.clone().or_else(|| session.agent.take());
+    session.model = info.model.clone().or_else(|| session.model.take());
+    if let Some(path) = &info.transcript
         && session.transcript.as_ref().is_none_or(|known| known.path != *path)
     {
         session.transcript = Some(Transcript { path: path.clone(), offset: 0 });

@@ -7,7 +7,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    super::session_info::Told,
+    super::session_info::SessionInfo,
     super::session_info::{is_elsewhere, known},
     super::{Context, follow::enter},
     events::{Stopped, leave},
@@ -18,7 +18,7 @@ use crate::{
     model::{
         id_text,
         refname::decode_component,
-        session::{Happening, Phase},
+        session::{Phase, SessionEvent},
     },
 };
 
@@ -36,8 +36,8 @@ pub struct Elsewhere {
 pub(crate) fn leave_elsewhere(
     context: &Context,
     id: &str,
-    told: &Told,
-    happening: Happening,
+    info: &SessionInfo,
+    session_event: SessionEvent,
 ) -> Result<Option<Stopped>> {
     let Some(session) = known(context, id)? else { return Ok(None) };
     if session.phase != Phase::Active || session.is_in(context.repo.worktree_id()) {
@@ -51,7 +51,7 @@ pub(crate) fn leave_elsewhere(
         return Ok(None);
     }
     let there = Context::new(repo, context.settings.clone());
-    leave(&enter(&there)?, id, told, happening).map(Some)
+    leave(&enter(&there)?, id, info, session_event).map(Some)
 }
 
 /// A worktree may name what it shares by a way round.
@@ -73,8 +73,8 @@ pub(super) fn end_elsewhere(context: &Context, id: &str) -> Result<Option<Elsewh
                 'git checkpoint session adopt --force {id}' lets it go on here"
             ))
     };
-    let left =
-        leave_elsewhere(context, id, &Told::default(), Happening::Stop).map_err(|cause| refused().with_cause(cause))?;
+    let left = leave_elsewhere(context, id, &SessionInfo::default(), SessionEvent::Stop)
+        .map_err(|cause| refused().with_cause(cause))?;
     let Some(left) = left else {
         // It may have ended by itself meanwhile.
         let is_still = known(context, id)?.is_some_and(|session| is_elsewhere(context, &session));

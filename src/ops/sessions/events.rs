@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::{
     super::closing::close_turn,
-    super::session_info::{self, check_id, clock, is_elsewhere, known, prepare, sign_of_life, told_of, unknown},
-    super::session_info::{Told, check_transcript},
+    super::session_info::{self, add_info, check_id, clock, is_elsewhere, known, prepare, sign_of_life, unknown},
+    super::session_info::{SessionInfo, check_transcript},
     super::{
         Context, Worktree,
         author::Over,
@@ -21,7 +21,7 @@ use crate::{
     error::{Error, Result},
     model::{
         refname::Base,
-        session::{Action, Happening, Phase, Session, transition},
+        session::{Action, Phase, Session, SessionEvent, transition},
     },
     state::failpoint,
 };
@@ -56,35 +56,35 @@ pub type Ended = Stopped;
 /// Makes the session `id` known, or goes on with it.
 ///
 /// # Errors
-/// [`Kind::Refused`](crate::error::Kind::Refused) if another session has uncommitted work here and `told` or `ask` says
+/// [`Kind::Refused`](crate::error::Kind::Refused) if another session has uncommitted work here and `info` or `ask` says
 /// to cancel; nothing has changed then.
 pub fn start(
     context: &Context,
     id: &str,
-    told: &Told,
+    info: &SessionInfo,
     ask: &mut dyn FnMut(&Question) -> Result<bool>,
 ) -> Result<Started> {
     let started = check_id(id)
-        .and_then(|()| check_transcript(told))
+        .and_then(|()| check_transcript(info))
         .and_then(|()| prepare(context))
-        .and_then(|()| warning::check(context, id, told.on_multisession, ask))
+        .and_then(|()| warning::check(context, id, info.on_multisession, ask))
         .and_then(|has_agreed| {
             let worktree = enter(context)?;
-            let started = begin(&worktree, id, told)?;
+            let started = begin(&worktree, id, info)?;
             if has_agreed {
                 warning::note_agreed(&worktree, id);
             }
             worktree.write_turns().map(|()| started)
         });
-    context.tell_failure("session start", started)
+    context.emit_failure("session start", started)
 }
 
 /// Makes the session `id` known while `_lock` is held; the user has been asked what there is to ask.
-pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, told: &Told) -> Result<Started> {
+pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
     let known = known(worktree, id)?;
-    let step = transition(known.as_ref().map(|session| session.phase), Happening::Start);
+    let step = transition(known.as_ref().map(|session| session.phase), SessionEvent::Start);
     let mut session = known.unwrap_or_else(|| Session::new(id, &worktree.repo.worktree_id().to_owned(), clock()));
-    told_of(&mut session, told);
+    add_info(&mut session, info);
     session.phase = step.phase.unwrap_or(session.phase);
     seen_here(worktree, &mut session)?;
     sign_of_life(&mut session);
@@ -110,29 +110,34 @@ pub(crate) fn seen_here(context: &Context, session: &mut Session) -> Result<()> 
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
-pub fn stop(context: &Context, id: &str, told: &Told) -> Result<Stopped> {
-    context.tell_failure("session stop", retry_on_race(|| enter_and_leave(context, id, told, Happening::Stop)))
+pub fn stop(context: &Context, id: &str, info: &SessionInfo) -> Result<Stopped> {
+    context.emit_failure("session stop", retry_on_race(|| enter_and_leave(context, id, info, SessionEvent::Stop)))
 }
 
 /// Ends the session `id`, and its turn if one is under way.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if there is no such session.
-pub fn end(context: &Context, id: &str, told: &Told) -> Result<Ended> {
-    context.tell_failure("session end", retry_on_race(|| enter_and_leave(context, id, told, Happening::End)))
+pub fn end(context: &Context, id: &str, info: &SessionInfo) -> Result<Ended> {
+    context.emit_failure("session end", retry_on_race(|| enter_and_leave(context, id, info, SessionEvent::End)))
 }
 
-fn enter_and_leave(context: &Context, id: &str, told: &Told, happening: Happening) -> Result<Stopped> {
+fn enter_and_leave(context: &Context, id: &str, info: &SessionInfo, session_event: SessionEvent) -> Result<Stopped> {
     check_id(id)?;
-    check_transcript(told)?;
+    check_transcript(info)?;
     prepare(context)?;
     let worktree = enter(context)?;
-    let left = leave(&worktree, id, told, happening)?;
+    let left = leave(&worktree, id, info, session_event)?;
     worktree.write_turns().map(|()| left)
 }
 
 /// Ends the turn of the session `id`, or the session, while `lock` is held.
-pub(crate) fn leave(worktree: &Worktree<'_>, id: &str, told: &Told, happening: Happening) -> Result<Stopped> {
+pub(crate) fn leave(
+    worktree: &Worktree<'_>,
+    id: &str,
+    info: &SessionInfo,
+    session_event: SessionEvent,
+) -> Result<Stopped> {
     let Some(mut session) = known(worktree, id)? else {
         // A prompt that was killed may have left these.
         release_pending(worktree, id, None)?;
@@ -144,8 +149,8 @@ pub(crate) fn leave(worktree: &Worktree<'_>, id: &str, told: &Told, happening: H
         return Err(Error::refused(format!("the turn of the session '{id}' is under way in the worktree '{path}'"))
             .with_hint("run it there, or let the session go on here: 'git checkpoint session adopt --force'"));
     }
-    told_of(&mut session, told);
-    let step = transition(Some(session.phase), happening);
+    add_info(&mut session, info);
+    let step = transition(Some(session.phase), session_event);
     let seen = if step.actions.contains(&Action::CloseTurn) {
         close_turn(worktree, &mut session, Over::Said)?
     } else {
@@ -154,7 +159,7 @@ pub(crate) fn leave(worktree: &Worktree<'_>, id: &str, told: &Told, happening: H
         None
     };
     let skipped = seen.as_ref().map(|seen| seen.skipped.clone()).unwrap_or_default();
-    if happening == Happening::End {
+    if session_event == SessionEvent::End {
         turn::end(worktree, &mut session, End::Ended, None)?;
     }
     session.phase = step.phase.unwrap_or(session.phase);

@@ -10,7 +10,7 @@ mod retry;
 mod state;
 mod warning;
 
-pub use super::session_info::{OnMultisession, Told, new_id};
+pub use super::session_info::{OnMultisession, SessionInfo, new_id};
 pub use elsewhere::Elsewhere;
 pub(crate) use elsewhere::leave_elsewhere;
 pub use events::{Ended, Started, Stopped, end, start, stop};

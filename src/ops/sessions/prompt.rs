@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::{
     super::closing::close_turn,
     super::session_info::check_id,
-    super::session_info::{self, clock, known, prepare, sign_of_life, told_of},
-    super::session_info::{Told, check_transcript},
+    super::session_info::{self, add_info, clock, known, prepare, sign_of_life},
+    super::session_info::{SessionInfo, check_transcript},
     super::{
         Context, Worktree,
         author::{self, Over},
@@ -47,7 +47,7 @@ use crate::{
         path_text,
         redact::redact,
         refname::pending_ref,
-        session::{Action, Happening, Session, Turn, UnderWay, transition},
+        session::{Action, Session, SessionEvent, Turn, UnderWay, transition},
     },
     state::{
         failpoint,
@@ -85,30 +85,30 @@ pub struct Prompted {
 /// Begins a turn of the session `id`, which need not be known.
 ///
 /// # Errors
-/// [`Kind::Refused`] if another session has uncommitted work here and `told` or `ask` says to cancel, or this one has a turn
+/// [`Kind::Refused`] if another session has uncommitted work here and `info` or `ask` says to cancel, or this one has a turn
 /// in another worktree that cannot be ended; nothing has changed then.
 pub fn prompt(
     context: &Context,
     id: &str,
     message: Option<&str>,
-    told: &Told,
+    info: &SessionInfo,
     ask: &mut dyn FnMut(&Question) -> Result<bool>,
 ) -> Result<Prompted> {
     let prompted = check_id(id)
-        .and_then(|()| check_transcript(told))
+        .and_then(|()| check_transcript(info))
         .and_then(|()| prepare(context))
-        .and_then(|()| warning::check(context, id, told.on_multisession, ask))
+        .and_then(|()| warning::check(context, id, info.on_multisession, ask))
         .and_then(|_| retry_on_race(|| end_elsewhere(context, id)))
         .and_then(|elsewhere| {
             let opening = Opening::Prompt(message);
             let begun = retry_on_race(|| {
                 let worktree = save::lock_to_write(context)?;
-                let begun = begin(&worktree, id, opening, told)?;
+                let begun = begin(&worktree, id, opening, info)?;
                 worktree.write_turns().map(|()| begun)
             })?;
             Ok(Prompted { elsewhere, ..begun })
         });
-    context.tell_failure("prompt", prompted)
+    context.emit_failure("prompt", prompted)
 }
 
 /// What a turn begins with.
@@ -122,7 +122,7 @@ pub(crate) enum Opening<'t> {
 }
 
 /// Begins a turn while `lock` is held; the user has been asked what there is to ask.
-pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, told: &Told) -> Result<Prompted> {
+pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, info: &SessionInfo) -> Result<Prompted> {
     let repo = &worktree.repo;
     let interrupted = guard::recover(worktree, id).unwrap_or_else(|error| {
         tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
@@ -139,7 +139,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, tol
         None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
     };
     let is_new = session.turn.number == 0 && session.base.is_empty();
-    let step = transition((!is_new).then_some(session.phase), Happening::Prompt);
+    let step = transition((!is_new).then_some(session.phase), SessionEvent::Prompt);
     if step.actions.contains(&Action::CloseInterrupted) {
         close_interrupted(worktree, &mut session)?;
     }
@@ -148,7 +148,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, tol
         tracing::warn!(%error, "the record of a commit in mid-turn not completed");
     }
     follow_head(worktree)?;
-    told_of(&mut session, told);
+    add_info(&mut session, info);
     let mut shadow = Shadow::read_for(worktree, Some(id))?;
     let is_broken = matches!(touched_by(worktree, &shadow), Err(error) if error.kind() == Kind::Corrupt);
     if is_broken {
@@ -223,7 +223,7 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
     // Whoever went away between two tools has changed nothing since; people may have gone on.
     if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
-        save::save_under_lock(worktree, &save::Options::default(), &demands)?;
+        save::save_worktree(worktree, &save::Options::default(), &demands)?;
     }
     close_turn(worktree, session, Over::Unsaid).map(drop)
 }

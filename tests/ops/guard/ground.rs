@@ -42,19 +42,19 @@ impl Ground {
 
     /// Makes `session` known, with a turn under way.
     pub(super) fn prompt(&self, session: &str) -> Vec<String> {
-        let told = sessions::Told { agent: Some("claude-code".into()), ..sessions::Told::default() };
+        let told = sessions::SessionInfo { agent: Some("claude-code".into()), ..sessions::SessionInfo::default() };
         let context = self.context(Concurrency::Refuse);
         sessions::prompt(&context, session, Some("do"), &told, &mut |_| Ok(true)).expect("it begins").interrupted
     }
 
     pub(super) fn stop(&self, session: &str) {
         let context = self.context(Concurrency::Refuse);
-        sessions::stop(&context, session, &sessions::Told::default()).expect("it is known");
+        sessions::stop(&context, session, &sessions::SessionInfo::default()).expect("it is known");
     }
 
     pub(super) fn end(&self, session: &str) {
         let context = self.context(Concurrency::Refuse);
-        sessions::end(&context, session, &sessions::Told::default()).expect("it is known");
+        sessions::end(&context, session, &sessions::SessionInfo::default()).expect("it is known");
     }
 
     /// Commits something with `message`.

@@ -163,7 +163,7 @@ fn carry_out(order: &Value) -> git_checkpoint::error::Result<save::Saved> {
         verify: order["verify"] == true,
         allow_empty: order["allow_empty"] == true,
         force: order["force"] == true,
-        is_anybodys: false,
+        infers_author: false,
     };
     save::save(&Context::new(repo, settings), &options)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git_checkpoint::model::session::{Happening, Phase, transition};
+use git_checkpoint::model::session::{Phase, SessionEvent, transition};
 use serde_json::Value;
 
 use super::desk::Desk;
@@ -17,7 +17,7 @@ fn the_phases_are_drawn_as_they_are() {
     let page = page();
     for phase in [None].into_iter().chain(Phase::ALL.map(Some)) {
         let name = |phase: Option<Phase>, none| phase.map_or(none, Phase::as_str);
-        let cells = Happening::ALL.map(|happening| name(transition(phase, happening).phase, "-"));
+        let cells = SessionEvent::ALL.map(|session_event| name(transition(phase, session_event).phase, "-"));
         let is_row = |line: &str| {
             let words: Vec<&str> = line.split_whitespace().collect();
             words.first() == Some(&name(phase, "(none)")) && words[1..] == cells

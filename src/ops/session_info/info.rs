@@ -18,7 +18,7 @@ pub enum OnMultisession {
 
 /// What the caller of a command reports about a session.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct SessionInfo {
     /// The agent's name.
     pub agent: Option<String>,
     /// The model.
@@ -30,8 +30,8 @@ pub struct Told {
 }
 
 /// Refuses a transcript that is no file.
-pub(crate) fn check_transcript(told: &Told) -> Result<()> {
-    match &told.transcript {
+pub(crate) fn check_transcript(info: &SessionInfo) -> Result<()> {
+    match &info.transcript {
         Some(path) if !Path::new(path).is_absolute() => {
             Err(Error::new(Kind::User, format!("the transcript '{path}' is not an absolute path")))
         }
