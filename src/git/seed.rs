@@ -40,7 +40,7 @@ pub(crate) struct Staged {
 /// Returns the cache that `index` (none: there is no file) makes, and what is staged.
 ///
 /// What `before` knows of the same version of a file is taken over. Files that a conversion may have changed are named, as
-/// only reading tells whether their bytes would come back.
+/// only reading shows whether their bytes would come back.
 pub(crate) fn seed(
     repo: &Repo,
     index: Option<&State>,
@@ -82,7 +82,7 @@ pub(crate) fn seed(
             mode,
             is_tracked: true,
             skips_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
-            // Where objects are damaged, only reading the file tells that its content is stored.
+            // Where objects are damaged, only reading the file shows that its content is stored.
             is_racy: smudged || repo.is_wary() || stat.is_racy(identity.mtime),
             is_unfiltered: false,
         };

@@ -12,7 +12,7 @@ use crate::{
 
 impl Repo {
     /// Returns those of `changes` whose new content the worktree has: the index says so by the times of the file, or there
-    /// is no file. A file is read only if its times do not tell, as it changed just before the index was written.
+    /// is no file. A file is read only if its times are no evidence, as it changed just before the index was written.
     pub(crate) fn unchanged_in_worktree(&self, changes: Vec<Change>) -> Result<Vec<Change>> {
         let Some(index) = (!changes.is_empty()).then(|| self.user_index()).transpose()?.flatten() else {
             return Ok(Vec::new());

@@ -51,7 +51,7 @@ pub enum Work {
     Rests,
     /// It does not live.
     Gone,
-    /// That cannot be told from here.
+    /// This machine cannot find that out.
     Unknown,
 }
 

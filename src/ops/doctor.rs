@@ -58,7 +58,7 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Returns true if nothing is left that somebody should look at.
+    /// Returns true if no problem is left.
     pub fn is_sound(&self) -> bool {
         self.problems.iter().all(|problem| problem.fixed || problem.severity == Severity::Note)
     }

@@ -113,7 +113,7 @@ impl<'c> OpenTurn<'c> {
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
         // What another session has saved meanwhile is newer than what this turn began with. A shadow that was reset
-        // meanwhile tells nothing of that, and a commit only carries it forward.
+        // meanwhile says nothing about that, and a commit only carries it forward.
         let is_known = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
         // What others save does not change the session's own shadow.
         if turn.has_checkpoint || !(is_known || shadow.name.session.is_some()) {
@@ -157,7 +157,7 @@ impl<'c> OpenTurn<'c> {
         Ok(())
     }
 
-    /// Lets a checkpoint of what the worktree was when the turn began come first, if nobody has saved that.
+    /// Puts a checkpoint of the worktree as it was when the turn began before the next one, unless it was saved already.
     fn put_baseline_first(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?;
@@ -216,7 +216,7 @@ impl<'c> OpenTurn<'c> {
             noted = noted.and(worktree.write_turns()).and_then(|()| release_pending(worktree, &self.session.id, None));
         }
         if let Err(error) = noted {
-            // The checkpoint is taken, and its ref tells as much.
+            // The checkpoint is taken, and its ref shows that.
             tracing::warn!(%error, "turn not noted");
         }
     }

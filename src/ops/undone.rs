@@ -124,7 +124,7 @@ fn holds_any(
         return Ok(true);
     }
     let differ = Differ { steps: &step_edits, counted: &step_edits };
-    // Only agents' lines matter here, so whoever amends counts as a human.
+    // Only agents' lines matter here, so the author of the amendment counts as a human.
     let amender = AuthorId::try_from(authors.len() - 1).unwrap_or(AuthorId::MAX);
     let spans = carry(&differ, &recorded.ownership.spans, &after, &now, amender);
     Ok(spans.iter().any(|span| agent_of(span.owner, authors).is_some()))

@@ -25,7 +25,7 @@ use crate::{
     },
 };
 
-/// The author of changes that are in no checkpoint: whoever made the commit.
+/// The author of changes that are in no checkpoint: the committer.
 pub(crate) const COMMITTER: AuthorId = 0;
 
 /// What one checkpoint changed in some files.

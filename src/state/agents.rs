@@ -1,4 +1,4 @@
-//! The last event that each agent told of: one tiny file per agent below `<common-dir>/checkpoint/agents`.
+//! The last event that each agent reported: one tiny file per agent below `<common-dir>/checkpoint/agents`.
 
 use std::{
     fs,
@@ -9,7 +9,7 @@ use std::{
 use super::directory;
 use crate::error::{Context as _, Error, Kind, Result};
 
-/// What an agent told of last.
+/// What an agent reported last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// The agent's name.
@@ -32,7 +32,7 @@ fn is_word(word: &str) -> bool {
     !word.is_empty() && word.len() <= 40 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
 }
 
-/// Notes that `agent` told of `moment` at `seconds`, in Unix time.
+/// Notes that `agent` reported `moment` at `seconds`, in Unix time.
 ///
 /// # Errors
 /// [`Kind::Internal`] if `agent` or `moment` is no name of ours, or the file cannot be written.
@@ -48,7 +48,7 @@ pub fn note(common_dir: &Path, agent: &str, moment: &str, seconds: i64) -> Resul
         .context(Kind::Internal, || format!("cannot write '{}'", path.display()))
 }
 
-/// Returns what each agent told of last, by name; files that make no sense are left out.
+/// Returns what each agent reported last, by name; files that make no sense are left out.
 pub fn seen(common_dir: &Path) -> Result<Vec<Seen>> {
     let folder = folder(common_dir);
     let what = || format!("cannot read '{}'", folder.display());

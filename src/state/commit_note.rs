@@ -1,7 +1,7 @@
 //! `commit.toml` of a worktree: what was promised to a commit in the making.
 //!
 //! Written when git prepares the message, removed when the record is there: what is left of a process that died in
-//! between tells the next command what to finish.
+//! between shows the next command what to finish.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ pub struct CommitNote {
     /// True if git makes a commit once more, in a rebase for one: it takes no work of now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_again: bool,
-    /// Commits before it whose promises nobody could keep so far, oldest first.
+    /// Commits before it whose promises are not kept yet, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Unkept>,
 }
@@ -78,7 +78,7 @@ impl CommitNote {
         *self == Self { head: head.clone(), ..Self::default() }
     }
 
-    /// Tells `config/hook.sh` whether the commit in the making can be followed by whoever comes next, so that its
+    /// Shows `config/hook.sh` whether the next command can follow the commit in the making, so that its
     /// post-commit need not start us. The script takes that back when it has read it.
     pub fn set_followed_later(git_dir: &Path, is_later: bool) -> Result<()> {
         let path = directory(git_dir).join("followed-later");

@@ -38,7 +38,7 @@ pub struct Journal {
     pub target: ObjectId,
     /// The checkpoint that holds everything as it was before.
     pub pre_restore: ObjectId,
-    /// What tells the names of its temporary files.
+    /// What the names of its temporary files contain.
     pub nonce: String,
     /// The paths; the number of a temporary file is the position here, while applying.
     pub steps: Vec<Step>,

@@ -1,7 +1,7 @@
 //! The lock of a worktree's checkpoints: an OS lock on our own file.
 //!
 //! The kernel releases it with its owner, so there are no stale locks; the file stays, empty. It is not empty only if
-//! its last owner was killed: then it tells whose temporary files may be swept.
+//! its last owner was killed: then it names the processes whose temporary files may be swept.
 
 use std::{
     fs::File,

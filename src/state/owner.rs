@@ -1,4 +1,4 @@
-//! `<git-dir>/checkpoint/owner`: the session that a linked worktree was made for, written by whoever makes the worktree.
+//! `<git-dir>/checkpoint/owner`: the session that a linked worktree was made for, written by the program that makes the worktree.
 
 use std::path::{Path, PathBuf};
 

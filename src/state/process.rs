@@ -1,4 +1,4 @@
-//! Processes as the kernel knows them (proc(5)): who runs us for long, and whether somebody still lives.
+//! Processes as the kernel knows them (proc(5)): which process of an agent runs us, and whether it still lives.
 //!
 //! Where there is no `/proc`, nothing is known: `None`, and [`Life::Unknown`].
 

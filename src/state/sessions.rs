@@ -195,7 +195,7 @@ pub fn append_prompt(common_dir: &Path, id: &str, prompt: &Prompt) -> Result<()>
     file.write_all(&line).context(Kind::Internal, what)
 }
 
-/// Returns true if whoever wrote last has died in between.
+/// Returns true if the last writer died while it wrote.
 fn ends_within_a_line(file: &fs::File) -> bool {
     let Some(last) = file.metadata().ok().and_then(|metadata| metadata.len().checked_sub(1)) else { return false };
     let mut byte = [b'\n'];

@@ -1,4 +1,4 @@
-//! Names of temporary files: they tell which process a file belongs to, so that the next one can remove what a process
+//! Names of temporary files: they show which process a file belongs to, so that the next one can remove what a process
 //! that was killed has left, and nothing else.
 
 use std::{path::Path, sync::OnceLock};
@@ -11,7 +11,7 @@ pub(crate) fn nonce() -> &'static str {
     NONCE.get_or_init(random)
 }
 
-/// Returns 16 hexadecimal digits that nobody else has.
+/// Returns 16 hexadecimal digits that no other process has.
 pub(crate) fn random() -> String {
     use std::hash::{BuildHasher as _, Hasher as _};
     // The standard library seeds this from the operating system's randomness.
@@ -28,7 +28,7 @@ pub(crate) fn prefix(kind: &str) -> String {
     format!("{kind}{}_", nonce())
 }
 
-/// Makes a file in `directory` that has no name for long, and writes into it: that tells whether others could.
+/// Makes a file in `directory` that has no name for long, and writes into it: that shows whether others could.
 pub(crate) fn probe(directory: &Path) -> std::io::Result<()> {
     use std::io::Write as _;
     let mut file = tempfile::tempfile_in(directory)?;
@@ -42,7 +42,7 @@ pub(crate) fn sweep(directory: &Path, nonces: &[String]) {
         let name = entry.file_name();
         let owner = name.to_str().and_then(|name| name.split(['-', '_']).find(|part| is_nonce(part)));
         if owner.is_some_and(|owner| nonces.iter().any(|nonce| nonce == owner)) {
-            // What cannot be removed is in nobody's way.
+            // What cannot be removed does no harm.
             drop(std::fs::remove_file(entry.path()));
         }
     }

@@ -1,7 +1,7 @@
 //! `turns.toml` in a worktree's git directory: all that is open there, in one file, so that no crash leaves half of it.
 //!
 //! While the worktree's lock is held, [`Held`] has what is in it: the file is read once, and written once, when all has changed
-//! that is to change. What is lost or damaged here makes a change look like somebody else's, never disappear.
+//! that is to change. What is lost or damaged here makes a change look like another author's, never disappear.
 
 use std::{
     fs,

@@ -1,9 +1,9 @@
-//! Commits that git told nobody of, seen at the next event of an agent.
+//! Commits that no hook of git reported, noticed at the next event of an agent.
 
 use super::super::{Worktree, condense};
 use crate::error::Result;
 
-/// Makes the records of commits that no hook of git told of.
+/// Makes the records of commits that no hook of git reported.
 pub(super) fn look_for_unseen(worktree: &Worktree<'_>) -> Result<()> {
     let looked = condense::commits_unseen(worktree);
     if looked.is_err() {

@@ -26,7 +26,7 @@ fn resolve(repo: &Repo, cwd: &Path, name: &str) -> Option<BString> {
         match std::fs::canonicalize(&parent) {
             Ok(real) => break real,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                // A dangling link leads nobody knows where.
+                // Where a dangling link leads is not known.
                 if parent.symlink_metadata().is_ok() {
                     return None;
                 }

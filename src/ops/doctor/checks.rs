@@ -210,7 +210,7 @@ fn git_dirs(repo: &Repo) -> impl Iterator<Item = PathBuf> {
     std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()))
 }
 
-/// Sessions whose turn is under way, though whoever ran them is gone. What such a turn has left unsaved is saved before it
+/// Sessions whose turn is under way, though their process is gone. What such a turn has left unsaved is saved before it
 /// is closed.
 pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let is_abandoned = |session: &Session| {

@@ -192,7 +192,7 @@ fn treatment(repo: &Repo) -> &'static str {
 
 fn missing(repo: &Repo, tips: &[(String, ObjectId)]) -> Result<Missing> {
     let foreign = format!("--exclude={}*", refname::PREFIX);
-    // Other refs that name nothing are not ours to tell of here.
+    // Other refs that name nothing are reported elsewhere, or not ours.
     let start = ["rev-list", "--ignore-missing", "--objects", "--quiet", treatment(repo), "--stdin", "--not"];
     let arguments = [start.as_slice(), &[&foreign, "--all"]].concat();
     let input: BString = tips.iter().map(|(_, id)| format!("{id}\n")).collect::<String>().into();

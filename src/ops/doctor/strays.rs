@@ -27,7 +27,7 @@ pub(super) fn strays(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
-    // Of one that makes no sense, `journals` tells.
+    // `journals` reports one that makes no sense.
     let Ok(journal) = Journal::read(repo.git_dir()) else { return Ok(Vec::new()) };
     let under_way = journal.filter(|journal| journal.progress == Progress::Applying).map(|journal| journal.nonce);
     let is_known = |path: &BStr| {

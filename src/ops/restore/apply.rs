@@ -86,7 +86,7 @@ impl<'a> Applier<'a> {
         self
     }
 
-    /// Returns what [`run`](Self::run) would do, as far as can be told without doing it.
+    /// Returns what [`run`](Self::run) would do, as far as that is known without doing it.
     pub(super) fn preview(&mut self, plan: &Plan, directories: &[BString]) -> Result<Applied> {
         let mut applied = Applied::default();
         for group in &plan.groups {

@@ -119,7 +119,7 @@ impl<'c> Before<'c> {
         Ok(Self { worktree, snapshot, checkpoint_id, cache, unsaved, journal, swept, index, memory: None })
     }
 
-    /// Saves what is staged now, and returns that state: since a crash, somebody may have staged what is in no checkpoint.
+    /// Saves what is staged now, and returns that state: what was staged since a crash may be in no checkpoint.
     pub(super) fn save_index(&self) -> Result<Snapshot> {
         let message = Some("before going on with a restore".into());
         let options = save::Options { message, force: true, ..save::Options::default() };
@@ -200,7 +200,7 @@ impl<'c> Before<'c> {
             save::save_worktree(&self.worktree, &options, &demands)
         });
         if let Err(error) = saved {
-            // The restore is done; the next save takes it up, only as somebody's change.
+            // The restore is done; the next save takes it up as a change like any other.
             tracing::warn!(%error, "no checkpoint after the restore");
         }
     }

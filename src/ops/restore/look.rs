@@ -56,7 +56,7 @@ pub(super) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Returns an error if somebody asked to end.
+    /// Returns an error once the interrupt is raised.
     pub(super) fn check_interrupt(&self) -> Result<()> {
         self.repo.check_interrupt()
     }
@@ -135,7 +135,7 @@ impl<'a> Site<'a> {
         Err(Stop::Left(if step.before.is_some() { Why::UnderWay } else { Why::InTheWay }))
     }
 
-    /// Returns the id of the bytes of the file `path`, of which `stat` tells, if it is exactly `content`.
+    /// Returns the id of the bytes of the file `path`, which has `stat`, if it is exactly `content`.
     fn holds(&mut self, path: &BStr, stat: &Stat, content: Content, side: Side) -> Outcome<Option<ObjectId>> {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let is_kind = match content.leaf.mode {
@@ -151,7 +151,7 @@ impl<'a> Site<'a> {
         if !is_kind {
             return Ok(None);
         }
-        // Times do not tell: where they are coarse, a file edited at once after the save has the same.
+        // Times are no evidence: where they are coarse, a file edited at once after the save has the same.
         let bytes = self.checkout.read(path, stat)?;
         let exact = self.id_of(&bytes)?;
         let is_it = self.exact(side).is(path, content, (&bytes, exact));

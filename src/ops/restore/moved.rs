@@ -20,7 +20,7 @@ pub(super) struct Moved {
     pub(super) both: BTreeSet<BString>,
 }
 
-/// Returns what of `steps`, from `pre` to `target`, a restore takes that was not told to bring everything back.
+/// Returns those of `steps`, from `pre` to `target`, that a restore without `--all` takes.
 ///
 /// A file that differs between the commits that the two stand on, and that the checkpoint left as its commit had it, is
 /// not the checkpoint's: it goes without a word if the worktree has it as HEAD does.

@@ -76,7 +76,7 @@ impl Scene<'_> {
         Ok(wanted.cloned().collect())
     }
 
-    /// Returns `steps` with what becomes of each. Without `session`, whoever changed a path does not matter; those that
+    /// Returns `steps` with what becomes of each. Without `session`, the author of a path's change does not matter; those that
     /// commits have changed, too, are kept.
     pub(super) fn judge(
         &self,
@@ -139,7 +139,7 @@ impl Scene<'_> {
     }
 
     /// Returns true if the target is the copy of a damaged checkpoint that may have had the path of `step` just as it is now,
-    /// though the copy lacks what would tell.
+    /// though the copy lacks the evidence.
     fn may_be_skipped(&self, step: &Step) -> bool {
         let has_lost = |part| self.target.manifest.lacks(&[part]);
         let is_same = step.before.map(|content| content.leaf) == step.after.map(|content| content.leaf);
@@ -170,7 +170,7 @@ impl Scene<'_> {
         let paths = |of: &Snapshot| Owners::of(self.repo, of.id, steps.iter().map(|step| step.path.clone()).collect());
         let mut now = paths(self.pre)?;
         now.extend(self.before.unsaved.iter().map(|path| (path.clone(), Origin::default())));
-        // Content of a commit is nobody's. On another base, though, that commit may be somebody's later work: only what
+        // Content of a commit belongs to no session. On another base, though, that commit may be later work: only what
         // the session itself did in its own time counts then.
         let then = if self.pre.base() == self.target.base() { None } else { Some(paths(self.target)?) };
         let mut foreign = HashMap::new();
@@ -255,7 +255,7 @@ impl Owners {
             };
             let (checkpoint, changed) = match (read(), restorer.clone()) {
                 (Ok(Some(read)), _) => read,
-                // A commit that is no checkpoint is a base: nobody's.
+                // A commit that is no checkpoint is a base, which belongs to no session.
                 (Ok(None), _) => continue,
                 // What was restored may be damaged since; the checkpoint after it has the origin of its session.
                 (Err(error), Some(restorer)) if error.kind() == Kind::Corrupt => {

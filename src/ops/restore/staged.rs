@@ -23,7 +23,7 @@ pub(super) struct Staging {
     slots: BTreeMap<BString, Slot>,
     /// All that the restore changes, or has changed before it was interrupted.
     pub(super) changes: Vec<SlotChange>,
-    /// What somebody else has staged since.
+    /// What was staged since.
     pub(super) left: Vec<Left>,
 }
 
@@ -89,7 +89,7 @@ impl Staging {
         self.slots.is_empty()
     }
 
-    /// Makes sure that what will be staged is here, and that nobody else is at the index.
+    /// Makes sure that what will be staged is here, and that no other process locks the index.
     pub(super) fn verify(&self, repo: &Repo) -> Result<()> {
         if let Some(lock) = repo.user_index_lock().filter(|_| !self.is_empty()) {
             return Err(

@@ -1,4 +1,4 @@
-//! Takes the last restore back: only the paths that it changed, and only as far as nobody has changed them since.
+//! Takes the last restore back: only the paths that it changed, and only as far as they have not changed since.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -138,7 +138,7 @@ impl<'s> Reversal<'s> {
             let exact = done.after.zip(became).map(|(after, (id, _))| Content { raw: Some(id), ..after });
             self.judged.push((Step { before: exact, ..step }, Verdict::Go));
         } else if is == was && was != became {
-            // Nobody has changed it, or somebody has changed it back.
+            // It has not changed since, or was changed back.
         } else if is == became && done.before.is_none() {
             // The restore wrote it where no file was. Ignore rules, which may have come back with it, do not matter.
             self.judged.push((step, Verdict::Go));

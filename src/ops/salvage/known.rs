@@ -70,7 +70,7 @@ impl<'c> Known<'c> {
         }
     }
 
-    /// Returns the checkpoint that came before `id`, or if no event tells, the newest that is known of the shadow `name` and
+    /// Returns the checkpoint that came before `id`, or if no event names it, the newest that is known of the shadow `name` and
     /// was not `visited`.
     pub(super) fn before(
         &self,

@@ -43,7 +43,7 @@ impl<'r> Survey<'r> {
                 continue;
             }
             self.reader.read(id)?;
-            // `git rev-list` tells of commits.
+            // `git rev-list` reports commits.
             let Ok(Some(checkpoint)) = repo.checkpoint(id) else { continue };
             let base = checkpoint.base.commit_id().and_then(|id| repo.tree_of_commit(id).ok());
             let base = base.unwrap_or_else(|| repo.empty_tree_id());

@@ -59,7 +59,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     matches!((std::fs::canonicalize(one), std::fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The same before a turn of the session `id` begins here: what it has done there must not be taken for anybody else's.
+/// The same before a turn of the session `id` begins here: what it has done there must not count as another author's.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it has one there that cannot be ended.

@@ -114,10 +114,10 @@ pub fn prompt(
 /// What a turn begins with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Opening<'t> {
-    /// A prompt, with its text where that is told. What is there already is a person's.
+    /// A prompt, with its text where it is known. Changes made before it are the user's.
     Prompt(Option<&'t str>),
-    /// Nothing that a person did: the agent goes on with its last turn. Nobody knows whose it is what is there already;
-    /// the caller saves it.
+    /// No act of the user: the agent continues its last turn. The author of earlier changes is unknown; the caller saves
+    /// them.
     Notice,
 }
 

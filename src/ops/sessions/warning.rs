@@ -75,7 +75,7 @@ pub(super) fn note_agreed(worktree: &Worktree<'_>, id: &str) {
 /// Returns what is to be asked before the session `id` joins those with uncommitted work here; none if the setting is off
 /// or there are none.
 pub(crate) fn question(context: &Context, id: &str) -> Result<Option<Question>> {
-    // A session whose shadow is its own joins nobody.
+    // A session with a shadow of its own joins no other.
     if !context.settings.enable_multisession_warning || context.settings.storage == Storage::Session {
         return Ok(None);
     }
