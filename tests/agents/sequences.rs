@@ -1,6 +1,6 @@
 //! A turn of each agent, with the events of its client: the record and the attribution of the commit name the agent.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::desk::{Desk, fixture};
 
@@ -129,6 +129,39 @@ fn the_commit_names_the_agent(#[case] turn: Turn) {
     if agent != "kiro" {
         assert!(by_file.contains(&"g human 1".to_owned()), "{by_file:?}");
         assert!(by_file.contains(&"h human 1".to_owned()), "{by_file:?}");
+    }
+    desk.finish();
+}
+
+/// Claude Code names the model in its transcript, which has the model's answer before the first tool.
+#[test]
+fn the_model_is_that_of_the_transcript_when_the_tool_was_used() {
+    let desk = Desk::new();
+    let folder = desk.world.root().join("home/.claude/projects/p");
+    std::fs::create_dir_all(&folder).expect("directories can be made");
+    let transcript = folder.join("s.jsonl");
+    let payload = |event: &str| {
+        json!({
+            "hook_event_name": event, "session_id": "s", "cwd": desk.world.repo().display().to_string(),
+            "transcript_path": transcript.display().to_string(), "tool_name": "Write", "tool_use_id": "1",
+            "tool_input": { "file_path": desk.world.repo().join("f").display().to_string() }, "prompt": "go on",
+        })
+    };
+    let mut conversation = String::new();
+    for (turn, model) in ["m-1", "m-2"].into_iter().enumerate() {
+        desk.tell("claude-code", &payload("UserPromptSubmit"));
+        conversation += &format!("{}\n", json!({ "type": "user", "message": { "content": "go on" } }));
+        conversation += &format!("{}\n", json!({ "type": "assistant", "message": { "model": model } }));
+        std::fs::write(&transcript, &conversation).expect("a file can be written");
+        desk.tell("claude-code", &payload("PreToolUse"));
+        desk.add("f", model);
+        desk.tell("claude-code", &payload("PostToolUse"));
+        desk.commit();
+        let record = &desk.world.json(&["explain", "--json", "HEAD"])["records"][0];
+        let models: Vec<_> =
+            record["sessions"].as_array().into_iter().flatten().map(|it| it["model"].clone()).collect();
+        assert_eq!(models, [model], "turn {turn}: {record}");
+        desk.tell("claude-code", &payload("Stop"));
     }
     desk.finish();
 }

@@ -158,9 +158,9 @@ fn handle(
     // The neutral protocol names the agent only when the session starts.
     let is_named = event.agent != dialect::NEUTRAL || event.moment == Moment::SessionStart;
     let agent = Some(event.agent.clone()).filter(|_| is_named);
-    // Some agents name the model only in the transcript, which has an answer of the model once the turn ends.
-    let is_over = matches!(event.moment, Moment::Stop | Moment::Interrupt | Moment::SessionEnd);
-    let in_transcript = || transcript.as_deref().filter(|_| is_over).and_then(transcript::model);
+    // Some agents name the model only in the transcript, which has an answer of the model before its first tool call. At the
+    // prompt, it still names the model of the last turn.
+    let in_transcript = || transcript.as_deref().and_then(|path| transcript::model(path, event.moment));
     let model = event.model.clone().or_else(in_transcript);
     let info = SessionInfo { agent, model, transcript, on_multisession };
     agents::handle(&context, &report(event, dialect, cwd, info))

@@ -10,7 +10,7 @@ use crate::{
     agent::{
         conversation,
         dialect::{Dialect, Environment},
-        event::Event,
+        event::{Event, Moment},
     },
     error::{Error, Result},
     ops::Context,
@@ -39,16 +39,21 @@ pub(super) fn checked(
     real.and_then(|path| path.into_os_string().into_string().ok()).map(Some).ok_or_else(refused)
 }
 
-/// Returns the model that the conversation in `path` names last; none if it names none.
-pub(super) fn model(path: &str) -> Option<String> {
-    /// How many bytes of a long conversation are read, at its end.
-    const MOST: u64 = 1 << 20;
+/// Returns the model that the conversation in `path` names last; none if it names none, or if `moment` is not in or after the
+/// model's answer.
+pub(super) fn model(path: &str, moment: Moment) -> Option<String> {
+    // How many bytes of a long conversation are read, at its end. An agent waits for us before and after each tool.
+    let most = match moment {
+        Moment::PreTool | Moment::PostTool => 1 << 18,
+        Moment::Stop | Moment::SubagentStop | Moment::Interrupt | Moment::SessionEnd => 1 << 20,
+        _ => return None,
+    };
     // Do not block on a named pipe without a writer.
     let length = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?.len();
     let mut file = std::fs::File::open(path).ok()?;
-    file.seek(SeekFrom::Start(length.saturating_sub(MOST))).ok()?;
+    file.seek(SeekFrom::Start(length.saturating_sub(most))).ok()?;
     let mut bytes = Vec::new();
-    file.take(MOST).read_to_end(&mut bytes).ok()?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
     conversation::model(&String::from_utf8_lossy(&bytes))
 }
 
