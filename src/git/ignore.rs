@@ -57,8 +57,8 @@ impl<'r> Excludes<'r> {
             Err(error) if Errno::from_io_error(&error) == Some(Errno::ACCESS) => {
                 let parent = path.rfind_byte(b'/').map(|at| path[..at].as_bstr());
                 if !std::mem::replace(&mut self.has_warned, true) {
-                    let directory = path_text::printable(parent.unwrap_or(b".".as_bstr()));
-                    tracing::warn!(%error, "cannot read the ignore rules in '{directory}': they ignore nothing");
+                    let path = path_text::printable(path);
+                    tracing::warn!(%error, "cannot read all ignore rules for '{path}': those ignore nothing");
                 }
                 return parent.map_or(Ok(false), |parent| self.is_ignored(parent, true));
             }

@@ -168,7 +168,7 @@ pub struct Turns {
     /// The session of which all that was known was gone before its tool had ended, until the next turn begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// The entries that the stash had when the last turn began: what comes back from them is no work of that turn.
+    /// The entries that the stash had when the last turn began. What was popped since is not the work of that turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashes: Vec<String>,
     /// What each session has open.

@@ -176,7 +176,7 @@ fn unsaved_without(context: &Context, is_left_out: fn(&Call) -> bool) -> Result<
             }
             between(context, &open, Asker::Command)?
         }
-        [session] if turns.calls().next().is_none() => of_session(session, None),
+        [session] if turns.calls().all(|(_, call)| is_left_out(call)) => of_session(session, None),
         _ => unknown(),
     })
 }

@@ -11,6 +11,16 @@ use crate::{
     },
 };
 
+/// Returns an error if it is not known which turns are open. What is unsaved is saved first, by an unknown author: no other
+/// event may come.
+pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
+    worktree.check_turns().inspect_err(|_| {
+        let options = save::Options { origin: author::unknown(), ..save::Options::default() };
+        let saved = save::save_worktree(worktree, &options, &save::Demands::default());
+        drop(worktree.emit_failure("save", saved));
+    })
+}
+
 /// Takes a checkpoint of what the turn of `session` left unsaved, and ends the turn.
 ///
 /// Returns the result of the save, also if there was nothing to save; none for a turn in another worktree, where

@@ -8,14 +8,16 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree, agents, condense,
+    Context, Worktree, agents,
+    chain::stashed::stash_entries,
+    condense,
     known_base::is_head_known,
     recommit, records, rewrite, save, session_info,
     undone::{Amended, is_undone},
 };
 use crate::{
     config::Link,
-    error::{Context as _, Kind, Result},
+    error::{Context as _, Error, Kind, Result},
     git::{Repo, ancestors, message, sequence::GitOperation},
     model::{
         record::{RecordId, ids_in_message},
@@ -51,7 +53,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     // Two commits that are prepared at once must not overwrite each other's note.
     let locked = save::lock_soon(context)?;
     if let Some(worktree) = &locked {
-        let saved = save_work_of_tool(worktree);
+        let saved = save_before_commit(worktree);
         // A failed save must not stop the commit.
         context.emit_failure("save", saved).unwrap_or_default();
     }
@@ -121,9 +123,21 @@ fn is_plain(context: &Context) -> Result<bool> {
         && rewrite::squashed_commits(context)?.is_empty())
 }
 
-/// Saves what the tool has done that makes this commit, if one is in use: no boundary lies between the two.
-fn save_work_of_tool(worktree: &Worktree<'_>) -> Result<()> {
-    let Some(saving) = agents::of_tool_in_use(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
+/// Returns true if a stash entry is gone that was there when the last turn began. Popped work is its author's: the commit finds
+/// that out by its content.
+fn is_any_popped(context: &Context) -> Result<bool> {
+    let before = context.turns().stashes;
+    if before.is_empty() {
+        return Ok(false);
+    }
+    let now = stash_entries(&context.repo)?;
+    Ok(before.iter().any(|id| !now.iter().any(|now| now.to_string() == *id)))
+}
+
+/// Saves what a session has done since its last checkpoint, if the author of what is unsaved is known.
+fn save_before_commit(worktree: &Worktree<'_>) -> Result<()> {
+    let may_save = || Ok::<_, Error>(is_plain(worktree)? && !is_any_popped(worktree)?);
+    let Some(saving) = agents::before_commit(worktree)?.filter(|_| may_save().unwrap_or(false)) else {
         return Ok(());
     };
     // Git has another index for this commit, which is not the user's.
@@ -132,7 +146,7 @@ fn save_work_of_tool(worktree: &Worktree<'_>) -> Result<()> {
         return Ok(());
     }
     let at_root = Context::new(repo, worktree.settings.clone());
-    agents::save_of_tool(&worktree.seen_by(&at_root), &saving)
+    agents::save_before_commit(&worktree.seen_by(&at_root), &saving)
 }
 
 /// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its

@@ -67,13 +67,13 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     if worktree.followed() == Some(now) {
         return Ok(());
     }
-    worktree.note_followed(now);
     if let Err(error) = condense::finish(worktree) {
         worktree.check_interrupt()?;
         // The note stays, and until the condensation succeeds, the work stays on its base.
         return worktree.emit_failure("condense", Err(error)).or(Ok(()));
     }
     if known_base(worktree) == Some(now) {
+        worktree.note_followed(now);
         return Ok(());
     }
     if let Err(error) = condense::commits_unseen(worktree) {
@@ -92,7 +92,9 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         }
         failpoint::hit("follow:before-base");
     }
-    note_base(worktree, now)
+    note_base(worktree, now)?;
+    worktree.note_followed(now);
+    Ok(())
 }
 
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {

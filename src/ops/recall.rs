@@ -13,7 +13,6 @@ use super::{
         Seen, Shadow,
         carried::{origin_of, put_on_top},
         carry::{Ground, base_tree, carry},
-        publish, set_aside,
         stashed::Stashes,
         timeline::{Tip, live_tips},
     },
@@ -101,15 +100,6 @@ fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
     waiting
 }
 
-/// Returns those of `paths` that a stash entry changes which was in the stash when the last turn began: it may have been popped
-/// or applied since.
-pub(crate) fn may_be_unstashed(context: &Context, paths: BTreeSet<BString>) -> Result<BTreeSet<BString>> {
-    let entries = context.turns().stashes;
-    let entries: Vec<ObjectId> = entries.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()).collect();
-    let stashes = Stashes::of(&context.repo, &entries)?;
-    Ok(paths.into_iter().filter(|path| stashes.change(path)).collect())
-}
-
 /// Finds archived work that the worktree contains and `shadow` does not, and carries it forward to the live shadow;
 /// returns its sessions.
 ///
@@ -121,23 +111,6 @@ pub(crate) fn take_up(
     seen: &Seen,
     dirty: &BTreeSet<BString>,
 ) -> Result<Vec<String>> {
-    if shadow.sets_aside {
-        set_aside(context, shadow)?;
-    }
-    let Some(session) = shadow.name.session.clone() else { return take_up_in(context, shadow, seen, dirty) };
-    if shadow.held_tip().is_none() {
-        publish(context, shadow)?;
-    }
-    // It is others' work as well, so it goes to the worktree's shadow.
-    let mut common = Shadow::read(&context.repo)?;
-    let taken_up = take_up_in(context, &mut common, seen, dirty)?;
-    if !taken_up.is_empty() {
-        *shadow = Shadow::read_for(context, Some(&session))?;
-    }
-    Ok(taken_up)
-}
-
-fn take_up_in(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
     let repo = &context.repo;
     let mut taken = Vec::new();
     if dirty.is_empty() {
@@ -180,16 +153,19 @@ fn take_up_in(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTree
         taken.extend(sessions_of(repo, &checkpoint, &carried.paths)?);
         put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
         let written = new.write()?;
-        failpoint::hit("recall:before-refs");
-        publish(context, shadow)?;
-        failpoint::hit("recall:after-refs");
-        written.settle()?;
+        let id = shadow.tip.as_ref().map(|tip| tip.id);
+        let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: id }];
         if tip.archived && !refname::is_settled(&tip.name) && !carried.leaves_some {
             let name = refname::settled_archive_ref(&tip.name, Settled::Carried);
-            repo.update_refs(&[
-                RefUpdate { name, old: None, new: Some(tip.id) },
-                RefUpdate { name: tip.name, old: Some(tip.id), new: None },
-            ])?;
+            updates.push(RefUpdate { name, old: None, new: Some(tip.id) });
+            updates.push(RefUpdate { name: tip.name, old: Some(tip.id), new: None });
+        }
+        failpoint::hit("recall:before-refs");
+        repo.update_refs(&updates)?;
+        failpoint::hit("recall:after-refs");
+        written.settle()?;
+        if let Some(id) = id {
+            shadow.was_moved(id);
         }
     }
     taken.sort();

@@ -185,6 +185,7 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     check_id(id)?;
     let repo = &context.repo;
     let worktree = if dry_run { save::lock(context)? } else { save::lock_to_write(context)? };
+    worktree.check_turns()?;
     let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
     let has_pending = pending_of(repo, id)?.is_some();
     let live = shadows::live(repo, Base::of_head(repo.head()?.id), repo.worktree_id())?;

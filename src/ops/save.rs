@@ -7,30 +7,19 @@ use gix::ObjectId;
 use super::{
     Context, Worktree, author,
     chain::{
-        self, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish,
-        refuse_unknown_paths, take,
+        changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths,
+        take,
     },
     follow::follow_head,
-    recall,
     salvage::{Look, set_broken_aside},
-    session_info::check_id,
+    session_info::{check_id, clock, load, store},
     turn::OpenTurn,
 };
 use crate::{
     error::{Kind, Result},
-    git::{
-        Repo,
-        new_objects::{NewObjects, Target},
-        side::Side,
-        stat_cache::StatCache,
-        written::Written,
-    },
-    model::{
-        checkpoint::Checkpoint,
-        contributor::Contributor,
-        event::Event,
-        refname::{self},
-    },
+    git::{Repo, side::Side, stat_cache::StatCache},
+    model::{checkpoint::Checkpoint, contributor::Contributor, event::Event, refname},
+    state::sessions::Found,
 };
 
 pub(crate) use super::chain::{
@@ -61,12 +50,31 @@ pub fn save(context: &Context, options: &Options) -> Result<Saved> {
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
         let worktree = lock_to_write(context)?;
-        save_worktree(&worktree, options, &Demands { must_be_held: true, ..Demands::default() })
+        let taken = save_worktree(&worktree, options, &Demands { must_be_held: true, ..Demands::default() })?;
+        if let Some(session) = &options.origin.session {
+            note_alive(&worktree, session);
+        }
+        Ok(taken)
     });
     context.emit_failure("save", taken).map(|taken| taken.saved)
 }
 
-/// Takes a checkpoint while `lock` is held.
+/// Notes that the session `id`, which has asked for a save, is alive.
+fn note_alive(worktree: &Worktree<'_>, id: &str) {
+    let noted = load(worktree, id).and_then(|found| match found {
+        Found::Session(mut session) => {
+            session.last_seen = clock();
+            store(worktree, &session)
+        }
+        _ => Ok(()),
+    });
+    if let Err(error) = noted {
+        // The checkpoint is taken.
+        tracing::warn!(%error, "the session is not noted as alive");
+    }
+}
+
+/// Takes a checkpoint of `worktree`.
 ///
 /// If the save meets missing objects, it sets aside the chain that leads to them and tries once more. It also tries
 /// once more after a race.
@@ -105,7 +113,7 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
     if let Some(paths) = options.paths.as_mut().filter(|_| demands.forgives_unknown_paths) {
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
-    let (mut seen, mut objects) = match (&options.paths, &shadow.tip, &demands.known) {
+    let (mut seen, objects) = match (&options.paths, &shadow.tip, &demands.known) {
         (None, Some(tip), Some(known)) => {
             let (mut seen, mut objects) = look_at_known(repo, known, tip, shadow.tip_side.clone().unwrap_or_default())?;
             if demands.looks_at_index {
@@ -123,25 +131,13 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
     };
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
-    let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
-    let (had_shadow, sets_aside) = (shadow.expected.is_some(), shadow.sets_aside);
-    let mut is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
-    let mut written = None;
-    if is_changed && is_credited_by_time(options, demands) {
-        let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
-        let paths = changes.into_iter().map(|change| change.path).collect();
-        let unstashed = recall::may_be_unstashed(worktree, paths)?;
-        if !unstashed.is_empty() {
-            written = Some(objects.write()?);
-            objects = NewObjects::new(repo, Target::Loose);
-            recall::take_up(worktree, &mut shadow, &seen, &unstashed)?;
-            is_changed = chain::is_changed(repo, &shadow, &seen, demands, &objects)?;
-        }
-    }
+    let is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
     // The base itself cannot be marked.
     let must_exist = demands.must_exist || options.verify;
     let is_missing = shadow.held_tip().is_none() && (must_exist || demands.must_be_held && shadow.tip.is_some());
-    let mut saved = if is_changed || options.allow_empty || is_missing && shadow.tip.is_none() {
+    let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
+    let had_shadow = shadow.expected.is_some();
+    let saved = if is_changed || options.allow_empty || is_missing && shadow.tip.is_none() {
         if let Some(tip) = &shadow.tip {
             write_tip_anew(repo, tip);
         }
@@ -169,8 +165,6 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
         }
         saved
     };
-    saved.reset |= sets_aside && !shadow.sets_aside;
-    written.map_or(Ok(()), Written::settle)?;
     let folding = Instant::now();
     if options.infers_author && options.paths.is_none() && options.origin.contributor == Contributor::Unknown {
         author::settle(worktree);
@@ -179,12 +173,6 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
     tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
     store_cache(repo, &mut seen, saved.id);
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
-}
-
-/// Returns true if a save credits a session with a change because of when it was made, not because a tool named the file. Such
-/// a session may have brought back what another one wrote.
-fn is_credited_by_time(options: &Options, demands: &Demands) -> bool {
-    options.origin.contributor == Contributor::Agent && options.paths.is_none() && demands.known.is_none()
 }
 
 /// Writes the objects of the checkpoint `tip` anew of which only the end of the file is damaged. We read such, and git, which

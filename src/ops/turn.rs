@@ -206,18 +206,16 @@ impl<'c> OpenTurn<'c> {
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
             tracing::warn!(%error, "what was before the turn is not settled");
         }
-        self.session.last_seen = session_info::clock();
         failpoint::hit("turn:before-session");
-        let mut noted = sessions::store(worktree.repo.common_dir(), &self.session);
         if !self.turn.has_checkpoint {
             let turn = UnderWay { has_checkpoint: true, should_reset_shadow: false, ..self.turn };
             worktree.edit_turns(|turns| turns.set_turn(&self.session.id, Some(&turn)));
             // The ref has moved: what the turn was to do first is done, whatever happens to this process.
-            noted = noted.and(worktree.write_turns()).and_then(|()| release_pending(worktree, &self.session.id, None));
-        }
-        if let Err(error) = noted {
-            // The checkpoint is taken, and its ref shows that.
-            tracing::warn!(%error, "turn not noted");
+            let noted = worktree.write_turns().and_then(|()| release_pending(worktree, &self.session.id, None));
+            if let Err(error) = noted {
+                // The checkpoint is taken, and its ref shows that.
+                tracing::warn!(%error, "turn not noted");
+            }
         }
     }
 }

@@ -71,6 +71,11 @@ impl<'c> Worktree<'c> {
         self.held.turns.edit(change)
     }
 
+    /// Returns an error if it is not known which turns are open in this worktree.
+    pub(super) fn check_turns(&self) -> Result<()> {
+        self.held.turns.check()
+    }
+
     /// Writes which turns are open in this worktree, if that has changed.
     pub(super) fn write_turns(&self) -> Result<()> {
         self.held.turns.write()

@@ -84,20 +84,23 @@ impl Held {
         change(&mut self.lock().now)
     }
 
+    /// Returns an error if the file could not be read: an event must not end what it does not know.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.lock().check()
+    }
+
     /// Writes what is open, if that is something else than before.
     ///
     /// # Errors
-    /// If the file cannot be written, or could not be read: what it holds must not be lost, nor an event be taken for handled.
+    /// If the file cannot be written, or could not be read: what it holds must not be lost.
     pub(crate) fn write(&self) -> Result<()> {
         let content = &mut *self.lock();
         content.now.forget_oldest();
-        if let Some(why) = &content.trouble {
-            return Err(Error::internal(why.to_string()));
-        }
         let is_same = content.stored.as_ref().map_or(content.now == Turns::default(), |stored| *stored == content.now);
         if is_same {
             return Ok(());
         }
+        content.check()?;
         let folder = ensure_directory(&self.git_dir)?;
         failpoint::hit("turns:before-write");
         replace_file(&path(&self.git_dir), content.now.to_toml().as_bytes())?;
@@ -123,6 +126,13 @@ impl Drop for Held {
 }
 
 impl Content {
+    fn check(&self) -> Result<()> {
+        let Some(why) = &self.trouble else { return Ok(()) };
+        Err(Error::internal(why.message())
+            .with_cause(why.causes().join(": "))
+            .with_hint("make it readable, or move it away: nothing counts as open then"))
+    }
+
     /// Reads the file; a damaged one is set aside.
     fn read(git_dir: &Path) -> Self {
         failpoint::hit("turns:before-read");

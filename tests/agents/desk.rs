@@ -160,16 +160,6 @@ impl Desk {
         files.iter().map(owner).collect()
     }
 
-    /// Returns the sessions that own lines of `path` that HEAD has added; `-` stands for lines without a session.
-    pub(super) fn sessions_of(&self, path: &str) -> Vec<String> {
-        let value = self.world.json(&["attribution", "--json", "HEAD"]);
-        let files = value["files"].as_array().cloned().unwrap_or_default();
-        let owners = files.iter().filter(|file| file["path"] == path).filter_map(|file| file["owners"].as_array());
-        let sessions: std::collections::BTreeSet<_> =
-            owners.flatten().map(|part| part["session"].as_str().unwrap_or("-").to_owned()).collect();
-        sessions.into_iter().collect()
-    }
-
     /// Returns the sessions that have something open here.
     pub(super) fn open(&self) -> Vec<String> {
         let text = fs::read_to_string(self.world.repo().join(".git/checkpoint/turns.toml")).unwrap_or_default();

@@ -50,21 +50,3 @@ fn a_stash_that_the_agent_pops_in_its_next_turn() {
     assert_eq!(desk.owners(), ["f agent 1"]);
     desk.finish();
 }
-
-/// The shell that pops a stash of another session's work wrote only its own file.
-#[test]
-fn a_stash_that_another_agent_pops_stays_the_first_ones() {
-    let desk = at_work();
-    desk.stop("s");
-    desk.world.git(&["stash", "-q"]);
-    desk.prompt("t");
-    desk.before("t", "1", &[]);
-    desk.world.git(&["stash", "pop", "-q"]);
-    desk.add("g", "of t");
-    desk.after("t", "1", &[]);
-    desk.stop("t");
-    desk.commit();
-    assert_eq!(desk.sessions_of("f"), ["s"]);
-    assert_eq!(desk.sessions_of("g"), ["t"]);
-    desk.finish();
-}

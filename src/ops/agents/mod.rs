@@ -13,6 +13,7 @@ mod tool;
 
 use super::{
     Context, Worktree, author,
+    closing::check_turns,
     follow::follow_head,
     guard::{self, Verdict},
     save,
@@ -26,7 +27,7 @@ use crate::{
 };
 
 pub use report::{Answer, Message, Reach, Report, Tool, What};
-pub(crate) use tool::{of_tool_in_use, save_of_tool};
+pub(crate) use tool::{before_commit, save_before_commit};
 
 /// Does what the event of `report` asks for.
 ///
@@ -36,6 +37,7 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
     let worktree = save::lock_to_write(context)?;
+    check_turns(&worktree)?;
     let event = event::Event::of(&context.repo, report);
     if event.is_repeated(&author::open(&worktree), report) {
         return Ok(Answer::Allow);

@@ -52,14 +52,14 @@ impl Saving {
     }
 }
 
-/// Returns how to save what the tool in use has done that makes a commit, if there is one.
-pub(crate) fn of_tool_in_use(context: &Context) -> Result<Option<Saving>> {
+/// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
+pub(crate) fn before_commit(context: &Context) -> Result<Option<Saving>> {
     let origin = author::before_commit(context)?;
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
 /// Saves it.
-pub(crate) fn save_of_tool(worktree: &Worktree<'_>, saving: &Saving) -> Result<()> {
+pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: &Saving) -> Result<()> {
     save(worktree, saving)?;
     if saving.origin.contributor == Contributor::Unknown {
         author::settle(worktree);

@@ -28,4 +28,4 @@ pub(crate) use request::{Demands, Known};
 pub(crate) use saved::milliseconds;
 pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use shadow::Shadow;
-pub(crate) use take::{publish, set_aside, side_commit, take, write_again};
+pub(crate) use take::{publish, side_commit, take, write_again};

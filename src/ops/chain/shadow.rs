@@ -111,13 +111,6 @@ impl Shadow {
         }
     }
 
-    /// Notes that what the next checkpoint was to archive is in the archive, and no ref of a live shadow leads there any more.
-    pub(crate) fn has_set_aside(&mut self) {
-        let dropped: Vec<ShadowName> = self.dropped().map(|live| live.name.clone()).collect();
-        self.live.retain(|live| !dropped.contains(&live.name));
-        (self.expected, self.sets_aside) = (self.in_ref(), false);
-    }
-
     /// Makes the next checkpoint begin a new chain at the base. In the worktree's shadow, that drops the shadows of all
     /// sessions.
     pub(crate) fn begin_afresh(&mut self, repo: &Repo) -> Result<()> {

@@ -26,25 +26,15 @@ pub(crate) struct Stashes(HashMap<BString, Vec<Leaf>>);
 impl Stashes {
     /// Reads the newest stash entries; skips unreadable ones.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
-        Self::of(repo, &stash_entries(repo)?)
-    }
-
-    /// Reads the stash `entries`, whether they are still in the stash or not; skips unreadable ones.
-    pub(crate) fn of(repo: &Repo, entries: &[ObjectId]) -> Result<Self> {
         let mut files = HashMap::new();
-        for stash in entries {
+        for stash in stash_entries(repo)? {
             repo.check_interrupt()?;
-            if let Err(error) = add(repo, *stash, &mut files) {
+            if let Err(error) = add(repo, stash, &mut files) {
                 repo.check_interrupt()?;
                 tracing::warn!(%error, "a stash entry cannot be read");
             }
         }
         Ok(Self(files))
-    }
-
-    /// Returns true if an entry changes `path`.
-    pub(crate) fn change(&self, path: &BString) -> bool {
-        self.0.contains_key(path)
     }
 
     /// Returns true if the stash is empty.

@@ -175,23 +175,6 @@ pub(crate) fn publish(context: &Context, shadow: &mut Shadow) -> Result<()> {
     Ok(())
 }
 
-/// Archives what the next checkpoint on `shadow` was to archive, before there is such a checkpoint.
-pub(crate) fn set_aside(context: &Context, shadow: &mut Shadow) -> Result<()> {
-    let (mut updates, mut archived) = (Vec::new(), Vec::new());
-    for live in shadow.dropped() {
-        let name = archive_name(&context.repo, live.id)?;
-        updates.push(RefUpdate { name: name.clone(), old: None, new: Some(live.id) });
-        updates.push(RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None });
-        archived.push((name, live.id));
-    }
-    context.repo.update_refs(&updates)?;
-    for (name, tip) in archived {
-        emit_reset(context, name, tip);
-    }
-    shadow.has_set_aside();
-    Ok(())
-}
-
 /// Moves the shadow's ref to `id` and archives what the shadow sets aside.
 ///
 /// While the lock is held, other processes can move only the verified mark: then it reads that again and retries.

@@ -17,7 +17,7 @@ use crate::{
         holding::{hold, hold_if_last},
         known_base::known_base,
     },
-    state::{self},
+    state,
 };
 
 /// A ref whose file was set aside.

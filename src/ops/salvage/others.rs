@@ -12,7 +12,7 @@ use crate::{
     git::{Repo, refs::RefUpdate},
     model::refname,
     ops::{Worktree, chain::archive::archive_name},
-    state::{self},
+    state,
 };
 
 /// What became of a ref that led to something damaged.

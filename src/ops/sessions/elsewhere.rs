@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{
     super::session_info::SessionInfo,
     super::session_info::{is_elsewhere, known},
-    super::{Context, follow::enter},
+    super::{Context, closing::check_turns, follow::enter},
     events::{Stopped, leave},
 };
 use crate::{
@@ -51,7 +51,9 @@ pub(crate) fn leave_elsewhere(
         return Ok(None);
     }
     let there = Context::new(repo, context.settings.clone());
-    leave(&enter(&there)?, id, info, session_event).map(Some)
+    let worktree = enter(&there)?;
+    check_turns(&worktree)?;
+    leave(&worktree, id, info, session_event).map(Some)
 }
 
 /// A worktree may name what it shares by a way round.

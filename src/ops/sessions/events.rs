@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    super::closing::close_turn,
+    super::closing::{check_turns, close_turn},
     super::session_info::{self, add_info, check_id, clock, is_elsewhere, known, prepare, sign_of_life, unknown},
     super::session_info::{SessionInfo, check_transcript},
     super::{
@@ -70,6 +70,7 @@ pub fn start(
         .and_then(|()| warning::check(context, id, info.on_multisession, ask))
         .and_then(|has_agreed| {
             let worktree = enter(context)?;
+            worktree.check_turns()?;
             let started = begin(&worktree, id, info)?;
             if has_agreed {
                 warning::note_agreed(&worktree, id);
@@ -79,7 +80,7 @@ pub fn start(
     context.emit_failure("session start", started)
 }
 
-/// Makes the session `id` known while `_lock` is held; the user has been asked what there is to ask.
+/// Makes the session `id` known; the user has been asked what there is to ask.
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, info: &SessionInfo) -> Result<Started> {
     let known = known(worktree, id)?;
     let step = transition(known.as_ref().map(|session| session.phase), SessionEvent::Start);
@@ -127,11 +128,12 @@ fn enter_and_leave(context: &Context, id: &str, info: &SessionInfo, session_even
     check_transcript(info)?;
     prepare(context)?;
     let worktree = enter(context)?;
+    check_turns(&worktree)?;
     let left = leave(&worktree, id, info, session_event)?;
     worktree.write_turns().map(|()| left)
 }
 
-/// Ends the turn of the session `id`, or the session, while `lock` is held.
+/// Ends the turn of the session `id`, or the session.
 pub(crate) fn leave(
     worktree: &Worktree<'_>,
     id: &str,

@@ -165,6 +165,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
         }
     }
     let worktree = super::super::save::lock_to_write(context)?;
+    worktree.check_turns()?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     let is_here = session.is_in(repo.worktree_id());
     if is_elsewhere(context, &session) && !force {
@@ -192,6 +193,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
 pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     check_id(id)?;
     let worktree = super::super::save::lock_to_write(context)?;
+    worktree.check_turns()?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {
         return Err(Error::refused(format!("the session '{id}' has a turn under way"))

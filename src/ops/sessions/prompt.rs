@@ -7,7 +7,7 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    super::closing::close_turn,
+    super::closing::{check_turns, close_turn},
     super::session_info::check_id,
     super::session_info::{self, add_info, clock, known, prepare, sign_of_life},
     super::session_info::{SessionInfo, check_transcript},
@@ -103,6 +103,7 @@ pub fn prompt(
             let opening = Opening::Prompt(message);
             let begun = retry_on_race(|| {
                 let worktree = save::lock_to_write(context)?;
+                check_turns(&worktree)?;
                 let begun = begin(&worktree, id, opening, info)?;
                 worktree.write_turns().map(|()| begun)
             })?;
@@ -121,19 +122,14 @@ pub(crate) enum Opening<'t> {
     Notice,
 }
 
-/// Begins a turn while `lock` is held; the user has been asked what there is to ask.
+/// Begins a turn; the user has been asked what there is to ask.
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, info: &SessionInfo) -> Result<Prompted> {
     let repo = &worktree.repo;
     let interrupted = guard::recover(worktree, id).unwrap_or_else(|error| {
         tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
         Vec::new()
     });
-    let stashes = stash_entries(repo).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the stash cannot be read");
-        Vec::new()
-    });
-    let stashes = stashes.iter().map(ToString::to_string).collect();
-    worktree.edit_turns(|turns| (turns.lost, turns.stashes) = (None, stashes));
+    worktree.edit_turns(|turns| turns.lost = None);
     let mut session = match known(worktree, id)? {
         Some(session) => session,
         None => Session::new(id, &repo.worktree_id().to_owned(), clock()),
@@ -147,6 +143,11 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if let Err(error) = condense::complete(worktree, &mut session) {
         tracing::warn!(%error, "the record of a commit in mid-turn not completed");
     }
+    let stashes = stash_entries(repo).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the stash cannot be read");
+        Vec::new()
+    });
+    worktree.edit_turns(|turns| turns.stashes = stashes.iter().map(ToString::to_string).collect());
     follow_head(worktree)?;
     add_info(&mut session, info);
     let mut shadow = Shadow::read_for(worktree, Some(id))?;
@@ -162,7 +163,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     let written = objects.write()?;
-    let taken_up = recall::take_up(worktree, &mut shadow, &seen, &dirty)?;
+    let taken_up = take_up(worktree, &mut shadow, &seen, &dirty)?;
     let decision = decide_for(worktree, &shadow, is_broken || !worktree.broken().is_empty(), &dirty)?;
     let (number, prompt_digest) = match opening {
         Opening::Prompt(_) => (session.turn.number + 1, None),
@@ -226,6 +227,17 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
         save::save_worktree(worktree, &save::Options::default(), &demands)?;
     }
     close_turn(worktree, session, Over::Unsaid).map(drop)
+}
+
+/// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.
+fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
+    let Some(session) = shadow.name.session.clone() else { return recall::take_up(context, shadow, seen, dirty) };
+    let mut common = Shadow::read(&context.repo)?;
+    let taken_up = recall::take_up(context, &mut common, seen, dirty)?;
+    if !taken_up.is_empty() {
+        *shadow = Shadow::read_for(context, Some(&session))?;
+    }
+    Ok(taken_up)
 }
 
 /// Returns the paths in which the work of `shadow` differs from its base; none if there is no such shadow.

@@ -65,7 +65,7 @@ pub(super) fn check(
         .with_hint("commit that work first, or go on with '--on-multisession=continue'"))
 }
 
-/// Notes that the user has agreed that the session `id` joins others here; the caller holds the lock.
+/// Notes that the user has agreed that the session `id` joins others here.
 pub(super) fn note_agreed(worktree: &Worktree<'_>, id: &str) {
     if worktree.settings.enable_multisession_warning && !worktree.turns().asked.iter().any(|asked| asked == id) {
         worktree.edit_turns(|turns| turns.asked.push(id.to_owned()));

@@ -63,6 +63,25 @@ fn what_no_checkpoint_saw_is_committed_by_the_only_turn() {
     desk.finish();
 }
 
+/// A turn whose agent is gone without a word grows old although the user commits.
+#[test]
+fn a_commit_by_hand_is_no_sign_of_life() {
+    let desk = under_way();
+    let file = desk.world.repo().join(".git/checkpoint/sessions/a.toml");
+    let seen = || {
+        let text = std::fs::read_to_string(&file).expect("it is known");
+        text.lines().find(|line| line.starts_with("last-seen")).expect("it was seen").to_owned()
+    };
+    desk.sh("sed -i \"s/^last-seen = .*/last-seen = $(($(date +%s) - 60))/\" .git/checkpoint/sessions/a.toml");
+    let before = seen();
+    desk.write("f", changed(&[(3, "a")]));
+    desk.commit_all();
+    assert_eq!((seen(), desk.recorded("HEAD")), (before.clone(), parts(&[("f", "a")])));
+    desk.json(&["save", "--session", "a"]);
+    assert_ne!(seen(), before);
+    desk.finish();
+}
+
 #[test]
 fn what_no_checkpoint_saw_is_unknown_if_two_turns_are_open() {
     let desk = two_under_way();
