@@ -130,8 +130,8 @@ fn is_any_popped(context: &Context) -> Result<bool> {
     if before.is_empty() {
         return Ok(false);
     }
-    let now = stash_entries(&context.repo)?;
-    Ok(before.iter().any(|id| !now.iter().any(|now| now.to_string() == *id)))
+    let now: Vec<String> = stash_entries(&context.repo)?.iter().map(ToString::to_string).collect();
+    Ok(before.iter().any(|id| !now.contains(id)))
 }
 
 /// Saves what a session has done since its last checkpoint, if the author of what is unsaved is known.
