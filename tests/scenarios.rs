@@ -6,6 +6,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::Mutex,
 };
 
 use crate::support::{START, World};
@@ -16,25 +17,38 @@ fn transcripts_are_as_written() {
     let scripts = scripts_below(&root.join("scenarios"));
     let is_update = std::env::var_os("UPDATE_SCENARIOS").is_some_and(|value| !value.is_empty());
     let wanted = std::env::var("SCENARIO").unwrap_or_default();
-    let mut broken = Vec::new();
-    for script in scripts.iter().filter(|script| script.to_string_lossy().contains(&wanted)) {
-        let transcript = run(&root, script);
-        let expected_file = script.with_extension("out");
-        if is_update {
-            fs::write(&expected_file, &transcript).expect("the transcript can be written");
+    let left = Mutex::new(scripts.iter().filter(|script| script.to_string_lossy().contains(&wanted)));
+    let broken = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let Some(script) = left.lock().expect("no panic").next() else { break };
+            let found = check(&root, script, is_update);
+            broken.lock().expect("no panic").extend(found.map(|text| format!("{}:\n{text}", script.display())));
         }
-        let expected = fs::read_to_string(&expected_file).unwrap_or_default();
-        if transcript != expected {
-            broken.push(format!(
-                "{}:\n{}",
-                script.strip_prefix(&root).unwrap_or(script).display(),
-                difference(&expected, &transcript)
-            ));
-        } else if transcript.lines().any(|line| line.starts_with("!!")) {
-            broken.push(format!("{}: a check failed:\n{transcript}", script.display()));
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
         }
-    }
+    });
+    let mut broken = broken.into_inner().expect("no panic");
+    broken.sort();
     assert!(broken.is_empty(), "{}\nUPDATE_SCENARIOS=1 accepts what is printed now", broken.join("\n"));
+}
+
+/// Runs one script and returns what is wrong with its transcript.
+fn check(root: &Path, script: &Path, is_update: bool) -> Option<String> {
+    let transcript = run(root, script);
+    let expected_file = script.with_extension("out");
+    if is_update {
+        fs::write(&expected_file, &transcript).expect("the transcript can be written");
+    }
+    let expected = fs::read_to_string(&expected_file).unwrap_or_default();
+    if transcript != expected {
+        return Some(difference(&expected, &transcript));
+    }
+    let is_failed = transcript.lines().any(|line| line.starts_with("!!"));
+    is_failed.then(|| format!("a check failed:\n{transcript}"))
 }
 
 #[test]

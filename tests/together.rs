@@ -148,7 +148,9 @@ fn again_and_again(world: &World, is_over: &AtomicBool, pause: Duration, argumen
 fn while_git_packs_and_commits() {
     let world = World::new();
     world.repository();
-    for (key, value) in [("gc.auto", "40"), ("gc.autoPackLimit", "4"), ("gc.autoDetach", "false")] {
+    let settings =
+        [("maintenance.auto", "true"), ("gc.auto", "40"), ("gc.autoPackLimit", "4"), ("gc.autoDetach", "false")];
+    for (key, value) in settings {
         world.git(&["config", key, value]);
     }
     let linked = world.root().join("linked");

@@ -82,7 +82,7 @@ pub(crate) struct Entry {
 }
 
 /// What is known about a path, to be put into a cache.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) stat: Stat,
     pub(crate) id: ObjectId,

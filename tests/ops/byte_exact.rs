@@ -3,7 +3,7 @@
 
 mod filters;
 
-use std::{collections::BTreeMap, fs, process::Output};
+use std::{cell::Cell, collections::BTreeMap, fs, process::Output};
 
 use crate::support::World;
 
@@ -50,6 +50,8 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 struct Scene {
     world: World,
+    /// The name of the setting that a rule has made; empty if none has.
+    setting: Cell<&'static str>,
 }
 
 impl Scene {
@@ -58,7 +60,7 @@ impl Scene {
         world.git(&["init", "-q", "-b", "main"]);
         world.git(&["config", "filter.rot.clean", "tr ab bc"]);
         world.git(&["config", "filter.rot.smudge", "tr bc ab"]);
-        let scene = Self { world };
+        let scene = Self { world, setting: Cell::default() };
         scene.apply(rule);
         for (path, bytes) in FILES {
             scene.write(path, bytes);
@@ -82,14 +84,10 @@ impl Scene {
         fs::write(path, bytes).expect("written");
     }
 
-    /// Waits until the times of the files show any further change.
-    fn settle() {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
-
     fn apply(&self, rule: Rule) {
-        for name in ["core.autocrlf", "core.eol"] {
-            drop(self.world.command("git").args(["config", "--unset-all", name]).output().expect("git runs"));
+        let before = self.setting.replace(rule.setting.0);
+        if !before.is_empty() {
+            self.world.git(&["config", "--unset-all", before]);
         }
         if !rule.setting.0.is_empty() {
             self.world.git(&["config", rule.setting.0, rule.setting.1]);
@@ -171,11 +169,11 @@ fn bytes_stay_when_rules_change(
     #[values(true, false)] is_saved_first: bool,
 ) {
     let scene = Scene::new(first, commits);
-    Scene::settle();
+    scene.world.settle();
     let as_first = scene.files();
     let first_id = is_saved_first.then(|| scene.save(&[]));
     scene.apply(then);
-    Scene::settle();
+    scene.world.settle();
     let as_then = scene.files();
     let then_id = scene.save(&[]);
     assert_eq!(scene.files(), as_then, "a save writes no file");
@@ -198,7 +196,7 @@ fn bytes_stay_when_rules_change(
 #[case::filter_to_crlf(FILTER, CRLF)]
 fn bytes_stay_when_only_the_rules_are_saved(#[case] first: Rule, #[case] then: Rule) {
     let scene = Scene::new(first, true);
-    Scene::settle();
+    scene.world.settle();
     let as_first = scene.files();
     let first_id = scene.save(&[]);
     scene.apply(then);
@@ -242,7 +240,7 @@ fn rules_from_outside_may_go(#[case] first: &str, #[case] then: &str) {
     };
     bash(first);
     bash("git add *.txt; git commit -qm more");
-    Scene::settle();
+    scene.world.settle();
     let before = scene.files();
     let first_id = scene.save(&[]);
     bash(then);
@@ -290,7 +288,7 @@ fn a_filter_of_another_time_changes_no_byte(
     };
     bash(first);
     scene.write("lf.txt", b"abba\n");
-    Scene::settle();
+    scene.world.settle();
     let before = scene.files();
     let id = scene.save(&[]);
     scene.damage();
@@ -317,7 +315,7 @@ fn a_rule_that_is_gone_has_converted_a_file(
 ) {
     let world = World::new();
     world.git(&["init", "-q", "-b", "main"]);
-    let scene = Scene { world };
+    let scene = Scene { world, setting: Cell::default() };
     scene.write(".git/info/exclude", ignored.as_bytes());
     scene.write("dir/f", b"a\n");
     scene.world.git(&["add", "-A"]);
@@ -327,7 +325,7 @@ fn a_rule_that_is_gone_has_converted_a_file(
     fs::remove_file(&file).expect("it is there");
     scene.world.git(&["checkout", "-q", "dir/f"]);
     assert_eq!(fs::read(&file).expect("readable"), b"a\r\n");
-    Scene::settle();
+    scene.world.settle();
     scene.world.git(&["status"]);
     fs::remove_file(scene.world.repo().join(rules)).expect("it is there");
     let id = scene.save(&[]);

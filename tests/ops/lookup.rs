@@ -8,6 +8,7 @@ use git_checkpoint::{
     },
     ops::{Context, lookup},
 };
+use gix::ObjectId;
 
 use crate::support::World;
 
@@ -72,13 +73,10 @@ fn what_is_no_checkpoint_is_refused_with_the_next_step() {
 fn a_prefix_finds_only_checkpoints_of_any_worktree_and_the_archive() {
     let world = World::new();
     world.repository();
-    let mut ids = Vec::new();
     let tree = world.tree();
     // Enough of them that some share their first digits.
     let mut shadow = world.shadow("other", 0);
-    for n in 0..600 {
-        ids.push(shadow.commit(tree, &format!("save {n}"), &Origin::default()));
-    }
+    let ids = shadow.commits(tree, &numbered("save", 600));
     world.git(&["update-ref", &archive_ref(1, ids[599]), &ids[599].to_string()]);
     world.git(&["update-ref", "-d", &shadow.name()]);
     let context = Context::open(&world.repo()).expect("a repository");
@@ -100,14 +98,18 @@ fn a_left_over_does_not_make_a_prefix_ambiguous() {
     world.repository();
     let tree = world.tree();
     let mut dropped = world.shadow("dropped", 100_000);
-    let left_over: Vec<_> =
-        (0..400).map(|n| dropped.commit(tree, &format!("left over {n}"), &Origin::default()).to_string()).collect();
+    let left_over = dropped.commits(tree, &numbered("left over", 400));
     world.git(&["update-ref", "-d", &dropped.name()]);
     let mut shadow = world.shadow("main", 0);
-    let twin = (0..1000)
-        .map(|n| shadow.commit(tree, &format!("live {n}"), &Origin::default()))
-        .find(|id| left_over.iter().any(|other| other[..4] == id.to_string()[..4]))
-        .expect("some id has the digits of another");
+    let digits = |id: &ObjectId| id.to_string()[..4].to_owned();
+    let lives = shadow.commits(tree, &numbered("live", 1000));
+    let is_twin = |id: &&ObjectId| left_over.iter().any(|other| digits(other) == digits(id));
+    let twin = *lives.iter().find(is_twin).expect("some id has the digits of another");
+    world.git(&["update-ref", &shadow.name(), &twin.to_string()]);
     let context = Context::open(&world.repo()).expect("a repository");
-    assert_eq!(lookup::resolve(&context, &twin.to_string()[..4]).expect("the live one wins"), twin);
+    assert_eq!(lookup::resolve(&context, &digits(&twin)).expect("the live one wins"), twin);
+}
+
+fn numbered(what: &str, count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{what} {number}")).collect()
 }

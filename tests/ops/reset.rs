@@ -46,7 +46,7 @@ fn a_reset_moves_the_shadow_and_nothing_else() {
     assert_eq!((subjects(&context, false), subjects(&context, true)), (0, 2));
     assert_eq!(world.git(&["rev-parse", &done.archive]).trim(), done.tip.to_string());
     assert_eq!((world.git(&["status", "--porcelain"]), foreign()), (status, before));
-    assert_eq!(world.git(&["fsck", "--strict", "--no-dangling"]), "");
+    world.assert_sound("after the reset");
 
     let error = reset::reset(&context, &Options::default()).expect_err("nothing is left");
     assert_eq!(error.kind(), Kind::Refused);

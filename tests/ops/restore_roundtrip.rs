@@ -124,7 +124,7 @@ fn play(acts: &[Act]) {
                 stage.world.git(&["config", name, value]);
                 continue;
             }
-            Act::Settle => std::thread::sleep(std::time::Duration::from_millis(30)),
+            Act::Settle => stage.world.settle(),
             Act::Save => saves.push((stage.save(), files(&stage))),
             Act::Restore(at) => {
                 let (id, expected) = &saves[at % saves.len()];

@@ -41,9 +41,9 @@ impl World {
         for (commit, ids) in &by_commit {
             assert_eq!(ids.len(), 1, "{when}: {commit} has one record: {ids:?}");
         }
-        for line in self.git(&["rev-list", "--branches"]).lines() {
-            let commit = ObjectId::from_hex(line.as_bytes()).expect("an id");
-            let message = self.git(&["cat-file", "commit", line]);
+        for entry in self.git(&["log", "-z", "--branches", "--format=%H%n%B"]).split_terminator('\0') {
+            let (commit, message) = entry.split_once('\n').expect("an id, and the message");
+            let commit = ObjectId::from_hex(commit.as_bytes()).expect("an id");
             let named: BTreeSet<RecordId> = ids_in_message(message.as_bytes()).into_iter().collect();
             for id in &named {
                 assert!(all.contains(id), "{when}: {commit} names {id}, and there is no such record");

@@ -1,5 +1,7 @@
 //! Checkpoints made by git itself, so that reading them is tested apart from saving them.
 
+use std::{io::Write as _, process::Stdio};
+
 use git_checkpoint::model::{
     checkpoint::{self, Origin},
     refname::{Base, ShadowName},
@@ -80,6 +82,33 @@ impl Shadow<'_> {
         self.world.git(&["update-ref", &self.name.to_ref(), &self.tip.to_string()]);
         self.seconds += 60;
         self.tip
+    }
+
+    /// Takes a checkpoint of `tree` for each of `subjects`, by one process.
+    pub(crate) fn commits(&mut self, tree: ObjectId, subjects: &[String]) -> Vec<ObjectId> {
+        let (name, begin) = (self.name(), self.tip);
+        let mut script = format!("reset {name}\nfrom {begin}\n\n");
+        for subject in subjects {
+            let (base, worktree) = (self.name.base, self.name.worktree.as_ref());
+            let message = checkpoint::message(subject, "", &Origin::default(), base, worktree, None);
+            // As `git commit -m` ends it.
+            let (message, seconds) = (format!("{}\n", message.trim_end()), self.seconds);
+            script += &format!("commit {name}\nauthor A U Thor <author@example.com> {START} +0000\n");
+            script += &format!("committer C O Mitter <committer@example.com> {seconds} +0000\n");
+            script += &format!("data {}\n{message}\nM 040000 {tree} \"\"\n\n", message.len());
+            self.seconds += 60;
+        }
+        // Each an object of its own, as when they are taken one by one.
+        let unpacked = ["-c", "fastimport.unpackLimit=100000", "fast-import", "--quiet", "--force"];
+        let mut child = self.world.command("git").args(unpacked).stdin(Stdio::piped()).spawn().expect("git starts");
+        child.stdin.take().expect("piped").write_all(script.as_bytes()).expect("git reads");
+        assert!(child.wait().expect("git runs").success());
+        let range = format!("{begin}..{name}");
+        let ids = self.world.git(&["rev-list", "--reverse", "--first-parent", &range]);
+        let ids: Vec<_> = ids.lines().map(|id| ObjectId::from_hex(id.as_bytes()).expect("git prints ids")).collect();
+        assert_eq!(ids.len(), subjects.len());
+        self.tip = *ids.last().expect("there are some");
+        ids
     }
 
     /// Returns the name of its ref.

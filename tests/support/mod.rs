@@ -51,7 +51,7 @@ impl World {
             .env("HOME", self.root().join("home"))
             .env("XDG_CONFIG_HOME", self.root().join("home/.config"))
             .env("TMPDIR", self.root())
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_GLOBAL", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/gitconfig"))
             .env("GIT_CONFIG_SYSTEM", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_AUTHOR_NAME", "A U Thor")
@@ -65,6 +65,19 @@ impl World {
             .env("TZ", "UTC")
             .current_dir(self.repo());
         command
+    }
+
+    /// Waits until what is written next has later times than all that was written before.
+    pub(crate) fn settle(&self) {
+        let clock = self.root().join("clock");
+        let time = || {
+            std::fs::write(&clock, "tick").expect("files can be written");
+            clock.metadata().and_then(|metadata| metadata.modified()).expect("it was just written")
+        };
+        let before = time();
+        while time() == before {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
     }
 
     /// Runs the built `git-checkpoint` with `arguments`.

@@ -116,8 +116,7 @@ impl Play {
 
     pub(crate) fn check_commits(&self) {
         for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
-            check_sums(&self.world, commit);
-            let found = self.world.json(&["attribution", "--json", commit]);
+            let found = check_sums(&self.world, commit);
             for file in found["files"].as_array().expect("a list") {
                 self.check_file(commit, file);
             }
@@ -236,8 +235,8 @@ pub(crate) fn named(owner: &Value) -> &str {
     owner["session"].as_str().or(owner["owner"].as_str()).expect("an owner")
 }
 
-/// What git counts in each file is what is counted.
-pub(crate) fn check_sums(world: &World, commit: &str) {
+/// What git counts in each file is what is counted; returns the attribution of the commit.
+pub(crate) fn check_sums(world: &World, commit: &str) -> Value {
     let printed = world.git(&["show", "--numstat", "-M", "--format=", commit]);
     let mut expected: Vec<(u64, u64)> = Vec::new();
     for line in printed.lines().filter(|line| !line.is_empty()) {
@@ -266,4 +265,5 @@ pub(crate) fn check_sums(world: &World, commit: &str) {
         assert_eq!(owned, count(file, "added"));
         assert_eq!(of("deleted_by", &|it| count(it, "lines")), count(file, "deleted"));
     }
+    found
 }

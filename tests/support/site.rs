@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
-    process::{Child, ExitStatus, Output, Stdio},
+    process::{Child, Command, ExitStatus, Output, Stdio},
     time::{Duration, Instant},
 };
 
@@ -18,10 +18,16 @@ impl World {
     /// Returns what must be the same afterwards.
     pub(crate) fn facts(&self) -> Facts {
         let mut facts = BTreeMap::new();
-        let all = self.git(&["for-each-ref", "--format=%(refname) %(objectname)"]);
-        let foreign = all.lines().filter(|line| !line.starts_with("refs/checkpoints/")).collect::<Vec<_>>().join("\n");
-        facts.insert("refs".to_owned(), foreign);
         let git_dir = self.repo().join(".git");
+        let refs = if git_dir.join("reftable").exists() {
+            self.git(&["for-each-ref", "--format=%(objectname) %(refname)"])
+        } else {
+            refs_below(&git_dir)
+        };
+        facts.extend(refs.lines().filter_map(|line| {
+            let (value, name) = line.rsplit_once(' ')?;
+            (!name.starts_with("refs/checkpoints/")).then(|| (name.to_owned(), value.to_owned()))
+        }));
         for name in ["HEAD", "index", "config", "ORIG_HEAD", "info/exclude"] {
             facts.insert(name.to_owned(), format!("{:?}", fs::read(git_dir.join(name)).ok()));
         }
@@ -31,9 +37,24 @@ impl World {
         Facts(facts)
     }
 
+    /// Returns a command that lets git look through the repository with its objects in the directory `objects`.
+    ///
+    /// Where there is no commit-graph and no multi-pack-index, it does not start the two processes that would only see that.
+    pub(crate) fn fsck(&self, objects: &Path, settings: &[&str]) -> Command {
+        let verified = ["info/commit-graph", "info/commit-graphs", "pack/multi-pack-index", "pack/multi-pack-index.d"];
+        let is_plain = objects.join("pack").is_dir() && !objects.join("info/alternates").exists();
+        let mut command = self.command("git");
+        if is_plain && !verified.iter().any(|name| objects.join(name).exists()) {
+            command.args(["-c", "core.commitGraph=false", "-c", "core.multiPackIndex=false"]);
+        }
+        command.args(settings.iter().flat_map(|setting| ["-c", setting]));
+        command.args(["fsck", "--strict", "--no-dangling", "--no-progress"]);
+        command
+    }
+
     /// Checks that git finds nothing wrong.
     pub(crate) fn assert_sound(&self, when: &str) {
-        let output = self.command("git").args(["fsck", "--strict", "--no-dangling"]).output().expect("git runs");
+        let output = self.fsck(&self.repo().join(".git/objects"), &[]).output().expect("git runs");
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said);
         let is_quiet = said.lines().all(|line| line.starts_with("notice: "));
@@ -182,6 +203,18 @@ impl Dice {
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
+}
+
+/// Returns the refs in the files of `git_dir`, as lines of values and names; packed ones first, for loose ones count more.
+fn refs_below(git_dir: &Path) -> String {
+    let packed = fs::read_to_string(git_dir.join("packed-refs")).unwrap_or_default();
+    let mut refs: String =
+        packed.lines().filter(|line| !line.starts_with(['#', '^'])).map(|line| format!("{line}\n")).collect();
+    for path in files_below(&git_dir.join("refs")).iter().filter(|path| path.extension() != Some("lock".as_ref())) {
+        let name = path.strip_prefix(git_dir).expect("it is below").display();
+        refs += &format!("{} {name}\n", String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).trim_end());
+    }
+    refs
 }
 
 fn files_below(directory: &Path) -> Vec<PathBuf> {

@@ -35,6 +35,9 @@ pub(crate) enum Node {
     Special,
 }
 
+/// What is on a disk, by path.
+pub(crate) type Disk = BTreeMap<BString, Node>;
+
 impl Stage {
     pub(crate) fn new() -> Self {
         Self::with(|_| {})
@@ -112,22 +115,27 @@ impl Stage {
     }
 
     /// Returns everything on the disk but `.git`.
-    pub(crate) fn disk(&self) -> BTreeMap<BString, Node> {
-        let mut nodes = BTreeMap::new();
-        walk(&self.world.repo(), &BString::default(), &mut nodes);
-        nodes
+    pub(crate) fn disk(&self) -> Disk {
+        disk(&self.world.repo())
     }
 
     /// Checks that the repository is sound, and returns what must not move: HEAD, branches, stash, index.
     pub(crate) fn untouchables(&self) -> (String, Vec<u8>) {
-        self.world.git(&["fsck", "--strict", "--no-dangling"]);
+        self.world.assert_sound("the repository");
         let refs = self.world.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/stash"]);
         let head = fs::read_to_string(self.world.repo().join(".git/HEAD")).expect("HEAD is there");
         (refs + &head, fs::read(self.world.repo().join(".git/index")).unwrap_or_default())
     }
 }
 
-fn walk(directory: &Path, prefix: &BString, nodes: &mut BTreeMap<BString, Node>) {
+/// Returns everything below `root` but its `.git`.
+pub(crate) fn disk(root: &Path) -> Disk {
+    let mut nodes = Disk::new();
+    walk(root, &BString::default(), &mut nodes);
+    nodes
+}
+
+fn walk(directory: &Path, prefix: &BString, nodes: &mut Disk) {
     for entry in fs::read_dir(directory).expect("readable") {
         let entry = entry.expect("readable");
         if prefix.is_empty() && entry.file_name() == ".git" {

@@ -161,7 +161,9 @@ fn said(world: &World) -> String {
 fn site() -> World {
     let world = World::new();
     world.repository();
-    for (key, value) in [("gc.auto", "60"), ("gc.autoPackLimit", "6"), ("gc.autoDetach", "false")] {
+    let settings =
+        [("maintenance.auto", "true"), ("gc.auto", "60"), ("gc.autoPackLimit", "6"), ("gc.autoDetach", "false")];
+    for (key, value) in settings {
         world.git(&["config", key, value]);
     }
     world.done(&["enable"]);

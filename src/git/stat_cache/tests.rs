@@ -54,9 +54,9 @@ fn a_cache_survives_a_round_trip_and_a_torn_one_is_none() {
 }
 
 /// Returns all that a cache says.
-fn facts(cache: &StatCache) -> (String, Vec<String>) {
+fn facts(cache: &StatCache) -> (String, Vec<(BString, Known)>) {
     let head = (cache.tree_id, cache.index, cache.index_tree_id, cache.anchor, cache.filters);
-    let entry = |entry: &Entry| format!("{} {:?}", cache.path(entry), cache.known(entry));
+    let entry = |entry: &Entry| (cache.path(entry).to_owned(), cache.known(entry));
     (format!("{head:?}"), cache.entries().iter().map(entry).collect())
 }
 

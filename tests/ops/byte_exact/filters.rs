@@ -18,7 +18,7 @@ fn a_filter_that_fails_stops_nothing(
     #[values(true, false)] is_saved_first: bool,
 ) {
     let scene = Scene::new(FILTER, true);
-    Scene::settle();
+    scene.world.settle();
     if is_saved_first {
         scene.save(&[]);
     }
@@ -61,7 +61,7 @@ fn a_filter_that_fails_is_said_once_and_listed() {
     scene.world.git(&["config", "filter.rot.clean", "/no/such/clean"]);
     scene.world.git(&["config", "filter.rot.required", "true"]);
     scene.write("lf.txt", b"edited\n");
-    Scene::settle();
+    scene.world.settle();
     let said = |arguments: &[&str]| String::from_utf8(scene.run(arguments).stderr).expect("UTF-8");
     let first = said(&["save"]);
     assert!(first.contains("warning: filter 'rot' failed") && first.contains("unfiltered: 'lf.txt'"), "{first}");
@@ -110,7 +110,7 @@ fn a_filter_that_cannot_be_started_is_tried_again(
     scene.world.git(&["config", &format!("filter.rot.{command}"), program.to_str().expect("plain")]);
     scene.world.git(&["config", "filter.rot.required", required]);
     scene.write("lf.txt", b"baab\n\n");
-    Scene::settle();
+    scene.world.settle();
     let save = || serde_json::from_slice::<serde_json::Value>(&scene.run(&["save", "--json"]).stdout).expect("JSON");
     let blob = |saved: &serde_json::Value| {
         scene.world.git(&["cat-file", "blob", &format!("{}:lf.txt", saved["id"].as_str().expect("a checkpoint"))])
@@ -129,7 +129,7 @@ fn a_filter_that_cannot_be_started_is_tried_again(
         if saved["unfiltered"].as_array().is_some_and(Vec::is_empty) {
             break;
         }
-        Scene::settle();
+        scene.world.settle();
         saved = save();
     }
     assert_eq!(blob(&saved), "cbbc\n\n", "{saved}");
@@ -198,7 +198,7 @@ fn a_filter_of_the_attributes_themselves_changes_no_byte(#[case] commit: &str) {
     scene.world.git(&["config", "filter.rot.smudge", "tr a-z n-za-m"]);
     scene.write(".gitattributes", b"* filter=rot text\n");
     // Git takes what is old enough for unchanged without a look at it.
-    Scene::settle();
+    scene.world.settle();
     let output = scene.world.command("bash").args(["-ec", commit]).output().expect("bash runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let before = scene.files();
@@ -272,7 +272,7 @@ fn a_committed_file_is_left_alone_without_its_filter(#[case] save: &[&str]) {
 fn a_filter_that_was_never_configured_stops_no_restore(#[case] save: &[&str]) {
     let world = World::new();
     world.git(&["init", "-q", "-b", "main"]);
-    let scene = Scene { world };
+    let scene = Scene { world, setting: std::cell::Cell::default() };
     for (path, bytes) in
         [(".gitattributes", "*.txt filter=other\n"), ("a.txt", "a\n"), ("b.txt", "b\n"), ("plain", "p\n")]
     {

@@ -144,7 +144,11 @@ impl Bench {
     }
 
     fn ids(&self, revision: &str) -> Vec<RecordId> {
-        records::of_commit(&self.context().repo, self.id(revision)).expect("sound")
+        self.ids_of(self.id(revision))
+    }
+
+    fn ids_of(&self, commit: ObjectId) -> Vec<RecordId> {
+        records::of_commit(&self.context().repo, commit).expect("sound")
     }
 
     /// Returns the sessions in the records of a commit.
@@ -191,23 +195,25 @@ impl Bench {
         // An amend that makes the same commit again leaves one that promises nothing, as people's own commits do.
         let note = std::fs::read_to_string(self.world.repo().join(".git/checkpoint/commit.toml")).unwrap_or_default();
         assert!(is_in_sequence || !promises_something(&note), "a note is left: {note}");
-        let commits = self.git(&["rev-list", "--branches", "HEAD"]);
-        for commit in commits.lines() {
-            let named = self.named(commit);
-            let unique: BTreeSet<&String> = named.iter().collect();
+        let named = "--format=%H %(trailers:key=Checkpoint,valueonly,separator=%x20)";
+        for line in self.git(&["log", named, "--branches", "HEAD"]).lines() {
+            let (commit, named) = line.split_once(' ').expect("an id, and the trailers");
+            let named: Vec<&str> = named.split_whitespace().collect();
+            let unique: BTreeSet<&&str> = named.iter().collect();
             assert_eq!(unique.len(), named.len(), "{}", self.message(commit));
-            let ids: Vec<String> = self.ids(commit).iter().map(ToString::to_string).collect();
-            for id in &named {
-                assert!(ids.contains(id), "no record for the trailer of: {}", self.message(commit));
-            }
-            let commit = ObjectId::from_hex(commit.as_bytes()).expect("an id");
-            for id in self.ids(&commit.to_string()) {
-                let links = records::links(&context.repo, &id).expect("sound");
+            let id = ObjectId::from_hex(commit.as_bytes()).expect("an id");
+            let ids = self.ids_of(id);
+            let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            for name in &named {
                 assert!(
-                    links.iter().any(|link| link.commit == commit),
-                    "not linked: {}",
-                    self.message(&commit.to_string())
+                    texts.iter().any(|text| text == name),
+                    "no record for the trailer of: {}",
+                    self.message(commit)
                 );
+            }
+            for record in &ids {
+                let links = records::links(&context.repo, record).expect("sound");
+                assert!(links.iter().any(|link| link.commit == id), "not linked: {}", self.message(commit));
             }
         }
         for id in self.all() {

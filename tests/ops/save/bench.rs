@@ -19,10 +19,13 @@ use crate::support::World;
 /// What every script may use.
 const PRELUDE: &str = r#"
 set -eu
-init() { git init -q -b main "$@" .; mkdir -p .git/info; }
-commit() { git add -A; git -c maintenance.auto=false commit -qm "${1:-more}"; }
-base() { init "$@"; seq 20 >file; mkdir -p dir/deep; echo one >dir/one; echo two >dir/deep/two; commit base; }
+init() { git init -q -b main --template="$W/template" "$@" .; }
+commit() { git add -A; git commit -qm "${1:-more}"; }
+base() { init "$@"; printf '%s\n' {1..20} >file; mkdir -p dir/deep; echo one >dir/one; echo two >dir/deep/two; commit base; }
 "#;
+
+/// What makes the expected tree, as long as nothing else is set.
+const ADD_ALL: &str = "git add -A";
 
 /// A repository under test.
 pub(super) struct Bench {
@@ -85,8 +88,10 @@ impl Bench {
 
     fn empty() -> Self {
         let world = World::new();
-        std::fs::create_dir(world.root().join("oracle")).expect("a directory can be made");
-        let oracle = "git add -A".into();
+        for name in ["oracle", "template/info"] {
+            std::fs::create_dir_all(world.root().join(name)).expect("a directory can be made");
+        }
+        let oracle = ADD_ALL.into();
         Self { world, at: String::new(), oracle, count: AtomicUsize::new(0), git_dir: OnceLock::new() }
     }
 
@@ -147,29 +152,44 @@ impl Bench {
         self.git_dir.get_or_init(|| self.git(&["rev-parse", "--absolute-git-dir"]).into())
     }
 
+    fn objects(&self) -> PathBuf {
+        let common = std::fs::read_to_string(self.git_dir().join("commondir")).unwrap_or_default();
+        self.git_dir().join(common.trim_end()).join("objects")
+    }
+
     /// Returns the tree that git would store.
     pub(super) fn expected_tree(&self) -> String {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let home = self.world.root().join(format!("oracle/{number}"));
         std::fs::create_dir_all(home.join("objects")).expect("a directory can be made");
-        // Keep the times of the index: git finds racy entries by them.
-        let script = format!(
-            "test ! -e \"$INDEX\" || cp -p \"$INDEX\" \"$GIT_INDEX_FILE\"\n{{ {}\n}} >&2\ngit write-tree --missing-ok",
-            self.oracle
-        );
         let index = self.git_dir().join("index");
-        let common = std::fs::read_to_string(self.git_dir().join("commondir")).unwrap_or_default();
-        let objects = self.git_dir().join(common.trim_end()).join("objects");
+        let objects = self.objects();
         let (own_index, own_objects) = (home.join("index"), home.join("objects"));
         let no: &Path = Path::new("1");
         let environment = [
-            ("INDEX", index.as_path()),
-            ("GIT_INDEX_FILE", &own_index),
+            ("GIT_INDEX_FILE", own_index.as_path()),
             ("GIT_OBJECT_DIRECTORY", &own_objects),
             ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects),
             ("GIT_NO_LAZY_FETCH", no),
         ];
-        let output = self.bash(&self.root(), &script, &environment);
+        if let Ok(metadata) = index.metadata() {
+            std::fs::copy(&index, &own_index).expect("the index can be copied");
+            // Git finds racy entries by the times of the index.
+            let times = std::fs::FileTimes::new().set_modified(metadata.modified().expect("it has one"));
+            let copy = std::fs::File::options().write(true).open(&own_index);
+            copy.and_then(|copy| copy.set_times(times)).expect("the copy is ours");
+        }
+        let git = |arguments: &[&str]| {
+            let mut command = self.world.command("git");
+            command.current_dir(self.root()).envs(environment).args(arguments).output().expect("git runs")
+        };
+        let prepared = if self.oracle == ADD_ALL {
+            git(&["add", "-A"])
+        } else {
+            self.bash(&self.root(), &self.oracle, &environment)
+        };
+        assert!(prepared.status.success(), "oracle: {}", String::from_utf8_lossy(&prepared.stderr));
+        let output = git(&["write-tree", "--missing-ok"]);
         assert!(output.status.success(), "oracle: {}", String::from_utf8_lossy(&output.stderr));
         output.stdout.trim().to_str_lossy().into_owned()
     }
@@ -319,14 +339,8 @@ impl Bench {
 
     /// The repository is sound, and nothing temporary is left.
     pub(super) fn check_repository(&self) {
-        let output = self
-            .world
-            .command("git")
-            .current_dir(self.root())
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .args(["-c", "fsck.gitignoreSymlink=ignore", "fsck", "--strict", "--no-dangling", "--no-progress"])
-            .output()
-            .expect("git runs");
+        let mut fsck = self.world.fsck(&self.objects(), &["fsck.gitignoreSymlink=ignore"]);
+        let output = fsck.current_dir(self.root()).env("GIT_NO_LAZY_FETCH", "1").output().expect("git runs");
         let said = [output.stdout, output.stderr].concat();
         let said: Vec<_> = said
             .lines()
@@ -424,7 +438,7 @@ pub(super) struct Scenario<'s> {
 
 impl<'s> Scenario<'s> {
     pub(super) fn new(first: &'s str, then: &'s str) -> Self {
-        Self { first, then, at: "", oracle: "git add -A", has_hints: true }
+        Self { first, then, at: "", oracle: ADD_ALL, has_hints: true }
     }
 
     pub(super) fn at(self, at: &'s str) -> Self {

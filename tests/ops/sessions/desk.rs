@@ -13,7 +13,11 @@ use git_checkpoint::{
 use gix::ObjectId;
 use serde_json::Value;
 
-use crate::support::{START, World, site::described};
+use crate::support::{
+    START, World,
+    site::described,
+    stage::{Disk, disk},
+};
 
 /// A world in which hooks are enabled.
 pub(super) struct Desk {
@@ -77,13 +81,9 @@ impl Desk {
 
     /// Runs the built program; nothing of others may move, whatever comes of it.
     pub(super) fn ours(&self, arguments: &[&str]) -> Output {
-        let before = (self.world.facts(), self.git(&["--no-optional-locks", "status", "--porcelain"]));
+        let before = (self.world.facts(), self.files(arguments));
         let output = self.run(env!("CARGO_BIN_EXE_git-checkpoint"), arguments);
-        assert_eq!(
-            (self.world.facts(), self.git(&["--no-optional-locks", "status", "--porcelain"])),
-            before,
-            "{arguments:?}"
-        );
+        assert_eq!((self.world.facts(), self.files(arguments)), before, "{arguments:?}");
         output
     }
 
@@ -93,6 +93,18 @@ impl Desk {
         let output = self.ours(&[words, &["--json"], names].concat());
         assert!(output.status.success(), "{arguments:?}: {}", described(&output));
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {}", described(&output)))
+    }
+
+    /// Returns what must be the same of the files after a command: all of them, byte for byte, or where the command is there
+    /// to write some, what git says of them.
+    fn files(&self, arguments: &[&str]) -> Result<Disk, String> {
+        // The index of another worktree is not among the facts.
+        let is_here = *self.place.borrow() == "repo";
+        if is_here && !["restore", "reset", "undo"].contains(&arguments[0]) {
+            Ok(disk(&self.world.repo()))
+        } else {
+            Err(self.git(&["--no-optional-locks", "status", "--porcelain"]))
+        }
     }
 
     pub(super) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
