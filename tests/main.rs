@@ -9,6 +9,7 @@ mod hostile;
 mod interrupt;
 mod manual;
 mod ops;
+mod oracle;
 mod plugins;
 mod scenarios;
 mod support;

@@ -45,25 +45,23 @@ impl Repo {
         Ok(leaves)
     }
 
-    /// Returns the files that the next commit adds to the tree `head_tree_id`, sorted by path.
-    pub(crate) fn staged_anew(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
+    /// Returns the files that the next commit adds to the tree `head_tree_id`, or has otherwise, sorted by path.
+    pub(crate) fn staged_files(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
         let path = self.index_to_commit();
         if !may_exist(&path) {
             return Ok(Vec::new());
         }
         if let Some(tree_id) = self.cached_tree(&path)? {
             let mut changes = self.diff_trees(head_tree_id, tree_id)?;
-            changes.retain(|change| change.before.is_none());
+            changes.retain(|change| change.after.is_some());
             return Ok(changes);
         }
         let index = self.read_index(&path)?;
         let mut changes = Vec::new();
         for entry in index.entries().iter().filter(|entry| entry.stage() == Stage::Unconflicted) {
             let path = entry.path(&index);
-            if let Some(leaf) = leaf_of(entry)
-                && self.find_leaf(head_tree_id, path)?.is_none()
-            {
-                changes.extend(Change::between(path.to_owned(), None, Some(leaf)));
+            if let Some(leaf) = leaf_of(entry) {
+                changes.extend(Change::between(path.to_owned(), self.find_leaf(head_tree_id, path)?, Some(leaf)));
             }
         }
         Ok(changes)

@@ -192,9 +192,10 @@ fn plain_range(text: &str, lines: &[Blamed]) -> Result<(u32, u32)> {
 
 /// Returns the lines of an uncommitted new file; none if the path is no such file.
 fn new_file(context: &Context, path: &BStr) -> Result<Option<Vec<Blamed>>> {
-    let found = uncommitted(context, &mut |it| it == path, true)?;
+    let found = uncommitted(context, path)?;
     let Some((file, Some(text))) = found.work.files.iter().zip(&found.texts).next() else { return Ok(None) };
-    if file.change.before.is_some() || file.change.after.is_none() {
+    let is_new = file.change.before.is_none() || file.change.old_path.is_some();
+    if !is_new || file.change.after.is_none() {
         return Ok(None);
     }
     let lines = (1..).zip(text.after.lines_with_terminator()).map(|(number, line)| Blamed {
@@ -228,8 +229,8 @@ struct Search<'c> {
     context: &'c Context,
     reader: Reader<'c>,
     known: HashMap<Place, Known>,
-    /// The contents of uncommitted files.
-    worktree: HashMap<BString, Text>,
+    /// How uncommitted files were changed, and their contents.
+    worktree: HashMap<BString, (Change, Text)>,
     questions: usize,
 }
 
@@ -272,12 +273,12 @@ impl Search<'_> {
 
     fn look_up(&mut self, line: &Blamed) -> Result<Known> {
         let Some(commit) = line.commit else {
-            let found = uncommitted(self.context, &mut |path| *path == line.path, true)?;
+            let found = uncommitted(self.context, line.path.as_bstr())?;
             let mut files = found.work.files.into_iter().zip(found.texts);
             let Some((file, text)) = files.find(|(file, _)| file.change.path == line.path) else {
                 return Ok(Known::All(Owner::Author(self.reader.authors.plain(Contributor::Human))));
             };
-            self.worktree.extend(text.map(|text| (line.path.clone(), text)));
+            self.worktree.extend(text.map(|text| (line.path.clone(), (file.change, text))));
             let ownership = self.reader.authors.adopt_file(file.ownership, &found.authors);
             return Ok(match ownership.whole {
                 Some(owner) => Known::All(owner),
@@ -305,17 +306,19 @@ impl Search<'_> {
         };
         let Some(parent) = parent else { return Ok(()) };
         let leaf = |commit| repo.find_leaf(repo.tree_of_commit(commit)?, path);
-        let (was, before) = match (leaf(parent)?, commit) {
-            (Some(before), _) => (path.to_owned(), before),
-            (None, Some(commit)) => match self.reader.change_at(commit, path)? {
-                Some(Change { old_path: Some(was), before: Some(before), .. }) => (was, before),
-                _ => return Ok(()),
-            },
-            (None, None) => return Ok(()),
+        let (was, before) = if let Some(before) = leaf(parent)? {
+            (path.to_owned(), before)
+        } else {
+            let change = match commit {
+                Some(commit) => self.reader.change_at(commit, path)?,
+                None => self.worktree.get(path).map(|(change, _)| change.clone()),
+            };
+            let Some(Change { old_path: Some(was), before: Some(before), .. }) = change else { return Ok(()) };
+            (was, before)
         };
         let after = match commit {
             Some(commit) => leaf(commit)?.map(|leaf| repo.read_blob(leaf.id)).transpose()?,
-            None => self.worktree.get_mut(path).map(|text| std::mem::take(&mut text.after)),
+            None => self.worktree.get_mut(path).map(|(_, text)| std::mem::take(&mut text.after)),
         };
         let Some(after) = after.filter(|_| self.questions < MOST_QUESTIONS) else { return Ok(()) };
         self.questions += 1;

@@ -68,11 +68,20 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     if left.is_empty() && records::of_parent(repo, parent)?.is_empty() {
         return Ok(Vec::new());
     }
+    // What went into such a commit stood on another one: its parent, or that of a commit that it was made from. Skips
+    // damaged records.
+    let mut grounds = Vec::new();
+    for commit in left {
+        grounds.push(Base::Commit(commit));
+        let ids = records::of_commit(repo, commit)?.into_iter();
+        grounds.extend(ids.filter_map(|id| records::find(repo, &id).ok().flatten()).map(|record| record.base));
+    }
+    grounds.push(base);
+    let place = |it: &Waiting| grounds.iter().position(|ground| *ground == it.checkpoint.base);
     let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
-    found.retain(|it| {
-        let stands_on = it.checkpoint.base;
-        stands_on == base || stands_on.commit_id().is_some_and(|id| left.contains(&id))
-    });
+    found.retain(|it| place(it).is_some());
+    // Several may be of one second.
+    found.sort_by_key(|it| (std::cmp::Reverse(it.checkpoint.seconds), place(it)));
     Ok(found)
 }
 

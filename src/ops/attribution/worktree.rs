@@ -1,7 +1,7 @@
 //! The attribution of uncommitted changes: replays the archived shadows whose work is in the worktree again, then the
 //! live shadow, then the worktree as it is now.
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::{attribution::Author, checkpoint::Origin, refname::Base},
+    model::{attribution::Author, change::Change, checkpoint::Origin, refname::Base},
 };
 
 /// The attribution of the uncommitted changes.
@@ -31,29 +31,30 @@ pub(crate) struct Uncommitted {
     pub(crate) texts: Vec<Option<Text>>,
 }
 
-/// Returns the attribution of the lines that the worktree adds to HEAD, limited to the files that `wanted` accepts.
-pub(crate) fn uncommitted(
-    context: &Context,
-    wanted: &mut dyn FnMut(&BString) -> bool,
-    with_text: bool,
-) -> Result<Uncommitted> {
-    beyond(context, &[], wanted, with_text)
+/// Returns the attribution of the lines that the worktree adds to HEAD in the file at `path`, whatever its name was.
+pub(crate) fn uncommitted(context: &Context, path: &BStr) -> Result<Uncommitted> {
+    beyond(context, &[], &mut |it| it == path, true, true)
 }
 
-/// The same without what comes from `others`, the commits being merged.
+/// Returns the attribution of the lines that the worktree adds to HEAD and to `others`, the commits being merged, limited
+/// to the files that `wanted` accepts; on request, these may have had names that it does not accept.
 fn beyond(
     context: &Context,
     others: &[ObjectId],
     wanted: &mut dyn FnMut(&BString) -> bool,
     with_text: bool,
+    with_former_names: bool,
 ) -> Result<Uncommitted> {
     let worktree = worktree_tree(context)?;
     let repo: &Repo = &worktree.repo;
     let head = context.repo.head()?.id;
     let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let mut changes = repo.diff_trees(head_tree_id, worktree.tree_id)?;
-    changes.retain(|change| wanted(&change.path));
+    let has_new = changes.iter().any(|change| change.before.is_none() && wanted(&change.path));
+    let may_be_former = |change: &Change| with_former_names && has_new && change.after.is_none();
+    changes.retain(|change| may_be_former(change) || wanted(&change.path));
     let mut changes = repo.detect_renames(changes)?;
+    changes.retain(|change| wanted(&change.path));
     let mut reader = Reader::of_worktree(repo)?;
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
     let base = Base::of_head(head);
@@ -107,7 +108,7 @@ fn beyond(
 pub(super) fn add(context: &Context, options: &Options, sum: &mut Sum) -> Result<()> {
     let mut pathspec = context.repo.pathspec(&options.pathspecs)?;
     let others = context.repo.merge_heads();
-    let found = beyond(context, &others, &mut |path| pathspec.matches(path.as_bstr()), options.patch)?;
+    let found = beyond(context, &others, &mut |path| pathspec.matches(path.as_bstr()), options.patch, false)?;
     sum.is_worktree = true;
     sum.parent = found.work.parent;
     sum.add(&found.work, &found.authors, true);

@@ -13,6 +13,7 @@ use crate::{
         change::{Change, Leaf},
         refname,
     },
+    ops::likeness::is_all_there,
 };
 
 /// How many stash entries are looked at.
@@ -75,7 +76,7 @@ fn add(repo: &Repo, stash: ObjectId, files: &mut HashMap<BString, Vec<Leaf>>) ->
     Ok(())
 }
 
-/// Archives the tip of `shadow` if `changes`, those of the next checkpoint, revert to HEAD what a stash entry holds:
+/// Archives the tip of `shadow` if `changes`, those of the next checkpoint, take back what a stash entry holds:
 /// when the entry is popped, that work is found in the archive. A failure is only logged, and the save continues.
 pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
     if let Err(error) = try_keep(repo, shadow, changes) {
@@ -93,7 +94,12 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
     let stashes = Stashes::read(repo)?;
     let mut is_stashed = false;
     for change in changes.iter().filter(|change| stashes.hold(&change.path, change.before)) {
-        is_stashed = is_stashed || repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())? == change.after;
+        let head = repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?;
+        // Others may have changed the file since.
+        let work = Change::between(change.path.clone(), head, change.before);
+        is_stashed = is_stashed
+            || head == change.after
+            || work.map_or(Ok(false), |work| is_all_there(repo, &work, change.after).map(|is_there| !is_there))?;
     }
     if !is_stashed {
         return Ok(());

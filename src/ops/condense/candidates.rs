@@ -1,6 +1,6 @@
 //! The shadows whose work a commit may contain: the live shadow of its parent, and archived ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -14,7 +14,7 @@ use crate::{
     error::{Kind, Result},
     git::{Repo, counting::Counting},
     model::{
-        change::Change,
+        change::{Change, Leaf, Status},
         checkpoint::{Checkpoint, Origin},
         refname::{Base, ShadowName},
     },
@@ -28,7 +28,39 @@ pub(super) struct Candidate {
     pub(super) touched: Vec<Change>,
     /// True for the live shadow of the commit's parent.
     pub(super) is_live: bool,
+    /// True if the live shadow carries it forward.
+    is_carried: bool,
 }
+
+/// What of a commit may be the work of a shadow.
+struct Part<'c> {
+    candidate: &'c Candidate,
+    /// The paths to ask its steps for.
+    paths: BTreeSet<BString>,
+    /// Files of an archived shadow that have other names in the commit.
+    renamed: Vec<Change>,
+    /// What an archived shadow began with and the commit's parent does not have: this is of earlier commits.
+    begun: Vec<Change>,
+}
+
+impl Part<'_> {
+    /// Adds the steps of the shadow to `all`.
+    fn add_steps(self, repo: &Repo, all: &mut Vec<Step>) -> Result<()> {
+        let of_people = |changes: Vec<Change>| {
+            let step = Step { origin: Origin::default(), changes };
+            Some(step).filter(|step| !step.changes.is_empty())
+        };
+        all.extend(of_people(self.begun));
+        if !self.paths.is_empty() {
+            all.extend(steps(repo, &self.candidate.checkpoint, &|path| self.paths.contains(path))?);
+        }
+        all.extend(of_people(self.renamed));
+        Ok(())
+    }
+}
+
+/// If an archived shadow left more files than this that are gone, we do not look for their new names.
+const MOST_GONE: usize = 1_000;
 
 /// Returns the shadows whose work commits on `base` in this worktree may take, on request also archived ones that wait;
 /// the live one comes last.
@@ -37,8 +69,16 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
     let mut found = Vec::new();
     let waiting =
         if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
+    let mut carried = HashSet::new();
+    if let Some(line) = line.as_ref().filter(|_| !waiting.is_empty()) {
+        for checkpoint in repo.chain_in_time(line.latest.id) {
+            carried.extend(checkpoint?.origin.carried);
+        }
+    }
     for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
-        found.extend(Candidate::of(repo, tip, checkpoint, false)?);
+        let is_carried = carried.contains(&checkpoint.id);
+        let candidate = Candidate::of(repo, tip, checkpoint, false)?;
+        found.extend(candidate.map(|candidate| Candidate { is_carried, ..candidate }));
     }
     let Some(Line { latest, shadows, beside }) = line else { return Ok(found) };
     let tip = |live: &Live| Tip { name: live.name.to_ref(), id: live.id, archived: false };
@@ -57,7 +97,7 @@ impl Candidate {
     fn of(repo: &Repo, tip: Tip, checkpoint: Checkpoint, is_live: bool) -> Result<Option<Self>> {
         // A broken shadow contributes nothing; `doctor` reports it.
         match base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id)) {
-            Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live })),
+            Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live, is_carried: false })),
             Err(error) if error.kind() == Kind::Corrupt => {
                 tracing::warn!(%error, "a shadow cannot be read");
                 Ok(None)
@@ -90,21 +130,83 @@ impl Candidate {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns the paths of `committed` that may contain work of this shadow; for an archived shadow, those with
-    /// similar content.
-    fn paths(&self, repo: &Repo, committed: &[Change]) -> Result<BTreeSet<BString>> {
-        let mut paths = BTreeSet::new();
-        for change in committed {
-            if self.is_live {
-                paths.insert(change.path.clone());
-                paths.extend(change.old_path.clone());
-            } else if let Ok(at) = self.touched.binary_search_by(|it| it.path.cmp(&change.path))
-                && is_alike(repo, &self.touched[at], change.before, change.after)?
-            {
-                paths.insert(change.path.clone());
+    /// Returns what of `committed` may be work of this shadow; for an archived shadow, files with similar content.
+    fn part(&self, repo: &Repo, committed: &[Change]) -> Result<Part<'_>> {
+        let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), begun: Vec::new() };
+        if self.is_live {
+            for change in committed {
+                part.paths.insert(change.path.clone());
+                part.paths.extend(change.old_path.clone());
             }
+            return Ok(part);
         }
-        Ok(paths)
+        let here = |change: &Change| at(&self.touched, &change.path);
+        let mut pairs: Vec<(&Change, &Change)> =
+            committed.iter().filter_map(|change| Some((here(change)?, change))).collect();
+        pairs.extend(self.renamed(repo, committed)?);
+        for (own, change) in pairs {
+            if !is_alike(repo, own, change.before, change.after)? {
+                continue;
+            }
+            part.begun.extend(Change::between(own.path.clone(), change.before, own.before));
+            if own.path != change.path {
+                let (path, old_path) = (change.path.clone(), Some(own.path.clone()));
+                // What has changed since is for the next steps to tell.
+                let (status, before, after) = (Status::Renamed, own.after, own.after);
+                part.renamed.push(Change { path, old_path, status, before, after });
+            }
+            part.paths.insert(own.path.clone());
+        }
+        part.begun.sort_by(|one, other| one.path.cmp(&other.path));
+        part.renamed.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(part)
+    }
+
+    /// Returns the files that this archived shadow left and that have another name in `committed`, each with its change
+    /// there: the rename may be in the commit, or in one that was made since the work was set aside.
+    fn renamed<'c>(&'c self, repo: &Repo, committed: &'c [Change]) -> Result<Vec<(&'c Change, &'c Change)>> {
+        let others: Vec<&Change> =
+            committed.iter().filter(|change| change.after.is_some() && !self.touches(&change.path)).collect();
+        let gone = if others.is_empty() { Vec::new() } else { self.gone(repo, committed)? };
+        if gone.is_empty() {
+            return Ok(Vec::new());
+        }
+        let own = |path: Option<&BString>| gone.iter().copied().find(|own| Some(&own.path) == path);
+        let pairs = |left: fn(&Change) -> Option<Leaf>, now: fn(&Change) -> Option<Leaf>| {
+            let is_named = |path: &BString| others.iter().any(|other| other.old_path.as_ref() == Some(path));
+            let left = gone.iter().filter(|own| !is_named(&own.path)).map(|own| (&own.path, left(own), None));
+            let found = others.iter().filter(|other| other.old_path.is_none());
+            let ends = left.chain(found.map(|other| (&other.path, None, now(other))));
+            let mut ends: Vec<Change> =
+                ends.filter_map(|(path, before, after)| Change::between(path.clone(), before, after)).collect();
+            ends.sort_by(|one, other| one.path.cmp(&other.path));
+            repo.detect_renames(ends)
+        };
+        let mut renames = pairs(|own| own.after, |other| other.after.filter(|_| other.before.is_none()))?;
+        renames.extend(pairs(|own| own.before, |other| other.before)?);
+        let former = |other: &&'c Change| {
+            let found = || renames.iter().find(|it| it.path == other.path)?.old_path.as_ref();
+            Some((own(other.old_path.as_ref().or_else(found))?, *other))
+        };
+        Ok(others.iter().filter_map(former).collect())
+    }
+
+    /// Returns the changes of files that this shadow left and that neither `committed` nor HEAD has at their paths.
+    fn gone(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<&Change>> {
+        let head_tree_id = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
+        let mut gone = Vec::new();
+        for own in self.touched.iter().filter(|own| own.after.is_some()) {
+            let is_gone = match (at(committed, &own.path), head_tree_id) {
+                (Some(now), _) => now.after.is_none(),
+                (None, Some(tree_id)) => {
+                    committed.iter().any(|change| change.old_path.as_ref() == Some(&own.path))
+                        || repo.find_leaf(tree_id, own.path.as_bstr())?.is_none()
+                }
+                (None, None) => true,
+            };
+            gone.extend(is_gone.then_some(own));
+        }
+        Ok(if gone.len() > MOST_GONE { Vec::new() } else { gone })
     }
 
     /// Returns true if the tree `tree_id` contains all work of this shadow: each file as the shadow left it, or all
@@ -201,9 +303,9 @@ pub(super) fn steps_to(
     committed: &[Change],
     renamed: &[Change],
 ) -> Result<Vec<Step>> {
-    let mut asked = asked(repo, candidates, committed)?;
+    let mut parts = parts(repo, candidates, committed)?;
     let mut has_agent = false;
-    for (candidate, paths) in &mut asked {
+    for Part { candidate, paths, .. } in &mut parts {
         if candidate.is_live {
             paths.extend(renamed.iter().filter_map(|change| change.old_path.clone()));
         }
@@ -213,36 +315,35 @@ pub(super) fn steps_to(
     // A person may have saved a thousand times. To find out that no agent contributed is fast; to collect the steps is
     // slow.
     if has_agent {
-        for (candidate, paths) in asked.iter().filter(|(_, paths)| !paths.is_empty()) {
-            all.extend(steps(repo, &candidate.checkpoint, &|path| paths.contains(path))?);
+        for part in parts {
+            part.add_steps(repo, &mut all)?;
         }
     }
     Ok(all)
 }
 
-/// Returns for each of `candidates` the paths of `committed` that may contain its work.
-fn asked<'c>(
-    repo: &Repo,
-    candidates: &'c [Candidate],
-    committed: &[Change],
-) -> Result<Vec<(&'c Candidate, BTreeSet<BString>)>> {
-    let mut asked = Vec::with_capacity(candidates.len());
+/// Returns for each of `candidates` what of `committed` may be its work.
+fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
+    let mut parts = Vec::with_capacity(candidates.len());
     for candidate in candidates {
-        let mut paths = candidate.paths(repo, committed)?;
+        let mut part = candidate.part(repo, committed)?;
         if !candidate.is_live {
-            // If the live shadow's session left the path as committed, the archived shadow gets no credit for it.
+            // If the live shadow's session left the path as committed, the archived shadow gets no credit for it. What the
+            // live shadow carries forward is among its own steps, in their order.
             let live = candidates.iter().filter(|other| other.is_live);
             for other in live {
                 for change in committed.iter().filter(|change| other.touches(&change.path)) {
-                    if paths.contains(&change.path) && other.has_session_left(repo, change)? {
-                        paths.remove(&change.path);
+                    if part.paths.contains(&change.path)
+                        && (candidate.is_carried || other.has_session_left(repo, change)?)
+                    {
+                        part.paths.remove(&change.path);
                     }
                 }
             }
         }
-        asked.push((candidate, paths));
+        parts.push(part);
     }
-    Ok(asked)
+    Ok(parts)
 }
 
 /// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,
@@ -254,10 +355,8 @@ pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result
     }
     found.extend(candidates(repo, base, true)?);
     let mut all = Vec::new();
-    for (candidate, paths) in asked(repo, &found, changes)? {
-        if !candidate.is_live && !paths.is_empty() {
-            all.extend(steps(repo, &candidate.checkpoint, &|path| paths.contains(path))?);
-        }
+    for part in parts(repo, &found, changes)?.into_iter().filter(|part| !part.candidate.is_live) {
+        part.add_steps(repo, &mut all)?;
     }
     Ok(all)
 }

@@ -36,6 +36,7 @@ use crate::{
         },
         records::{self, Additions},
         rewrite,
+        session_info::open_turns,
     },
     state::{commit_note::CommitNote, failpoint},
 };
@@ -175,7 +176,9 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
 /// Carries forward to the commit what it did not take, except where git's index says that the worktree is as the commit.
 fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId) -> Result<()> {
     let repo = &worktree.repo;
-    let Some(line) = session_line(repo, base)? else { return Ok(()) };
+    // A turn that has changed nothing yet began with a human's work, which must not become the turn's.
+    let line = if open_turns(worktree)?.is_empty() { session_line(repo, base)? } else { Line::read(repo, base)? };
+    let Some(line) = line else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
     let now_tree_id = without_committed(repo, &line, commit)?;
     let aim = Aim { now_tree_id, is_now_seen: false, rest: Rest::IsSetAside };

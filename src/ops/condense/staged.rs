@@ -1,5 +1,7 @@
 //! Whether the next commit, which takes what is staged, contains work of a session.
 
+use std::collections::BTreeSet;
+
 use bstr::ByteSlice as _;
 
 use super::{
@@ -40,14 +42,20 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &
         return Ok(false);
     }
     let head_tree_id = base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    let mut staged = Vec::new();
+    let (mut staged, mut gone) = (Vec::new(), BTreeSet::new());
     for (path, leaf) in repo.staged_leaves(&paths)? {
         let before = repo.find_leaf(head_tree_id, path.as_bstr())?;
+        gone.extend(leaf.is_none().then(|| path.clone()));
         staged.extend(Change::between(path, before, leaf));
     }
-    // A path that the worktree no longer has may be staged under a new name.
-    if left_out(touched_live(found), &staged).next().is_some() {
-        staged.extend(repo.staged_anew(head_tree_id)?.into_iter().filter(|it| paths.binary_search(&it.path).is_err()));
+    // A path that the worktree no longer has may be staged under a new name; what was set aside may be of a time when
+    // the file had another one.
+    let is_new = left_out(touched_live(found), &staged).next().is_some();
+    let is_gone = |own: &Change| own.before.is_some() && own.after.is_some() && gone.contains(&own.path);
+    let is_old = found.iter().any(|candidate| !candidate.is_live && candidate.touched.iter().any(is_gone));
+    if is_new || is_old {
+        let others = repo.staged_files(head_tree_id)?.into_iter().filter(|it| is_old || it.before.is_none());
+        staged.extend(others.filter(|it| paths.binary_search(&it.path).is_err()));
         staged.sort_by(|one, other| one.path.cmp(&other.path));
     }
     drop_brought(repo, &repo.merge_heads(), &mut staged)?;

@@ -314,3 +314,37 @@ fn a_restore_on_a_branch_that_removed_the_files() {
     assert_eq!((desk.read("f"), desk.read("later")), (changed(&[(3, "a")]), "later\n".into()));
     desk.finish();
 }
+
+/// The switch carries forward what the turn began with, and before that what the session had done.
+#[test]
+fn a_turn_that_only_switches_back_makes_nobodys_work_another_ones() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.write("g", "human\n");
+    desk.git(&["commit", "-qm", "people", "--", "g"]);
+    desk.git(&["checkout", "-q", "-b", "side", "HEAD~"]);
+    desk.write("f", changed(&[(3, "a"), (15, "human")]));
+    desk.prompt("a");
+    desk.git(&["checkout", "-q", "main"]);
+    desk.stop("a");
+    let told = |told: &serde_json::Value| (told["agent_lines"].clone(), told["human_added"].clone());
+    assert_eq!(told(&desk.json(&["attribution", "--worktree"])["summary"]), (1.into(), 1.into()));
+    desk.commit_all();
+    assert_eq!(told(&desk.json(&["attribution", "HEAD"])["summary"]), (1.into(), 1.into()));
+    desk.finish();
+}
+
+/// What a turn begins with is in a checkpoint of the person's own.
+#[test]
+fn a_commit_of_one_file_in_a_turn_leaves_the_others_whose_they_are() {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "human")]));
+    desk.write("g", "human\n");
+    desk.json(&["save"]);
+    desk.prompt("a");
+    desk.git(&["commit", "-qm", "a path", "--", "g"]);
+    desk.stop("a");
+    let told = &desk.json(&["attribution", "--worktree"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["human_added"]), (&0.into(), &1.into()), "{told}");
+    desk.finish();
+}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::desk::{Desk, numbered};
+use super::desk::{Desk, changed, numbered};
 
 impl Desk {
     /// Returns how many lines of the last commit agents and people have.
@@ -117,5 +117,57 @@ fn a_copy_of_an_agents_new_file_is_looked_at_alone_and_is_a_persons() {
     desk.sh("cp new copy");
     assert_eq!(lines(&desk.json(&["attribution", "--worktree", "--", "copy"])), (0, 9));
     assert_eq!(desk.lines_now(), (9, 9));
+    desk.finish();
+}
+
+/// Returns whose the lines of `path` are, as `blame` says.
+fn blamed(desk: &Desk, path: &str) -> Vec<(u64, String)> {
+    let blame = desk.json(&["blame", path]);
+    let lines = blame["lines"].as_array().expect("a list");
+    let owner = |line: &Value| line["session"].as_str().or(line["owner"].as_str()).unwrap_or_default().to_owned();
+    lines.iter().map(|line| (line["start"].as_u64().unwrap_or_default(), owner(line))).collect()
+}
+
+/// HEAD has the file under its first name.
+#[rstest::rstest]
+#[case::moved("mv f renamed")]
+#[case::moved_by_git("git mv f renamed")]
+fn blame_knows_a_file_that_was_renamed_and_is_not_committed(#[case] rename: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.commit_all();
+    desk.turn("b", &[("f", &changed(&[(3, "a"), (12, "b")]))]);
+    desk.sh(&format!("{rename}; sed -i '1s/.*/words of a person/' renamed"));
+    let owners: Vec<String> = blamed(&desk, "renamed").into_iter().map(|(_, owner)| owner).collect();
+    assert_eq!(owners, ["human", "human", "a", "human", "b", "human"]);
+    desk.finish();
+}
+
+#[test]
+fn a_file_that_people_rename_and_of_which_they_commit_only_the_end_is_known_by_its_new_name() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.sh("mv f renamed; echo human >h; git commit -qam people");
+    assert_eq!(desk.lines_now(), (1, 19));
+    desk.commit_all();
+    assert_eq!(desk.lines(), (1, 19));
+    desk.finish();
+}
+
+/// The file has its new name when the work comes back; another session changes it as well.
+#[rstest::rstest]
+#[case::alone("true", 0)]
+#[case::with_a_persons("sed -i '19s/.*/more words of a person/' renamed", 1)]
+fn work_that_was_stashed_is_known_in_a_file_that_was_renamed_since(#[case] edit: &str, #[case] human: u64) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.sh("git stash -q; git mv f renamed; sed -i '1s/.*/words of a person/' renamed; git commit -qam people");
+    desk.sh(&format!("git stash pop -q; {edit}"));
+    desk.prompt("b");
+    desk.sh("sed -i '15s/.*/something else of an agent/' renamed");
+    desk.stop("b");
+    assert_eq!(desk.lines_now(), (2, human));
+    desk.commit_all();
+    assert_eq!(desk.lines(), (2, human));
     desk.finish();
 }

@@ -310,3 +310,18 @@ fn what_is_stashed_in_a_turn_is_the_sessions_when_it_is_back(#[case] steps: &[&s
     assert_eq!(desk.recorded("HEAD"), parts(&[("f", "a")]));
     desk.finish();
 }
+
+/// A person types at the same place before anything is seen of the stash, and keeps both when it is popped.
+#[test]
+fn what_was_stashed_is_known_though_the_file_was_edited_before_the_next_look() {
+    let desk = Desk::new();
+    desk.turn("a", &[("g", "g\nsomething of the agent\n")]);
+    desk.git(&["stash", "-q"]);
+    desk.write("g", "g\nwords of a person\n");
+    desk.turn("a", &[("h", "h\nmore of the agent\n")]);
+    desk.commit_all();
+    desk.sh("git stash pop -q || true; printf 'g\\nwords of a person\\nsomething of the agent\\n' >g; git add g");
+    let told = &desk.json(&["attribution", "--worktree"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &0.into()), "{told}");
+    desk.finish();
+}

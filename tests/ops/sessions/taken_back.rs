@@ -206,3 +206,48 @@ fn what_a_reset_in_a_later_turn_takes_back_is_whose_it_was() {
     assert_eq!((desk.recorded("HEAD"), desk.records("HEAD")[0].id), before);
     desk.finish();
 }
+
+/// All in one second, in which they were archived, too: the commits tell which work came first.
+#[test]
+fn the_work_of_several_commits_that_were_taken_back_is_replayed_in_their_order() {
+    let desk = Desk::new();
+    let mut lines: Vec<(u32, &str)> = (1..=12).map(|line| (line, "agent")).collect();
+    for at in 0..6 {
+        desk.turn("a", &[("f", &changed(&lines))]);
+        desk.commit_all();
+        lines[at].1 = "agent, again";
+    }
+    desk.git(&["reset", "-q", "--soft", "HEAD~6"]);
+    desk.sh("git for-each-ref --format='%(refname) %(objectname)' refs/checkpoints/archive | while read -r name id; do
+            git update-ref -d $name; git update-ref refs/checkpoints/archive/1000000000-${name#*archive/*-} $id
+        done");
+    let told = &desk.json(&["attribution", "--worktree"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["human_added"]), (&12.into(), &0.into()), "{told}");
+    desk.finish();
+}
+
+#[test]
+fn what_was_taken_back_and_is_not_committed_yet_is_known_after_another_commit() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent")]))]);
+    desk.write("g", "human\n");
+    desk.commit_all();
+    desk.sh("git reset -q HEAD~; git commit -qm people g");
+    let told = &desk.json(&["attribution", "--worktree"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &0.into()), "{told}");
+    desk.finish();
+}
+
+/// Its record is of a commit that stood on another one.
+#[test]
+fn the_work_of_a_commit_that_was_squashed_and_taken_back_is_known() {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(3, "human")]));
+    desk.commit_all();
+    desk.turn("a", &[("f", &changed(&[(3, "human"), (9, "agent")]))]);
+    desk.commit_all();
+    desk.sh("GIT_SEQUENCE_EDITOR=\"sed -i '2s/pick/fixup/'\" git rebase -q -i HEAD~2; git reset -q --soft HEAD~");
+    let told = &desk.json(&["attribution", "--worktree"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &1.into()), "{told}");
+    desk.finish();
+}

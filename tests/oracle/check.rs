@@ -1,0 +1,158 @@
+//! Compares what the program says of each line with who typed it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::desk::Desk;
+
+/// A line whose author is not the one that the program names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    /// Where the program was asked.
+    pub(super) view: &'static str,
+    /// The file and the line's number.
+    pub(super) place: String,
+    pub(super) text: String,
+    /// What the program says: `human`, a session, or another kind.
+    pub(super) said: String,
+}
+
+/// What the program says of all lines.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Verdict {
+    pub(super) lines: usize,
+    pub(super) unknown: usize,
+    pub(super) wrong: Vec<Wrong>,
+    pub(super) trouble: Vec<String>,
+}
+
+impl Wrong {
+    /// Returns who typed the line.
+    pub(super) fn author(&self) -> &str {
+        author(&self.text)
+    }
+
+    /// Returns the command that shows it.
+    pub(super) fn question(&self) -> String {
+        let path = self.place.split(':').next().unwrap_or_default();
+        match self.view {
+            "HEAD" => format!("git checkpoint blame --rev HEAD {path}\n"),
+            "worktree" => format!("git checkpoint blame {path}\n"),
+            "attribution of HEAD" => "git checkpoint attribution --patch HEAD\n".to_owned(),
+            _ => "git checkpoint attribution --patch --worktree\n".to_owned(),
+        }
+    }
+
+    /// Returns what is wrong with it, apart from where it is.
+    pub(super) fn sort(&self) -> String {
+        let plain = |name: &str| if name.starts_with('s') { "agent".to_owned() } else { name.to_owned() };
+        let (typed, said) = (plain(self.author()), plain(&self.said));
+        if (typed.as_str(), said.as_str()) == ("agent", "agent") {
+            return "agent's is another agent's".to_owned();
+        }
+        format!("{typed}'s is {said}")
+    }
+}
+
+/// Returns whose the line `text` is: the words say it.
+fn author(text: &str) -> &str {
+    text.split_once('x').map_or("nobody", |(name, _)| name)
+}
+
+/// Asks about all lines of HEAD and of the worktree, in each worktree.
+pub(super) fn check(desk: &mut Desk) -> Verdict {
+    let mut verdict = Verdict { trouble: std::mem::take(&mut desk.trouble), ..Verdict::default() };
+    let side = desk.world.root().join("side");
+    let places = [desk.world.repo(), side];
+    for place in places.into_iter().filter(|place| place.exists()) {
+        desk.place = place;
+        check_place(desk, &mut verdict);
+    }
+    verdict
+}
+
+fn check_place(desk: &Desk, verdict: &mut Verdict) {
+    let tree = desk.ask(&["ls-tree", "-r", "--name-only", "HEAD"]).unwrap_or_default();
+    let committed: Vec<&str> = tree.lines().collect();
+    let mut kept = BTreeMap::new();
+    for path in &committed {
+        let text = desk.ask(&["show", &format!("HEAD:{path}")]).unwrap_or_default();
+        blame(desk, "HEAD", path, &text, verdict);
+        kept.insert((*path).to_owned(), text);
+    }
+    let mut now = BTreeMap::new();
+    for path in desk.files() {
+        let text = desk.read(&path);
+        if kept.get(&path) != Some(&text) {
+            blame(desk, "worktree", &path, &text, verdict);
+        }
+        now.insert(path, text);
+    }
+    attribution(desk, "HEAD", &kept, verdict);
+    if now != kept {
+        attribution(desk, "worktree", &now, verdict);
+    }
+    if let Some(status) = desk.ask(&["checkpoint", "status", "--json"]) {
+        let status: Value = serde_json::from_str(&status).expect("it is JSON");
+        verdict.trouble.extend(status["last_error"].as_str().map(str::to_owned));
+    }
+}
+
+fn blame(desk: &Desk, view: &'static str, path: &str, text: &str, verdict: &mut Verdict) {
+    if text.is_empty() {
+        return;
+    }
+    let mut arguments = vec!["checkpoint", "blame", "--json", path];
+    arguments.extend(if view == "HEAD" { ["--rev", "HEAD"].as_slice() } else { &[] });
+    let Some(printed) = desk.ask(&arguments) else {
+        verdict.trouble.push(format!("blame of {path} in {view} fails"));
+        return;
+    };
+    let blame: Value = serde_json::from_str(&printed).expect("it is JSON");
+    judge(&blame["lines"], (view, path), text, verdict);
+}
+
+/// Judges `git checkpoint attribution` of `view`, where the files are `texts`.
+fn attribution(desk: &Desk, view: &'static str, texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
+    let what = if view == "HEAD" { "HEAD" } else { "--worktree" };
+    let Some(printed) = desk.ask(&["checkpoint", "attribution", "--json", what]) else {
+        verdict.trouble.push(format!("attribution of {view} fails"));
+        return;
+    };
+    let report: Value = serde_json::from_str(&printed).expect("it is JSON");
+    for file in report["files"].as_array().into_iter().flatten() {
+        let path = file["path"].as_str().unwrap_or_default();
+        let view = if view == "HEAD" { "attribution of HEAD" } else { "attribution of the worktree" };
+        judge(&file["owners"], (view, path), texts.get(path).map_or("", String::as_str), verdict);
+    }
+}
+
+/// Judges `spans` of the lines of `text`.
+fn judge(spans: &Value, (view, path): (&'static str, &str), text: &str, verdict: &mut Verdict) {
+    let lines: Vec<&str> = text.lines().collect();
+    for span in spans.as_array().into_iter().flatten() {
+        let number = |key: &str| usize::try_from(span[key].as_u64().unwrap_or_default()).unwrap_or_default();
+        let owner = span["owner"].as_str().unwrap_or_default();
+        for at in number("start")..=number("end") {
+            let text = lines.get(at.saturating_sub(1)).copied().unwrap_or_default();
+            let is_right = match owner {
+                "agent" => span["session"].as_str() == Some(author(text)),
+                "human" => author(text) == "person",
+                "base" | "moved" => view.starts_with("attribution"),
+                _ => false,
+            };
+            verdict.lines += 1;
+            verdict.unknown += usize::from(owner == "unknown");
+            if !is_right {
+                let said = if owner == "agent" { span["session"].as_str().unwrap_or("agent") } else { owner };
+                verdict.wrong.push(Wrong {
+                    view,
+                    place: format!("{path}:{at}"),
+                    text: text.to_owned(),
+                    said: said.to_owned(),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Random histories of people and agents who use git: each line is typed once, in words that tell its author, and what
+//! the program says of it at the end has to be that.
+
+mod check;
+mod desk;
+mod play;
+mod search;
+mod step;
+
+use std::time::Duration;
+
+use search::Search;
+use step::{Choice, parse};
+
+/// The steps after which no line is wrong today, and none unknown: agents edit and commit what they edit, people run git.
+const SURE: &str =
+    "edit,commit,amend,stash,worktree,branch,merge,squash,rebase,fixup,reorder,pick,revert,restore,together";
+
+#[test]
+fn lines_are_whose_they_are() {
+    let search = Search {
+        choice: Choice::parse(SURE).expect("known names"),
+        seed: 1,
+        histories: 20,
+        lengths: 8..=24,
+        jobs: 1,
+        is_strict: true,
+        shrunk: 1,
+        limit: None,
+    };
+    let found = search.run(0);
+    assert!(found.sorts.is_empty(), "{found}");
+}
+
+/// What `tests/oracle/run` runs.
+#[test]
+#[ignore = "tests/oracle/run says what to play"]
+fn at_length() {
+    let number = |name: &str, usual: usize| {
+        std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name} is a number")))
+    };
+    let text = |name: &str, usual: &str| std::env::var(name).unwrap_or_else(|_| usual.to_owned());
+    let limit = number("ORACLE_SECONDS", 0);
+    let search = Search {
+        choice: Choice::parse(&text("ORACLE_STEPS", "all")).expect("names of tests/oracle/step.rs"),
+        seed: number("ORACLE_SEED", 1) as u64,
+        histories: number("ORACLE_HISTORIES", 100),
+        lengths: 8..=number("ORACLE_LENGTH", 30).max(8),
+        jobs: number("ORACLE_JOBS", 1),
+        is_strict: number("ORACLE_STRICT", 0) > 0,
+        shrunk: number("ORACLE_SHRUNK", 1),
+        limit: (limit > 0).then(|| Duration::from_secs(limit as u64)),
+    };
+    if let Ok(steps) = std::env::var("ORACLE_PLAY") {
+        let steps = parse(&steps).expect("steps as a failure names them");
+        #[expect(clippy::print_stdout, reason = "it is run by hand")]
+        return println!("{}", search.report(0, "played", &steps));
+    }
+    let found = search.run(number("ORACLE_FIRST", 0));
+    assert!(found.sorts.is_empty(), "{found}");
+    #[expect(clippy::print_stdout, reason = "it is run by hand")]
+    {
+        println!("{found}");
+    }
+}
