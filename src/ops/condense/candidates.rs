@@ -1,8 +1,12 @@
 //! The shadows whose work a commit may contain: the live shadow of its parent, and archived ones.
 
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeSet, HashSet},
+};
 
 use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::super::{
     chain::{carry::base_tree, onward::Line, shadows::Live, timeline::Tip},
@@ -28,8 +32,6 @@ pub(super) struct Candidate {
     pub(super) touched: Vec<Change>,
     /// True for the live shadow of the commit's parent.
     pub(super) is_live: bool,
-    /// True if the live shadow carries it forward.
-    is_carried: bool,
 }
 
 /// What of a commit may be the work of a shadow.
@@ -69,16 +71,8 @@ pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<
     let mut found = Vec::new();
     let waiting =
         if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
-    let mut carried = HashSet::new();
-    if let Some(line) = line.as_ref().filter(|_| !waiting.is_empty()) {
-        for checkpoint in repo.chain_in_time(line.latest.id) {
-            carried.extend(checkpoint?.origin.carried);
-        }
-    }
     for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
-        let is_carried = carried.contains(&checkpoint.id);
-        let candidate = Candidate::of(repo, tip, checkpoint, false)?;
-        found.extend(candidate.map(|candidate| Candidate { is_carried, ..candidate }));
+        found.extend(Candidate::of(repo, tip, checkpoint, false)?);
     }
     let Some(Line { latest, shadows, beside }) = line else { return Ok(found) };
     let tip = |live: &Live| Tip { name: live.name.to_ref(), id: live.id, archived: false };
@@ -97,7 +91,7 @@ impl Candidate {
     fn of(repo: &Repo, tip: Tip, checkpoint: Checkpoint, is_live: bool) -> Result<Option<Self>> {
         // A broken shadow contributes nothing; `doctor` reports it.
         match base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id)) {
-            Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live, is_carried: false })),
+            Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live })),
             Err(error) if error.kind() == Kind::Corrupt => {
                 tracing::warn!(%error, "a shadow cannot be read");
                 Ok(None)
@@ -128,6 +122,11 @@ impl Candidate {
 
     fn touches(&self, path: &BString) -> bool {
         at(&self.touched, path).is_some()
+    }
+
+    /// Returns the checkpoints that this shadow carries forward.
+    fn carried(&self, repo: &Repo) -> HashSet<ObjectId> {
+        repo.chain_in_time(self.checkpoint.id).flatten().filter_map(|checkpoint| checkpoint.origin.carried).collect()
     }
 
     /// Returns what of `committed` may be work of this shadow; for an archived shadow, files with similar content.
@@ -325,6 +324,8 @@ pub(super) fn steps_to(
 /// Returns for each of `candidates` what of `committed` may be its work.
 fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
     let mut parts = Vec::with_capacity(candidates.len());
+    // Read only where it matters: a chain may be long.
+    let carried = OnceCell::new();
     for candidate in candidates {
         let mut part = candidate.part(repo, committed)?;
         if !candidate.is_live {
@@ -333,9 +334,11 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
             let live = candidates.iter().filter(|other| other.is_live);
             for other in live {
                 for change in committed.iter().filter(|change| other.touches(&change.path)) {
-                    if part.paths.contains(&change.path)
-                        && (candidate.is_carried || other.has_session_left(repo, change)?)
-                    {
+                    if !part.paths.contains(&change.path) {
+                        continue;
+                    }
+                    let carried = carried.get_or_init(|| other.carried(repo));
+                    if carried.contains(&candidate.checkpoint.id) || other.has_session_left(repo, change)? {
                         part.paths.remove(&change.path);
                     }
                 }
