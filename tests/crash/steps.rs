@@ -39,6 +39,8 @@ fn change(world: &World, work: Work) -> Vec<&'static str> {
             world.write(&format!("many/{n}"), format!("{n}\n").repeat(50));
         }
     }
+    // What was written at the very moment of a save is not in its cache.
+    world.settle();
     match work {
         Work::Paths => vec!["save", "--json", "--paths", "f", "dir/new"],
         _ => vec!["save", "--json"],

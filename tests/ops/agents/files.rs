@@ -212,13 +212,19 @@ fn whoever_is_killed_while_taking_it_back_can_do_it_again() {
 
 /// Runs `line` as an agent does, with nothing of the environment that a terminal has.
 fn as_agents_do(world: &World, line: &str, payload: &str) -> Output {
-    let mut command = world.command("/bin/sh");
-    command.env_clear().env("HOME", home(world)).env("PATH", "/usr/bin:/bin").args(["-c", line]);
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("there is a shell");
-    // Who is gone reads nothing.
-    drop(std::io::Write::write_all(&mut child.stdin.take().expect("piped"), payload.as_bytes()));
-    child.wait_with_output().expect("it ends")
+    loop {
+        let mut command = world.command("/bin/sh");
+        command.env_clear().env("HOME", home(world)).env("PATH", "/usr/bin:/bin").args(["-c", line]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("there is a shell");
+        // A program that is gone reads nothing.
+        drop(std::io::Write::write_all(&mut child.stdin.take().expect("piped"), payload.as_bytes()));
+        let output = child.wait_with_output().expect("it ends");
+        // A child that another test starts has the script open, which was just written, until it has become another program.
+        if !(output.status.code() == Some(126) && String::from_utf8_lossy(&output.stderr).contains("busy")) {
+            return output;
+        }
+    }
 }
 
 #[test]
