@@ -21,7 +21,7 @@ pub(super) struct Storable {
     pub(super) blob: Option<Vec<u8>>,
     /// True if the exact bytes must be kept beside it.
     pub(super) needs_raw: bool,
-    /// Why the blob has the file's exact bytes; none if no filter failed.
+    /// Why the blob is not what the filter would make; none if no filter failed. Git goes on without an optional one.
     pub(super) failure: Option<Failure>,
 }
 
@@ -54,9 +54,12 @@ impl<'r> Converter<'r> {
     /// # Errors
     /// If the operation is interrupted.
     pub(super) fn storable(&mut self, path: &BStr, bytes: &[u8]) -> Result<Storable> {
+        drop(self.worktree.take_forgiven());
         let stored = self.worktree.to_git(path, bytes).map(|blob| {
-            let needs_raw = self.checkpoint.needs_raw(path, bytes, blob.as_deref()).unwrap_or(true);
-            Storable { blob, needs_raw, failure: None }
+            let failure = self.worktree.take_forgiven().map(|error| Failure::of(&error));
+            let needs_raw =
+                failure.is_some() || self.checkpoint.needs_raw(path, bytes, blob.as_deref()).unwrap_or(true);
+            Storable { blob, needs_raw, failure }
         });
         self.repo.check_interrupt()?;
         Ok(stored.unwrap_or_else(|error| {

@@ -39,11 +39,13 @@ pub(super) struct Drivers<'r> {
     all: Vec<Driver>,
     /// By the command that starts it.
     servers: BTreeMap<BString, Server>,
+    /// Why an optional driver did not clean a file.
+    forgiven: Option<Error>,
 }
 
 impl<'r> Drivers<'r> {
     pub(super) fn new(repo: &'r Repo, all: Vec<Driver>) -> Self {
-        Self { repo, all, servers: BTreeMap::new() }
+        Self { repo, all, servers: BTreeMap::new(), forgiven: None }
     }
 
     /// Returns true if git is configured with none.
@@ -76,7 +78,10 @@ impl<'r> Drivers<'r> {
             let (line, none, is_optional) = (line.clone(), without_command(driver, way), !driver.required);
             return match self.by_server(&line, way, path, bytes) {
                 Ok(None) => none,
-                Err(error) if is_optional && is_refused(&error) => Ok(None),
+                Err(error) if is_optional && is_refused(&error) => {
+                    self.forgive(error);
+                    Ok(None)
+                }
                 done => done,
             };
         }
@@ -91,8 +96,21 @@ impl<'r> Drivers<'r> {
         match output.status.success() {
             true => Ok(Some(output.stdout)),
             false if driver.required => Err(failed(way.as_str(), &output.status)),
-            false => Ok(None),
+            false => {
+                self.forgive(failed(way.as_str(), &output.status));
+                Ok(None)
+            }
         }
+    }
+
+    /// Notes that a file is stored as it is because of `error`.
+    pub(super) fn forgive(&mut self, error: Error) {
+        self.forgiven = Some(error);
+    }
+
+    /// Returns why an optional driver has failed since the last call: git goes on without it.
+    pub(super) fn take_forgiven(&mut self) -> Option<Error> {
+        self.forgiven.take()
     }
 
     /// Notes that the work was interrupted while the driver `name` `did` something.

@@ -156,10 +156,23 @@ impl<'r> Filters<'r> {
     /// If a required filter command fails, or the work is to end.
     pub(crate) fn to_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let done = match self.to_git_by_gix(path, bytes) {
-            Err(error) if self.may_git_know_better(&error) => self.to_git_by_git(path, bytes).map_err(|_| error),
+            Err(error) if self.may_git_know_better(&error) => match self.to_git_by_git(path, bytes) {
+                Ok(None) => {
+                    // Git could not run it either, and goes on without an optional one.
+                    self.drivers.forgive(error);
+                    Ok(None)
+                }
+                Ok(converted) => Ok(converted),
+                Err(_) => Err(error),
+            },
             done => done,
         };
         self.unless_interrupted(path, done)
+    }
+
+    /// Returns why an optional filter has failed since the last call: git goes on without it.
+    pub(super) fn take_forgiven(&mut self) -> Option<Error> {
+        self.drivers.take_forgiven()
     }
 
     /// Git has all encodings of iconv(1), and finds commands in a directory of its own.

@@ -25,6 +25,7 @@ fn site(work: Work) -> World {
     } else {
         world.repository();
         world.write("f", "saved before\n");
+        world.settle();
         world.done(&["save", "-q", "-m", "before"]);
     }
     world
@@ -39,8 +40,6 @@ fn change(world: &World, work: Work) -> Vec<&'static str> {
             world.write(&format!("many/{n}"), format!("{n}\n").repeat(50));
         }
     }
-    // What was written at the very moment of a save is not in its cache.
-    world.settle();
     match work {
         Work::Paths => vec!["save", "--json", "--paths", "f", "dir/new"],
         _ => vec!["save", "--json"],

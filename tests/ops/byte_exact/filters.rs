@@ -55,11 +55,14 @@ fn a_filter_that_fails_stops_nothing(
     scene.restore(&id, &before, "the filter works again");
 }
 
-#[test]
-fn a_filter_that_fails_is_said_once_and_listed() {
+#[rstest::rstest]
+fn a_filter_that_fails_is_said_once_and_listed(
+    #[values("/no/such/clean", "false")] clean: &str,
+    #[values("true", "false")] required: &str,
+) {
     let scene = Scene::new(FILTER, true);
-    scene.world.git(&["config", "filter.rot.clean", "/no/such/clean"]);
-    scene.world.git(&["config", "filter.rot.required", "true"]);
+    scene.world.git(&["config", "filter.rot.clean", clean]);
+    scene.world.git(&["config", "filter.rot.required", required]);
     scene.write("lf.txt", b"edited\n");
     scene.world.settle();
     let said = |arguments: &[&str]| String::from_utf8(scene.run(arguments).stderr).expect("UTF-8");
