@@ -39,7 +39,7 @@ pub(super) struct Drivers<'r> {
     all: Vec<Driver>,
     /// By the command that starts it.
     servers: BTreeMap<BString, Server>,
-    /// Why an optional driver did not clean a file.
+    /// Why the optional driver that was asked last has failed, if it has.
     forgiven: Option<Error>,
 }
 
@@ -103,7 +103,7 @@ impl<'r> Drivers<'r> {
         }
     }
 
-    /// Notes that a file is stored as it is because of `error`.
+    /// Notes that an optional driver has failed with `error`, and that the file goes without it.
     pub(super) fn forgive(&mut self, error: Error) {
         self.forgiven = Some(error);
     }

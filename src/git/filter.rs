@@ -49,6 +49,8 @@ pub(crate) struct Filters<'r> {
     files: Option<AttributeFiles>,
     /// The tree that holds `files`, if it is stored.
     tree_id: Option<ObjectId>,
+    /// True if the last conversion failed in its filter, and not in what git does itself.
+    has_filter_failed: bool,
 }
 
 /// The attributes from one set of files, and what carries them out: its memory of names belongs to this set.
@@ -99,7 +101,8 @@ impl<'r> Filters<'r> {
             .context(Kind::User, || "cannot read the git attributes".into())?;
         let (options, drivers) = settings(repo)?;
         let (rules, drivers) = (Rules::new(repo, attributes.detach(), options), Drivers::new(repo, drivers));
-        Ok(Self { repo, rules, outside: None, drivers, index: Rc::default(), files: None, tree_id: None })
+        let (outside, index, files, tree_id) = (None, Rc::default(), None, None);
+        Ok(Self { repo, rules, outside, drivers, index, files, tree_id, has_filter_failed: false })
     }
 
     /// Returns the conversions of the checkpoint whose tree has the attribute files `files`.
@@ -127,7 +130,8 @@ impl<'r> Filters<'r> {
         let mappings = state.id_mappings_from_index(&index, index.path_backing(), case);
         let attributes = Stack::new(repo.worktree_root(), state, case, buffer, mappings);
         let (rules, drivers) = (Rules::new(repo, attributes, options), Drivers::new(repo, drivers));
-        Ok(Self { repo, rules, outside, drivers, index: Rc::default(), files: Some(files), tree_id: None })
+        let (index, files, tree_id) = (Rc::default(), Some(files), None);
+        Ok(Self { repo, rules, outside, drivers, index, files, tree_id, has_filter_failed: false })
     }
 
     /// Returns the conversions of the stored checkpoint with the tree `tree_id`, for `paths` only.
@@ -157,8 +161,8 @@ impl<'r> Filters<'r> {
     pub(crate) fn to_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let done = match self.to_git_by_gix(path, bytes) {
             Err(error) if self.may_git_know_better(&error) => match self.to_git_by_git(path, bytes) {
-                Ok(None) => {
-                    // Git could not run it either, and goes on without an optional one.
+                // Git could not run the filter either, and goes on without an optional one.
+                Ok(None) if self.has_filter_failed => {
                     self.drivers.forgive(error);
                     Ok(None)
                 }
@@ -236,11 +240,14 @@ impl<'r> Filters<'r> {
 
     /// Returns what the filter of `path` makes of `bytes`; none if it has none, or an optional one fails.
     fn by_driver(&mut self, way: Way, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.has_filter_failed = false;
         if self.drivers.is_empty() {
             return Ok(None);
         }
         let Some(name) = self.filter_name(path)? else { return Ok(None) };
-        self.drivers.convert(name.as_bstr(), way, path, bytes)
+        let converted = self.drivers.convert(name.as_bstr(), way, path, bytes);
+        self.has_filter_failed = converted.is_err();
+        converted
     }
 
     fn to_git_by_gix(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {

@@ -58,7 +58,7 @@ impl<'r> Excludes<'r> {
                 let parent = path.rfind_byte(b'/').map(|at| path[..at].as_bstr());
                 if !std::mem::replace(&mut self.has_warned, true) {
                     let path = path_text::printable(path);
-                    tracing::warn!(%error, "cannot read all ignore rules for '{path}': those ignore nothing");
+                    tracing::warn!(%error, "some ignore rules for '{path}' cannot be read, and do not apply");
                 }
                 return parent.map_or(Ok(false), |parent| self.is_ignored(parent, true));
             }

@@ -45,7 +45,7 @@ impl Repo {
         Ok(leaves)
     }
 
-    /// Returns the files that the next commit adds to the tree `head_tree_id`, or has otherwise, sorted by path.
+    /// Returns the files that the next commit adds to the tree `head_tree_id` or changes there, sorted by path.
     pub(crate) fn staged_files(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
         let path = self.index_to_commit();
         if !may_exist(&path) {

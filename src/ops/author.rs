@@ -139,17 +139,17 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
 /// Returns true if another session has an open turn here and does not report its tool calls: it may have made any
 /// change.
 fn is_shared(context: &Context, turns: &Turns, session: &str) -> Result<bool> {
-    Ok(untold(context, turns)?.iter().any(|other| other.id != session))
+    Ok(without_reports(context, turns)?.iter().any(|other| other.id != session))
 }
 
 /// Returns the sessions with an open turn here that do not report their tool calls.
-fn untold(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
+fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
     let oldest = oldest(context);
     let mut open = open_turns(context)?;
     open.retain(|session| {
-        let is_untold = turns.find(&session.id).is_none_or(|entry| entry.accounts.is_empty());
+        let reports_nothing = turns.find(&session.id).is_none_or(|entry| entry.accounts.is_empty());
         let lives = session.last_seen >= oldest && process::life(session.process.as_ref()) != Life::Dead;
-        is_untold && lives
+        reports_nothing && lives
     });
     Ok(open)
 }
@@ -157,24 +157,27 @@ fn untold(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 /// Returns the author of the unsaved changes for a save that names no author.
 ///
 /// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
-/// its tool calls: then it is that session. If several sessions qualify, the author is unknown.
-pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
-    unsaved_without(context, |_| false)
+/// its tool calls: then it is that session. If several sessions qualify, or open turns cannot be read, the author is unknown.
+pub(crate) fn unsaved(worktree: &Worktree<'_>) -> Result<Origin> {
+    unsaved_without(worktree, |_| false)
 }
 
-/// The same, as if the tool calls that `is_left_out` were not open.
-fn unsaved_without(context: &Context, is_left_out: fn(&Call) -> bool) -> Result<Origin> {
-    let turns = open(context);
-    Ok(match &untold(context, &turns)?[..] {
+/// The same, ignoring open tool calls that `is_left_out` accepts.
+fn unsaved_without(worktree: &Worktree<'_>, is_left_out: fn(&Call) -> bool) -> Result<Origin> {
+    if worktree.check_turns().is_err() {
+        return Ok(unknown());
+    }
+    let turns = open(worktree);
+    Ok(match &without_reports(worktree, &turns)?[..] {
         [] => {
             let mut open = Vec::new();
             for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none() && !is_left_out(call)) {
                 // After an agent was killed, a human makes this save, or commit.
-                if !is_gone(context, session)? {
+                if !is_gone(worktree, session)? {
                     open.push((session, call));
                 }
             }
-            between(context, &open, Asker::Command)?
+            between(worktree, &open, Asker::Command)?
         }
         [session] if turns.calls().all(|(_, call)| is_left_out(call)) => of_session(session, None),
         _ => unknown(),
@@ -204,11 +207,10 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
     between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), Asker::Hook)
 }
 
-/// Returns the author of the unsaved changes before a commit; none if that is a human, whose changes need no checkpoint then.
-///
-/// A command in the background may have made any of them, and has not asked for this commit.
-pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
-    let origin = unsaved_without(context, |call| call.is_background)?;
+/// Returns the author of the unsaved changes before a commit; none for a human, whose changes need no checkpoint then.
+/// Commands in the background do not count.
+pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
+    let origin = unsaved_without(worktree, |call| call.is_background)?;
     Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
 }
 

@@ -420,7 +420,7 @@ fn ignore_rules_that_cannot_be_read_stop_no_save() {
     let output = refused(&world, "open,openat", "EACCES", &rules, &["-v", "save", "--json"]);
     assert!(output.status.success(), "{}", described(&output));
     let warning = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(warning.matches("cannot read all ignore rules for 'new/").count(), 1, "{warning}");
+    assert_eq!(warning.matches("some ignore rules for 'new/").count(), 1, "{warning}");
     let saved: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let id = saved["id"].as_str().expect("an id");
     assert_eq!(world.git(&["show", &format!("{id}:new/s"), &format!("{id}:new/t")]), "only in the worktree\nanother\n");
@@ -457,6 +457,9 @@ fn a_turn_does_not_end_while_the_file_of_open_turns_cannot_be_read() {
     world.done(&["session", "prompt", "s"]);
     world.write("new", "by the agent\n");
     let turns = world.repo().join(".git/checkpoint/turns.toml");
+    let saved = refused(&world, "statx", "EACCES", &turns, &["save", "--json"]);
+    let saved: serde_json::Value = serde_json::from_slice(&saved.stdout).expect("a person's save goes on");
+    assert_eq!(saved["contributor"], "unknown");
     let output = refused(&world, "statx", "EACCES", &turns, &["session", "stop", "s", "--json"]);
     assert_refused(&output, "turns.toml");
     // What is unsaved is saved, by an unknown author.

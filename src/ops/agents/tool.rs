@@ -53,8 +53,8 @@ impl Saving {
 }
 
 /// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
-pub(crate) fn before_commit(context: &Context) -> Result<Option<Saving>> {
-    let origin = author::before_commit(context)?;
+pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
+    let origin = author::before_commit(worktree)?;
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 

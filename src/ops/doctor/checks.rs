@@ -197,7 +197,7 @@ pub(super) fn damaged_sessions(repo: &Repo) -> Vec<Problem> {
 pub(super) fn damaged_turns(repo: &Repo) -> Vec<Problem> {
     let problem = |path: PathBuf| {
         let message = "this file of turns under way made no sense and was set aside";
-        let hint = "what was under way then counts as nobody's; remove it once you have looked at it";
+        let hint = "what was under way then counts as ended; remove it once you have looked at it";
         Problem::new("turns-damaged", path.display().to_string(), message).note().hint(hint)
     };
     let files = git_dirs(repo).map(|git_dir| state::turns::damaged_path(&git_dir));

@@ -88,6 +88,18 @@ fn a_filter_that_fails_is_said_once_and_listed(
     assert_eq!(blob, "edited\n");
 }
 
+/// Only git knows this encoding, in which the content has the same bytes.
+#[test]
+fn an_encoding_that_changes_nothing_is_no_filter_that_failed() {
+    let scene = Scene::new(NONE, false);
+    scene.apply(FILTER);
+    scene.write(".gitattributes", b"lf.txt working-tree-encoding=CP437\n");
+    scene.write("lf.txt", b"plain letters\n");
+    scene.world.settle();
+    let saved: serde_json::Value = serde_json::from_slice(&scene.run(&["save", "--json"]).stdout).expect("JSON");
+    assert_eq!(saved["unfiltered"].as_array().map(Vec::len), Some(0), "{saved}");
+}
+
 /// A filter that the system does not start at this moment, as its program is being written, is tried again by the next save.
 #[rstest::rstest]
 fn a_filter_that_cannot_be_started_is_tried_again(
