@@ -67,6 +67,10 @@ pub(super) fn check(desk: &mut Desk) -> Verdict {
     let places = [desk.world.repo(), side];
     for place in places.into_iter().filter(|place| place.exists()) {
         desk.place = place;
+        if desk.is_without_hooks {
+            // Without a hook, the next command sees the commits, and readers write nothing.
+            desk.checkpoint(&["save", "-q"]);
+        }
         check_place(desk, &mut verdict);
     }
     verdict

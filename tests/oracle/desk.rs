@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::step::Who;
+use super::step::{Choice, Who};
 use crate::support::World;
 
 /// The script up to the first step.
@@ -34,6 +34,8 @@ pub(super) struct Desk {
     is_amid: bool,
     /// Two sessions have turns at the same time.
     is_together: bool,
+    /// Git runs no hooks.
+    pub(super) is_without_hooks: bool,
     script: String,
     lines: u32,
     calls: u32,
@@ -42,13 +44,18 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    pub(super) fn new(is_amid: bool, is_together: bool) -> Self {
+    pub(super) fn new(choice: &Choice) -> Self {
         let world = World::new();
         let place = world.repo();
         let (open, trouble, script) = (Vec::new(), Vec::new(), HEAD.to_owned());
-        let mut desk = Self { world, place, open, is_amid, is_together, script, lines: 0, calls: 0, trouble };
+        let (is_amid, is_together, is_without_hooks) = (choice.amid, choice.together, choice.without_hooks);
+        let mut desk =
+            Self { world, place, open, is_amid, is_together, is_without_hooks, script, lines: 0, calls: 0, trouble };
         desk.git(&["init", "-q", "-b", "main", "."]);
         desk.checkpoint(&["enable"]);
+        if is_without_hooks {
+            desk.git(&["config", "core.hooksPath", "/dev/null"]);
+        }
         // What people type between two tools is seen before the second one.
         desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
         desk

@@ -7,7 +7,7 @@ use super::{
 
 /// Plays `steps` in a new repository.
 pub(super) fn play(choice: &Choice, steps: &[Step]) -> Desk {
-    let mut desk = Desk::new(choice.amid, choice.together);
+    let mut desk = Desk::new(choice);
     desk.act(Who::Person, &[], true, |desk| {
         for (path, lines) in [("a", 8), ("b", 10), ("c", 12)] {
             let text: String = (0..lines).map(|_| desk.line(Who::Person)).collect();

@@ -111,13 +111,16 @@ pub(super) struct Choice {
     pub(super) amid: bool,
     /// Two sessions have turns at the same time.
     pub(super) together: bool,
+    /// Git runs no hooks.
+    pub(super) without_hooks: bool,
 }
 
 impl Choice {
-    /// Returns what `text` names: sets and kinds, `agents-run-git`, `amid`, `together`, or `all`; `-` before a name
-    /// takes it out again.
+    /// Returns what `text` names: sets and kinds, `agents-run-git`, `amid`, `together`, `without-hooks`, or `all` (with hooks);
+    /// `-` before a name takes it out again.
     pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut choice = Self { kinds: Vec::new(), agents_run_git: false, amid: false, together: false };
+        let mut choice =
+            Self { kinds: Vec::new(), agents_run_git: false, amid: false, together: false, without_hooks: false };
         for word in text.split([',', ' ']).filter(|word| !word.is_empty()) {
             let (name, is_in) = word.strip_prefix('-').map_or((word, true), |name| (name, false));
             let named = |(_, kind, set, _): &&(Kind, &str, &str, u32)| name == "all" || *kind == name || *set == name;
@@ -126,6 +129,7 @@ impl Choice {
                 "agents-run-git" => choice.agents_run_git = is_in,
                 "amid" => choice.amid = is_in,
                 "together" => choice.together = is_in,
+                "without-hooks" => choice.without_hooks = is_in,
                 _ if kinds.is_empty() => return None,
                 _ => {}
             }
