@@ -5,15 +5,12 @@ use std::ffi::OsString;
 use super::{Exit, attribution, call::Call, output::printable, phrase};
 use crate::{
     error::Result,
-    model::{attribution::kind::Kind, moment},
+    model::{attribution::kind::Kind, moment, session::SHOWN_OF_ID},
     ops::{
         attribution::Who,
         blame::{self, Blame, BlamedLines},
     },
 };
-
-/// How many characters of a session's id people see.
-const SESSION_DIGITS: usize = 8;
 
 /// Show who wrote each line of a file: the commit as git blame has it, the agent's session and turn
 #[derive(clap::Args, Debug)]
@@ -85,7 +82,7 @@ fn name(lines: &BlamedLines) -> String {
     }
     let mut name = printable(agent.as_deref().unwrap_or("agent"));
     if let Some(session) = session {
-        name.push_str(&format!(" {}", printable(session).chars().take(SESSION_DIGITS).collect::<String>()));
+        name.push_str(&format!(" {}", printable(session).chars().take(SHOWN_OF_ID).collect::<String>()));
     }
     name.push_str(&turn.map_or_else(String::new, |turn| format!(" t{turn}")));
     name

@@ -7,12 +7,11 @@ use super::output::printable;
 use crate::model::{
     checkpoint::{Checkpoint, Origin},
     manifest::Reason,
+    session::SHOWN_OF_ID,
 };
 
 /// How many digits of an id people see; unambiguous in practice among tens of thousands.
 const ID_DIGITS: usize = 8;
-/// How many characters of a session's id people see in a list.
-const SESSION_DIGITS: usize = 8;
 
 /// The colour of ids.
 pub(super) const ID: Style = AnsiColor::Yellow.on_default();
@@ -72,7 +71,7 @@ pub(super) fn wrapped(start: &str, parts: &[String], indent: usize, columns: usi
 pub(super) fn who(origin: &Origin) -> String {
     let mut who = printable(origin.agent.as_deref().unwrap_or(origin.contributor.as_str()));
     if let Some(session) = &origin.session {
-        let session: String = printable(session).chars().take(SESSION_DIGITS).collect();
+        let session: String = printable(session).chars().take(SHOWN_OF_ID).collect();
         who.push_str(&format!(" {session}"));
     }
     who
@@ -174,8 +173,8 @@ mod tests {
 
     #[test]
     fn a_session_is_abbreviated_and_never_raw() {
-        let origin =
-            Origin { agent: Some("a\x1b[31m".into()), session: Some("0123456789".into()), ..Origin::default() };
-        assert_eq!(who(&origin), "a\\u{1b}[31m 01234567");
+        let session = Some("0196b1f2-aaaa-7bbb-8ccc-0123456789ab".into());
+        let origin = Origin { agent: Some("a\x1b[31m".into()), session, ..Origin::default() };
+        assert_eq!(who(&origin), "a\\u{1b}[31m 0196b1f2-aaaa-7bbb");
     }
 }

@@ -8,7 +8,7 @@ use super::{Exit, agent_files::Places, call::Call, date, doctor::agents::Listed,
 use crate::{
     error::Result,
     git::hooks::Health,
-    model::moment,
+    model::{moment, process::Life, session::Phase},
     ops::status::{self, SessionStatus, Status},
 };
 
@@ -162,6 +162,9 @@ fn print_sessions(sessions: &[SessionStatus], call: &mut Call) -> Result<()> {
             parts.push(phrase::count(session.touched.len(), "file"));
         }
         parts.push(moment_of(session.last_seen, call));
+        if session.phase == Phase::Active && session.life == Some(Life::Dead) {
+            parts.push("its process is gone".to_owned());
+        }
         call.out.line(&format!("\t{phase}  {}", parts.join(", ")))?;
     }
     Ok(())

@@ -76,10 +76,14 @@ pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool 
     !rest.is_empty() && run.is_empty()
 }
 
-/// Notes that what commands may have made that do not run now is saved: what changes from now on they have not made.
+/// Notes that what commands may have made that do not run now is saved: what changes from now on they have not made. Tool
+/// calls of an agent that was killed are over.
 pub(crate) fn settle(worktree: &Worktree<'_>) {
     let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
+    let gone: BTreeSet<String> =
+        worktree.turns().calls().map(|(id, _)| id.to_owned()).filter(|id| is_gone(worktree, id)).collect();
     worktree.edit_turns(|turns| {
+        turns.entries.iter_mut().filter(|it| gone.contains(&it.id)).for_each(|it| it.calls.clear());
         let commands = turns.entries.iter_mut().flat_map(|entry| &mut entry.calls).filter_map(|it| it.command.as_mut());
         commands.for_each(|command| command.is_settled = is_settled(command));
     });
@@ -157,7 +161,8 @@ fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 /// Returns the author of the unsaved changes for a save that names no author.
 ///
 /// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
-/// its tool calls: then it is that session. If several sessions qualify, or open turns cannot be read, the author is unknown.
+/// its tool calls: then it is that session. If several sessions qualify, an agent was killed while it used a tool, or open
+/// turns cannot be read, the author is unknown.
 pub(crate) fn unsaved(worktree: &Worktree<'_>) -> Result<Origin> {
     unsaved_without(worktree, |_| false)
 }
@@ -170,14 +175,16 @@ fn unsaved_without(worktree: &Worktree<'_>, is_left_out: fn(&Call) -> bool) -> R
     let turns = open(worktree);
     Ok(match &without_reports(worktree, &turns)?[..] {
         [] => {
-            let mut open = Vec::new();
-            for (session, call) in turns.calls().filter(|(_, call)| call.paths.is_none() && !is_left_out(call)) {
-                // After an agent was killed, a human makes this save, or commit.
-                if !is_gone(worktree, session)? {
-                    open.push((session, call));
-                }
+            let open: Vec<Use<'_>> = turns.calls().filter(|(_, call)| !is_left_out(call)).collect();
+            // A human makes this save, or commit; the tool may have changed what is in it.
+            if open.iter().any(|(session, _)| is_gone(worktree, session)) {
+                return Ok(unknown());
             }
-            between(worktree, &open, Asker::Command)?
+            between(
+                worktree,
+                &open.into_iter().filter(|(_, it)| it.paths.is_none()).collect::<Vec<_>>(),
+                Asker::Command,
+            )?
         }
         [session] if turns.calls().all(|(_, call)| is_left_out(call)) => of_session(session, None),
         _ => unknown(),
@@ -214,9 +221,9 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
     Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
 }
 
-fn is_gone(context: &Context, session: &str) -> Result<bool> {
-    let found = sessions::load(context.repo.common_dir(), session)?;
-    Ok(matches!(found, Found::Session(session) if process::life(session.process.as_ref()) == Life::Dead))
+fn is_gone(context: &Context, session: &str) -> bool {
+    let session = sessions::peek(context.repo.common_dir(), session);
+    session.is_some_and(|session| process::life(session.process.as_ref()) == Life::Dead)
 }
 
 /// Returns the author of what changed while exactly the tools `open` were in use.

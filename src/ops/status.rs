@@ -28,12 +28,14 @@ use crate::{
         id_text,
         manifest::Manifest,
         path_text,
+        process::Life,
         refname::{self, Base},
         session::Phase,
     },
     state::{
         self,
         journal::{Journal, Progress},
+        process,
     },
 };
 
@@ -76,6 +78,8 @@ pub struct SessionStatus {
     pub touched: Vec<BString>,
     /// When it was last seen, in Unix seconds.
     pub last_seen: i64,
+    /// Whether its process lives; none if it is ended, or only known by its checkpoints.
+    pub life: Option<Life>,
 }
 
 /// The result of `status`.
@@ -282,6 +286,7 @@ fn session_status(context: &Context, parts: Vec<Part>, touched: &[BString]) -> R
             should_reset_shadow: false,
             checkpoints: part.checkpoints,
             last_seen: part.last_seen,
+            life: None,
         })
         .collect();
     for session in session_info::all(context)? {
@@ -304,6 +309,7 @@ fn session_status(context: &Context, parts: Vec<Part>, touched: &[BString]) -> R
             checkpoints,
             touched,
             last_seen: session.last_seen.max(last_seen),
+            life: (session.phase != Phase::Ended).then(|| process::life(session.process.as_ref())),
         });
     }
     joined.sort_by(|a, b| b.last_seen.cmp(&a.last_seen).then_with(|| a.id.cmp(&b.id)));

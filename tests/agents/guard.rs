@@ -50,7 +50,7 @@ pub(super) fn denied(desk: &Desk, session: &str, title: &str) -> String {
     assert_eq!(code, 2, "exit 1 blocks nothing: {text}");
     assert!(text.starts_with(&format!("Error: {title}\n\nThe working copy ")), "{text}");
     assert!(text.contains("\n\nTo fix:\n1. ") && text.contains("\n3. Retry in this session\n"), "{text}");
-    assert!(text.contains(&format!("\nThis session:   {}\n", session.chars().take(8).collect::<String>())), "{text}");
+    assert!(text.contains(&format!("\nThis session:   {}\n", session.chars().take(18).collect::<String>())), "{text}");
     assert_eq!(state(), before, "a denial changes nothing");
     text
 }
@@ -76,7 +76,7 @@ fn of_two_at_once_one_wins() {
         let winner = if codes[0] == 0 { "session-a" } else { "session-b" };
         let said: Vec<String> = done.iter().map(described).collect();
         assert!(codes == [0, 2] || codes == [2, 0], "round {round}: {said:?}");
-        assert!(said.concat().contains(&format!("\nOther session:  {}\n", &winner[..8])), "{said:?}");
+        assert!(said.concat().contains(&format!("\nOther session:  {winner}\n")), "{said:?}");
         allowed(&desk, "PostToolUse", winner, &round.to_string());
         allowed(&desk, "Stop", winner, "");
     }
@@ -131,6 +131,15 @@ impl Agent {
         self.0.kill().expect("it is ours");
         self.0.wait().expect("it has ended");
     }
+}
+
+#[test]
+fn the_other_sessions_agent_is_named() {
+    let desk = desk("strict");
+    desk.event("session-start", "other", &json!({}));
+    desk.before("other", "1", &[]);
+    denied(&desk, "own", "Concurrent tester session detected");
+    desk.finish();
 }
 
 #[rstest::rstest]

@@ -65,7 +65,8 @@ fn concurrent_session_on_claude_change() {
         go_on(&desk, is_jj, CHANGE_OF_A);
         let text = denied(&desk, "session-b", CONCURRENT);
         let change = if is_jj { desk.world.change("@") } else { desk.world.git(&["rev-parse", "HEAD"]) };
-        let fields = format!("Current change: {}\nThis session:   session-\nOther session:  session-\n", &change[..12]);
+        let fields =
+            format!("Current change: {}\nThis session:   session-b\nOther session:  session-a\n", &change[..12]);
         assert!(text.ends_with(&fields), "{text}");
     }
 }
@@ -87,7 +88,7 @@ fn poisoned_original_working_copy() {
         let (code, text) = hook(&desk, "PostToolUse", "session-b", "1");
         assert_eq!(code, 2, "{text}");
         let start = format!("Error: {CONCURRENT}\n\nThe stored original working copy ");
-        assert!(text.starts_with(&start) && text.contains("\nOther session:  session-\n"), "{text}");
+        assert!(text.starts_with(&start) && text.contains("\nOther session:  session-a\n"), "{text}");
         let unknown = if is_jj { "unknown f g" } else { "unknown g" };
         assert_eq!(desk.chain(), [&chain[..], &[unknown.to_owned()]].concat(), "nothing is saved as the session's");
         let kept = desk.world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive/"]);

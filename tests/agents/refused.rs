@@ -165,3 +165,29 @@ fn however_long_ago_it_asked() {
     assert_eq!(desk.chain(), ["unknown f"]);
     desk.finish();
 }
+
+/// Who has made what changed since the command began, nobody knows; what comes after the commit is a person's.
+#[rstest::rstest]
+fn what_is_committed_after_an_agent_was_killed_in_a_tool_is_unknown(#[values("Bash", "Write")] tool: &str) {
+    let desk = Desk::new();
+    let mut agent = Agent::new(&desk);
+    let mut payload = claude(&desk.world, "PreToolUse", "s", "1");
+    payload["tool_name"] = tool.into();
+    if tool == "Write" {
+        payload["tool_input"] = serde_json::json!({ "file_path": desk.world.repo().join("f"), "content": "" });
+    }
+    fs::write(desk.world.root().join("event.json"), payload.to_string()).expect("it can be written");
+    agent.order("run git checkpoint hook --agent claude-code <../event.json");
+    agent.child.kill().expect("it is ours");
+    agent.child.wait().expect("it has ended");
+    desk.add("f", "half of it, or of a person");
+    let status = desk.world.json(&["status", "--json"]);
+    assert_eq!(status["sessions"][0]["life"], "dead", "{status}");
+    assert!(desk.world.done(&["status"]).contains(", its process is gone\n"));
+    desk.commit();
+    assert_eq!(desk.owners(), ["f unknown 1"]);
+    desk.add("g", "of a person");
+    desk.commit();
+    assert_eq!(desk.owners(), ["g human 1"]);
+    desk.finish();
+}

@@ -115,7 +115,10 @@ fn detailed(reply: Reply, dialect: &Dialect, message: &Message) -> Reply {
 fn said(message: &Message, dialect: &Dialect, is_asked: bool) -> String {
     match message {
         Message::Guard(verdict) => {
-            let report = verdict.report.as_ref().map(|report| report.text(dialect.title));
+            let report = verdict.report.as_ref().map(|report| {
+                let other = report.other_agent.as_deref();
+                report.text(other.map_or(dialect.title, |name| dialects::named(name).map_or(name, |it| it.title)))
+            });
             verdict.notes.iter().map(|note| format!("{note}\n")).chain(report).collect()
         }
         Message::Others(question) => {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Code, Decision};
-use crate::model::session::is_valid_id;
+use crate::model::session::{SHOWN_OF_ID, is_valid_id};
 
 /// Which state of the worktree it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -43,14 +43,15 @@ pub struct Report {
     pub this_session: String,
     /// The other one, where it is known.
     pub other_session: Option<String>,
+    /// The name of the other one's agent, where it is known.
+    pub other_agent: Option<String>,
     /// True if the repository is used with jj.
     pub is_jj: bool,
     /// What to do, step by step.
     pub fix: Vec<String>,
 }
 
-/// How much of a session's id is shown, and of a change's.
-const SESSION: usize = 8;
+/// How much of a change's id is shown.
 const CHANGE: usize = 12;
 
 impl Report {
@@ -64,6 +65,7 @@ impl Report {
             change: None,
             this_session: this_session.to_owned(),
             other_session: None,
+            other_agent: None,
             is_jj,
             fix: Vec::new(),
         }
@@ -77,7 +79,7 @@ impl Report {
         self
     }
 
-    /// Returns the text for the user of the agent that people call `agent`.
+    /// Returns the text for an agent and its user; people call the other one's agent `agent`.
     pub fn text(&self, agent: &str) -> String {
         let title = match self.code {
             Code::TemporaryWorkspace => "Temporary workspace detected".to_owned(),
@@ -95,9 +97,9 @@ impl Report {
         if let Some(change) = &self.change {
             field("Current change:", change, CHANGE);
         }
-        field("This session:", &self.this_session, SESSION);
+        field("This session:", &self.this_session, SHOWN_OF_ID);
         if let Some(other) = &self.other_session {
-            field("Other session:", other, SESSION);
+            field("Other session:", other, SHOWN_OF_ID);
         }
         text
     }
@@ -206,8 +208,8 @@ mod tests {
             2. Run `jj edit <your-work>` to return to your own work\n\
             3. Retry in this session\n\n\
             Current change: abc123456789\n\
-            This session:   def45678\n\
-            Other session:  abc12345\n";
+            This session:   def45678-90\n\
+            Other session:  abc12345-67\n";
         assert_eq!(text, expected);
     }
 
@@ -222,7 +224,7 @@ mod tests {
             2. Drop the workspace if nothing in it is needed: `jj abandon abc123456789`\n\
             3. Retry in this session\n\n\
             Current change: abc123456789\n\
-            This session:   def45678\n";
+            This session:   def45678-90\n";
         assert_eq!(text, expected);
     }
 
@@ -247,11 +249,15 @@ mod tests {
     }
 
     #[rstest::rstest]
-    #[case::letters("äöüäöüäöüäöü", "äöüäöüäö")]
+    #[case::letters("äöüäöüäöüäöüäöüäöüäöü", "äöüäöüäöüäöüäöüäöü")]
+    #[case::of_one_moment("0196b1f2-aaaa-7bbb-8ccc-0123456789ab", "0196b1f2-aaaa-7bbb")]
     #[case::short("ä", "ä")]
-    #[case::control("\u{1b}[31mred\n\u{7}alert", "[31mreda")]
-    #[case::direction("\u{202e}abcdefghij", "abcdefgh")]
-    #[case::combined("e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}", "e\u{301}e\u{301}e\u{301}e\u{301}")]
+    #[case::control("\u{1b}[31mred\n\u{7}alert", "[31mredalert")]
+    #[case::direction("\u{202e}abcdefghijklmnopqrst", "abcdefghijklmnopqr")]
+    #[case::combined(
+        "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}",
+        "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}"
+    )]
     fn ids_are_cut_by_characters(#[case] id: &str, #[case] expected: &str) {
         let report = Report::new(Code::ToolCallOpen, Where::Now, id, false).about(None, Some(id.into()));
         let text = report.text("A\u{1b}gent");

@@ -1,6 +1,11 @@
 //! The attribution of commits: from their records, and inferred where there is no record.
 
-use std::{cell::OnceCell, collections::HashSet, ops::Range, rc::Rc};
+use std::{
+    cell::OnceCell,
+    collections::{HashMap, HashSet},
+    ops::Range,
+    rc::Rc,
+};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -71,6 +76,8 @@ pub(crate) struct Reader<'r> {
     foreseen: HashSet<ObjectId>,
     pub(super) attributes: DiffAttributes<'r>,
     enabled_since: OnceCell<Option<i64>>,
+    /// The names that files had when a record was made, by those that they have in a commit.
+    pub(super) renames: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
     /// How many commits without a record were looked at line by line for blame.
     pub(super) looked_at: usize,
 }
@@ -89,6 +96,7 @@ impl<'r> Reader<'r> {
             foreseen: HashSet::new(),
             attributes: DiffAttributes::new(repo)?,
             enabled_since: OnceCell::new(),
+            renames: HashMap::new(),
             looked_at: 0,
         })
     }

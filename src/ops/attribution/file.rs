@@ -1,6 +1,9 @@
 //! The attribution of one file of a commit: the lines that git counts as added, with the owners that the records name.
 
-use std::rc::Rc;
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    rc::Rc,
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -82,7 +85,7 @@ impl Reader<'_> {
         records: &[Rc<Recorded>],
         otherwise: AuthorId,
     ) -> Result<(FileOwnership, Option<Text>)> {
-        let views = views(change, records);
+        let views = self.views(commit, change, records)?;
         let text = self.text(change)?;
         let mut ownership =
             FileOwnership { path: change.path.clone(), from: change.old_path.clone(), ..Default::default() };
@@ -117,7 +120,7 @@ impl Reader<'_> {
             self.looked_at += 1;
         }
         let Some(change) = self.change_at(commit, path)? else { return Ok(Err(author)) };
-        let views = views(&change, &records);
+        let views = self.views(commit, &change, &records)?;
         // git-blame(1) shows lines even for a file that counts as one without lines.
         let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
         if let Some(Owner::Author(author)) = exact.and_then(|view| view.file.ownership.whole) {
@@ -290,20 +293,50 @@ impl Reader<'_> {
         }
         Ok(())
     }
-}
 
-/// Returns what the records contain about the file, newest first, under all names it had.
-fn views<'v>(change: &Change, records: &'v [Rc<Recorded>]) -> Vec<View<'v>> {
-    let mut names: Vec<&BString> = [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().collect();
-    let mut found = Vec::new();
-    for record in records {
-        // A file that is new in the commit may have had another name when it was recorded.
-        let new = change.after.filter(|_| change.before.is_none()).and_then(|leaf| record.file_of_blob(leaf.id));
-        let Some(file) = names.iter().find_map(|name| record.file(name.as_bstr())).or(new) else { continue };
-        let recorded = &file.ownership;
-        let before = record.before(recorded.path.as_bstr());
-        found.push(View { record, file, before });
-        names.extend(recorded.from.as_ref());
+    /// Returns what `records` contain about the file that `commit` changes, newest first, under all names it had.
+    fn views<'v>(&mut self, commit: ObjectId, change: &Change, records: &'v [Rc<Recorded>]) -> Result<Vec<View<'v>>> {
+        let mut names: Vec<BString> =
+            [Some(&change.path), change.old_path.as_ref()].into_iter().flatten().cloned().collect();
+        let mut found = Vec::new();
+        for record in records {
+            // A file that is new in the commit may have had another name when it was recorded.
+            let new = change.after.filter(|_| change.before.is_none()).and_then(|leaf| record.file_of_blob(leaf.id));
+            let mut file = names.iter().find_map(|name| record.file(name.as_bstr())).or(new);
+            if file.is_none() {
+                let former = self.former_name(commit, record, &names)?;
+                file = former.as_ref().and_then(|name| record.file(name.as_bstr()));
+                names.extend(former);
+            }
+            let Some(file) = file else { continue };
+            let recorded = &file.ownership;
+            let before = record.before(recorded.path.as_bstr());
+            found.push(View { record, file, before });
+            names.extend(recorded.from.clone());
+        }
+        Ok(found)
     }
-    found
+
+    /// Returns the name that a file called one of `names` had when `record` was made, where git has carried the change from
+    /// there to `commit` over a rename, as in a rebase.
+    fn former_name(&mut self, commit: ObjectId, record: &Recorded, names: &[BString]) -> Result<Option<BString>> {
+        let repo = self.repo;
+        let (Some(from), Some(to)) = (record.parent, repo.parents_of(commit)?.first().copied()) else {
+            return Ok(None);
+        };
+        if from == to {
+            return Ok(None);
+        }
+        let key = (record.id, to);
+        if let Entry::Vacant(entry) = self.renames.entry(key) {
+            let renames = if record.is_renamed_in(repo, repo.tree_of_commit(to)?)? && repo.is_commit(from)? {
+                let changes = repo.diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)?;
+                repo.detect_renames(changes)?.into_iter().filter_map(|it| Some((it.path, it.old_path?))).collect()
+            } else {
+                HashMap::new()
+            };
+            entry.insert(renames);
+        }
+        Ok(names.iter().find_map(|name| self.renames[&key].get(name).cloned()))
+    }
 }

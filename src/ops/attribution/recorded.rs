@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, rc::Rc};
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{super::records::Log, authors::Authors};
@@ -20,7 +20,7 @@ use crate::{
 pub(super) struct Recorded {
     pub(super) id: RecordId,
     pub(super) commit: ObjectId,
-    parent: Option<ObjectId>,
+    pub(super) parent: Option<ObjectId>,
     /// The base of the shadow: the parent, or the commit that was amended.
     base: Option<ObjectId>,
     seconds: i64,
@@ -39,6 +39,16 @@ impl Recorded {
     /// Returns a recorded file that the commit has as `blob`.
     pub(super) fn file_of_blob(&self, blob: ObjectId) -> Option<&File> {
         self.files.iter().find(|file| file.blob == Some(blob))
+    }
+
+    /// Returns true if a file that the commit changes is not in the tree `tree_id` under its name.
+    pub(super) fn is_renamed_in(&self, repo: &Repo, tree_id: ObjectId) -> Result<bool> {
+        for (path, _) in self.before.iter().filter(|(_, blob)| blob.is_some()) {
+            if repo.find_leaf(tree_id, path.as_bstr())?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the blob of the file before the commit.

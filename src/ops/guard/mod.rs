@@ -23,6 +23,7 @@ use crate::{
     model::{
         guard::{Decision, Policy, Report, Where, decide},
         id_text, refname,
+        session::is_valid_id,
         turns::{Call, Start},
     },
     state::{process, sessions},
@@ -81,8 +82,7 @@ pub fn before_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
 }
 
 fn judge_before(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
-    let policy = policy(worktree);
-    if policy == Policy::Off {
+    if policy(worktree) == Policy::Off {
         return Ok(Verdict::allow());
     }
     check_id(who.session)?;
@@ -90,7 +90,7 @@ fn judge_before(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     let mut others = worktree.turns().entries;
     others.retain(|other| other.id != who.session);
     let findings = facts::before(worktree, who.session, &scene, &others)?;
-    let mut verdict = judged(who.session, policy, Where::Now, &scene, findings);
+    let mut verdict = judged(worktree, who.session, Where::Now, &scene, findings);
     if verdict.is_denied() {
         return Ok(verdict);
     }
@@ -119,8 +119,7 @@ pub fn after_tool(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
 }
 
 fn judge_after(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
-    let policy = policy(worktree);
-    if policy == Policy::Off {
+    if policy(worktree) == Policy::Off {
         return Ok(Verdict::allow());
     }
     check_id(who.session)?;
@@ -133,7 +132,7 @@ fn judge_after(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
     if let Some(start) = &start {
         let scene = Scene::now(worktree, start.change.as_deref())?;
         let findings = facts::after(worktree, who.session, &scene, start)?;
-        verdict = judged(who.session, policy, Where::Original, &scene, findings);
+        verdict = judged(worktree, who.session, Where::Original, &scene, findings);
     }
     if verdict.is_denied() {
         verdict.kept = Some(aside::keep(worktree, who)?);
@@ -177,15 +176,20 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
 }
 
 /// Returns the decision about the first of `findings` that is not allowed.
-fn judged(session: &str, policy: Policy, context: Where, scene: &Scene, findings: Vec<Finding>) -> Verdict {
+fn judged(worktree: &Worktree<'_>, session: &str, context: Where, scene: &Scene, findings: Vec<Finding>) -> Verdict {
+    let policy = policy(worktree);
     let mut verdict = Verdict::allow();
     for finding in findings {
         let decision = decide(finding.state, policy);
         if decision != Decision::Allow {
             let other = finding.other.filter(|other| other != session);
+            let other_agent = other
+                .as_deref()
+                .filter(|other| is_valid_id(other))
+                .and_then(|other| sessions::peek(worktree.repo.common_dir(), other).and_then(|session| session.agent));
             let mut report =
                 Report::new(finding.state.code(), context, session, scene.is_jj).about(finding.change, other);
-            report.decision = decision;
+            (report.decision, report.other_agent) = (decision, other_agent);
             (verdict.decision, verdict.report) = (decision, Some(report));
             break;
         }

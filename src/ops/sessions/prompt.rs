@@ -98,13 +98,16 @@ pub fn prompt(
         .and_then(|()| check_transcript(info))
         .and_then(|()| prepare(context))
         .and_then(|()| warning::check(context, id, info.on_multisession, ask))
-        .and_then(|_| retry_on_race(|| end_elsewhere(context, id)))
-        .and_then(|elsewhere| {
+        .and_then(|has_agreed| Ok((has_agreed, retry_on_race(|| end_elsewhere(context, id))?)))
+        .and_then(|(has_agreed, elsewhere)| {
             let opening = Opening::Prompt(message);
             let begun = retry_on_race(|| {
                 let worktree = save::lock_to_write(context)?;
                 check_turns(&worktree)?;
                 let begun = begin(&worktree, id, opening, info)?;
+                if has_agreed {
+                    warning::note_agreed(&worktree, id);
+                }
                 worktree.write_turns().map(|()| begun)
             })?;
             Ok(Prompted { elsewhere, ..begun })

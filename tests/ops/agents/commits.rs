@@ -77,7 +77,12 @@ fn a_person_who_commits_meanwhile_is_no_agent() {
     put(&world.repo().join("mine.txt"), "mine\n", 0o644);
     world.git(&["add", "mine.txt"]);
     world.git(&["commit", "-qm", "mine"]);
-    assert_ne!(owner(&world, "mine.txt"), "agent");
+    assert_eq!(owner(&world, "mine.txt"), "unknown", "the command may have written it before it was killed");
+    assert_eq!(records(&world, "HEAD"), [json!(trailer(&world, "HEAD"))]);
+    put(&world.repo().join("other.txt"), "mine, too\n", 0o644);
+    world.git(&["add", "other.txt"]);
+    world.git(&["commit", "-qm", "other"]);
+    assert_eq!(owner(&world, "other.txt"), "human");
     assert_eq!((trailer(&world, "HEAD"), records(&world, "HEAD")), (String::new(), Vec::new()));
 }
 

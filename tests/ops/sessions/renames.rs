@@ -171,3 +171,29 @@ fn work_that_was_stashed_is_known_in_a_file_that_was_renamed_since(#[case] edit:
     assert_eq!(desk.lines(), (2, human));
     desk.finish();
 }
+
+/// Git applies the change to the new name; the record has the old one.
+#[rstest::rstest]
+#[case::rebase("git rebase -q main")]
+#[case::pick("git switch -q main; git cherry-pick topic")]
+fn what_git_moves_over_a_rename_on_the_other_side_keeps_its_owners(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.git(&["switch", "-qc", "topic"]);
+    desk.turn("a", &[("f", &changed(&[(3, "a"), (9, "a")]))]);
+    desk.write("f", changed(&[(3, "a"), (9, "a"), (15, "a person")]));
+    desk.commit_all();
+    desk.git(&["switch", "-q", "main"]);
+    desk.git(&["mv", "f", "moved"]);
+    desk.sh("echo of upstream >>moved");
+    desk.commit_all();
+    desk.git(&["switch", "-q", "topic"]);
+    desk.sh(script);
+    assert_eq!(desk.lines(), (2, 1));
+    let blamed = desk.json(&["blame", "moved"]);
+    let owned = |owner: &str| -> u64 {
+        let lines = blamed["lines"].as_array().expect("a list").iter().filter(|it| it["owner"] == owner);
+        lines.map(|it| it["end"].as_u64().expect("a number") + 1 - it["start"].as_u64().expect("a number")).sum()
+    };
+    assert_eq!(owned("agent"), 2, "{blamed}");
+    desk.finish();
+}

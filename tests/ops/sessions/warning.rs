@@ -133,3 +133,16 @@ fn an_answer_at_the_start_holds_at_the_prompt() {
     desk.stop("b");
     desk.finish();
 }
+
+#[test]
+fn an_answer_at_a_prompt_holds_at_the_next_one() {
+    let desk = waiting(true);
+    desk.json(&["session", "prompt", "b", "--on-multisession=continue"]);
+    desk.stop("b");
+    // Its turn changed nothing: it is still no session with work of its own here.
+    desk.json(&["session", "prompt", "b"]);
+    desk.stop("b");
+    let output = desk.ours(&["session", "prompt", "c"]);
+    assert_eq!(output.status.code(), Some(1), "{}", described(&output));
+    desk.finish();
+}
