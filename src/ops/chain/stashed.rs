@@ -13,7 +13,7 @@ use crate::{
         change::{Change, Leaf},
         refname,
     },
-    ops::likeness::is_all_there,
+    ops::share::share,
 };
 
 /// How many stash entries are looked at.
@@ -99,7 +99,8 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
         let work = Change::between(change.path.clone(), head, change.before);
         is_stashed = is_stashed
             || head == change.after
-            || work.map_or(Ok(false), |work| is_all_there(repo, &work, change.after).map(|is_there| !is_there))?;
+            || work
+                .map_or(Ok(false), |work| share(repo, &work, work.before, change.after).map(|share| !share.is_all()))?;
     }
     if !is_stashed {
         return Ok(());

@@ -10,9 +10,11 @@ use gix::ObjectId;
 
 use super::super::{
     chain::{carry::base_tree, onward::Line, shadows::Live, timeline::Tip},
-    likeness::{is_alike, is_all_there},
-    recall::{Waiting, taken_back, waiting},
-    work::{Step, Work, left_by, steps},
+    provenance::{
+        replay::{Step, Work, left_by, steps},
+        set_aside::{Waiting, taken_back, waiting},
+    },
+    share::share,
 };
 use crate::{
     error::{Kind, Result},
@@ -144,7 +146,7 @@ impl Candidate {
             committed.iter().filter_map(|change| Some((here(change)?, change))).collect();
         pairs.extend(self.renamed(repo, committed)?);
         for (own, change) in pairs {
-            if !is_alike(repo, own, change.before, change.after)? {
+            if !share(repo, own, change.before, change.after)?.is_half() {
                 continue;
             }
             part.begun.extend(Change::between(own.path.clone(), change.before, own.before));
@@ -213,7 +215,7 @@ impl Candidate {
     pub(super) fn is_all_in(&self, repo: &Repo, tree_id: gix::ObjectId) -> Result<bool> {
         for change in &self.touched {
             let now = repo.find_leaf(tree_id, change.path.as_bstr())?;
-            if !is_all_there(repo, change, now)? {
+            if !share(repo, change, change.before, now)?.is_all() {
                 return Ok(false);
             }
         }
