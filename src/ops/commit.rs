@@ -12,8 +12,11 @@ use super::{
     chain::stashed::stash_entries,
     condense,
     known_base::is_head_known,
-    recommit, records, rewrite, save, session_info,
-    undone::{Amended, is_undone},
+    provenance::{
+        amended::{Amended, is_undone},
+        recorded,
+    },
+    records, rewrite, save, session_info,
 };
 use crate::{
     config::Link,
@@ -172,7 +175,7 @@ fn promise(
     if !repo.is_merging() {
         let mut squashed = rewrite::squashed_commits(context)?;
         // With another message, what it lists may have been given up.
-        if source != Some("squash") && !recommit::is_any_staged(context, head, &squashed)? {
+        if source != Some("squash") && !recorded::is_any_staged(context, head, &squashed)? {
             squashed.clear();
         }
         for commit in &squashed {
@@ -180,7 +183,7 @@ fn promise(
         }
         note.squashed = squashed.iter().map(ToString::to_string).collect();
         if squashed.is_empty() {
-            let again = recommit::records_again(context, head)?;
+            let again = recorded::records_again(context, head)?;
             note.reused = again.iter().map(ToString::to_string).collect();
             others.extend(again);
         }
@@ -223,7 +226,7 @@ fn drop_copied_trailers(
     for id in ids_in_message(&text).into_iter().filter(|id| !ids.contains(id)) {
         // Leave the trailers of records that this repository does not have.
         let is_known = records::find(repo, &id).ok().flatten().is_some();
-        if is_known && !recommit::is_staged(context, stands_on, &id)? {
+        if is_known && !recorded::is_staged(context, stands_on, &id)? {
             copied.push(id);
         }
     }

@@ -1,11 +1,11 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 //!
 //! Each file or folder here is a unit, and uses only units below it (`tests/architecture` checks that). From the bottom up:
-//! - `context`, `worktree`, `known_base`, `verified_mark`, `likeness`, `protected`, `restored_target`: used by all others.
+//! - `context`, `worktree`, `known_base`, `verified_mark`, `share`, `protected`, `restored_target`: used by all others.
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
 //! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
-//! - `records`, `rewrite`, `work`, `recall`, `recommit`, `undone`: whose work a commit contains, and where it went.
+//! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `follow`: the effect of commits and other moves of HEAD on the shadows.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
@@ -44,18 +44,15 @@ mod context;
 mod held;
 mod holding;
 mod known_base;
-mod likeness;
 mod locking;
 mod protected;
-mod recall;
-mod recommit;
+mod provenance;
 mod restored_target;
 mod session_info;
+mod share;
 mod show;
 mod turn;
-mod undone;
 mod verified_mark;
-mod work;
 mod worktree;
 
 pub use context::{Context, Subscriber};

@@ -7,8 +7,8 @@ use gix::ObjectId;
 
 use super::{
     Context,
+    provenance::amended::{Amended, is_undone},
     records::{self, Additions, Log},
-    undone::{Amended, is_undone},
 };
 use crate::{
     error::{Context as _, Kind, Result},

@@ -8,7 +8,7 @@ use bstr::BString;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::work;
+use super::provenance::replay;
 use crate::{
     error::{Kind, Result},
     git::Repo,
@@ -134,7 +134,7 @@ impl Tally {
             return Ok(());
         };
         // A carried-forward checkpoint counts for the sessions whose work it carries.
-        for step in work::steps(repo, &source, &|path| paths.contains(path))?.into_iter().rev() {
+        for step in replay::steps(repo, &source, &|path| paths.contains(path))?.into_iter().rev() {
             self.count(step.origin, source.seconds, step.changes.iter().map(|change| &change.path));
         }
         Ok(())

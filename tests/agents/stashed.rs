@@ -50,3 +50,61 @@ fn a_stash_that_the_agent_pops_in_its_next_turn() {
     assert_eq!(desk.owners(), ["f agent 1"]);
     desk.finish();
 }
+
+/// A person's change, which no checkpoint has seen, is popped by an agent, which then adds a line of its own.
+#[rstest::rstest]
+#[case::of_a_file(&["stash", "-q"], &["stash", "pop", "-q"])]
+#[case::with_a_new_file(&["stash", "-q", "-u"], &["stash", "pop", "-q"])]
+#[case::and_keeps_it(&["stash", "-q", "-u"], &["stash", "apply", "-q"])]
+fn what_an_agent_pops_stays_a_persons(#[case] push: &[&str], #[case] pop: &[&str]) {
+    let desk = Desk::new();
+    desk.add("f", "of a person");
+    desk.add("new", "of a person, too");
+    desk.world.git(push);
+    desk.prompt("s");
+    git(&desk, "s", "1", pop);
+    desk.shell("s", "2", "g", "of s");
+    desk.stop("s");
+    desk.commit();
+    assert_eq!(desk.owners(), ["f human 1", "g agent 1", "new human 1"]);
+    desk.finish();
+}
+
+#[test]
+fn what_an_agent_pops_stays_another_sessions() {
+    let desk = Desk::new();
+    desk.prompt("t");
+    desk.edit("t", "1", "f", "of t");
+    desk.edit("t", "2", "new", "of t, too");
+    desk.stop("t");
+    desk.world.git(&["stash", "-q", "-u"]);
+    desk.prompt("s");
+    git(&desk, "s", "3", &["stash", "pop", "-q"]);
+    desk.shell("s", "4", "g", "of s");
+    desk.stop("s");
+    desk.commit();
+    assert_eq!(desk.owners(), ["f agent 1", "g agent 1", "new agent 1"]);
+    let sessions = |path: &str| {
+        let lines = desk.world.json(&["blame", "--json", path])["lines"].clone();
+        lines
+            .as_array()
+            .expect("a list")
+            .iter()
+            .filter_map(|line| line["session"].as_str().map(str::to_owned))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((sessions("f"), sessions("new"), sessions("g")), (vec!["t".into()], vec!["t".into()], vec!["s".into()]));
+    desk.finish();
+}
+
+#[test]
+fn what_an_agent_stashes_and_pops_in_one_turn_stays_its_own() {
+    let desk = at_work();
+    desk.edit("s", "2", "new", "of s, too");
+    git(&desk, "s", "3", &["stash", "-q", "-u"]);
+    git(&desk, "s", "4", &["stash", "pop", "-q"]);
+    desk.stop("s");
+    desk.commit();
+    assert_eq!(desk.owners(), ["f agent 1", "new agent 1"]);
+    desk.finish();
+}

@@ -10,7 +10,7 @@ use super::{
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
         sessions::{Opening, begin_turn, seen_here},
     },
-    commit, event, paths,
+    commit, event, paths, popped,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -91,6 +91,9 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
             Inside::Anything | Inside::Nothing => {}
         }
     }
+    if matches!(reach, Inside::Anything) {
+        popped::note_stashes(worktree);
+    }
     open(worktree, report, tool, &reach, key);
     Ok(allowed(verdict))
 }
@@ -147,7 +150,10 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
         Inside::Anything if author::is_another_at_work(worktree, &report.session) => {
             save_as_unknown(worktree, &Inside::Anything)?;
         }
-        Inside::Anything => drop(save(worktree, &Saving::all(origin))?),
+        Inside::Anything => {
+            popped::save_popped(worktree, &report.session)?;
+            drop(save(worktree, &Saving::all(origin))?);
+        }
     }
     close(worktree, report, tool, key);
     Ok(allowed(verdict))

@@ -17,7 +17,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::Base,
     },
-    ops::likeness::is_all_there,
+    ops::share::share,
 };
 
 /// Where work is carried to.
@@ -65,14 +65,15 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mu
         let now = repo.find_leaf(ground.now_tree_id, path)?;
         let is_wanted = ground.wanted.as_ref().is_none_or(|wanted| wanted.contains(&change.path));
         if !is_wanted || now == head || change.after == head {
-            leaves_some |= change.after != head && (ground.is_now_seen || !is_all_there(repo, &change, head)?);
+            leaves_some |=
+                change.after != head && (ground.is_now_seen || !share(repo, &change, change.before, head)?.is_all());
             continue;
         }
         let carried = if (change.after == now && ground.is_now_seen) || change.before == head {
             change.after
         } else if let Some(merged) = merge(repo, &change, head, objects)? {
             Some(merged)
-        } else if !ground.is_now_seen && is_all_there(repo, &change, head)? {
+        } else if !ground.is_now_seen && share(repo, &change, change.before, head)?.is_all() {
             // The commit contains the change, beside changes of others.
             continue;
         } else {

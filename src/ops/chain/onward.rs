@@ -28,7 +28,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::{self, Base, Settled},
     },
-    ops::{Context, likeness::is_all_there},
+    ops::{Context, share::share},
 };
 
 /// The live shadows of a commit.
@@ -198,7 +198,7 @@ impl Line {
             let path = change.path.as_bstr();
             let is_taken_back = repo.find_leaf(self.latest.tree_id, path)? == change.before;
             let may_be_left = changed.contains(&change.path) && !goes_on.contains(&change.path) && is_taken_back;
-            if may_be_left && !is_all_there(repo, &change, repo.find_leaf(head_tree_id, path)?)? {
+            if may_be_left && !share(repo, &change, change.before, repo.find_leaf(head_tree_id, path)?)?.is_all() {
                 return Ok(true);
             }
         }

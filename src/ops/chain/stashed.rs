@@ -13,7 +13,7 @@ use crate::{
         change::{Change, Leaf},
         refname,
     },
-    ops::likeness::is_all_there,
+    ops::share::share,
 };
 
 /// How many stash entries are looked at.
@@ -27,8 +27,13 @@ pub(crate) struct Stashes(HashMap<BString, Vec<Leaf>>);
 impl Stashes {
     /// Reads the newest stash entries; skips unreadable ones.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
+        Self::of(repo, stash_entries(repo)?)
+    }
+
+    /// Reads these stash entries, which may have been dropped since; skips unreadable ones.
+    pub(crate) fn of(repo: &Repo, entries: impl IntoIterator<Item = ObjectId>) -> Result<Self> {
         let mut files = HashMap::new();
-        for stash in stash_entries(repo)? {
+        for stash in entries {
             repo.check_interrupt()?;
             if let Err(error) = add(repo, stash, &mut files) {
                 repo.check_interrupt()?;
@@ -41,6 +46,13 @@ impl Stashes {
     /// Returns true if the stash is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Returns the paths of all files, in order.
+    pub(crate) fn paths(&self) -> Vec<BString> {
+        let mut paths: Vec<BString> = self.0.keys().cloned().collect();
+        paths.sort();
+        paths
     }
 
     /// Returns true if an entry has `leaf` at `path`.
@@ -99,7 +111,8 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
         let work = Change::between(change.path.clone(), head, change.before);
         is_stashed = is_stashed
             || head == change.after
-            || work.map_or(Ok(false), |work| is_all_there(repo, &work, change.after).map(|is_there| !is_there))?;
+            || work
+                .map_or(Ok(false), |work| share(repo, &work, work.before, change.after).map(|share| !share.is_all()))?;
     }
     if !is_stashed {
         return Ok(());

@@ -10,9 +10,11 @@ use gix::ObjectId;
 
 use super::super::{
     chain::{carry::base_tree, onward::Line, shadows::Live, timeline::Tip},
-    likeness::{is_alike, is_all_there},
-    recall::{Waiting, taken_back, waiting},
-    work::{Step, Work, left_by, steps},
+    provenance::{
+        replay::{Step, Work, left_by, steps},
+        set_aside::{Waiting, taken_back, waiting},
+    },
+    share::share,
 };
 use crate::{
     error::{Kind, Result},
@@ -32,6 +34,8 @@ pub(super) struct Candidate {
     pub(super) touched: Vec<Change>,
     /// True for the live shadow of the commit's parent.
     pub(super) is_live: bool,
+    /// True if a reset removed the commit that took the work from HEAD: then any part of it counts.
+    is_taken_back: bool,
 }
 
 /// What of a commit may be the work of a shadow.
@@ -91,7 +95,7 @@ impl Candidate {
     fn of(repo: &Repo, tip: Tip, checkpoint: Checkpoint, is_live: bool) -> Result<Option<Self>> {
         // A broken shadow contributes nothing; `doctor` reports it.
         match base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id)) {
-            Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live })),
+            Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live, is_taken_back: false })),
             Err(error) if error.kind() == Kind::Corrupt => {
                 tracing::warn!(%error, "a shadow cannot be read");
                 Ok(None)
@@ -144,7 +148,8 @@ impl Candidate {
             committed.iter().filter_map(|change| Some((here(change)?, change))).collect();
         pairs.extend(self.renamed(repo, committed)?);
         for (own, change) in pairs {
-            if !is_alike(repo, own, change.before, change.after)? {
+            let share = share(repo, own, change.before, change.after)?;
+            if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
             part.begun.extend(Change::between(own.path.clone(), change.before, own.before));
@@ -213,7 +218,7 @@ impl Candidate {
     pub(super) fn is_all_in(&self, repo: &Repo, tree_id: gix::ObjectId) -> Result<bool> {
         for change in &self.touched {
             let now = repo.find_leaf(tree_id, change.path.as_bstr())?;
-            if !is_all_there(repo, change, now)? {
+            if !share(repo, change, change.before, now)?.is_all() {
                 return Ok(false);
             }
         }
@@ -354,7 +359,8 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
 pub(crate) fn steps_aside(repo: &Repo, base: Base, changes: &[Change]) -> Result<Vec<Step>> {
     let mut found = Vec::new();
     for waiting in taken_back(repo, base)?.into_iter().rev() {
-        found.extend(Candidate::of(repo, waiting.tip, waiting.checkpoint, false)?);
+        let candidate = Candidate::of(repo, waiting.tip, waiting.checkpoint, false)?;
+        found.extend(candidate.map(|candidate| Candidate { is_taken_back: true, ..candidate }));
     }
     found.extend(candidates(repo, base, true)?);
     let mut all = Vec::new();

@@ -8,7 +8,6 @@ use gix::ObjectId;
 
 use super::{
     candidates::{Candidate, candidates, renamed_since, touched_live, work},
-    earlier,
     made::{Made, drop_brought, made},
     record,
 };
@@ -34,6 +33,7 @@ use crate::{
             Shadow,
             onward::{Aim, Line, Rest},
         },
+        provenance::covered,
         records::{self, Additions},
         rewrite,
         session_info::open_turns,
@@ -121,7 +121,7 @@ fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Resul
     if work.needs_record() {
         let earlier = earlier_records(repo, note)?;
         (work, committed) =
-            earlier::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
+            covered::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
     }
     // Another process may have noticed the commit first and made its record. If we made another one, archived shadows
     // would give their work twice.

@@ -5,7 +5,6 @@
 
 mod candidates;
 mod commit;
-mod earlier;
 mod journal;
 mod made;
 mod promise;

@@ -12,9 +12,9 @@ use bstr::{BString, ByteSlice as _};
 use super::{
     super::{
         Context, Worktree,
+        provenance::replay::{self, Step, Work},
         records::{self, Additions, NewRecord, NewSession},
         session_info,
-        work::{Step, Work},
     },
     made::Made,
 };
@@ -86,7 +86,7 @@ pub(super) fn build(
         files,
         counts: Counts::from(&Figures::of(&work.ownership, &work.authors)),
     };
-    let new = NewRecord { record, attribution: super::super::work::text(work, committed), sessions: kept };
+    let new = NewRecord { record, attribution: replay::text(work, committed), sessions: kept };
     Ok((new, offsets))
 }
 

@@ -7,14 +7,13 @@ use bstr::ByteSlice as _;
 use super::{
     candidates::{Candidate, candidates, hold_work, left_out, steps_to, touched_live},
     commit::session_line,
-    earlier,
     made::drop_brought,
 };
 use crate::{
     error::Result,
     git::Repo,
     model::{change::Change, record::RecordId, refname::Base},
-    ops::Context,
+    ops::{Context, provenance::covered},
 };
 
 /// Returns true if what is staged contains work of a session that the records `recorded` do not cover.
@@ -61,7 +60,7 @@ fn holds_work_of(context: &Context, base: Base, found: &[Candidate], recorded: &
     drop_brought(repo, &repo.merge_heads(), &mut staged)?;
     if !recorded.is_empty() {
         let steps = steps_to(repo, found, &staged, &[])?;
-        earlier::drop_recorded(repo, recorded, &steps, &mut staged);
+        covered::drop_recorded(repo, recorded, &steps, &mut staged);
     }
     if staged.is_empty() {
         return Ok(false);

@@ -13,7 +13,7 @@ use crate::{
     ops::{
         Context, Worktree,
         known_base::{known_base, note_base},
-        recommit,
+        provenance::recorded,
     },
     state::commit_note::CommitNote,
 };
@@ -67,6 +67,6 @@ fn committed_again(context: &Context, made: &Made) -> Result<Vec<String>> {
     if repo.parents_of(made.commit)?.len() > 1 {
         return Ok(Vec::new());
     }
-    let again = recommit::records_again_in(context, made.base.commit_id(), made.commit)?;
+    let again = recorded::records_again_in(context, made.base.commit_id(), made.commit)?;
     Ok(again.iter().map(ToString::to_string).collect())
 }

@@ -22,7 +22,8 @@ use super::{
         },
         condense,
         follow::follow_head,
-        guard, recall,
+        guard,
+        provenance::set_aside,
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath},
         turn::release_pending,
@@ -207,7 +208,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         dirty: dirty.len(),
         overlap: decision.overlap.len(),
     });
-    let stashed = if decision.reason == Reason::Clean { recall::stashed(worktree, &shadow)? } else { Vec::new() };
+    let stashed = if decision.reason == Reason::Clean { set_aside::stashed(worktree, &shadow)? } else { Vec::new() };
     Ok(Prompted {
         version: 1,
         session: State::from(&session),
@@ -234,9 +235,9 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
 
 /// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.
 fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
-    let Some(session) = shadow.name.session.clone() else { return recall::take_up(context, shadow, seen, dirty) };
+    let Some(session) = shadow.name.session.clone() else { return set_aside::take_up(context, shadow, seen, dirty) };
     let mut common = Shadow::read(&context.repo)?;
-    let taken_up = recall::take_up(context, &mut common, seen, dirty)?;
+    let taken_up = set_aside::take_up(context, &mut common, seen, dirty)?;
     if !taken_up.is_empty() {
         *shadow = Shadow::read_for(context, Some(&session))?;
     }

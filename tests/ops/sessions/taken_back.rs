@@ -251,3 +251,16 @@ fn the_work_of_a_commit_that_was_squashed_and_taken_back_is_known() {
     assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &1.into()), "{told}");
     desk.finish();
 }
+
+/// Git says that the commit was taken back: one line that is left of three is evidence enough.
+#[test]
+fn what_little_is_left_of_what_was_taken_back_keeps_its_author() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent a"), (9, "agent a"), (15, "agent a")]))]);
+    desk.commit_all();
+    desk.write("f", changed(&[(15, "agent a"), (18, "a human")]));
+    desk.git(&["reset", "-q", "HEAD~"]);
+    let told = &desk.json(&["attribution", "--worktree"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &1.into()), "{told}");
+    desk.finish();
+}

@@ -2,10 +2,12 @@
 
 use bstr::BString;
 
-use super::super::{
-    likeness::is_alike,
-    records,
-    work::{Step, Work},
+use super::{
+    super::{
+        records,
+        share::{Share, share},
+    },
+    replay::{Step, Work},
 };
 use crate::{
     error::Result,
@@ -21,7 +23,7 @@ use crate::{
 ///
 /// Where a step of an agent in `steps` left the same content, the checkpoints know the authors better, and the file
 /// stays as it is. If `is_promised` and no session has done anything since, the record covers all work.
-pub(super) fn begin_after(
+pub(crate) fn begin_after(
     repo: &Repo,
     ids: &[RecordId],
     steps: &[Step],
@@ -49,7 +51,7 @@ pub(super) fn begin_after(
 
 /// Removes from `changes` those that the records `ids` cover completely, unless a session without part in these records
 /// did the same change again in `steps`.
-pub(super) fn drop_recorded(repo: &Repo, ids: &[RecordId], steps: &[Step], changes: &mut Vec<Change>) {
+pub(crate) fn drop_recorded(repo: &Repo, ids: &[RecordId], steps: &[Step], changes: &mut Vec<Change>) {
     let recorded = recorded_by(repo, ids);
     changes.retain(|change| !is_recorded(&recorded, change) || is_by_others(ids, repo, steps, change));
 }
@@ -83,7 +85,7 @@ fn is_recorded(recorded: &[RecordFile], change: &Change) -> bool {
     false
 }
 
-/// Returns what the last record left at the path of `change`, if the commit contains that or most of it.
+/// Returns what the last record left at the path of `change`, if the commit contains half of it or more.
 fn left_by(repo: &Repo, recorded: &[RecordFile], steps: &[Step], change: &Change) -> Result<Option<Leaf>> {
     let Some(mode) = change.after.map(|leaf| leaf.mode).filter(|_| change.old_path.is_none()) else { return Ok(None) };
     let here: Vec<&RecordFile> = recorded.iter().filter(|file| file.path == change.path).collect();
@@ -97,7 +99,8 @@ fn left_by(repo: &Repo, recorded: &[RecordFile], steps: &[Step], change: &Change
     // Records from another repository may name blobs that are missing here.
     let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
     let made = Change::between(change.path.clone(), file.before.map(leaf), Some(left)).filter(|_| is_here);
-    let is_there = made.map_or(Ok(false), |made| is_alike(repo, &made, change.before, change.after))?;
+    let is_there =
+        made.map_or(Ok(false), |made| share(repo, &made, change.before, change.after).map(Share::is_half))?;
     Ok(is_there.then_some(left))
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::restored_target::restored;
+use super::super::restored_target::restored;
 use crate::{
     error::{Kind, Result},
     git::{

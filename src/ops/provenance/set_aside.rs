@@ -1,6 +1,6 @@
 //! Recognizes archived work that comes back: by `git stash pop`, or in a commit.
 //!
-//! Content counts: a file is as a checkpoint left it, or contains most of the lines that were added to it.
+//! Content counts: a file is as a checkpoint left it, or contains half of the lines that were added to it.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,20 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    Context,
-    chain::{
-        Seen, Shadow,
-        carried::{origin_of, put_on_top},
-        carry::{Ground, base_tree, carry},
-        stashed::Stashes,
-        timeline::{Tip, live_tips},
+    super::{
+        Context,
+        chain::{
+            Seen, Shadow,
+            carried::{origin_of, put_on_top},
+            carry::{Ground, base_tree, carry},
+            stashed::Stashes,
+            timeline::{Tip, live_tips},
+        },
+        records,
+        share::share,
     },
-    likeness::is_alike,
-    recommit::left_behind,
-    records,
-    work::{Work, steps},
+    recorded::left_behind,
+    replay::{Work, steps},
 };
 use crate::{
     error::Result,
@@ -141,7 +143,7 @@ pub(crate) fn take_up(
             let now = repo.find_leaf(seen.tree_id, path)?;
             let head = repo.find_leaf(shadow.head_tree_id, path)?;
             let is_known = repo.find_leaf(shadow.last_tree_id(), path)? == now;
-            if !is_known && is_alike(repo, &change, head, now)? {
+            if !is_known && share(repo, &change, head, now)?.is_half() {
                 wanted.insert(change.path);
             }
         }

@@ -1,15 +1,18 @@
 //! Recognizes work that already has a record and is committed again: after `git reset --soft`, as a whole or in parts,
 //! after `git cherry-pick -n`, or from a squash that lost its message.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix::ObjectId;
 
-use super::{
+use super::super::{
     Context,
-    likeness::{added, is_alike, text},
     records::{self, Log},
+    share::share_of,
 };
 use crate::{
     error::Result,
@@ -28,10 +31,6 @@ const MOST_MOVES: usize = 32;
 const MOST_COMMITS: usize = 100;
 /// How many commits back from HEAD we look for the commit at which the removed ones branch off.
 const MOST_KEPT: usize = 32;
-/// With this many letters and digits, half of the recorded lines are enough to recognize the work.
-const LEAST_IN_HALF: usize = 6;
-/// With this many, a smaller part is enough: one common line is no evidence.
-const LEAST_IN_PART: usize = 20;
 /// How many commits of files staged by a cherry-pick we look at.
 const MOST_PICKED: usize = 100;
 
@@ -56,12 +55,12 @@ impl Place {
 
 /// Returns the records whose work is staged on `head`: those of other children of `head`, and of commits that a reset
 /// removed.
-pub(super) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
+pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
     again(context, head, Place::Staged)
 }
 
 /// Returns the records of other commits whose work `commit`, a child of `head`, contains again.
-pub(super) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
+pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
@@ -105,7 +104,7 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
 /// has.
 ///
 /// `git stash` resets as well and leaves `ORIG_HEAD` at HEAD; the reflog has the earlier resets.
-pub(super) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
+pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
     let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, by_reset)| *by_reset).map(|(id, _)| *id).collect();
     // `ORIG_HEAD` may be from an old operation.
@@ -163,7 +162,7 @@ fn line_of(
 }
 
 /// Returns true if work of the records of `commits` is staged on `head`.
-pub(super) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
+pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
     for commit in commits {
         for id in records::of_commit(&context.repo, *commit)? {
             if is_staged(context, head, &id)? {
@@ -190,11 +189,12 @@ fn picked(context: &Context) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Returns true if a file of the record `id` is staged as a session left it, or with most of the lines that it added.
-pub(super) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
+/// Returns true if a file of the record `id` is staged as a session left it, or with half of the lines that sessions added.
+pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
     is_at(Place::Staged, context, head, id, false)
 }
 
+/// Returns true if work of the record `id` is at `place`: half of it, or any part of it where git says that it may be there.
 fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId, with_parts: bool) -> Result<bool> {
     let repo = &context.repo;
     // A damaged record is no reason to refuse a commit.
@@ -215,51 +215,25 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
         // Records from another repository may name blobs that are missing here.
         let is_here = [file.before, file.after].iter().flatten().all(|id| repo.has_object(*id));
         let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
-        if is_here
-            && let Some(change) = Change::between(file.path, file.before.map(leaf), file.after.map(leaf))
-            && (is_alike(repo, &change, before, now)? || with_parts && has_part(repo, id, &change, before, now)?)
-        {
-            return Ok(true);
+        let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
+        if let Some(change) = change {
+            let own = lines_of_agents(repo, id, &change)?;
+            let share = share_of(repo, &change, own.as_deref(), before, now)?;
+            if share.is_half() || with_parts && share.is_any() {
+                return Ok(true);
+            }
         }
     }
     Ok(false)
 }
 
-/// Returns true if `now` has a part of what agents did in `change` of the record `id`, which a reset removed: half of
-/// their lines that `head` does not have, or enough of them and no other new lines.
-fn has_part(repo: &Repo, id: &RecordId, change: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<bool> {
+/// Returns the lines of agents (from 0) in the file that `change` of the record `id` left; none if it has no such lines, and
+/// all of the change counts.
+fn lines_of_agents(repo: &Repo, id: &RecordId, change: &Change) -> Result<Option<Vec<Range<usize>>>> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
-    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(false) };
-    let recorded = files.iter().find(|file| file.ownership.path == change.path);
-    let [before, after, head, now] = [change.before, change.after, head, now].map(|leaf| text(repo, leaf));
-    let (Some(recorded), Some(before), Some(after), Some(head), Some(now)) = (recorded, before?, after?, head?, now?)
-    else {
-        return Ok(false);
-    };
-    let lines: Vec<&[u8]> = after.lines().map(ByteSlice::trim).collect();
-    let mut left: BTreeMap<&[u8], usize> = BTreeMap::new();
-    for span in recorded.ownership.spans.iter().filter(|span| agent_of(span.owner, &authors).is_some()) {
-        let range = (span.start as usize).saturating_sub(1)..span.end as usize;
-        let of_agents = lines.get(range).unwrap_or_default();
-        of_agents.iter().filter(|line| letters(line) > 0).for_each(|line| *left.entry(line).or_default() += 1);
-    }
-    for (line, count) in added(&before, &head) {
-        if let Some(left) = left.get_mut(line) {
-            *left = left.saturating_sub(count);
-        }
-    }
-    let new = added(&head, &now);
-    let (mut held, mut recorded) = (0, 0);
-    for (line, count) in &left {
-        let count = (*count).min(new.get(line).copied().unwrap_or(0));
-        held += count;
-        recorded += if count > 0 { letters(line) } else { 0 };
-    }
-    let is_half = held * 2 >= left.values().sum::<usize>() && recorded >= LEAST_IN_HALF;
-    Ok(is_half || held == new.values().sum::<usize>() && recorded >= LEAST_IN_PART)
-}
-
-/// Returns how many letters and digits `line` has.
-fn letters(line: &[u8]) -> usize {
-    line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count()
+    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(None) };
+    let Some(file) = files.iter().find(|file| file.ownership.path == change.path) else { return Ok(None) };
+    let spans = file.ownership.spans.iter().filter(|span| agent_of(span.owner, &authors).is_some());
+    let lines: Vec<_> = spans.map(|span| (span.start as usize).saturating_sub(1)..span.end as usize).collect();
+    Ok(Some(lines).filter(|lines| !lines.is_empty()))
 }

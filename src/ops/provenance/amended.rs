@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use bstr::{BStr, BString, ByteSlice};
 use gix::ObjectId;
 
-use super::records;
+use super::super::records;
 use crate::{
     error::Result,
     git::{
@@ -29,7 +29,7 @@ use crate::{
 
 /// The amended version of a commit.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Amended {
+pub(crate) enum Amended {
     /// The index.
     Staged,
     /// This commit.
@@ -38,7 +38,7 @@ pub(super) enum Amended {
 
 /// Returns true if the amended version `new` of the commit `old` has nothing left of what agents did in the record
 /// `id`.
-pub(super) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended) -> Result<bool> {
+pub(crate) fn is_undone(repo: &Repo, id: &RecordId, old: ObjectId, new: Amended) -> Result<bool> {
     let Ok(Some(record)) = records::find(repo, id) else { return Ok(false) };
     let stored = records::attribution(repo, id)?.unwrap_or_default();
     let Ok(Attribution { mut authors, files: recorded }) = Attribution::from_text(&stored) else { return Ok(false) };

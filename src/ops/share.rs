@@ -1,0 +1,226 @@
+//! How much of a work a file contains: the one place that compares the lines of one change with those of another.
+//!
+//! Lines are compared without the whitespace around them, in the order of the file. A line without letters and digits is
+//! not counted: it belongs to the line beside it.
+
+use std::ops::Range;
+
+use bstr::ByteSlice as _;
+
+use crate::{
+    error::Result,
+    git::{
+        Repo,
+        line_edits::{Algorithm, edits, is_binary},
+    },
+    model::change::{Change, Leaf, Mode},
+};
+
+/// With this many letters and digits, lines are evidence though they are not most of the work: one common line such as
+/// `return None` is none.
+const TELLING: usize = 20;
+
+/// The lines that a work added, and how many of them a file contains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    held: usize,
+    total: usize,
+    /// How many letters and digits the held lines have.
+    letters: usize,
+    /// True if the file is exactly as the work left it.
+    is_exact: bool,
+}
+
+impl Share {
+    /// Returns true if the file contains some of the work. Enough where git itself says that the work may be there.
+    pub(crate) fn is_any(self) -> bool {
+        self.is_exact || self.held * 2 > self.total || self.letters >= TELLING
+    }
+
+    /// Returns true if the file contains half of the work or more. Enough where nothing but the content tells.
+    pub(crate) fn is_half(self) -> bool {
+        self.is_any() && (self.is_exact || self.held * 2 >= self.total)
+    }
+
+    /// Returns true if the file contains all of the work, so that no more of it can come.
+    pub(crate) fn is_all(self) -> bool {
+        self.is_exact || self.total > 0 && self.held == self.total
+    }
+}
+
+/// Returns how much of `work` the file `now` contains, beyond what `head`, the file in the commit, has.
+pub(crate) fn share(repo: &Repo, work: &Change, head: Option<Leaf>, now: Option<Leaf>) -> Result<Share> {
+    share_of(repo, work, None, head, now)
+}
+
+/// The same for the lines `own` of the file that `work` left (from 0); none: all that it added.
+pub(crate) fn share_of(
+    repo: &Repo,
+    work: &Change,
+    own: Option<&[Range<usize>]>,
+    head: Option<Leaf>,
+    now: Option<Leaf>,
+) -> Result<Share> {
+    if now == work.after {
+        return Ok(Share { is_exact: true, ..Share::default() });
+    }
+    if work.after.is_none() || now.is_none() {
+        return Ok(Share::default());
+    }
+    let [before, after, head, now] = [work.before, work.after, head, now].map(|leaf| text(repo, leaf));
+    let (Some(before), Some(after), Some(head), Some(now)) = (before?, after?, head?, now?) else {
+        return Ok(Share::default());
+    };
+    Ok(of_texts(Work { before: &before, after: &after, own }, &head, &now))
+}
+
+/// Returns the content of a text file, empty for a file that does not exist; none for other files.
+fn text(repo: &Repo, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
+    let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
+    if !matches!(leaf.mode, Mode::File | Mode::Executable) {
+        return Ok(None);
+    }
+    Ok(Some(repo.read_blob(leaf.id)?).filter(|data| !is_binary(data)))
+}
+
+/// What a work did to a text.
+#[derive(Clone, Copy)]
+struct Work<'t> {
+    before: &'t [u8],
+    after: &'t [u8],
+    /// The only lines of `after` that count (from 0); none: all that it added.
+    own: Option<&'t [Range<usize>]>,
+}
+
+/// Lines without the whitespace around them.
+type Lines<'t> = Vec<&'t [u8]>;
+
+fn of_texts(work: Work<'_>, head: &[u8], now: &[u8]) -> Share {
+    let (before, after, head, now) = (lines(work.before), lines(work.after), lines(head), lines(now));
+    let mut own = match work.own {
+        Some(own) => own.iter().cloned().flatten().filter_map(|at| after.get(at)).copied().collect(),
+        None => added(&before, &after),
+    };
+    own.retain(|line| letters(line) > 0);
+    // What the commit has got of the work since is no news in the file.
+    if before != head {
+        let committed = common(&own, &added(&before, &head));
+        let mut at = 0..;
+        own.retain(|_| at.next().is_none_or(|at| !committed.contains(&at)));
+    }
+    let held = common(&own, &added(&head, &now));
+    let letters = held.iter().map(|at| letters(own[*at])).sum();
+    Share { held: held.len(), total: own.len(), letters, is_exact: false }
+}
+
+fn lines(text: &[u8]) -> Lines<'_> {
+    text.lines().map(bstr::ByteSlice::trim).collect()
+}
+
+/// Returns how many letters and digits `line` has.
+fn letters(line: &[u8]) -> usize {
+    line.iter().filter(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()).count()
+}
+
+/// Returns the lines that `after` adds to `before`, in their order, without those that have no letters and digits.
+fn added<'t>(before: &[&[u8]], after: &[&'t [u8]]) -> Lines<'t> {
+    let edits = edits(Algorithm::Histogram, &text_of(before), &text_of(after));
+    let added = edits.into_iter().flat_map(|(_, range)| after.get(range).unwrap_or_default()).copied();
+    added.filter(|line| letters(line) > 0).collect()
+}
+
+/// Returns the positions of the lines of `one` that `other` has in the same order.
+fn common(one: &[&[u8]], other: &[&[u8]]) -> Vec<usize> {
+    let edits = edits(Algorithm::MyersMinimal, &text_of(one), &text_of(other));
+    let is_gone = |at: &usize| edits.iter().any(|(gone, _)| gone.contains(at));
+    (0..one.len()).filter(|at| !is_gone(at)).collect()
+}
+
+fn text_of(lines: &[&[u8]]) -> Vec<u8> {
+    let mut text = lines.join(&b'\n');
+    if !lines.is_empty() {
+        text.push(b'\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns which of any, half and all of the work are there.
+    fn answers(before: &str, after: &str, own: Option<&[Range<usize>]>, head: &str, now: &str) -> [bool; 3] {
+        let work = Work { before: before.as_bytes(), after: after.as_bytes(), own };
+        let share = of_texts(work, head.as_bytes(), now.as_bytes());
+        [share.is_any(), share.is_half(), share.is_all()]
+    }
+
+    const NONE: [bool; 3] = [false, false, false];
+    const ANY: [bool; 3] = [true, false, false];
+    const HALF: [bool; 3] = [true, true, false];
+    const ALL: [bool; 3] = [true, true, true];
+
+    const FOUR: &str = "let first = compute_first();\nlet second = compute_second();\nreturn None\n}\nlet third = 3;\n";
+
+    #[rstest::rstest]
+    #[case::nothing("", NONE)]
+    #[case::other_lines("let fourth = compute_fourth();\n", NONE)]
+    #[case::all(FOUR, ALL)]
+    #[case::all_between_others(
+        "one\nlet first = compute_first();\nlet second = compute_second();\nreturn None\ntwo\nlet third = 3;\n",
+        ALL
+    )]
+    #[case::indented_and_with_other_ends(
+        "\tlet first = compute_first();\r\n  let second = compute_second();  \n return None\n let third = 3;",
+        ALL
+    )]
+    #[case::half("let first = compute_first();\nreturn None\n", HALF)]
+    #[case::one_telling_line("let first = compute_first();\n", ANY)]
+    #[case::one_common_line("return None\n", NONE)]
+    #[case::a_brace("}\n", NONE)]
+    #[case::common_lines("return None\n}\n", NONE)]
+    #[case::in_another_order("let second = compute_second();\nlet first = compute_first();\n", ANY)]
+    fn of_four_new_lines(#[case] now: &str, #[case] expected: [bool; 3]) {
+        assert_eq!(answers("", FOUR, None, "", now), expected);
+    }
+
+    #[rstest::rstest]
+    // Of two lines, a common one is no evidence.
+    #[case("one line that tells\nreturn None\n", "return None\n", NONE)]
+    #[case("one line that tells a lot\nreturn None\n", "one line that tells a lot\n", HALF)]
+    // It is all that there is.
+    #[case("return None\n", "return None\n", ALL)]
+    #[case("x\ny\nz\n", "x\ny\n", HALF)]
+    #[case("x\ny\n", "x\n", NONE)]
+    #[case("}\n", "}\n}\n", NONE)]
+    #[case("", "new\n", NONE)]
+    fn of_small_work(#[case] work: &str, #[case] now: &str, #[case] expected: [bool; 3]) {
+        assert_eq!(answers("base\n", &format!("base\n{work}"), None, "base\n", &format!("base\n{now}")), expected);
+    }
+
+    #[rstest::rstest]
+    #[case::on_another_base("a\nb\n", "a\nx1\nb\n", "a\nb\nup\n", "a\nx1\nb\nup\n", ALL)]
+    #[case::the_commit_has_it("a\n", "a\nx1\nx2\n", "a\nx1\nx2\n", "a\nx1\nx2\nmine\n", NONE)]
+    #[case::the_commit_has_it_and_it_is_gone("a\n", "a\nx1\nx2\n", "a\nx1\nx2\n", "a\n", NONE)]
+    #[case::the_commit_has_a_part_and_the_rest_is_there("a\n", "a\nx1\nx2\n", "a\nx1\n", "a\nx1\nx2\nmine\n", ALL)]
+    #[case::the_commit_has_a_line_like_it("x1\nb\n", "x1\nb\nx1\n", "x1\nb\n", "x1\nb\nc\n", NONE)]
+    #[case::taken_back("a\nb\n", "a\nx1\nx2\nb\n", "a\nb\n", "a\nb\n", NONE)]
+    fn beyond_the_commit(
+        #[case] before: &str,
+        #[case] after: &str,
+        #[case] head: &str,
+        #[case] now: &str,
+        #[case] expected: [bool; 3],
+    ) {
+        assert_eq!(answers(before, after, None, head, now), expected);
+    }
+
+    #[test]
+    fn only_own_lines_count() {
+        let (after, own) = ("a\nhuman 1\nagent 1\nhuman 2\nagent 2\nagent 3\n", [2..3, 4..9]);
+        let answers = |now| answers("a\n", after, Some(&own), "a\n", now);
+        assert_eq!(answers("a\nhuman 1\nhuman 2\n"), NONE);
+        assert_eq!(answers("a\nagent 1\nagent 3\nx\ny\nz\n"), HALF);
+        assert_eq!(answers("agent 1\nagent 2\nagent 3\nx\ny\nz\n"), ALL);
+    }
+}
