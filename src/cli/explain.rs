@@ -97,10 +97,13 @@ fn print(explained: &Explained, record: &ExplainedRecord, call: &mut Call) -> Re
         call.out.line("")?;
     }
     for file in &record.files {
-        let who = if record.sessions.len() < 2 || file.sessions.is_empty() {
-            if file.sessions.is_empty() { " (people only)".to_owned() } else { String::new() }
-        } else {
-            format!(" ({})", file.sessions.iter().map(printable).collect::<Vec<_>>().join(", "))
+        let who = match file.sessions.as_slice() {
+            [] if file.unknown > 0 => {
+                format!(" ({} of an unknown author)", phrase::count(file.unknown as usize, "line"))
+            }
+            [] => " (people only)".to_owned(),
+            _ if record.sessions.len() < 2 => String::new(),
+            sessions => format!(" ({})", sessions.iter().map(printable).collect::<Vec<_>>().join(", ")),
         };
         let letter = call.out.paint(phrase::BOLD, &file.status.to_string());
         call.out.line(&format!("{letter}  {}{who}", phrase::quoted(&file.path)))?;

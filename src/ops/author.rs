@@ -176,8 +176,12 @@ fn unsaved_without(worktree: &Worktree<'_>, is_left_out: fn(&Call) -> bool) -> R
     Ok(match &without_reports(worktree, &turns)?[..] {
         [] => {
             let open: Vec<Use<'_>> = turns.calls().filter(|(_, call)| !is_left_out(call)).collect();
-            // A human makes this save, or commit; the tool may have changed what is in it.
-            if open.iter().any(|(session, _)| is_gone(worktree, session)) {
+            // A human makes this save, or commit; a tool that can change files may have changed what is in it.
+            let may_change = |call: &Call| {
+                call.paths.as_ref().is_none_or(|paths| !paths.is_empty())
+                    && bearing(call, Asker::Command) != Bearing::Not
+            };
+            if open.iter().any(|(session, call)| may_change(call) && is_gone(worktree, session)) {
                 return Ok(unknown());
             }
             between(

@@ -84,6 +84,7 @@ pub fn doctor(context: &Context, options: Options) -> Result<Diagnosis> {
     diagnosis.problems.extend(locks::locks(repo, options.fix));
     diagnosis.problems.extend(checks::damaged_sessions(repo));
     diagnosis.problems.extend(checks::damaged_turns(repo));
+    diagnosis.problems.extend(checks::unreadable_turns(repo));
     diagnosis.problems.extend(checks::condensations(repo));
     diagnosis.problems.extend(checks::journals(repo));
     diagnosis.problems.extend(strays::strays(context, options.fix)?);

@@ -133,6 +133,8 @@ pub struct ExplainedFile {
     pub status: char,
     /// The sessions that worked on it; empty: none is known to.
     pub sessions: Vec<String>,
+    /// Its lines whose author is unknown.
+    pub unknown: u32,
 }
 
 /// Explains what `text` names: a record, a commit (any revision of git's), or a session.
@@ -208,7 +210,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
         let is_here = context.repo.has_object(link.commit);
         ExplainedLink { commit: link.commit, how: link.how, from: link.from, is_here }
     };
-    let (by_session, agent_percentage) = shares(log, &record.id)?;
+    let Shares { by_session, unknown, agent_percentage } = shares(log, &record.id)?;
     let mut sessions = Vec::new();
     for (index, part) in record.sessions.iter().enumerate() {
         sessions.push(ExplainedSession {
@@ -231,6 +233,7 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
             _ => 'M',
         },
         sessions: file.sessions.iter().map(|index| record.sessions[*index].id.clone()).collect(),
+        unknown: unknown.get(&file.path).copied().unwrap_or_default(),
     };
     Ok(ExplainedRecord {
         id: record.id,
@@ -246,20 +249,38 @@ fn describe(context: &Context, log: &Log<'_>, record: &Record, commit: Option<Ob
     })
 }
 
-/// Returns how many lines each session wrote, and the agents' percentage; none and zero if the attribution is damaged.
-fn shares(log: &Log<'_>, id: &RecordId) -> Result<(HashMap<String, u32>, f64)> {
+/// Who wrote the lines of a record's commit.
+#[derive(Default)]
+struct Shares {
+    by_session: HashMap<String, u32>,
+    /// By path, the lines whose author is unknown.
+    unknown: HashMap<BString, u32>,
+    agent_percentage: f64,
+}
+
+/// Returns the shares in the record `id`; none if its attribution is damaged.
+fn shares(log: &Log<'_>, id: &RecordId) -> Result<Shares> {
     let text = log.attribution(id)?.unwrap_or_default();
-    let Ok(stored) = Attribution::from_text(&text) else { return Ok(Default::default()) };
-    let mut lines: HashMap<String, u32> = HashMap::new();
+    let Ok(stored) = Attribution::from_text(&text) else { return Ok(Shares::default()) };
+    let mut shares = Shares::default();
     let mut figures = Figures::default();
     for file in &stored.files {
         figures = figures.plus(&Figures::of_file(&file.ownership, &stored.authors));
-        for span in file.ownership.spans.iter().filter(|span| kind_of(span.owner, &stored.authors) == Kind::Agent) {
+        for span in &file.ownership.spans {
+            match kind_of(span.owner, &stored.authors) {
+                Kind::Agent => {}
+                Kind::Unknown => {
+                    *shares.unknown.entry(file.ownership.path.clone()).or_default() += span.count();
+                    continue;
+                }
+                _ => continue,
+            }
             let author = agent_of(span.owner, &stored.authors).map(|(id, _)| &stored.authors[id as usize]);
             if let Some(session) = author.and_then(|author| author.session.clone()) {
-                *lines.entry(session).or_default() += span.count();
+                *shares.by_session.entry(session).or_default() += span.count();
             }
         }
     }
-    Ok((lines, figures.agent_percentage))
+    shares.agent_percentage = figures.agent_percentage;
+    Ok(shares)
 }

@@ -3,7 +3,7 @@
 //! Lines are compared without the whitespace around them, in the order of the file. A line without letters and digits is
 //! not counted: it belongs to the line beside it.
 
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 use bstr::ByteSlice as _;
 
@@ -98,13 +98,17 @@ type Lines<'t> = Vec<&'t [u8]>;
 fn of_texts(work: Work<'_>, head: &[u8], now: &[u8]) -> Share {
     let (before, after, head, now) = (lines(work.before), lines(work.after), lines(head), lines(now));
     let mut own = match work.own {
-        Some(own) => own.iter().cloned().flatten().filter_map(|at| after.get(at)).copied().collect(),
+        // A stored span may end anywhere.
+        Some(own) => {
+            let lines = |own: &Range<usize>| after.get(own.start..own.end.min(after.len())).unwrap_or_default();
+            own.iter().flat_map(lines).copied().collect()
+        }
         None => added(&before, &after),
     };
     own.retain(|line| letters(line) > 0);
     // What the commit has got of the work since is no news in the file.
     if before != head {
-        let committed = common(&own, &added(&before, &head));
+        let committed: HashSet<usize> = common(&own, &added(&before, &head)).into_iter().collect();
         let mut at = 0..;
         own.retain(|_| at.next().is_none_or(|at| !committed.contains(&at)));
     }
@@ -131,9 +135,13 @@ fn added<'t>(before: &[&[u8]], after: &[&'t [u8]]) -> Lines<'t> {
 
 /// Returns the positions of the lines of `one` that `other` has in the same order.
 fn common(one: &[&[u8]], other: &[&[u8]]) -> Vec<usize> {
-    let edits = edits(Algorithm::MyersMinimal, &text_of(one), &text_of(other));
-    let is_gone = |at: &usize| edits.iter().any(|(gone, _)| gone.contains(at));
-    (0..one.len()).filter(|at| !is_gone(at)).collect()
+    let (mut kept, mut at) = (Vec::new(), 0);
+    for (gone, _) in edits(Algorithm::Myers, &text_of(one), &text_of(other)) {
+        kept.extend(at..gone.start);
+        at = gone.end;
+    }
+    kept.extend(at..one.len());
+    kept
 }
 
 fn text_of(lines: &[&[u8]]) -> Vec<u8> {

@@ -201,6 +201,15 @@ pub fn status(context: &Context) -> Result<Status> {
     let verified = if_readable(repo.find_ref(&refname::verified_ref(repo.worktree_id())), &mut broken)?.flatten();
     let archived = if_readable(repo.refs_below(refname::ARCHIVE), &mut broken)?.map_or(0, |refs| refs.len());
     let mut notes = guard::notes(context);
+    notes.extend(state::turns::trouble(repo.git_dir()).map(|error| {
+        let path = state::turns::path(repo.git_dir());
+        format!(
+            "it is not known which turns are open, as '{}' cannot be read ({}): sessions do not go on, and saves have an \
+             unknown author; make it readable, or move it away",
+            path.display(),
+            error.causes().last().map_or_else(|| error.message().to_owned(), Clone::clone)
+        )
+    }));
     notes.extend(head_damage.map(|_| {
         "what HEAD leads to cannot all be read: 'git checkpoint doctor' names what is lost, and 'git checkpoint save' keeps \
          what the worktree has all the same"

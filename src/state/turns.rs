@@ -42,6 +42,11 @@ pub(crate) fn peek(git_dir: &Path) -> Turns {
     text.and_then(|text| Turns::parse(&text)).unwrap_or_default()
 }
 
+/// Returns why the file in the worktree of `git_dir` cannot be read, for those who do not hold its lock.
+pub(crate) fn trouble(git_dir: &Path) -> Option<Error> {
+    read_text(&path(git_dir), LONGEST).err()
+}
+
 /// What is open in a worktree whose lock is held.
 #[derive(Debug)]
 pub(crate) struct Held {

@@ -186,6 +186,7 @@ fn what_is_committed_after_an_agent_was_killed_in_a_tool_is_unknown(#[values("Ba
     assert!(desk.world.done(&["status"]).contains(", its process is gone\n"));
     desk.commit();
     assert_eq!(desk.owners(), ["f unknown 1"]);
+    assert!(desk.world.done(&["explain"]).contains("f (1 line of an unknown author)\n"));
     desk.add("g", "of a person");
     desk.commit();
     assert_eq!(desk.owners(), ["g human 1"]);

@@ -106,6 +106,20 @@ fn a_damaged_file_is_set_aside_and_named() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    fs::remove_file(&path).expect("it is there");
+    std::os::unix::fs::symlink("turns.toml", &path).expect("it leads to itself");
+    let status = desk.world.json(&["status", "--json"]);
+    assert!(status["notes"][0].as_str().is_some_and(|note| note.contains("turns.toml")), "{status}");
+    let doctor: serde_json::Value =
+        serde_json::from_slice(&desk.world.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
+    assert_eq!(doctor["problems"][0]["code"], "turns-unreadable", "{doctor}");
+}
+
+#[test]
 fn files_of_an_earlier_version_are_removed() {
     let desk = Desk::new();
     let ours = desk.world.repo().join(".git/checkpoint");

@@ -8,10 +8,7 @@ use crate::{
     git::Repo,
     ops::{
         Worktree,
-        chain::{
-            leave_out_unknown_paths, look_at_paths,
-            stashed::{Stashes, stash_entries},
-        },
+        chain::{leave_out_unknown_paths, look_at_paths, stashed::Stashes},
         save::{self, Demands, Options, Shadow},
     },
 };
@@ -19,21 +16,8 @@ use crate::{
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// Notes the stash entries that a tool finds.
-pub(super) fn note_stashes(worktree: &Worktree<'_>) {
-    let entries = stash_entries(&worktree.repo).unwrap_or_else(|error| {
-        tracing::warn!(%error, "the stash cannot be read");
-        Vec::new()
-    });
-    if !entries.is_empty() {
-        worktree.edit_turns(|turns| {
-            let new: Vec<String> = entries.iter().map(ToString::to_string).collect();
-            turns.stashes.extend(new.into_iter().filter(|id| !turns.stashes.contains(id)).collect::<Vec<_>>());
-        });
-    }
-}
-
-/// Takes a checkpoint of the files that a tool of `session` has left as a stash entry holds them that it found. The
+/// Takes a checkpoint of the files that a tool of `session` has left as a stash entry holds them that was there when the turn
+/// began: what the session itself has stashed since is its own. The
 /// checkpoint names no session: whose the lines are, archived shadows know; the others are a person's. A failure is only
 /// logged.
 pub(super) fn save_popped(worktree: &Worktree<'_>, session: &str) -> Result<()> {

@@ -91,9 +91,6 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
             Inside::Anything | Inside::Nothing => {}
         }
     }
-    if matches!(reach, Inside::Anything) {
-        popped::note_stashes(worktree);
-    }
     open(worktree, report, tool, &reach, key);
     Ok(allowed(verdict))
 }

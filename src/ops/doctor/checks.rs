@@ -204,6 +204,18 @@ pub(super) fn damaged_turns(repo: &Repo) -> Vec<Problem> {
     files.filter(|path| path.symlink_metadata().is_ok()).map(problem).collect()
 }
 
+/// Files of open turns that cannot be read.
+pub(super) fn unreadable_turns(repo: &Repo) -> Vec<Problem> {
+    let problem = |git_dir: PathBuf| {
+        let error = state::turns::trouble(&git_dir)?;
+        let cause = error.causes().last().map(|cause| format!(" ({cause})")).unwrap_or_default();
+        let message = format!("it is not known which turns are open, as this file cannot be read{cause}");
+        let hint = "make it readable, or move it away: nothing counts as open then";
+        Some(Problem::new("turns-unreadable", state::turns::path(&git_dir).display().to_string(), message).hint(hint))
+    };
+    git_dirs(repo).filter_map(problem).collect()
+}
+
 /// Returns the git directories of all worktrees.
 fn git_dirs(repo: &Repo) -> impl Iterator<Item = PathBuf> {
     let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();

@@ -9,10 +9,13 @@ use std::{
 use bstr::{BStr, BString, ByteSlice};
 use gix::ObjectId;
 
-use super::super::{
-    Context,
-    records::{self, Log},
-    share::share_of,
+use super::{
+    super::{
+        Context,
+        records::{self, Log},
+        share::share_of,
+    },
+    amended::{Amended, is_undone},
 };
 use crate::{
     error::Result,
@@ -161,11 +164,22 @@ fn line_of(
     Ok((line, oldest))
 }
 
-/// Returns true if work of the records of `commits` is staged on `head`.
+/// Returns true if a line is staged on `head` that the records of `commits` know as a session's. Git says that it has squashed
+/// these commits, so a single line is enough.
 pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
+    let repo = &context.repo;
+    let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     for commit in commits {
-        for id in records::of_commit(&context.repo, *commit)? {
-            if is_staged(context, head, &id)? {
+        for id in records::of_commit(repo, *commit)? {
+            // A damaged record is no reason to refuse a commit.
+            let Ok(Some(Record { files, .. })) = records::find(repo, &id) else { continue };
+            let paths: Vec<BString> =
+                files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path).collect();
+            let mut is_changed = false;
+            for (path, leaf) in repo.staged_leaves(&paths)? {
+                is_changed = is_changed || repo.find_leaf(head_tree_id, path.as_bstr())? != leaf;
+            }
+            if is_changed && !is_undone(repo, &id, *commit, Amended::Staged)? {
                 return Ok(true);
             }
         }

@@ -173,6 +173,48 @@ fn a_squash_merge_with_other_words() {
     bench.is_whole();
 }
 
+#[rstest::rstest]
+#[case::before_the_squash(true)]
+#[case::in_the_squash(false)]
+fn a_squash_merge_keeps_the_one_line_that_a_person_left(#[case] is_committed: bool) {
+    let bench = Bench::new();
+    bench.git(&["checkout", "-q", "-b", "work"]);
+    bench.agent("a", "one", "an agent's\nreplaced\n");
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "a"]);
+    let replace = || {
+        bench.write("one", "an agent's\na person's\n");
+        bench.git(&["add", "-A"]);
+    };
+    if is_committed {
+        replace();
+        bench.git(&["commit", "-qm", "by hand"]);
+    }
+    bench.git(&["checkout", "-q", "main"]);
+    bench.human_commit("hand");
+    bench.git(&["merge", "-q", "--squash", "work"]);
+    replace();
+    bench.git(&["commit", "-qm", "other words"]);
+    is(&bench, "HEAD", &["a"]);
+    let blame = bench.world.json(&["blame", "--json", "one"]);
+    let sessions: Vec<_> = (0..2).map(|at| blame["lines"][at]["session"].as_str()).collect();
+    assert_eq!(sessions, [Some("a"), None], "{blame}");
+    bench.is_whole();
+}
+
+#[test]
+fn a_squash_merge_whose_work_is_all_replaced() {
+    let bench = bench();
+    bench.git(&["merge", "-q", "--squash", "work"]);
+    for path in ["one", "two", "three"] {
+        bench.write(path, "Quite\nUnlike\n");
+    }
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "other words"]);
+    is(&bench, "HEAD", &[]);
+    bench.is_whole();
+}
+
 #[test]
 fn a_squash_merge_onto_the_base_and_with_new_work() {
     let bench = bench();

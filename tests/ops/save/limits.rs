@@ -1,6 +1,7 @@
 //! Limits, which skip and list, and refusals.
 
 use super::{bench::Bench, child::Order};
+use crate::support::{World, site::described};
 
 #[test]
 fn large_untracked_files_are_skipped_and_listed() {
@@ -25,6 +26,21 @@ fn large_untracked_files_are_skipped_and_listed() {
     let saved = bench.save_with(&order);
     assert_eq!(saved.tree(), bench.expected_tree(), "and has shrunk");
     assert!(saved.skipped().is_empty());
+}
+
+#[test]
+fn what_is_skipped_is_no_part_of_what_has_not_changed() {
+    let world = World::new();
+    world.git(&["init", "-q", "."]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
+    world.git(&["config", "checkpoint.save.maxFileSize", "1000"]);
+    let said = || described(&world.checkpoint(&["save"]));
+    assert!(said().contains("nothing to save"));
+    world.write("large", "x".repeat(2000));
+    assert!(said().contains("nothing else to save"), "{}", said());
+    world.write("small", "x\n");
+    world.done(&["save"]);
+    assert!(said().contains("nothing else has changed since"), "{}", said());
 }
 
 #[test]
