@@ -162,7 +162,8 @@ fn print(saved: &Saved, call: &mut Call) -> Result<()> {
         }
         Some(id) => {
             let id = call.out.paint(phrase::ID, &phrase::short(id));
-            call.out.note(&format!("nothing {}has changed since {id}", other(saved)))
+            let other = if saved.skipped.is_empty() { "" } else { "else " };
+            call.out.note(&format!("nothing {other}has changed since {id}"))
         }
         None if saved.base == Base::Unborn => {
             call.out.note("nothing to save: no commit yet, and no tracked or untracked files")
@@ -170,9 +171,4 @@ fn print(saved: &Saved, call: &mut Call) -> Result<()> {
         None if saved.skipped.is_empty() => call.out.note("nothing to save: the worktree is as it was committed"),
         None => call.out.note("nothing else to save: the other files are as they were committed"),
     }
-}
-
-/// Returns the word that a claim about all files needs when some were skipped.
-fn other(saved: &Saved) -> &'static str {
-    if saved.skipped.is_empty() { "" } else { "else " }
 }

@@ -196,8 +196,8 @@ pub struct Session {
 /// The longest id that is taken, in bytes of its form as a name of files and refs.
 pub const LONGEST_ID: usize = 200;
 
-/// How many characters of an id people see in columns. Ids often begin with the time; this takes in what tells two of one
-/// moment apart, as in a UUID of version 7.
+/// How many characters of an id people see in columns. A UUID of version 7 begins with the time; its random digits begin at the
+/// 16th character, so that ids of the same moment look different.
 pub const SHOWN_OF_ID: usize = 18;
 
 /// Returns true if `id` may name a session: not empty, not too long, printable, without blanks at its ends.

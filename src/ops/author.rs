@@ -76,8 +76,8 @@ pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool 
     !rest.is_empty() && run.is_empty()
 }
 
-/// Notes that what commands may have made that do not run now is saved: what changes from now on they have not made. Tool
-/// calls of an agent that was killed are over.
+/// After everything was saved: commands that do not run now have made none of the later changes. The tool calls of a killed
+/// agent are closed.
 pub(crate) fn settle(worktree: &Worktree<'_>) {
     let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
     let gone: BTreeSet<String> =

@@ -20,7 +20,7 @@ use crate::{
 /// `return None` is none.
 const TELLING: usize = 20;
 
-/// The lines that a work added, and how many of them a file contains.
+/// How many of the lines that a work added are in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
     held: usize,
@@ -32,12 +32,12 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Returns true if the file contains some of the work. Enough where git itself says that the work may be there.
+    /// Returns true if the file contains some of the work: enough evidence if git says that the work may be there.
     pub(crate) fn is_any(self) -> bool {
         self.is_exact || self.held * 2 > self.total || self.letters >= TELLING
     }
 
-    /// Returns true if the file contains half of the work or more. Enough where nothing but the content tells.
+    /// Returns true if the file contains half of the work or more: enough evidence if there is only the content to go by.
     pub(crate) fn is_half(self) -> bool {
         self.is_any() && (self.is_exact || self.held * 2 >= self.total)
     }

@@ -44,7 +44,14 @@ pub(crate) fn peek(git_dir: &Path) -> Turns {
 
 /// Returns why the file in the worktree of `git_dir` cannot be read, for those who do not hold its lock.
 pub(crate) fn trouble(git_dir: &Path) -> Option<Error> {
-    read_text(&path(git_dir), LONGEST).err()
+    read_text(&path(git_dir), LONGEST).err().map(|why| unreadable(&why))
+}
+
+/// Returns the error for a file that cannot be read because of `why`.
+fn unreadable(why: &Error) -> Error {
+    Error::internal(why.message())
+        .with_cause(why.causes().join(": "))
+        .with_hint("make it readable, or move it away: nothing counts as open then")
 }
 
 /// What is open in a worktree whose lock is held.
@@ -132,10 +139,7 @@ impl Drop for Held {
 
 impl Content {
     fn check(&self) -> Result<()> {
-        let Some(why) = &self.trouble else { return Ok(()) };
-        Err(Error::internal(why.message())
-            .with_cause(why.causes().join(": "))
-            .with_hint("make it readable, or move it away: nothing counts as open then"))
+        self.trouble.as_ref().map_or(Ok(()), |why| Err(unreadable(why)))
     }
 
     /// Reads the file; a damaged one is set aside.

@@ -168,7 +168,10 @@ fn however_long_ago_it_asked() {
 
 /// Who has made what changed since the command began, nobody knows; what comes after the commit is a person's.
 #[rstest::rstest]
-fn what_is_committed_after_an_agent_was_killed_in_a_tool_is_unknown(#[values("Bash", "Write")] tool: &str) {
+fn what_is_committed_after_an_agent_was_killed_in_a_tool_is_unknown(
+    #[values("Bash", "Write")] tool: &str,
+    #[values(false, true)] goes_on: bool,
+) {
     let desk = Desk::new();
     let mut agent = Agent::new(&desk);
     let mut payload = claude(&desk.world, "PreToolUse", "s", "1");
@@ -188,6 +191,9 @@ fn what_is_committed_after_an_agent_was_killed_in_a_tool_is_unknown(#[values("Ba
     assert_eq!(desk.owners(), ["f unknown 1"]);
     assert!(desk.world.done(&["explain"]).contains("f (1 line of an unknown author)\n"));
     desk.add("g", "of a person");
+    if goes_on {
+        desk.prompt("s");
+    }
     desk.commit();
     assert_eq!(desk.owners(), ["g human 1"]);
     desk.finish();

@@ -13,17 +13,20 @@ use crate::{
     },
 };
 
+/// If stash entries hold more files than this, we do not look: each tool would have to read all of them.
+const MOST_FILES: usize = 1_000;
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// Takes a checkpoint of the files that a tool of `session` has left as a stash entry holds them that was there when the turn
-/// began: what the session itself has stashed since is its own. The
-/// checkpoint names no session: whose the lines are, archived shadows know; the others are a person's. A failure is only
-/// logged.
+/// After a tool of `session`: takes a checkpoint of the files that are exactly as in a stash entry from before the turn. What
+/// the session has stashed since then is its own.
+///
+/// The checkpoint names no session. Lines that an archived shadow contains keep their author; the others are a person's. A
+/// failure is only logged.
 pub(super) fn save_popped(worktree: &Worktree<'_>, session: &str) -> Result<()> {
     if let Err(error) = try_save(worktree, session) {
         worktree.check_interrupt()?;
-        tracing::warn!(%error, "what came back from the stash is not told from the work of the session");
+        tracing::warn!(%error, "what came back from the stash counts as the work of the session");
     }
     Ok(())
 }
@@ -48,6 +51,10 @@ fn brought_back(worktree: &Worktree<'_>, session: &str) -> Result<Vec<BString>> 
     }
     let stashes = Stashes::of(repo, turns.stashes.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()))?;
     let mut paths = stashes.paths();
+    if paths.len() > MOST_FILES {
+        tracing::debug!(files = paths.len(), "too many files are stashed to look for popped ones");
+        return Ok(Vec::new());
+    }
     // The first checkpoint of a turn may set aside the chain that has the stashed work.
     let is_afresh = turns.turn_of(session).is_some_and(|turn| turn.should_reset_shadow && !turn.has_checkpoint);
     let read = if is_afresh { Shadow::without_tip } else { Shadow::read_for };

@@ -330,8 +330,16 @@ impl Reader<'_> {
         let key = (record.id, to);
         if let Entry::Vacant(entry) = self.renames.entry(key) {
             let renames = if record.is_renamed_in(repo, repo.tree_of_commit(to)?)? && repo.is_commit(from)? {
-                let changes = repo.diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)?;
-                repo.detect_renames(changes)?.into_iter().filter_map(|it| Some((it.path, it.old_path?))).collect()
+                let renames = repo
+                    .diff_trees(repo.tree_of_commit(from)?, repo.tree_of_commit(to)?)
+                    .and_then(|changes| repo.detect_renames(changes))
+                    // A partial clone may lack what the record's parent leads to.
+                    .unwrap_or_else(|error| {
+                        tracing::debug!(%error, "renames since a record was made are not known");
+                        Vec::new()
+                    });
+                repo.check_interrupt()?;
+                renames.into_iter().filter_map(|it| Some((it.path, it.old_path?))).collect()
             } else {
                 HashMap::new()
             };

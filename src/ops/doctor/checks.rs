@@ -210,8 +210,8 @@ pub(super) fn unreadable_turns(repo: &Repo) -> Vec<Problem> {
         let error = state::turns::trouble(&git_dir)?;
         let cause = error.causes().last().map(|cause| format!(" ({cause})")).unwrap_or_default();
         let message = format!("it is not known which turns are open, as this file cannot be read{cause}");
-        let hint = "make it readable, or move it away: nothing counts as open then";
-        Some(Problem::new("turns-unreadable", state::turns::path(&git_dir).display().to_string(), message).hint(hint))
+        let path = state::turns::path(&git_dir).display().to_string();
+        Some(Problem::new("turns-unreadable", path, message).hint(error.hint().unwrap_or_default()))
     };
     git_dirs(repo).filter_map(problem).collect()
 }

@@ -1,11 +1,12 @@
 //! Whose is this content? Finds the work, set aside or recorded, that a commit, the index or the worktree contains.
 //!
-//! `share` compares the lines, and is the only place with a threshold. What is asked of it:
-//! - any: may a commit be linked to a record, where git itself names the commit of that record (a reset removed it)?
-//! - half: is set-aside or recorded work here again, where nothing but the content tells?
-//! - all: is nothing left of an archived shadow that could still come?
+//! `share` compares the lines, and is the only place with a threshold. Callers ask it for:
+//! - any part, if git says where the work went: a reset removed its commit from HEAD.
+//! - half of the work, if only the content shows that set-aside or recorded work is here again.
+//! - all of the work, before an archived shadow is marked as committed.
 //!
-//! Whose each line is then, `replay` says.
+//! `amended` needs no threshold: it carries the recorded owner of each line to the amended or squashed file. `replay` then finds
+//! the author of each line.
 
 pub(crate) mod amended;
 pub(crate) mod covered;

@@ -42,7 +42,7 @@ pub struct Question {
 }
 
 /// Asks whether the session `id` shall join those with uncommitted work here, if the setting is on, there are any, and the
-/// user has not agreed before. Returns true if the user has agreed now.
+/// user has not agreed before. Returns true if the user has agreed now, with an answer or by [`OnMultisession::Continue`].
 pub(super) fn check(
     context: &Context,
     id: &str,
