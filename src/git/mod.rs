@@ -31,6 +31,7 @@ pub(crate) mod exact;
 pub(crate) mod filter;
 mod fold;
 pub(crate) mod found_lock;
+pub(crate) mod head_log;
 pub(crate) mod hook_files;
 pub(crate) mod hook_managers;
 pub mod hooks;

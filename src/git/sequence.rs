@@ -53,10 +53,4 @@ impl Repo {
     pub(crate) fn prepared_message(&self) -> Option<Vec<u8>> {
         fs::read(self.git_dir().join("MERGE_MSG")).ok()
     }
-
-    /// Returns true if the last move of HEAD was a commit.
-    pub(crate) fn has_just_committed(&self) -> Result<bool> {
-        let said = self.try_git(&["log", "-g", "-1", "--format=%gs", "HEAD"], None)?;
-        Ok(said.stdout.starts_with_str("commit"))
-    }
 }

@@ -8,6 +8,7 @@ pub mod checkpoint;
 pub mod contributor;
 pub mod event;
 pub mod guard;
+pub mod head_move;
 pub(crate) mod id_text;
 pub mod inferred;
 pub mod line_diff;
@@ -20,6 +21,7 @@ pub mod plan;
 pub mod process;
 #[cfg(test)]
 mod random;
+pub mod reconcile;
 pub mod record;
 pub mod redact;
 pub mod refname;

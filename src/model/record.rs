@@ -18,7 +18,7 @@ use super::{attribution::summary::Figures, refname::Base};
 /// The key of the trailer that names a commit's record.
 pub const TRAILER: &str = "Checkpoint";
 
-/// The name of a record: 16 lower-case hexadecimal digits, random.
+/// The name of a record: 16 lower-case hexadecimal digits, random or of the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId([u8; 16]);
 
@@ -28,6 +28,12 @@ impl RecordId {
         // The standard library seeds this from the operating system's randomness.
         let number = std::hash::RandomState::new().build_hasher().finish();
         Self::parse(&format!("{number:016x}")).expect("16 digits")
+    }
+
+    /// Returns the id of the record of `commit`, if its message promises none: the last digits of the commit id.
+    pub fn of_commit(commit: ObjectId) -> Self {
+        let hex = commit.to_string();
+        Self::parse(&hex[hex.len() - 16..]).expect("16 digits")
     }
 
     /// Returns the id that `text` is; none if it is anything else.

@@ -16,6 +16,7 @@ use super::{
         amended::{Amended, is_undone},
         recorded,
     },
+    reconcile::{before_commit, commit_made},
     records, rewrite, save, session_info,
 };
 use crate::{
@@ -26,7 +27,11 @@ use crate::{
         record::{RecordId, ids_in_message},
         refname::Base,
     },
-    state::{self, commit_note::CommitNote, failpoint},
+    state::{
+        self,
+        commit_note::{self, CommitNote, Prepared},
+        failpoint,
+    },
 };
 
 /// If this file exists, `config/hook.sh` starts us to check a commit message.
@@ -38,7 +43,7 @@ const CHECK_NOTE: &str = "check-message";
 /// The message gets a trailer only if the index contains a session's work: new work of a shadow, for which a record is
 /// reserved and written after the commit, or work of existing records that is committed again.
 pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
-    CommitNote::set_followed_later(context.repo.git_dir(), false)?;
+    commit_note::set_followed_later(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
     let prepared = promise_and_link(context, message_file, source, object);
     if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
@@ -52,7 +57,8 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     let head = repo.head()?.id;
     let base = Base::of_head(head);
     failpoint::hit("condense:before-prepare");
-    let earlier = condense::unkept(context)?;
+    // A failure must not stop the commit; the next command tries again.
+    context.emit_failure("condense", before_commit(context)).unwrap_or_default();
     // Two commits that are prepared at once must not overwrite each other's note.
     let locked = save::lock_soon(context)?;
     if let Some(worktree) = &locked {
@@ -60,15 +66,15 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
         // A failed save must not stop the commit.
         context.emit_failure("save", saved).unwrap_or_default();
     }
+    let mut prepared = Prepared::read(repo.git_dir())?;
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
-    let before = CommitNote::read(repo.git_dir())?.filter(|note| note.head == base.to_string());
-    let is_alone = before.as_ref().is_none_or(CommitNote::promises_nothing);
-    let promised = before.and_then(|note| RecordId::parse(&note.reserved?));
-    let mut note = CommitNote { head: base.to_string(), earlier, ..CommitNote::default() };
+    let before = prepared.on(&base.to_string());
+    let is_alone = before.is_none_or(CommitNote::is_plain);
+    let promised = before.and_then(CommitNote::reserved_id);
+    let mut note = CommitNote { head: base.to_string(), ..CommitNote::default() };
     let mut is_new = false;
     let ids = match repo.git_operation()? {
         GitOperation::Again(copied) => {
-            note.is_again = true;
             note.copied = copied.as_ref().map(ToString::to_string);
             // They are in the message already, unless it was given with `-m`.
             copied.map_or_else(|| Ok(Vec::new()), |commit| records::named_by(repo, commit))?
@@ -78,17 +84,19 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
             let amended = head.filter(|_| ancestors::is_amending().unwrap_or(is_amend));
             let ids = promise(context, head, amended, source, promised, &mut note)?;
             drop_copied_trailers(context, message_file, head, amended, &ids)?;
-            is_new = amended.is_none() && ids.is_empty() && note.promises_nothing();
+            is_new = amended.is_none() && ids.is_empty() && note.is_plain();
             ids
         }
     };
     // Without the lock, another process works here; of two commits prepared at the same time, only one is made.
     if is_new && is_alone && locked.is_some() && is_followed_later(context, message_file, base)? {
-        // A note that promises nothing means the same as no note, and costs a file write.
-        CommitNote::remove(repo.git_dir())?;
-        return CommitNote::set_followed_later(repo.git_dir(), true);
+        // A note that says nothing means the same as no note, and costs a file write.
+        prepared.commits.retain(|note| note.head != base.to_string());
+        prepared.write(repo.git_dir())?;
+        return commit_note::set_followed_later(repo.git_dir(), true);
     }
-    note.write(repo.git_dir())?;
+    prepared.set(note);
+    prepared.write(repo.git_dir())?;
     failpoint::hit("condense:after-note");
     let mut unnamed = ids;
     // In a cherry-picked message, our trailers may be in the middle.
@@ -256,7 +264,8 @@ fn read_message(message_file: &Path) -> Result<Vec<u8>> {
 
 /// Follows the commit that was just made: git's post-commit.
 pub fn committed(context: &Context) -> Result<()> {
-    condense::commit_made(&save::lock_to_write(context)?)
+    let worktree = save::lock_to_write(context)?;
+    worktree.emit_failure("condense", commit_made(&worktree))
 }
 
 /// Keeps the message as it is before anything is added to it, if it comes from a template (`git commit -t`): a user who

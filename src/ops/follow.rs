@@ -16,10 +16,10 @@ use super::{
         onward::{Aim, Line, Moved, Rest},
         shadows::Live,
     },
-    condense,
     known_base::{known_base, note_base},
     locking::lock_to_write,
     provenance::{recorded::left_behind, set_aside::take_up},
+    reconcile::reconcile,
     records,
     session_info::{open_turns, store},
     turn::{pending_of, release_pending},
@@ -66,32 +66,26 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     if worktree.followed() == Some(now) {
         return Ok(());
     }
-    if let Err(error) = condense::finish(worktree) {
-        worktree.check_interrupt()?;
-        // The note stays, and until the condensation succeeds, the work stays on its base.
-        return worktree.emit_failure("condense", Err(error)).or(Ok(()));
-    }
-    if known_base(worktree) == Some(now) {
-        worktree.note_followed(now);
-        return Ok(());
-    }
-    if let Err(error) = condense::commits_unseen(worktree) {
-        worktree.check_interrupt()?;
-        return worktree.emit_failure("condense", Err(error)).or(Ok(()));
-    }
-    let known = known_base(worktree);
-    if known == Some(now) {
-        return Ok(());
-    }
-    if let Some(known) = known {
-        if let Err(error) = follow_from(worktree, known) {
+    let end = match reconcile(worktree) {
+        Ok(end) => end,
+        Err(error) => {
             worktree.check_interrupt()?;
-            // The work stays on its old base, and the next event tries again. A save must not fail for that.
-            return worktree.emit_failure("follow", Err(error)).or(Ok(()));
+            // Until the commits are condensed, the work stays on its base.
+            return worktree.emit_failure("condense", Err(error)).or(Ok(()));
         }
-        failpoint::hit("follow:before-base");
+    };
+    let known = known_base(worktree);
+    if known != Some(now) {
+        if let Some(known) = known {
+            if let Err(error) = follow_from(worktree, known) {
+                worktree.check_interrupt()?;
+                // The work stays on its old base, and the next event tries again. A save must not fail for that.
+                return worktree.emit_failure("follow", Err(error)).or(Ok(()));
+            }
+            failpoint::hit("follow:before-base");
+        }
+        note_base(worktree, now, end)?;
     }
-    note_base(worktree, now)?;
     worktree.note_followed(now);
     Ok(())
 }

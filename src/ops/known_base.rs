@@ -3,16 +3,23 @@
 use std::{fs, path::PathBuf};
 
 use super::{Context, Worktree};
-use crate::{error::Result, model::refname::Base, state};
+use crate::{error::Result, model::{head_move::LogEnd, refname::Base}, state};
 
 fn base_file(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("base")
 }
 
+/// Returns where HEAD was when we last looked, and the end of the reflog then, if it was noted.
+pub(crate) fn known_head(context: &Context) -> Option<(Base, Option<LogEnd>)> {
+    // A cache: what cannot be read is not known.
+    let text = fs::read_to_string(base_file(context)).ok()?;
+    let (base, end) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
+    Some((Base::parse(base)?, end.parse().ok()))
+}
+
 /// Returns where HEAD was when we last looked.
 pub(crate) fn known_base(context: &Context) -> Option<Base> {
-    // A cache: what cannot be read is not known.
-    fs::read_to_string(base_file(context)).ok().and_then(|text| Base::parse(text.trim()))
+    known_head(context).map(|(base, _)| base)
 }
 
 /// Returns true if HEAD is where it was when we last looked.
@@ -20,8 +27,9 @@ pub(crate) fn is_head_known(context: &Context) -> Result<bool> {
     Ok(known_base(context) == Some(Base::of_head(context.repo.head()?.id)))
 }
 
-/// Remembers where HEAD is.
-pub(crate) fn note_base(worktree: &Worktree<'_>, base: Base) -> Result<()> {
+/// Remembers where HEAD is, and `end`, the end of the entry of the reflog that says so.
+pub(crate) fn note_base(worktree: &Worktree<'_>, base: Base, end: Option<LogEnd>) -> Result<()> {
     state::ensure_directory(worktree.repo.git_dir())?;
-    state::replace_file(&base_file(worktree), format!("{base}\n").as_bytes())
+    let end = end.map(|end| format!(" {end}")).unwrap_or_default();
+    state::replace_file(&base_file(worktree), format!("{base}{end}\n").as_bytes())
 }

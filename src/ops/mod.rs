@@ -6,7 +6,7 @@
 //! - `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
 //! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
-//! - `condense`, `follow`: the effect of commits and other moves of HEAD on the shadows.
+//! - `condense`, `reconcile`, `follow`: the effect of commits and other moves of HEAD on records and shadows.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
 pub mod agent_hooks;
@@ -47,6 +47,7 @@ mod known_base;
 mod locking;
 mod protected;
 mod provenance;
+mod reconcile;
 mod restored_target;
 mod session_info;
 mod share;

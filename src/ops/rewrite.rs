@@ -1,5 +1,7 @@
 //! Keeps records linked to their work when commits are rewritten, copied or squashed.
 
+mod unreported;
+
 use std::collections::BTreeMap;
 
 use bstr::{BStr, ByteSlice as _};
@@ -15,6 +17,8 @@ use crate::{
     git::{Repo, message},
     model::record::{How, Link, ids_in_message},
 };
+
+pub(crate) use unreported::link_unreported;
 
 /// How git begins the message of `git merge --squash`.
 const SQUASHED: &[u8] = b"Squashed commit of the following:";

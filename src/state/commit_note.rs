@@ -1,7 +1,7 @@
-//! `commit.toml` of a worktree: what was promised to a commit in the making.
+//! `commit.toml` of a worktree: what was known when a commit was prepared, and no reflog says.
 //!
-//! Written when git prepares the message, removed when the record is there: what is left of a process that died in
-//! between shows the next command what to finish.
+//! Written when git prepares the message of a commit that continues the work of a session, removed when its record is made
+//! and linked.
 
 use std::{
     fs,
@@ -12,42 +12,38 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{directory, ensure_directory, replace_file};
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::record::RecordId,
+};
 
-/// What was promised to the commit to come.
+/// The commits that were prepared and are not reconciled yet, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Prepared {
+    /// At most one for each HEAD.
+    #[serde(rename = "commit", default)]
+    pub commits: Vec<CommitNote>,
+}
+
+/// What was known of the commit to come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct CommitNote {
     /// The commit at HEAD then, or `unborn`.
     pub head: String,
-    /// The record that is to be made.
+    /// The record that its trailer promises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserved: Option<String>,
-    /// Records that are there and whose work is committed again.
+    /// Existing records whose work it commits again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reused: Vec<String>,
     /// Commits that are squashed into it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub squashed: Vec<String>,
-    /// The commit that it is a copy of.
+    /// The commit that it copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copied: Option<String>,
-    /// True if git makes a commit once more, in a rebase for one: it takes no work of now.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_again: bool,
-    /// Commits before it whose promises are not kept yet, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<Unkept>,
-}
-
-/// A commit that was made, and what was promised to it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub struct Unkept {
-    /// The commit.
-    pub commit: String,
-    /// What was promised.
-    pub note: CommitNote,
 }
 
 fn file(git_dir: &Path) -> PathBuf {
@@ -55,54 +51,74 @@ fn file(git_dir: &Path) -> PathBuf {
 }
 
 impl CommitNote {
-    /// Returns the note in the worktree's `git_dir`; none if there is none, or it makes no sense.
-    pub fn read(git_dir: &Path) -> Result<Option<Self>> {
+    /// Returns the record that is reserved for the commit.
+    pub fn reserved_id(&self) -> Option<RecordId> {
+        self.reserved.as_deref().and_then(RecordId::parse)
+    }
+
+    /// Returns true if it has nothing to say of its commit.
+    pub fn is_plain(&self) -> bool {
+        *self == Self { head: self.head.clone(), ..Self::default() }
+    }
+}
+
+impl Prepared {
+    /// Returns the notes in the worktree's `git_dir`; none if they make no sense.
+    pub fn read(git_dir: &Path) -> Result<Self> {
         let path = file(git_dir);
         match fs::read_to_string(&path) {
-            Ok(text) => Ok(toml::from_str(&text).ok()),
-            Err(cause) if [ErrorKind::NotFound, ErrorKind::InvalidData].contains(&cause.kind()) => Ok(None),
+            Ok(text) => Ok(toml::from_str(&text).unwrap_or_default()),
+            Err(cause) if [ErrorKind::NotFound, ErrorKind::InvalidData].contains(&cause.kind()) => Ok(Self::default()),
             Err(cause) => Err(Error::internal(format!("cannot read '{}'", path.display())).with_cause(cause)),
         }
     }
 
-    /// Writes it.
+    /// Returns true if there are notes in `git_dir`.
+    pub fn is_there(git_dir: &Path) -> bool {
+        fs::symlink_metadata(file(git_dir)).is_ok()
+    }
+
+    /// Returns the note of the commit that was prepared on `head`.
+    pub fn on(&self, head: &str) -> Option<&CommitNote> {
+        self.commits.iter().find(|note| note.head == head)
+    }
+
+    /// Adds `note`, in place of an earlier one on the same HEAD: of these commits, one is made.
+    pub fn set(&mut self, note: CommitNote) {
+        self.commits.retain(|other| other.head != note.head);
+        self.commits.push(note);
+    }
+
+    /// Writes the notes; removes the file if there are none.
     pub fn write(&self, git_dir: &Path) -> Result<()> {
+        if self.commits.is_empty() {
+            let path = file(git_dir);
+            return match fs::remove_file(&path) {
+                Err(cause) if cause.kind() != ErrorKind::NotFound => {
+                    Err(Error::internal(format!("cannot remove '{}'", path.display())).with_cause(cause))
+                }
+                _ => Ok(()),
+            };
+        }
         ensure_directory(git_dir)?;
         let text = toml::to_string(self).context(Kind::Internal, || "cannot encode a note".into())?;
         replace_file(&file(git_dir), text.as_bytes())
     }
+}
 
-    /// Returns true if nothing is promised.
-    pub fn promises_nothing(&self) -> bool {
-        let Self { head, .. } = self;
-        *self == Self { head: head.clone(), ..Self::default() }
+/// Shows `config/hook.sh` whether the next command can follow the commit in the making, so that its post-commit need not
+/// start us. The script takes that back when it has read it.
+pub fn set_followed_later(git_dir: &Path, is_later: bool) -> Result<()> {
+    let path = directory(git_dir).join("followed-later");
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0) == is_later {
+        return Ok(());
     }
-
-    /// Shows `config/hook.sh` whether the next command can follow the commit in the making, so that its
-    /// post-commit need not start us. The script takes that back when it has read it.
-    pub fn set_followed_later(git_dir: &Path, is_later: bool) -> Result<()> {
-        let path = directory(git_dir).join("followed-later");
-        if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0) == is_later {
-            return Ok(());
-        }
-        ensure_directory(git_dir)?;
-        let what = || format!("cannot write '{}'", path.display());
-        // Some file systems write to the disk at once what replaces the content of a file: there is none to replace.
-        let file = fs::File::options().write(true).create(true).truncate(!is_later).open(&path);
-        let text: &[u8] = if is_later { b"yes\n" } else { b"" };
-        file.and_then(|mut file| file.write_all(text)).context(Kind::Internal, what)
-    }
-
-    /// Removes the note in `git_dir`, if there is one.
-    pub fn remove(git_dir: &Path) -> Result<()> {
-        let path = file(git_dir);
-        match fs::remove_file(&path) {
-            Err(cause) if cause.kind() != ErrorKind::NotFound => {
-                Err(Error::internal(format!("cannot remove '{}'", path.display())).with_cause(cause))
-            }
-            _ => Ok(()),
-        }
-    }
+    ensure_directory(git_dir)?;
+    let what = || format!("cannot write '{}'", path.display());
+    // Some file systems write to the disk at once what replaces the content of a file: there is none to replace.
+    let file = fs::File::options().write(true).create(true).truncate(!is_later).open(&path);
+    let text: &[u8] = if is_later { b"yes\n" } else { b"" };
+    file.and_then(|mut file| file.write_all(text)).context(Kind::Internal, what)
 }
 
 #[cfg(test)]
@@ -113,13 +129,22 @@ mod tests {
     fn notes_come_back_and_nonsense_is_none() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let git_dir = directory.path();
-        assert_eq!(CommitNote::read(git_dir).expect("readable"), None);
-        let note = CommitNote { head: "unborn".into(), reserved: Some("0".into()), ..CommitNote::default() };
-        note.write(git_dir).expect("it can be written");
-        assert_eq!(CommitNote::read(git_dir).expect("readable"), Some(note));
+        assert_eq!(Prepared::read(git_dir).expect("readable"), Prepared::default());
+        let note = |head: &str, id: &str| CommitNote {
+            head: head.into(),
+            reserved: Some(id.into()),
+            ..CommitNote::default()
+        };
+        let mut notes = Prepared::default();
+        [note("unborn", "0"), note("a", "1"), note("unborn", "2")].into_iter().for_each(|note| notes.set(note));
+        notes.write(git_dir).expect("it can be written");
+        let read = Prepared::read(git_dir).expect("readable");
+        assert_eq!((read.commits.len(), read.on("unborn")), (2, Some(&note("unborn", "2"))));
         fs::write(file(git_dir), "\u{0}").expect("it is ours");
-        assert_eq!(CommitNote::read(git_dir).expect("readable"), None);
-        CommitNote::remove(git_dir).expect("it is ours");
-        CommitNote::remove(git_dir).expect("nothing to do");
+        assert_eq!(Prepared::read(git_dir).expect("readable"), Prepared::default());
+        assert!(Prepared::is_there(git_dir));
+        Prepared::default().write(git_dir).expect("it can be removed");
+        Prepared::default().write(git_dir).expect("nothing to do");
+        assert!(!Prepared::is_there(git_dir));
     }
 }

@@ -80,5 +80,6 @@ impl World {
 
 /// Returns true if `note`, the text of a `commit.toml`, promises a commit more than that nothing needs to be done for it.
 pub(crate) fn promises_something(note: &str) -> bool {
-    note.lines().any(|line| !line.starts_with("head = "))
+    let says_nothing = |line: &str| line.is_empty() || line == "[[commit]]" || line.starts_with("head = ");
+    !note.lines().all(says_nothing)
 }

@@ -4,7 +4,6 @@
 //! Each event is handled under the worktree's lock, and once: some agents run the hooks of another one, too, and report
 //! everything twice. What is left between events, and when events are missing, the next event takes up.
 
-mod commit;
 mod event;
 mod paths;
 mod popped;
@@ -17,6 +16,7 @@ use super::{
     closing::check_turns,
     follow::follow_head,
     guard::{self, Verdict},
+    reconcile::try_reconcile,
     save,
     session_info::{OnMultisession, SessionInfo, check_id, clock, is_elsewhere, known, prepare},
     sessions::{Opening, Question, begin_session, begin_turn, leave, leave_elsewhere, question},
@@ -45,7 +45,7 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     }
     // Before a tool, the guard is asked first: when it has said no, nothing has changed.
     if !matches!(report.what, What::BeforeTool(_)) {
-        commit::look_for_unseen(&worktree)?;
+        try_reconcile(&worktree)?;
     }
     let answer = dispatch(&worktree, report, &event)?;
     let is_denied = matches!(answer, Answer::Deny(_));

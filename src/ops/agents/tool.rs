@@ -6,11 +6,12 @@ use super::{
     super::{
         Context, Worktree, author,
         guard::{self, Verdict, Who},
+        reconcile::try_reconcile,
         save::{self, Demands, Options, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
         sessions::{Opening, begin_turn, seen_here},
     },
-    commit, event, paths, popped,
+    event, paths, popped,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -74,7 +75,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
-    commit::look_for_unseen(worktree)?;
+    try_reconcile(worktree)?;
     let reach = reach(&worktree.repo, report, tool);
     if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
         note_outside(worktree, report);

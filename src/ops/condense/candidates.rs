@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// A shadow, and the paths it touches.
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     pub(super) tip: Tip,
     pub(super) checkpoint: Checkpoint,
     /// How it differs from its base.
@@ -70,7 +70,7 @@ const MOST_GONE: usize = 1_000;
 
 /// Returns the shadows whose work commits on `base` in this worktree may take, on request also archived ones that wait;
 /// the live one comes last.
-pub(super) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
+pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
     let line = Line::read(repo, base)?;
     let mut found = Vec::new();
     let waiting =
@@ -232,7 +232,7 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
 }
 
 /// Returns true if `staged` holds work that is, or may be, of sessions of `candidates`.
-pub(super) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
+pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
     let steps = steps_to(repo, candidates, staged, &[])?;
     // Most is committed as a session left it, and lines need no look.
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {

@@ -8,7 +8,7 @@ use gix::ObjectId;
 
 use super::{
     candidates::{Candidate, candidates, renamed_since, touched_live, work},
-    made::{Made, drop_brought, made},
+    made::Made,
     record,
 };
 use crate::{
@@ -49,16 +49,9 @@ pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
     }
 }
 
-/// Keeps what `note` promised to `commit`.
-pub(super) fn keep(worktree: &Worktree<'_>, commit: ObjectId, note: &CommitNote) -> Result<()> {
-    let made = made(&worktree.repo, commit, note)?;
-    link_what_is_there(worktree, &made, note)?;
-    // A commit that git repeats takes no new work; post-rewrite says which commit it copies.
-    if note.is_again { Ok(()) } else { condense(worktree, &made, note) }
-}
-
-/// Links the commit to records that existed before it.
-pub(super) fn link_what_is_there(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
+/// Links the commit to records that existed before it. Git reports the other commits of a rebase at its end, those that
+/// are made by hand are linked here.
+pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
     let commit = made.commit;
     let links: Vec<Link> = note
         .reused
@@ -74,22 +67,21 @@ pub(super) fn link_what_is_there(worktree: &Worktree<'_>, made: &Made, note: &Co
     rewrite::link_from(worktree, commit, &squashed, How::Squash)?;
     let copied: Vec<ObjectId> = note.copied.iter().filter_map(id).collect();
     rewrite::link_from(worktree, commit, &copied, How::Copy)?;
-    match made.base {
-        Base::Commit(old) if made.parent != Some(old) => rewrite::link_from(worktree, commit, &[old], How::Amend),
-        // A rebase reports its commits at its end.
-        _ if note.is_again && worktree.repo.is_rebasing() => Ok(()),
-        _ => rewrite::link_copies(worktree, commit),
+    match made.amended() {
+        Some(old) => rewrite::link_from(worktree, commit, &[old], How::Amend),
+        None => rewrite::link_copies(worktree, commit),
     }
 }
 
-pub(super) fn condense(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
+/// Makes the record of the work that the commit took, and carries the rest of the shadow that it stands on forward to it.
+pub(crate) fn condense(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
     let repo = &worktree.repo;
     let found = record_work(worktree, made, note)?;
     failpoint::hit("condense:before-carry");
     let tree_id = repo.tree_of_commit(made.commit)?;
     for candidate in &found {
         if candidate.is_live {
-            carry_forward(worktree, made.base, made.commit)?;
+            carry_forward(worktree, made.base, made.commit, Rest::IsSetAside)?;
         } else if candidate.tip.archived && !candidate.touched.is_empty() && candidate.is_all_in(repo, tree_id)? {
             settle(repo, candidate, Settled::Condensed)?;
         }
@@ -101,22 +93,16 @@ pub(super) fn condense(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) 
 fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
     let repo = &worktree.repo;
     let found = candidates(repo, made.base, true)?;
-    let message = repo.message_of(made.commit)?;
-    let named = ids_in_message(message.as_bytes());
-    let reserved = note.reserved.as_deref().and_then(RecordId::parse);
-    let promised = reserved.filter(|id| named.contains(id));
+    let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
+    let promised = note.reserved.as_deref().and_then(RecordId::parse).filter(|id| named.contains(id));
     if found.is_empty() && promised.is_none() {
         return Ok(found);
     }
     let start_patch_ids = || repo.start_patch_ids(&[made.commit]);
     let promised_patch_ids = promised.map(|_| start_patch_ids()).transpose()?;
-    let base_tree_id = made.from.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-    let tree_id = repo.tree_of_commit(made.commit)?;
-    let mut committed = repo.diff_trees(base_tree_id, tree_id)?;
-    drop_brought(repo, repo.parents_of(made.commit)?.get(1..).unwrap_or_default(), &mut committed)?;
-    let mut committed = repo.detect_renames(committed)?;
+    let mut committed = repo.detect_renames(made.changes(repo)?)?;
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
-    let mut counting = Counting::new(repo).of_trees(base_tree_id, tree_id);
+    let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
     let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
     if work.needs_record() {
         let earlier = earlier_records(repo, note)?;
@@ -135,16 +121,10 @@ fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Resul
     }
     // A promised record is made whatever has happened to the shadow since: the commit's trailer names it.
     if work.needs_record() || promised.is_some() {
-        // If two commits were prepared at the same time, the note may be the other one's: the ids in the message count.
-        let log = records::Log::open(repo)?;
-        let is_free = |id: &RecordId| log.as_ref().map_or(Ok(true), |log| log.has(id).map(|is_there| !is_there));
-        let mut named_first = None;
-        for id in named.iter().filter(|_| !note.is_again) {
-            if named_first.is_none() && is_free(id)? {
-                named_first = Some(*id);
-            }
-        }
-        let id = promised.or(named_first).or(reserved).unwrap_or_else(RecordId::random);
+        let id = match promised {
+            Some(id) => id,
+            None => free_id(repo, made, &named)?,
+        };
         let (new, offsets) = {
             let patch_ids = promised_patch_ids.map_or_else(start_patch_ids, Ok)?;
             record::build(worktree, made, id, &committed, (&work, &steps), patch_ids)?
@@ -164,6 +144,20 @@ fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Resul
     Ok(found)
 }
 
+/// Returns the id of a commit's record that was not reserved for it: the last id that its message names if that has no
+/// record and is not of the amended commit, else one that is derived from the commit id, so that all processes use the same.
+fn free_id(repo: &Repo, made: &Made, named: &[RecordId]) -> Result<RecordId> {
+    let log = records::Log::open(repo)?;
+    let amended = made.amended().map(|old| repo.message_of(old)).transpose()?.unwrap_or_default();
+    let of_amended = ids_in_message(amended.as_bytes());
+    for id in named.iter().rev().filter(|id| !of_amended.contains(id)) {
+        if !log.as_ref().map_or(Ok(false), |log| log.has(id))? {
+            return Ok(*id);
+        }
+    }
+    Ok(RecordId::of_commit(made.commit))
+}
+
 /// Returns the records of the commit of `note` besides its own.
 fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     let mut ids: Vec<RecordId> = note.reused.iter().filter_map(|id| RecordId::parse(id)).collect();
@@ -173,15 +167,16 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Carries forward to the commit what it did not take, except where git's index says that the worktree is as the commit.
-fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId) -> Result<()> {
+/// Carries the work of the shadow on `base` forward to `commit`, except what the commit contains, and where git's index says
+/// that the worktree is as the commit.
+pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId, rest: Rest) -> Result<()> {
     let repo = &worktree.repo;
     // A turn that has changed nothing yet began with a human's work, which must not become the turn's.
     let line = if open_turns(worktree)?.is_empty() { session_line(repo, base)? } else { Line::read(repo, base)? };
     let Some(line) = line else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
     let now_tree_id = without_committed(repo, &line, commit)?;
-    let aim = Aim { now_tree_id, is_now_seen: false, rest: Rest::IsSetAside };
+    let aim = Aim { now_tree_id, is_now_seen: false, rest };
     let moved = line.go_on(worktree, &mut shadow, aim, &|_| false)?;
     failpoint::hit("condense:before-refs");
     repo.update_refs(&moved.updates)?;
@@ -223,7 +218,7 @@ fn settle(repo: &Repo, candidate: &Candidate, settled: Settled) -> Result<()> {
 }
 
 /// Returns the record that was made for `commit` itself.
-pub(super) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<Record>> {
+pub(crate) fn record_of(context: &Context, commit: ObjectId) -> Result<Option<Record>> {
     for id in records::of_commit(&context.repo, commit)? {
         if let Some(record) = records::find(&context.repo, &id)?.filter(|record| record.commit == commit) {
             return Ok(Some(record));

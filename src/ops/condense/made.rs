@@ -8,48 +8,54 @@ use crate::{
     git::Repo,
     model::{
         change::Change,
-        record::{RecordId, ids_in_message},
+        head_move::{HeadMove, MoveKind},
         refname::Base,
     },
-    state::commit_note::CommitNote,
 };
 
 /// How a commit was made.
-pub(super) struct Made {
+pub(crate) struct Made {
     /// The commit.
-    pub(super) commit: ObjectId,
+    pub(crate) commit: ObjectId,
+    /// How git made it.
+    pub(crate) kind: MoveKind,
     /// Its first parent.
-    pub(super) parent: Option<ObjectId>,
+    pub(crate) parent: Option<ObjectId>,
     /// The base of the shadow that the work comes from: the parent, or the commit that was amended.
-    pub(super) base: Base,
-    /// The commit that the work starts from: `base`, or what it was rewritten to since.
-    pub(super) from: Base,
+    pub(crate) base: Base,
 }
 
-/// Returns true if `note` was written for `commit`, the one at HEAD.
-pub(super) fn was_made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<bool> {
-    if let Some(id) = note.reserved.as_deref().and_then(RecordId::parse)
-        && ids_in_message(repo.message_of(commit)?.as_bytes()).contains(&id)
-    {
-        return Ok(true);
+impl Made {
+    /// Returns how the commit of `moved` was made.
+    pub(crate) fn by(repo: &Repo, moved: &HeadMove) -> Result<Self> {
+        let commit = moved.to;
+        let parents = repo.parents_of(commit)?;
+        let parent = parents.first().copied();
+        let amended = moved.from.commit_id().filter(|from| Some(*from) != parent && *from != commit);
+        let is_amend = match amended {
+            Some(from) => repo.is_commit(from)? && repo.parents_of(from)? == parents,
+            None => false,
+        };
+        let base = if is_amend { moved.from } else { Base::of_head(parent) };
+        Ok(Self { commit, kind: moved.kind, parent, base })
     }
-    if Base::parse(&note.head) == Some(Base::Commit(commit)) {
-        return Ok(false);
-    }
-    let made = made(repo, commit, note)?;
-    let is_on_head = made.base.to_string() == note.head;
-    let has_promise =
-        note.reserved.is_some() || note.copied.is_some() || !(note.reused.is_empty() && note.squashed.is_empty());
-    Ok(is_on_head && has_promise && repo.has_just_committed()?)
-}
 
-pub(super) fn made(repo: &Repo, commit: ObjectId, note: &CommitNote) -> Result<Made> {
-    let parents = repo.parents_of(commit)?;
-    let parent = parents.first().copied();
-    let plain = Made { commit, parent, base: Base::of_head(parent), from: Base::of_head(parent) };
-    let Some(Base::Commit(head)) = Base::parse(&note.head) else { return Ok(plain) };
-    let is_amend = Some(head) != parent && head != commit && repo.is_commit(head)? && repo.parents_of(head)? == parents;
-    Ok(if is_amend { Made { base: Base::Commit(head), from: Base::Commit(head), ..plain } } else { plain })
+    /// Returns the commit that this one replaces, if it is an amended one.
+    pub(crate) fn amended(&self) -> Option<ObjectId> {
+        self.base.commit_id().filter(|base| Some(*base) != self.parent)
+    }
+
+    /// Returns what the commit changes compared with its base, except what a merge brought in from its other parents.
+    pub(crate) fn changes(&self, repo: &Repo) -> Result<Vec<Change>> {
+        let mut changes = repo.diff_trees(self.base_tree_id(repo)?, repo.tree_of_commit(self.commit)?)?;
+        drop_brought(repo, repo.parents_of(self.commit)?.get(1..).unwrap_or_default(), &mut changes)?;
+        Ok(changes)
+    }
+
+    /// Returns the tree of the base.
+    pub(crate) fn base_tree_id(&self, repo: &Repo) -> Result<ObjectId> {
+        self.base.commit_id().map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
+    }
 }
 
 /// Drops from the changes of a merge those that one of the commits `others` brought in: that commit's record covers

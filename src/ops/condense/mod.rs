@@ -5,14 +5,12 @@
 
 mod candidates;
 mod commit;
-mod journal;
 mod made;
-mod promise;
 mod record;
 mod staged;
-mod unseen;
 
-pub(crate) use candidates::{renamed_since, steps_aside};
-pub(crate) use journal::{commit_made, commits_unseen, finish, unkept};
+pub(crate) use candidates::{Candidate, candidates, hold_work, renamed_since, steps_aside};
+pub(crate) use commit::{carry_forward, condense, link_existing, record_of};
+pub(crate) use made::Made;
 pub(crate) use record::complete;
 pub(crate) use staged::{has_work_on, holds_work};

@@ -1,0 +1,243 @@
+//! Reads the reflog of HEAD.
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _, SeekFrom},
+    path::PathBuf,
+};
+
+use bstr::{BStr, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{Repo, ref_store::RefStore};
+use crate::{
+    error::Result,
+    model::{
+        head_move::{HeadMove, LogEnd, MoveKind},
+        refname::Base,
+    },
+};
+
+/// How many bytes of the reflog we read, from its end or from before a known position.
+const LONGEST: u64 = 64 << 10;
+
+/// How many entries git prints of a reflog that is not a file.
+const MOST_PRINTED: usize = 256;
+
+/// How many commits back we look for the commits of a move that the reflog does not have.
+const MOST_UNLOGGED: usize = 64;
+
+/// The newest entries of the reflog of HEAD in this worktree.
+struct HeadLog {
+    /// In the format of the file, oldest first.
+    text: Vec<u8>,
+    /// The position of the first byte; none if the reflog is not a file.
+    start: Option<LogEnd>,
+}
+
+/// One entry.
+#[derive(Clone, Copy)]
+struct Entry<'l> {
+    old: Base,
+    new: ObjectId,
+    /// Who moved it.
+    name: &'l BStr,
+    email: &'l BStr,
+    /// Why.
+    message: &'l [u8],
+    end: Option<LogEnd>,
+}
+
+impl HeadLog {
+    /// Returns the entries, the newest first; stops at a malformed one.
+    fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        let mut end = self.text.len();
+        self.text.lines_with_terminator().rev().map_while(move |line| {
+            let at = end;
+            end -= line.len();
+            Entry::parse(line.trim_end_with(|it| it == '\n'), self.start.map(|start| start + at as u64))
+        })
+    }
+
+    /// Returns where the last entry ends.
+    fn end(&self) -> Option<LogEnd> {
+        self.entries().next().and_then(|entry| entry.end)
+    }
+}
+
+impl<'l> Entry<'l> {
+    fn parse(line: &'l [u8], end: Option<LogEnd>) -> Option<Self> {
+        let (facts, message) = line.split_once_str("\t").unwrap_or((line, b""));
+        let mut words = facts.splitn_str(3, " ");
+        let mut id = || ObjectId::from_hex(words.next()?).ok();
+        let (old, new) = (id()?, id()?);
+        let who = gix::actor::SignatureRef::from_bytes(words.next()?).ok()?;
+        let old = Base::of_head(Some(old).filter(|id| !id.is_null()));
+        Some(Self { old, new, name: who.name, email: who.email, message, end })
+    }
+}
+
+impl Repo {
+    /// Returns how HEAD of this worktree moved from `known` to `head`, oldest move first, and where the reflog ends after
+    /// that. `known` is a former position of HEAD, and where the reflog ended then, if that was noted.
+    ///
+    /// Where the reflog has a gap, the first parents tell the moves: see [`HeadMove`].
+    pub(crate) fn head_moves(
+        &self,
+        (known, end): (Base, Option<LogEnd>),
+        head: ObjectId,
+    ) -> Result<(Vec<HeadMove>, Option<LogEnd>)> {
+        let log = self.head_log(end);
+        let (mut since, mut is_found) = (Vec::new(), false);
+        for entry in log.entries() {
+            is_found = Base::Commit(entry.new) == known && (end.is_none() || entry.end == end);
+            if is_found {
+                break;
+            }
+            since.push(entry);
+        }
+        if !is_found {
+            // The reflog was rewritten by `git reflog expire`, or HEAD was at `known` without an entry.
+            let first = match known {
+                Base::Unborn => since.iter().position(|entry| entry.old == known).map(|at| at + 1),
+                Base::Commit(_) => since.iter().position(|entry| Base::Commit(entry.new) == known),
+            };
+            since.truncate(first.unwrap_or(0));
+        }
+        // Git writes an entry before it moves HEAD: this move is not over.
+        let head_at = since.iter().position(|entry| entry.new == head).unwrap_or(0);
+        let log_end = since.get(head_at).map_or_else(|| log.end(), |entry| entry.end);
+        let (mut moves, mut at) = (Vec::new(), known);
+        for entry in since[head_at.min(since.len())..].iter().rev() {
+            // A renamed branch is deleted and created again.
+            if entry.new.is_null() || entry.old == Base::Unborn && at == Base::Commit(entry.new) {
+                continue;
+            }
+            if let Base::Commit(old) = entry.old
+                && at != entry.old
+            {
+                moves.extend(self.unlogged(at, old)?);
+            }
+            moves.push(self.typed(entry)?);
+            at = Base::Commit(entry.new);
+        }
+        if at != Base::Commit(head) {
+            moves.extend(self.unlogged(at, head)?);
+        }
+        Ok((moves, log_end))
+    }
+
+    /// Returns where HEAD was before the last move that its reflog has; none if that did not lead to `head`.
+    pub(crate) fn head_before(&self, head: ObjectId) -> Option<Base> {
+        self.head_log(None).entries().next().filter(|entry| entry.new == head).map(|entry| entry.old)
+    }
+
+    fn typed(&self, entry: &Entry<'_>) -> Result<HeadMove> {
+        let kind = match MoveKind::of_message(entry.message) {
+            kind if kind.makes_commit() && !self.is_commit(entry.new)? => MoveKind::Reset,
+            MoveKind::Reset if self.is_plain_commit(entry)? => MoveKind::Commit,
+            kind => kind,
+        };
+        Ok(HeadMove { kind, from: entry.old, to: entry.new, end: entry.end })
+    }
+
+    /// Returns true if `entry`, which has no message (as by `git update-ref`), is a move to a child commit whose
+    /// committer also moved HEAD.
+    fn is_plain_commit(&self, entry: &Entry<'_>) -> Result<bool> {
+        if !entry.message.is_empty() || !self.is_commit(entry.new)? {
+            return Ok(false);
+        }
+        let is_by_them = self.with_commit(entry.new, |commit| {
+            commit.committer().is_ok_and(|it| it.name == entry.name && it.email == entry.email)
+        })?;
+        Ok(is_by_them && Base::of_head(self.parents_of(entry.new)?.first().copied()) == entry.old)
+    }
+
+    /// Returns the moves from `from` to `to` that the reflog does not have: the commits between them, an amend if both have
+    /// the same parents, or one move of unknown kind.
+    fn unlogged(&self, from: Base, to: ObjectId) -> Result<Vec<HeadMove>> {
+        let (mut moves, mut next) = (Vec::new(), Some(to));
+        while let Some(commit) = next.filter(|_| moves.len() < MOST_UNLOGGED) {
+            let Some((parent, _)) = self.parent_and_time(commit)? else { break };
+            moves.push(HeadMove { kind: MoveKind::Commit, from: Base::of_head(parent), to: commit, end: None });
+            if Base::of_head(parent) == from {
+                moves.reverse();
+                return Ok(moves);
+            }
+            next = parent;
+        }
+        let is_amended = match from {
+            Base::Commit(old) => {
+                self.is_commit(old)? && self.is_commit(to)? && self.parents_of(old)? == self.parents_of(to)?
+            }
+            Base::Unborn => false,
+        };
+        let kind = if is_amended { MoveKind::Amend } else { MoveKind::Reset };
+        Ok(vec![HeadMove { kind, from, to, end: None }])
+    }
+
+    /// Returns the commits that HEAD left in its last `count` moves, the last one first, each with whether a reset did
+    /// it; none without a reflog.
+    pub(crate) fn left_lately(&self, count: usize) -> Vec<(ObjectId, bool)> {
+        let left = |entry: Entry<'_>| {
+            let old = entry.old.commit_id().filter(|old| *old != entry.new)?;
+            Some((old, entry.message.starts_with(b"reset:")))
+        };
+        self.head_log(None).entries().take(count).filter_map(left).collect()
+    }
+
+    /// Returns true if HEAD of this worktree has a reflog.
+    pub(crate) fn has_reflog(&self) -> bool {
+        self.head_log(None).entries().next().is_some()
+    }
+
+    /// Returns where the reflog of HEAD ends, if it is a file.
+    pub(crate) fn head_log_end(&self) -> Option<LogEnd> {
+        match self.ref_store {
+            RefStore::Files => std::fs::metadata(self.head_log_file()).ok().map(|metadata| metadata.len()),
+            RefStore::Git => None,
+        }
+    }
+
+    fn head_log_file(&self) -> PathBuf {
+        self.git_dir().join("logs/HEAD")
+    }
+
+    /// Reads the reflog from a little before `known` on, or its last entries. An unreadable one counts as empty.
+    fn head_log(&self, known: Option<LogEnd>) -> HeadLog {
+        match self.ref_store {
+            RefStore::Files => self.head_log_in_file(known).ok(),
+            RefStore::Git => self.head_log_by_git().ok(),
+        }
+        .unwrap_or(HeadLog { text: Vec::new(), start: None })
+    }
+
+    fn head_log_in_file(&self, known: Option<LogEnd>) -> io::Result<HeadLog> {
+        let mut file = File::open(self.head_log_file())?;
+        let length = file.metadata()?.len();
+        let start = known.map_or(length, |known| known.min(length)).saturating_sub(LONGEST);
+        file.seek(SeekFrom::Start(start))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
+        Ok(HeadLog { text, start: Some(start) })
+    }
+
+    fn head_log_by_git(&self) -> Result<HeadLog> {
+        let (most, format) = (format!("--max-count={}", MOST_PRINTED + 1), "--format=%H %gn <%ge> 0 +0000%x09%gs");
+        let said = self.try_git(&["log", "-g", &most, format, "HEAD", "--"], None)?.stdout;
+        let mut lines: Vec<&[u8]> = said.lines().collect();
+        lines.reverse();
+        // A line begins with the position of HEAD before, which git does not print.
+        let id_of = |line: &[u8]| line.split_str(" ").next().unwrap_or_default().to_vec();
+        let mut old = ObjectId::null(self.object_hash()).to_string().into_bytes();
+        if lines.len() > MOST_PRINTED {
+            old = id_of(lines.remove(0));
+        }
+        let mut text = Vec::new();
+        for line in lines {
+            text.extend([old.as_slice(), b" ", line, b"\n"].concat());
+            old = id_of(line);
+        }
+        Ok(HeadLog { text, start: None })
+    }
+}

@@ -1,0 +1,126 @@
+//! How HEAD moved, as git's reflog says it.
+
+use gix::ObjectId;
+
+use super::refname::Base;
+
+/// A position in the reflog file of HEAD, in bytes: the end of an entry.
+pub type LogEnd = u64;
+
+/// One move of HEAD: an entry of its reflog.
+///
+/// Programs that write no reflog leave gaps. A gap counts as the commits that lead from one position to the next, as an
+/// amend, or as [`MoveKind::Reset`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadMove {
+    /// What moved it.
+    pub kind: MoveKind,
+    /// Where HEAD was.
+    pub from: Base,
+    /// The commit that HEAD moved to.
+    pub to: ObjectId,
+    /// Where the entry ends; none if there is none, or the reflog is not a file.
+    pub end: Option<LogEnd>,
+}
+
+/// What moves HEAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoveKind {
+    /// A new commit on `from`: `git commit`, `git revert`, a merge whose conflicts were resolved.
+    Commit,
+    /// A new commit that replaces `from`.
+    Amend,
+    /// A commit on `from` that git made from an existing one: `git cherry-pick`, `git am`.
+    Copy,
+    /// A rebase begins: HEAD goes to the commit that it builds on.
+    RebaseStart,
+    /// A rebase makes one of its commits.
+    RebaseStep,
+    /// A rebase ends, or is aborted.
+    RebaseEnd,
+    /// A merge commit that git made by itself.
+    Merge,
+    /// HEAD goes to a commit that was there: `git switch`, `git pull` that fast-forwards, the creation of a branch.
+    Existing,
+    /// HEAD goes back, or to commits that other tools have rewritten: `git reset`, `git update-ref`, `git filter-branch`.
+    Reset,
+}
+
+impl MoveKind {
+    /// Returns what the reflog message `text` stands for. Git does not translate these messages, and other programs use the
+    /// same words. See `reflog_msg` in git's `builtin/commit.c`, and `sequencer.c`.
+    pub fn of_message(text: &[u8]) -> Self {
+        let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
+        let (action, rest) = text.split_at(end);
+        let rest = rest.strip_prefix(b": ").unwrap_or_default();
+        let word = action.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+        let step = word.strip_prefix(b"(").and_then(|word| word.strip_suffix(b")"));
+        let verb = action.split(|byte| *byte == b' ').next().unwrap_or_default();
+        match (verb, step) {
+            (b"commit", Some(b"amend")) => Self::Amend,
+            (b"commit", Some(b"cherry-pick")) | (b"cherry-pick" | b"am", _) => Self::Copy,
+            (b"commit", Some(b"rebase")) => Self::RebaseStep,
+            (b"commit" | b"revert", _) => Self::Commit,
+            // `git pull --rebase` writes its own arguments before these words.
+            (b"rebase" | b"pull", Some(b"start")) => Self::RebaseStart,
+            (b"rebase" | b"pull", Some(b"finish" | b"abort")) => Self::RebaseEnd,
+            (b"rebase" | b"pull", Some(_)) => Self::RebaseStep,
+            (b"merge" | b"pull", None) if rest.starts_with(b"Merge made by") => Self::Merge,
+            (b"merge" | b"pull" | b"checkout" | b"clone" | b"rebase" | b"Branch" | b"branch" | b"initial" | b"bisect", _) => {
+                Self::Existing
+            }
+            _ => Self::Reset,
+        }
+    }
+
+    /// Returns true if `to` is a commit that did not exist before this move.
+    pub fn makes_commit(self) -> bool {
+        matches!(self, Self::Commit | Self::Amend | Self::Copy | Self::RebaseStep | Self::Merge)
+    }
+
+    /// Returns true if a user or an agent made the commit, not git from commits that existed.
+    pub fn is_by_hand(self) -> bool {
+        matches!(self, Self::Commit | Self::Amend)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MoveKind::{self, *};
+
+    #[rstest::rstest]
+    #[case("commit: a: b", Commit)]
+    #[case("commit (initial): first", Commit)]
+    #[case("commit (merge): Merge branch 'side'", Commit)]
+    #[case("commit (amend): a", Amend)]
+    #[case("commit (cherry-pick): a", Copy)]
+    #[case("commit (rebase): a", RebaseStep)]
+    #[case("cherry-pick: a", Copy)]
+    #[case("cherry-pick: fast-forward", Copy)]
+    #[case("am: a", Copy)]
+    #[case("revert: Revert \"a\"", Commit)]
+    #[case("rebase (start): checkout main", RebaseStart)]
+    #[case("rebase -i (start): checkout HEAD~2", RebaseStart)]
+    #[case("rebase (pick): a", RebaseStep)]
+    #[case("rebase (fixup): a", RebaseStep)]
+    #[case("rebase (continue): a", RebaseStep)]
+    #[case("rebase (finish): returning to refs/heads/main", RebaseEnd)]
+    #[case("rebase (abort): returning to refs/heads/main", RebaseEnd)]
+    #[case("pull --rebase origin main (start): checkout 0123456", RebaseStart)]
+    #[case("pull --rebase origin main (pick): a", RebaseStep)]
+    #[case("pull --rebase (finish): returning to refs/heads/main", RebaseEnd)]
+    #[case("pull: Fast-forward", Existing)]
+    #[case("pull origin main: Merge made by the 'ort' strategy.", Merge)]
+    #[case("merge side: Merge made by the 'ort' strategy.", Merge)]
+    #[case("merge side: Fast-forward", Existing)]
+    #[case("checkout: moving from main to side", Existing)]
+    #[case("clone: from /srv/a.git", Existing)]
+    #[case("Branch: renamed refs/heads/a to refs/heads/b", Existing)]
+    #[case("reset: moving to HEAD~1", Reset)]
+    #[case("filter-branch: rewrite", Reset)]
+    #[case("", Reset)]
+    #[case("committed by another tool", Reset)]
+    fn messages_are_read(#[case] message: &str, #[case] expected: MoveKind) {
+        assert_eq!(MoveKind::of_message(message.as_bytes()), expected);
+    }
+}

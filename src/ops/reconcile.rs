@@ -1,0 +1,222 @@
+//! Brings records and shadows up to date with HEAD: reads how it moved, plans the effects, and applies them.
+//!
+//! Hooks of git only decide when this runs. Commits by programs that run no hooks get the same records, without trailers.
+
+use std::collections::BTreeMap;
+
+use gix::ObjectId;
+
+use super::{
+    Context, Worktree,
+    chain::onward::Rest,
+    condense::{self, Candidate, Made},
+    known_base::{known_head, note_base},
+    locking::try_lock,
+    provenance::recorded,
+    rewrite,
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        head_move::{HeadMove, LogEnd, MoveKind},
+        reconcile::{Effect, plan},
+        record::{RecordId, ids_in_message},
+        refname::Base,
+    },
+    state::{
+        commit_note::{CommitNote, Prepared},
+        failpoint,
+    },
+};
+
+/// Condenses the commits that moved HEAD since we last looked, and links those that repeat recorded work; never looks at the
+/// worktree. What HEAD did after the last commit that took work is left to [`follow`](super::follow).
+///
+/// If one command both changed files and committed them, the changes are the committer's.
+///
+/// Returns where the reflog ends.
+pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
+    reconcile_with(worktree, None)
+}
+
+/// Does the same if it can be done; a failure is only emitted.
+///
+/// # Errors
+/// If the user interrupts it.
+pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
+    let reconciled = reconcile(worktree);
+    if reconciled.is_err() {
+        worktree.check_interrupt()?;
+    }
+    worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
+}
+
+/// Does the same when git reports that the commit at HEAD was just made: what this commit does not take of the work that it
+/// stands on is carried forward to it in any case.
+pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
+    reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
+}
+
+/// Does the same before a commit is prepared, if there may be work that it takes, and if the lock is free. If not, this
+/// commit and the earlier ones are reconciled together.
+pub(crate) fn before_commit(context: &Context) -> Result<()> {
+    let repo = &context.repo;
+    let now = (Base::of_head(repo.head()?.id), repo.head_log_end());
+    let Some(known) = known_head(context).filter(|known| *known != now) else { return Ok(()) };
+    if !Prepared::is_there(repo.git_dir()) && !condense::has_work_on(repo, known.0)? {
+        return Ok(());
+    }
+    try_lock(context)?.map_or(Ok(()), |worktree| reconcile(&worktree).map(drop))
+}
+
+fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result<Option<LogEnd>> {
+    let repo = &worktree.repo;
+    let log_end = repo.head_log_end();
+    let Some(head) = repo.head()?.id else { return Ok(log_end) };
+    let before = reported.map(|commit| head_before(repo, commit)).transpose()?;
+    let Some(known) = known_head(worktree).or(before.map(|before| (before, None))) else { return Ok(log_end) };
+    if known == (Base::Commit(head), log_end) && log_end.is_some() {
+        return Ok(log_end);
+    }
+    let prepared = Prepared::read(repo.git_dir())?;
+    let (moves, log_end) = repo.head_moves(known, head)?;
+    let mut judge =
+        Judge { worktree, known: known.0, prepared: &prepared, reported, shadows: BTreeMap::new(), is_in_rebase: false };
+    let takes_work = moves.iter().map(|moved| judge.takes_work(moved)).collect::<Result<Vec<bool>>>()?;
+    let mut left = prepared.clone();
+    left.commits.retain(|note| note.head == head.to_string());
+    for effect in plan(&moves, &takes_work) {
+        worktree.check_interrupt()?;
+        apply(worktree, effect, &prepared, &mut left)?;
+    }
+    if let Some((base, noted)) = known_head(worktree)
+        && base == Base::Commit(head)
+        && noted != log_end
+        && !repo.is_rebasing()
+    {
+        note_base(worktree, base, log_end)?;
+    }
+    if left != prepared {
+        failpoint::hit("condense:before-note");
+        left.write(repo.git_dir())?;
+    }
+    Ok(log_end)
+}
+
+/// Returns where HEAD was before `commit`.
+fn head_before(repo: &Repo, commit: ObjectId) -> Result<Base> {
+    match repo.head_before(commit) {
+        Some(before) => Ok(before),
+        None => Ok(Base::of_head(repo.parents_of(commit)?.first().copied())),
+    }
+}
+
+/// Carries out `effect`. Removes from `left` the notes of commits that were made.
+fn apply(worktree: &Worktree<'_>, effect: Effect, prepared: &Prepared, left: &mut Prepared) -> Result<()> {
+    match effect {
+        Effect::Condense(moved) | Effect::Link(moved) => {
+            let made = Made::by(&worktree.repo, &moved)?;
+            let note = note_of(worktree, &made, &moved, prepared)?;
+            condense::link_existing(worktree, &made, &note)?;
+            if matches!(effect, Effect::Condense(_)) {
+                condense::condense(worktree, &made, &note)?;
+            }
+            left.commits.retain(|other| *other != note);
+        }
+        Effect::LinkRewritten(from, to) => rewrite::link_unreported(worktree, from, to)?,
+        Effect::CarryForward(from, to) => condense::carry_forward(worktree, from, to, Rest::Stays)?,
+        Effect::Note(head, end) => {
+            failpoint::hit("condense:before-base");
+            note_base(worktree, Base::Commit(head), end)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns what was noted of the commit that `moved` made when it was prepared; if no hook prepared it, what its content
+/// tells.
+fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Prepared) -> Result<CommitNote> {
+    let repo = &worktree.repo;
+    let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
+    let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
+    // A commit that names another record than the reserved one is not the one that was prepared.
+    let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
+    let on_head = || prepared.on(&moved.from.to_string()).filter(may_be);
+    if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
+        return Ok(note.clone());
+    }
+    let mut note = CommitNote { head: moved.from.to_string(), ..CommitNote::default() };
+    if repo.parents_of(made.commit)?.len() < 2 {
+        let is_copy = made.kind == MoveKind::Copy;
+        let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit, is_copy)?;
+        note.reused = again.iter().map(ToString::to_string).collect();
+    }
+    Ok(note)
+}
+
+/// Decides whether commits take work of shadows.
+struct Judge<'w, 'c> {
+    worktree: &'w Worktree<'c>,
+    /// Where HEAD was when we last looked.
+    known: Base,
+    prepared: &'w Prepared,
+    /// The commit that git reports now.
+    reported: Option<ObjectId>,
+    /// The shadows on these bases, and the archived ones that wait.
+    shadows: BTreeMap<Base, Vec<Candidate>>,
+    is_in_rebase: bool,
+}
+
+impl Judge<'_, '_> {
+    /// Returns true if the commit that `moved` made takes work, or if it names a record that was reserved for it.
+    fn takes_work(&mut self, moved: &HeadMove) -> Result<bool> {
+        self.worktree.check_interrupt()?;
+        match moved.kind {
+            MoveKind::RebaseStart => self.is_in_rebase = true,
+            MoveKind::RebaseEnd => self.is_in_rebase = false,
+            _ => {}
+        }
+        if !moved.kind.makes_commit() || moved.from == Base::Commit(moved.to) {
+            return Ok(false);
+        }
+        if self.names_reserved(moved.to)? {
+            return Ok(true);
+        }
+        // Git makes the others from commits that exist; they take no new work.
+        if !moved.kind.is_by_hand() {
+            return Ok(false);
+        }
+        // If it has a record, a process crashed after it began this step.
+        if self.reported == Some(moved.to) || condense::record_of(self.worktree, moved.to)?.is_some() {
+            return Ok(true);
+        }
+        let made = Made::by(&self.worktree.repo, moved)?;
+        let changes = made.changes(&self.worktree.repo)?;
+        // Work on the commit where we last looked is carried forward to the commits that follow. A rebase leaves it there.
+        let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
+        for base in [Some(made.base), known].into_iter().flatten() {
+            let repo = &self.worktree.repo;
+            if condense::hold_work(repo, self.shadows_on(base)?, &changes)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn names_reserved(&self, commit: ObjectId) -> Result<bool> {
+        let reserved: Vec<RecordId> = self.prepared.commits.iter().filter_map(CommitNote::reserved_id).collect();
+        if reserved.is_empty() {
+            return Ok(false);
+        }
+        let named = ids_in_message(self.worktree.repo.message_of(commit)?.as_bytes());
+        Ok(reserved.iter().any(|id| named.contains(id)))
+    }
+
+    fn shadows_on(&mut self, base: Base) -> Result<&[Candidate]> {
+        if !self.shadows.contains_key(&base) {
+            self.shadows.insert(base, condense::candidates(&self.worktree.repo, base, true)?);
+        }
+        Ok(&self.shadows[&base])
+    }
+}
