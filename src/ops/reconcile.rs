@@ -76,10 +76,10 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let Some(head) = repo.head()?.id else { return Ok(log_end) };
     let before = reported.map(|commit| head_before(repo, commit)).transpose()?;
     let Some(known) = known_head(worktree).or(before.map(|before| (before, None))) else { return Ok(log_end) };
-    if known == (Base::Commit(head), log_end) && log_end.is_some() {
+    let prepared = Prepared::read(repo.git_dir())?;
+    if known == (Base::Commit(head), log_end) && log_end.is_some() && prepared.commits.is_empty() {
         return Ok(log_end);
     }
-    let prepared = Prepared::read(repo.git_dir())?;
     let (moves, log_end) = repo.head_moves(known, head)?;
     let mut judge =
         Judge { worktree, known: known.0, prepared: &prepared, reported, shadows: BTreeMap::new(), is_in_rebase: false };
