@@ -26,11 +26,11 @@ pub struct HeadMove {
 /// What moves HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoveKind {
-    /// A new commit on `from`: `git commit`, `git revert`, a merge whose conflicts were resolved.
+    /// A new commit on `from`: `git commit`, also of a merge or revert whose conflicts were resolved.
     Commit,
     /// A new commit that replaces `from`.
     Amend,
-    /// A commit on `from` that git made from an existing one: `git cherry-pick`, `git am`.
+    /// A commit on `from` that git made from an existing one: `git cherry-pick`, `git revert`, `git am`.
     Copy,
     /// A rebase begins: HEAD goes to the commit that it builds on.
     RebaseStart,
@@ -58,9 +58,9 @@ impl MoveKind {
         let verb = action.split(|byte| *byte == b' ').next().unwrap_or_default();
         match (verb, step) {
             (b"commit", Some(b"amend")) => Self::Amend,
-            (b"commit", Some(b"cherry-pick")) | (b"cherry-pick" | b"am", _) => Self::Copy,
+            (b"commit", Some(b"cherry-pick")) | (b"cherry-pick" | b"revert" | b"am", _) => Self::Copy,
             (b"commit", Some(b"rebase")) => Self::RebaseStep,
-            (b"commit" | b"revert", _) => Self::Commit,
+            (b"commit", _) => Self::Commit,
             // `git pull --rebase` writes its own arguments before these words.
             (b"rebase" | b"pull", Some(b"start")) => Self::RebaseStart,
             (b"rebase" | b"pull", Some(b"finish" | b"abort")) => Self::RebaseEnd,
@@ -98,7 +98,7 @@ mod tests {
     #[case("cherry-pick: a", Copy)]
     #[case("cherry-pick: fast-forward", Copy)]
     #[case("am: a", Copy)]
-    #[case("revert: Revert \"a\"", Commit)]
+    #[case("revert: Revert \"a\"", Copy)]
     #[case("rebase (start): checkout main", RebaseStart)]
     #[case("rebase -i (start): checkout HEAD~2", RebaseStart)]
     #[case("rebase (pick): a", RebaseStep)]
