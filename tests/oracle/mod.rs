@@ -16,10 +16,17 @@ use step::{Choice, parse};
 const SURE: &str =
     "edit,commit,amend,stash,worktree,branch,merge,squash,rebase,fixup,reorder,pick,revert,restore,together";
 
-#[test]
-fn lines_are_whose_they_are() {
+/// The same if git runs no hooks, except what they alone can know: what one command of an agent changes and commits, and
+/// what happens in a new worktree before we look at it.
+const SURE_WITHOUT_HOOKS: &str = "edit,commit,amend,stash,branch,merge,squash,rebase,fixup,reorder,pick,revert,restore,\
+     together,without-hooks,-edit-and-commit";
+
+#[rstest::rstest]
+#[case::hooks(SURE)]
+#[case::no_hooks(SURE_WITHOUT_HOOKS)]
+fn lines_are_whose_they_are(#[case] steps: &str) {
     let search = Search {
-        choice: Choice::parse(SURE).expect("known names"),
+        choice: Choice::parse(steps).expect("known names"),
         seed: 1,
         histories: 20,
         lengths: 8..=24,

@@ -89,6 +89,12 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place, is_copy: bool)
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
     // Of commits that a reset removed, a part is enough.
     let mut left = BTreeSet::new();
+    if matches!(place, Place::In(_)) {
+        // No hook has seen what git merged or picked from a branch that was checked out before.
+        for commit in left_lately(repo, head, |_| true)? {
+            ids.extend(log.of_commit(commit)?);
+        }
+    }
     for commit in left_behind(repo, head)? {
         left.extend(log.of_commit(commit)?);
         // These were removed by an earlier reset.
@@ -114,8 +120,13 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place, is_copy: bool)
 ///
 /// `git stash` resets as well and leaves `ORIG_HEAD` at HEAD; the reflog has the earlier resets.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
+    left_lately(repo, head, |by_reset| by_reset)
+}
+
+/// The same for the moves of HEAD that `counts` accepts; it gets whether a reset made the move.
+fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
-    let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, by_reset)| *by_reset).map(|(id, _)| *id).collect();
+    let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, by_reset)| counts(*by_reset)).map(|(id, _)| *id).collect();
     // `ORIG_HEAD` may be from an old operation.
     let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
     starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));

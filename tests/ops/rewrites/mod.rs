@@ -7,6 +7,7 @@ mod hooks;
 mod places;
 mod rebase;
 mod undone;
+mod unreported;
 
 use std::{
     collections::BTreeSet,
