@@ -66,9 +66,11 @@ impl MoveKind {
             (b"rebase" | b"pull", Some(b"finish" | b"abort")) => Self::RebaseEnd,
             (b"rebase" | b"pull", Some(_)) => Self::RebaseStep,
             (b"merge" | b"pull", None) if rest.starts_with(b"Merge made by") => Self::Merge,
-            (b"merge" | b"pull" | b"checkout" | b"clone" | b"rebase" | b"Branch" | b"branch" | b"initial" | b"bisect", _) => {
-                Self::Existing
-            }
+            (
+                b"merge" | b"pull" | b"checkout" | b"clone" | b"rebase" | b"Branch" | b"branch" | b"initial"
+                | b"bisect",
+                _,
+            ) => Self::Existing,
             _ => Self::Reset,
         }
     }

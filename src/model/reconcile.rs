@@ -66,7 +66,9 @@ pub fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
 }
 
 fn carry(from: Base, moved: &HeadMove, is_before_last: bool) -> impl Iterator<Item = Effect> + use<> {
-    [Effect::CarryForward(from, moved.to), Effect::Note(moved.to, moved.end)].into_iter().filter(move |_| is_before_last)
+    [Effect::CarryForward(from, moved.to), Effect::Note(moved.to, moved.end)]
+        .into_iter()
+        .filter(move |_| is_before_last)
 }
 
 #[cfg(test)]

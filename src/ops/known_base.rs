@@ -3,7 +3,11 @@
 use std::{fs, path::PathBuf};
 
 use super::{Context, Worktree};
-use crate::{error::Result, model::{head_move::LogEnd, refname::Base}, state};
+use crate::{
+    error::Result,
+    model::{head_move::LogEnd, refname::Base},
+    state,
+};
 
 fn base_file(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("base")

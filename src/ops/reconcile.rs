@@ -81,8 +81,14 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         return Ok(log_end);
     }
     let (moves, log_end) = repo.head_moves(known, head)?;
-    let mut judge =
-        Judge { worktree, known: known.0, prepared: &prepared, reported, shadows: BTreeMap::new(), is_in_rebase: false };
+    let mut judge = Judge {
+        worktree,
+        known: known.0,
+        prepared: &prepared,
+        reported,
+        shadows: BTreeMap::new(),
+        is_in_rebase: false,
+    };
     let takes_work = moves.iter().map(|moved| judge.takes_work(moved)).collect::<Result<Vec<bool>>>()?;
     let mut left = prepared.clone();
     left.commits.retain(|note| note.head == head.to_string());

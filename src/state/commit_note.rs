@@ -130,11 +130,8 @@ mod tests {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let git_dir = directory.path();
         assert_eq!(Prepared::read(git_dir).expect("readable"), Prepared::default());
-        let note = |head: &str, id: &str| CommitNote {
-            head: head.into(),
-            reserved: Some(id.into()),
-            ..CommitNote::default()
-        };
+        let note =
+            |head: &str, id: &str| CommitNote { head: head.into(), reserved: Some(id.into()), ..CommitNote::default() };
         let mut notes = Prepared::default();
         [note("unborn", "0"), note("a", "1"), note("unborn", "2")].into_iter().for_each(|note| notes.set(note));
         notes.write(git_dir).expect("it can be written");

@@ -126,7 +126,8 @@ pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<Obj
 /// The same for the moves of HEAD that `counts` accepts; it gets whether a reset made the move.
 fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
-    let mut starts: Vec<ObjectId> = lately.iter().filter(|(_, by_reset)| counts(*by_reset)).map(|(id, _)| *id).collect();
+    let mut starts: Vec<ObjectId> =
+        lately.iter().filter(|(_, by_reset)| counts(*by_reset)).map(|(id, _)| *id).collect();
     // `ORIG_HEAD` may be from an old operation.
     let is_recent = |id: &ObjectId| lately.is_empty() || lately.iter().any(|(left, _)| left == id);
     starts.extend(repo.find_ref("ORIG_HEAD")?.filter(is_recent));

@@ -90,11 +90,7 @@ fn fork(repo: &Repo, from: ObjectId, to: ObjectId) -> Result<(Vec<ObjectId>, Vec
 }
 
 /// Returns which of `new` replaces which of `left`, where stamps leave no doubt.
-fn pairs(
-    repo: &Repo,
-    left: impl Iterator<Item = ObjectId>,
-    new: &[ObjectId],
-) -> Result<Vec<(ObjectId, ObjectId)>> {
+fn pairs(repo: &Repo, left: impl Iterator<Item = ObjectId>, new: &[ObjectId]) -> Result<Vec<(ObjectId, ObjectId)>> {
     let (left, new) = (by_stamp(repo, left)?, by_stamp(repo, new.iter().copied())?);
     let pair = |(stamp, old): (&Stamp, &Vec<ObjectId>)| match (&**old, new.get(stamp).map(Vec::as_slice)) {
         (&[old], Some(&[new])) => Some((old, new)),

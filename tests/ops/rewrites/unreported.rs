@@ -24,7 +24,9 @@ fn sessions_of_lines(bench: &Bench, path: &str) -> Vec<String> {
 #[case::filter_branch("git filter-branch -f --msg-filter 'sed 1q' HEAD~3..HEAD")]
 #[case::new_root("git filter-branch -f --msg-filter 'sed 1q' HEAD")]
 #[case::amend("echo more >>h; git commit -qa --amend -m reworded")]
-#[case::rebase("git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main; git rebase -q base")]
+#[case::rebase(
+    "git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main; git rebase -q base"
+)]
 #[case::pull_rebase(
     "git init -q --bare ../up; git push -q ../up HEAD~3:refs/heads/main; git clone -q -b main ../up ../other
     (cd ../other && echo x >x && git add x && git commit -qm x && git push -q)
@@ -44,7 +46,9 @@ fn sessions_of_lines(bench: &Bench, path: &str) -> Vec<String> {
 #[case::soft_reset("git reset -q --soft HEAD~3; git commit -qm all")]
 #[case::reverted_twice("git revert --no-edit HEAD >/dev/null; git revert --no-edit HEAD >/dev/null")]
 #[case::made_and_left("git commit -q --allow-empty -m x; git reset -q --hard HEAD~2; git reset -q --hard HEAD@{1}")]
-#[case::moved_without_a_reflog("git branch other HEAD~1; git symbolic-ref HEAD refs/heads/other; git reset -q --hard main")]
+#[case::moved_without_a_reflog(
+    "git branch other HEAD~1; git symbolic-ref HEAD refs/heads/other; git reset -q --hard main"
+)]
 fn lines_keep_their_sessions(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
     let bench = Bench::new();
     if !has_hooks {
@@ -66,7 +70,11 @@ fn lines_keep_their_sessions(#[values(true, false)] has_hooks: bool, #[case] scr
 #[rstest]
 fn work_is_committed_on_another_branch(
     #[values(true, false)] has_hooks: bool,
-    #[values("git switch -qc other HEAD~1", "git reset -q HEAD~1", "git stash -qu; git switch -qc other HEAD~1; git stash pop -q")]
+    #[values(
+        "git switch -qc other HEAD~1",
+        "git reset -q HEAD~1",
+        "git stash -qu; git switch -qc other HEAD~1; git stash pop -q"
+    )]
     moves: &str,
 ) {
     let bench = Bench::new();
@@ -88,7 +96,9 @@ fn work_is_committed_on_another_branch(
 #[rstest]
 #[case::commits("true")]
 #[case::amend("git commit -q --amend -m reworded")]
-#[case::rebase("git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main; git rebase -q base")]
+#[case::rebase(
+    "git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main; git rebase -q base"
+)]
 fn without_a_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
     let bench = Bench::new();
     bench.git(&["config", "core.logAllRefUpdates", "false"]);
