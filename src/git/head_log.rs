@@ -21,6 +21,9 @@ use crate::{
 /// How many bytes of the reflog we read, from its end or from before a known position.
 const LONGEST: u64 = 64 << 10;
 
+/// How many moves we return one by one; older ones count as one of unknown kind.
+const MOST_MOVES: usize = 256;
+
 /// How many entries git prints of a reflog that is not a file.
 const MOST_PRINTED: usize = 256;
 
@@ -107,6 +110,7 @@ impl Repo {
         // Git writes an entry before it moves HEAD: this move is not over.
         let head_at = since.iter().position(|entry| entry.new == head).unwrap_or(0);
         let log_end = since.get(head_at).map_or_else(|| log.end(), |entry| entry.end);
+        since.truncate(head_at + MOST_MOVES);
         let (mut moves, mut at) = (Vec::new(), known);
         for entry in since[head_at.min(since.len())..].iter().rev() {
             // A renamed branch is deleted and created again.
