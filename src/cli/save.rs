@@ -63,7 +63,7 @@ pub(super) struct Save {
 impl Save {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let options = save::Options {
+        let options = save::SaveOptions {
             paths: self.hinted_paths(&context.repo)?,
             origin: self.origin(),
             infers_author: self.infers_author(),

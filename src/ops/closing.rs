@@ -15,7 +15,7 @@ use crate::{
 /// event may come.
 pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
     worktree.check_turns().inspect_err(|_| {
-        let options = save::Options { origin: author::unknown(), ..save::Options::default() };
+        let options = save::SaveOptions { origin: author::unknown(), ..save::SaveOptions::default() };
         let saved = save::save_worktree(worktree, &options, &save::Demands::default());
         drop(worktree.emit_failure("save", saved));
     })
@@ -30,7 +30,7 @@ pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, over: O
     let (mut seen, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
         let origin = author::gap(worktree, session, over)?;
-        let options = save::Options { origin, ..save::Options::default() };
+        let options = save::SaveOptions { origin, ..save::SaveOptions::default() };
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
         let taken = save::save_worktree(worktree, &options, &demands)?.saved;
         now_tree_id = leaves_out_the_same(worktree, &session.id, &taken)?.then_some(taken.tree);

@@ -25,7 +25,7 @@ use crate::{
 pub(crate) use super::chain::{
     Demands, Known, Seen, Shadow, is_changed, limits, look_at_all, milliseconds, side_commit, store_cache, write_again,
 };
-pub use super::chain::{Options, Saved, SavedPath, SkippedPath, UnfilteredPath};
+pub use super::chain::{SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use super::{
     locking::{lock, lock_soon, lock_to_write},
     protected::refuse_protected,
@@ -45,7 +45,7 @@ pub(crate) struct Taken {
 /// # Errors
 /// [`Kind::User`] if the session's id is malformed; [`Kind::Refused`] in a protected directory; [`Kind::Race`] if
 /// another process holds the lock for too long. A failed save never returns an id.
-pub fn save(context: &Context, options: &Options) -> Result<Saved> {
+pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
     let checked = options.origin.session.as_deref().map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
@@ -78,7 +78,7 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
 ///
 /// If the save meets missing objects, it sets aside the chain that leads to them and tries once more. It also tries
 /// once more after a race.
-pub(crate) fn save_worktree(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Result<Taken> {
+pub(crate) fn save_worktree(worktree: &Worktree<'_>, options: &SaveOptions, demands: &Demands) -> Result<Taken> {
     match try_save(worktree, options, demands) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
@@ -92,7 +92,7 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, options: &Options, demands:
     }
 }
 
-fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Result<Taken> {
+fn try_save(worktree: &Worktree<'_>, options: &SaveOptions, demands: &Demands) -> Result<Taken> {
     let start = Instant::now();
     let repo = &worktree.repo;
     follow_head(worktree)?;
@@ -184,7 +184,7 @@ fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     }
 }
 
-fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {
+fn unchanged(context: &Context, options: &SaveOptions, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {
     let id = shadow.held_tip();
     if let (true, Some(id)) = (options.verify, id) {
         super::verified_mark::mark_by_hand(context, id)?;

@@ -22,7 +22,7 @@ use crate::{
     ops::{
         Context, Worktree,
         chain::{
-            Options, Saved, Shadow,
+            SaveOptions, Saved, Shadow,
             archive::archive_name,
             carried::put_on_top,
             carry::{Ground, carry},
@@ -104,7 +104,7 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Returns the shadow as the next checkpoint of this turn finds it, and completes `options` by what is known.
-    pub(crate) fn enter(&mut self, context: &'c Context, options: &mut Options) -> Result<Shadow> {
+    pub(crate) fn enter(&mut self, context: &'c Context, options: &mut SaveOptions) -> Result<Shadow> {
         let repo = &context.repo;
         let (session, turn) = (self.session.clone(), self.turn.clone());
         if options.origin.session.as_ref() == Some(&session.id) {
@@ -144,7 +144,7 @@ impl<'c> OpenTurn<'c> {
     }
 
     /// Adds to `options` what is known of the session.
-    fn complete(&self, context: &Context, options: &mut Options) -> Result<()> {
+    fn complete(&self, context: &Context, options: &mut SaveOptions) -> Result<()> {
         let (session, origin) = (&self.session, &mut options.origin);
         origin.agent = origin.agent.take().or_else(|| session.agent.clone());
         origin.model = origin.model.take().or_else(|| session.model.clone());

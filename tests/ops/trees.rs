@@ -1,6 +1,6 @@
 //! Tree differences and renames, held against `git diff-tree`.
 
-use git_checkpoint::{git::Repo, model::change::Change};
+use git_checkpoint::testing::{git::Repo, model::change::Change};
 use gix::ObjectId;
 
 use crate::support::World;

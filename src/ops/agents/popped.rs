@@ -9,7 +9,7 @@ use crate::{
     ops::{
         Worktree,
         chain::{leave_out_unknown_paths, look_at_paths, stashed::Stashes},
-        save::{self, Demands, Options, Shadow},
+        save::{self, Demands, SaveOptions, Shadow},
     },
 };
 
@@ -36,8 +36,11 @@ fn try_save(worktree: &Worktree<'_>, session: &str) -> Result<()> {
     if paths.is_empty() {
         return Ok(());
     }
-    let options =
-        Options { paths: Some(paths), message: Some("what the stash brought back".to_owned()), ..Options::default() };
+    let options = SaveOptions {
+        paths: Some(paths),
+        message: Some("what the stash brought back".to_owned()),
+        ..SaveOptions::default()
+    };
     let demands = Demands { turn_of: Some(session.to_owned()), forgives_unknown_paths: true, ..Demands::default() };
     save::save_worktree(worktree, &options, &demands).map(drop)
 }

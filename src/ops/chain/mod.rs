@@ -23,7 +23,7 @@ pub(crate) use look::{
     Seen, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_known, look_at_paths,
     refuse_unknown_paths, store_cache,
 };
-pub use request::Options;
+pub use request::SaveOptions;
 pub(crate) use request::{Demands, Known};
 pub(crate) use saved::milliseconds;
 pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};

@@ -9,7 +9,7 @@ use crate::{
 
 /// The options of a save.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct SaveOptions {
     /// The message; its first line is the subject. None: the subject names the changed paths.
     pub message: Option<String>,
     /// Who made the change.

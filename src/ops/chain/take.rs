@@ -8,7 +8,7 @@ use super::{
     archive::{archive_name, emit_reset},
     draft::{self, Draft},
     look::{Seen, look_at_all},
-    request::{Demands, Options},
+    request::{Demands, SaveOptions},
     saved::{Saved, SavedPath, SkippedPath, UnfilteredPath, milliseconds},
     shadow::Shadow,
     stashed::keep_stashed,
@@ -35,7 +35,7 @@ use crate::{
 /// Writes the objects, then the commit, then moves the refs: a crash leaves the state before or after the checkpoint.
 pub(crate) fn take(
     worktree: &Worktree<'_>,
-    options: &Options,
+    options: &SaveOptions,
     demands: &Demands,
     shadow: &Shadow,
     seen: &Seen,

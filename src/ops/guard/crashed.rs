@@ -32,7 +32,7 @@ fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
     let has_turn = |session: &Session| session.under_way.is_some() && session.is_in(worktree.repo.worktree_id());
     let Some(mut session) = known(worktree, &entry.id)?.filter(has_turn) else {
         let origin = Origin { contributor: Contributor::Agent, session: Some(entry.id.clone()), ..Origin::default() };
-        let options = save::Options { origin, ..save::Options::default() };
+        let options = save::SaveOptions { origin, ..save::SaveOptions::default() };
         let saved = if entry.is_at_work() {
             Some(save::save_worktree(worktree, &options, &Demands::default())?.saved)
         } else {

@@ -72,11 +72,11 @@ impl<'c> Before<'c> {
         }
         let swept = sweep(context, journal.as_ref())?;
         let index = context.repo.user_index_identity();
-        let options = save::Options {
+        let options = save::SaveOptions {
             message: Some(request.subject.clone()),
             infers_author: true,
             force: request.force,
-            ..save::Options::default()
+            ..save::SaveOptions::default()
         };
         let demands = save::Demands { exact_index: request.keeps_index, must_exist: true, ..save::Demands::default() };
         let taken = save::save_worktree(&worktree, &options, &demands)?;
@@ -122,7 +122,7 @@ impl<'c> Before<'c> {
     /// Saves what is staged now, and returns that state: what was staged since a crash may be in no checkpoint.
     pub(super) fn save_index(&self) -> Result<Snapshot> {
         let message = Some("before going on with a restore".into());
-        let options = save::Options { message, force: true, ..save::Options::default() };
+        let options = save::SaveOptions { message, force: true, ..save::SaveOptions::default() };
         let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.basis(&self.worktree.repo)? });
         let demands = save::Demands {
             exact_index: true,
@@ -183,7 +183,7 @@ impl<'c> Before<'c> {
         }
         let short = journal.target.to_hex_with_len(10);
         let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
-        let options = save::Options {
+        let options = save::SaveOptions {
             message: Some(format!("restore {short}")),
             origin: Origin {
                 note: None,
@@ -191,7 +191,7 @@ impl<'c> Before<'c> {
                 tool: Some(restored_target::tool(journal.target)),
                 ..of_target
             },
-            ..save::Options::default()
+            ..save::SaveOptions::default()
         };
         let saved = target.basis(&self.worktree.repo).and_then(|from| {
             let known = Some(save::Known { steps: journal.steps.clone(), from });

@@ -228,7 +228,7 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
     // Whoever went away between two tools has changed nothing since; people may have gone on.
     if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
         let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
-        save::save_worktree(worktree, &save::Options::default(), &demands)?;
+        save::save_worktree(worktree, &save::SaveOptions::default(), &demands)?;
     }
     close_turn(worktree, session, Over::Unsaid).map(drop)
 }
