@@ -118,7 +118,7 @@
 //! ```
 //! `config` has the layers of settings, `error` the error type of the crate, `testing` what tests use of its inside. All
 //! but `cli::main` and the names below is private. `tests/architecture.rs` says which module may use which, and checks it.
-//! No file uses a file that uses it, directly or through others; `tests/architecture/cycles.rs` lists the exceptions.
+//! No file uses a file that uses it, directly or through others; `tests/architecture/cycles.rs` checks that.
 //!
 //! # What always holds
 //! - Nothing is lost: before content is replaced, a checkpoint holds it, and shadows that are set aside go to the archive.
@@ -172,7 +172,7 @@ pub use crate::{
         history::{Entry, ListOptions, list},
         lookup::resolve,
         restore::{RestoreOptions, Restored, UndoOptions, restore, undo},
-        save::{SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath, save},
+        save::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath, save},
         verify::{Verified, verify},
     },
 };

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bstr::{BString, ByteSlice as _};
-use git_checkpoint::{Context, Origin, RestoreOptions, Restored, SaveOptions, UndoOptions, restore, undo};
+use git_checkpoint::{Author, Context, Origin, RestoreOptions, Restored, SaveOptions, UndoOptions, restore, undo};
 use gix::ObjectId;
 
 use super::World;
@@ -85,7 +85,7 @@ impl Stage {
     /// Takes a checkpoint.
     pub(crate) fn save_as(&self, origin: &Origin) -> ObjectId {
         let mut options = SaveOptions::default();
-        (options.origin, options.allow_empty) = (origin.clone(), true);
+        (options.author, options.allow_empty) = (Author::Is(origin.clone()), true);
         git_checkpoint::save(&self.context, &options).expect("saved").id.expect("a checkpoint was taken")
     }
 

@@ -6,7 +6,7 @@ use super::{
     super::{
         Context, Worktree, author,
         guard::{self, Verdict, Who},
-        save::{self, Demands, SaveOptions, Taken},
+        save::{self, Author, Request, Scope, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
         sessions::{Opening, begin_turn, seen_here},
     },
@@ -189,9 +189,9 @@ pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, path
 }
 
 pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
-    let options = SaveOptions { origin: saving.origin.clone(), paths: saving.paths.clone(), ..SaveOptions::default() };
-    let demands = Demands { turn_of: saving.turn_of.clone(), forgives_unknown_paths: true, ..Demands::default() };
-    let taken = save::save_worktree(worktree, &options, &demands)?;
+    let scope = saving.paths.clone().map_or(Scope::All, Scope::PathsIfThere);
+    let (author, turn_of) = (Author::Is(saving.origin.clone()), saving.turn_of.clone());
+    let taken = save::save_worktree(worktree, &Request { scope, author, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
         note_scan(worktree);
     }

@@ -7,7 +7,7 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 use git_checkpoint::{
-    Context, Contributor, Origin, SaveOptions, Saved,
+    Author, Context, Contributor, Origin, SaveOptions, Saved,
     testing::{context_from_environment, git::Repo},
 };
 use serde_json::{Value, json};
@@ -156,12 +156,11 @@ fn carry_out(order: &Value) -> git_checkpoint::Result<Saved> {
     let contributor = if session.is_some() { Contributor::Agent } else { Contributor::Human };
     let options = SaveOptions {
         message: order["message"].as_str().map(str::to_owned),
-        origin: Origin { contributor, session, ..Origin::default() },
+        author: Author::Is(Origin { contributor, session, ..Origin::default() }),
         paths: order["paths"].as_array().map(|paths| paths.iter().map(bytes).collect()),
         verify: order["verify"] == true,
         allow_empty: order["allow_empty"] == true,
         force: order["force"] == true,
-        infers_author: false,
     };
     git_checkpoint::save(&context, &options)
 }
