@@ -16,7 +16,7 @@ pub mod git {
 
 /// Values that are stored or compared.
 pub mod model {
-    pub use crate::model::{attribution, change, checkpoint, guard, record, refname, session, turns};
+    pub use crate::model::{attribution, checkpoint, guard, record, refname, session, turns};
 }
 
 /// Commands that are not in the library.
@@ -57,7 +57,7 @@ pub mod ops {
 
 /// Files of ours.
 pub mod state {
-    pub use crate::state::{journal, lock};
+    pub use crate::state::journal;
 }
 
 /// Returns the repository of `context`.

@@ -1,9 +1,6 @@
 //! The verified checkpoint.
 
-use git_checkpoint::{
-    Context, Kind, SaveOptions, Saved,
-    testing::{ops::verify, state::lock::Lock},
-};
+use git_checkpoint::{Context, Kind, SaveOptions, Saved, testing::ops::verify};
 
 use crate::support::World;
 
@@ -89,7 +86,7 @@ fn a_mark_is_not_taken_away_while_a_save_is_at_work() {
     let mut context = Context::open(&world.repo()).expect("a repository");
     save(&context, &world, "1");
     context.settings.lock_timeout = std::time::Duration::ZERO;
-    let lock = Lock::try_acquire(&world.repo().join(".git/checkpoint/lock")).expect("it can be locked");
+    let lock = world.lock();
     for error in [verify::reset(&context).err(), git_checkpoint::verify(&context, None).err()] {
         assert_eq!(error.map(|error| error.kind()), Some(Kind::Race));
     }

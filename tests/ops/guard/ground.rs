@@ -1,6 +1,6 @@
 //! A repository in which sessions meet.
 
-use super::{BTreeMap, Concurrency, Context, Entry, PathBuf, Repo, Turns, Worktree, lock, sessions};
+use super::{BTreeMap, Concurrency, Context, Entry, PathBuf, Turns, Worktree, lock, repo, sessions};
 use crate::support::World;
 
 /// A repository with a commit, and one after it.
@@ -76,7 +76,7 @@ impl Ground {
     }
 
     pub(super) fn git_dir(&self) -> PathBuf {
-        Repo::open(&self.root).expect("a repository").git_dir().to_owned()
+        repo(&self.context(Concurrency::Refuse)).git_dir().to_owned()
     }
 
     /// Lets the process of `session` be one that is gone: another one has its number now.

@@ -11,7 +11,6 @@ use git_checkpoint::{
     Context,
     settings::Concurrency,
     testing::{
-        git::Repo,
         model::{
             guard::{Code, Decision},
             turns::{Entry, Turns},
@@ -21,6 +20,7 @@ use git_checkpoint::{
             guard::{self, Verdict, Who},
             lock, sessions,
         },
+        repo,
     },
 };
 use ground::Ground;

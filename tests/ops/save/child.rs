@@ -8,7 +8,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use git_checkpoint::{
     Author, Context, Contributor, Origin, SaveOptions, Saved,
-    testing::{context_from_environment, git::Repo},
+    testing::{context_from_environment, repo},
 };
 use serde_json::{Value, json};
 
@@ -117,7 +117,8 @@ fn saves_what_it_is_told() {
     }
     if order["and_cold"] == true && last["kind"].is_null() {
         let here = std::env::current_dir().expect("there is one");
-        let cache = Repo::open(&here).expect("it was opened before").git_dir().join("checkpoint/index");
+        let context = Context::open(&here).expect("it was opened before");
+        let cache = repo(&context).git_dir().join("checkpoint/index");
         std::fs::remove_file(cache).expect("a pass stores it");
         last["cold"] = answer_of(carry_out(&order));
     }
