@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use git_checkpoint::{model::event::Event, ops};
+use git_checkpoint::{Context, Event, SaveOptions, Subscriber};
 
 struct Printer;
 
-impl ops::Subscriber for Printer {
+impl Subscriber for Printer {
     fn event(&self, event: &Event) {
         #[expect(clippy::print_stdout, reason = "an example")]
         {
@@ -15,10 +15,10 @@ impl ops::Subscriber for Printer {
     }
 }
 
-fn main() -> git_checkpoint::error::Result<()> {
-    let mut context = ops::Context::open(Path::new("."))?;
+fn main() -> git_checkpoint::Result<()> {
+    let mut context = Context::open(Path::new("."))?;
     context.subscribe(Box::new(Printer));
-    let saved = ops::save::save(&context, &ops::save::Options::default())?;
+    let saved = git_checkpoint::save(&context, &SaveOptions::default())?;
     #[expect(clippy::print_stdout, reason = "an example")]
     {
         println!("{} {}", saved.r#ref, saved.id.map_or_else(|| "nothing to save".into(), |id| id.to_string()));

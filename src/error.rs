@@ -10,6 +10,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Who has to act on an error; decides the exit code and the wording around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// The request cannot be met as it was made: a wrong argument, not a repository, a missing file.
     User,

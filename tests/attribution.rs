@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use git_checkpoint::{
+use git_checkpoint::testing::{
     git::line_edits::{Algorithm, counted_edits, step_edits},
     model::attribution::{AuthorId, Change, Committed, Content, Differ, FileOwnership, Owner, Replay},
 };

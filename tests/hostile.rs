@@ -1,6 +1,6 @@
 //! What users and agents say of themselves, through the command line: it comes back, harms no terminal, and no git.
 
-use git_checkpoint::model::session::is_valid_id;
+use git_checkpoint::testing::model::session::is_valid_id;
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use crate::support::{World, site::described};

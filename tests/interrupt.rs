@@ -81,8 +81,7 @@ fn a_wait_for_the_lock_ends_at_once() {
     world.write("new", "content\n");
     assert!(world.checkpoint(&["save"]).status.success());
     world.write("new", "other\n");
-    let path = world.repo().join(".git/checkpoint/lock");
-    let held = git_checkpoint::state::lock::Lock::try_acquire(&path).expect("the file is there").expect("it is free");
+    let held = world.lock();
     for command in [&["save"][..], &["restore", "@{0}"], &["reset"]] {
         let mut child = world
             .command(env!("CARGO_BIN_EXE_git-checkpoint"))

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-use git_checkpoint::agent::{dialects::ALL, event::Moment};
+use git_checkpoint::testing::agent::{dialects::ALL, event::Moment};
 
 use crate::support::World;
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-use git_checkpoint::agent::{self, dialect, dialects};
+use git_checkpoint::testing::agent::{self, dialect, dialects};
 
 /// Calls the plugin in `plugin.mjs` as opencode does.
 const OPENCODE: &str = r#"

@@ -10,6 +10,7 @@ use crate::{
         install::{BEFORE, File, Format, Scope, command},
     },
     error::{Context as _, Error, Kind, Result},
+    git,
     ops::{
         Context,
         agent_hooks::{self, Edit, Noted, Seen, Target},
@@ -61,7 +62,7 @@ pub(super) struct Enabled {
 impl Places {
     pub(super) fn new(context: &Context) -> Result<Self> {
         let worktree = context.repo.worktree_root().to_owned();
-        Ok(Self { home: context.repo.home_dir(), worktree, program: program()? })
+        Ok(Self { home: git::home(), worktree, program: program()? })
     }
 
     /// Checks that the agents' settings can be found, and that the program's path can be written to them.

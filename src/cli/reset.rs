@@ -104,7 +104,7 @@ impl Reset {
             let date = if call.out.is_terminal() {
                 format!("{:<14}", date::relative(shadow.seconds, now))
             } else {
-                shadow.archived
+                shadow.time
             };
             let date = call.out.paint(phrase::DIM, &date);
             let count = phrase::count(shadow.checkpoints, "checkpoint");

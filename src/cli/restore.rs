@@ -60,7 +60,7 @@ pub(super) const UNDONE: &str = "brought back";
 impl Restore {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let options = restore::Options {
+        let options = restore::RestoreOptions {
             target: self.target.unwrap_or_default(),
             pathspecs: Call::pathspecs(&context.repo, &self.pathspecs)?,
             all: self.all,

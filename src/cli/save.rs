@@ -13,7 +13,7 @@ use crate::{
     error::{Context as _, Kind, Result},
     git::Repo,
     model::{checkpoint::Origin, contributor::Contributor, refname::Base},
-    ops::save::{self, Saved, SkippedPath, UnfilteredPath},
+    ops::save::{self, Author, Saved, SkippedPath, UnfilteredPath},
 };
 
 /// Take a checkpoint of the whole worktree
@@ -63,10 +63,9 @@ pub(super) struct Save {
 impl Save {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.writing_context()?;
-        let options = save::Options {
+        let options = save::SaveOptions {
             paths: self.hinted_paths(&context.repo)?,
-            origin: self.origin(),
-            infers_author: self.infers_author(),
+            author: self.author(),
             message: self.message,
             verify: self.verify,
             allow_empty: self.allow_empty,
@@ -83,19 +82,18 @@ impl Save {
         Ok(Exit::Done)
     }
 
-    fn infers_author(&self) -> bool {
-        [&self.contributor, &self.session, &self.agent, &self.model].into_iter().all(Option::is_none)
-    }
-
-    fn origin(&self) -> Origin {
+    fn author(&self) -> Author {
+        if [&self.contributor, &self.session, &self.agent, &self.model].into_iter().all(Option::is_none) {
+            return Author::Infer;
+        }
         let by_session = if self.session.is_some() { Contributor::Agent } else { Contributor::Human };
-        Origin {
+        Author::Is(Origin {
             contributor: self.contributor.as_deref().and_then(Contributor::from_word).unwrap_or(by_session),
             session: self.session.clone(),
             agent: self.agent.clone(),
             model: self.model.clone(),
             ..Origin::default()
-        }
+        })
     }
 
     fn hinted_paths(&self, repo: &Repo) -> Result<Option<Vec<BString>>> {

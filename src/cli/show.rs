@@ -117,10 +117,10 @@ fn print_paths(shown: &Shown, call: &mut Call) -> Result<()> {
 
 fn print_lines(shown: &Shown, context: &Context, shape: Shape, call: &mut Call) -> Result<()> {
     let checkpoint = &shown.checkpoint;
-    let options = compare::Options {
+    let options = compare::DiffOptions {
         from: Some(checkpoint.before_id().to_string()),
         to: Some(checkpoint.id.to_string()),
-        ..compare::Options::default()
+        ..compare::DiffOptions::default()
     };
     diff::print(&compare::diff(context, &shape.needs(options))?, shape, false, context, call)
 }

@@ -21,7 +21,7 @@ mod layers;
 mod loaded;
 pub mod migrate;
 mod replace;
-mod settings;
+pub mod settings;
 mod sources;
 mod toml_file;
 mod value;
@@ -32,9 +32,6 @@ mod tests;
 pub use layers::{load, load_lenient};
 pub use loaded::{Loaded, Origin, Warning};
 pub use replace::leftovers;
-pub use settings::{
-    Agents, Archive, Color, Concurrency, Jj, Link, Policy, Push, Save, Settings, Storage, Store, Transcript, Ui,
-    Worktree,
-};
-pub use sources::{DEFAULTS, GitEntry, Layer, PROJECT_FILE, Sources};
+pub use settings::{Color, Concurrency, Jj, Link, Policy, Settings, Storage, Store};
+pub use sources::{DEFAULTS, GitEntry, Layer, Sources};
 pub use value::{ByteSize, Value, parse_duration};

@@ -13,6 +13,7 @@ use super::value;
 /// Every setting.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Settings {
     /// Whether hooks take checkpoints.
     pub enabled: bool,
@@ -53,6 +54,7 @@ pub struct Settings {
 /// Limits of a save.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Save {
     /// The bytes of the largest untracked file that is saved; `u64::MAX`: no limit.
     #[serde(deserialize_with = "value::size_or_all")]
@@ -72,6 +74,7 @@ pub struct Save {
 /// How long archived shadows are kept; applied by `prune`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Archive {
     /// The age in days.
     #[serde(deserialize_with = "value::count_limit")]
@@ -87,6 +90,7 @@ pub struct Archive {
 /// What records keep of a conversation.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Transcript {
     /// How much is kept.
     pub store: Store,
@@ -100,6 +104,7 @@ pub struct Transcript {
 /// The limits for `attribution --check`, in percent of the committed lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Policy {
     /// How much may be agents'.
     pub max_agent_percentage: u64,
@@ -110,6 +115,7 @@ pub struct Policy {
 /// What leaves the machine.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Push {
     /// Whether `git push` sends records too.
     pub auto: bool,
@@ -123,6 +129,7 @@ pub struct Push {
 /// How agents' hooks behave.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Agents {
     /// The least time between two full passes before shell commands.
     #[serde(deserialize_with = "value::duration")]
@@ -134,6 +141,7 @@ pub struct Agents {
 /// Agent worktrees.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Worktree {
     /// The directory they are made in; a relative one counts from the main worktree's root; `~` is expanded.
     pub dir: PathBuf,
@@ -152,6 +160,7 @@ pub struct Worktree {
 /// What people see.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub struct Ui {
     /// When output is coloured.
     pub color: Color,

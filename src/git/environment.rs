@@ -85,7 +85,7 @@ pub(super) fn local_zone() -> jiff::tz::TimeZone {
 }
 
 /// Returns the user's home directory.
-pub(super) fn home() -> Option<std::path::PathBuf> {
+pub(crate) fn home() -> Option<std::path::PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 

@@ -88,5 +88,6 @@ pub(crate) mod user_index;
 mod weight;
 pub(crate) mod written;
 
+pub(crate) use environment::home;
 pub(crate) use repo::SkippedRefs;
 pub use repo::{Head, Repo};

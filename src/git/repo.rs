@@ -241,11 +241,6 @@ impl Repo {
         self.inner.config_snapshot().boolean(key)
     }
 
-    /// Returns the user's home directory.
-    pub fn home_dir(&self) -> Option<PathBuf> {
-        environment::home()
-    }
-
     /// Returns how many bytes are free on the file system of the object database; none if that is unknown.
     pub(crate) fn free_space(&self) -> Option<u64> {
         let stat = rustix::fs::statvfs(self.inner.objects.store_ref().path()).ok()?;

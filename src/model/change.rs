@@ -63,7 +63,7 @@ impl Mode {
     }
 
     /// Returns the mode for git's octal `bits`; none for a directory.
-    pub fn from_bits(bits: u32) -> Option<Self> {
+    pub(crate) fn from_bits(bits: u32) -> Option<Self> {
         match bits & 0o170_000 {
             0o100_000 if bits & 0o100 != 0 => Some(Self::Executable),
             0o100_000 => Some(Self::File),
@@ -74,7 +74,7 @@ impl Mode {
     }
 
     /// Returns true if both are files, executable or not.
-    pub fn same_type(self, other: Self) -> bool {
+    pub(crate) fn same_type(self, other: Self) -> bool {
         let is_file = |mode| matches!(mode, Self::File | Self::Executable);
         self == other || (is_file(self) && is_file(other))
     }

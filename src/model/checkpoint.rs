@@ -46,13 +46,14 @@ impl Default for Origin {
 
 impl Origin {
     /// Returns true if it is, or may be, the work of a session.
-    pub fn may_be_of_session(&self) -> bool {
+    pub(crate) fn may_be_of_session(&self) -> bool {
         self.session.is_some() || self.contributor == Contributor::Unknown
     }
 }
 
 /// The whole worktree at one moment, as read from its commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// The commit.
     pub id: ObjectId,
@@ -122,14 +123,14 @@ pub fn message(
 
 impl Checkpoint {
     /// Returns the commit before it in time, of whichever shadow: the difference is what its contributor did.
-    pub fn before_id(&self) -> ObjectId {
+    pub(crate) fn before_id(&self) -> ObjectId {
         self.after.unwrap_or(self.parent_id)
     }
 
     /// Parses the commit `id` as a checkpoint; none if it is not one.
     ///
     /// A checkpoint's message names contributor, base and worktree, and the commit has a parent.
-    pub fn from_commit(id: ObjectId, commit: &gix::objs::CommitRef<'_>) -> Option<Self> {
+    pub(crate) fn from_commit(id: ObjectId, commit: &gix::objs::CommitRef<'_>) -> Option<Self> {
         let text = commit.message.to_str_lossy();
         let (subject, body, trailers) = trailer::parse(&text);
         let value = |key: &str| trailers.iter().find(|(name, _)| *name == key).map(|(_, value)| (*value).to_owned());

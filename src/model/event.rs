@@ -5,6 +5,7 @@ use serde::Serialize;
 /// One line of `events.jsonl`, and what a subscriber receives. Numbers of paths are counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Event {
     /// A shadow was begun.
     Initialize {

@@ -31,6 +31,7 @@ pub enum Side {
 
 /// A line of a hunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Line {
     /// Where it belongs.
     pub side: Side,
@@ -44,6 +45,7 @@ pub struct Line {
 
 /// A group of changed lines with the lines around them.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Hunk {
     /// The lines of the old text it covers, counted from 0.
     pub old: Range<usize>,

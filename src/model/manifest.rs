@@ -9,6 +9,7 @@ use super::path_text::StoredPath;
 /// Why a path of the worktree is not in the checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Reason {
     /// An untracked file above `save.max-file-size`.
     TooLarge,
@@ -69,6 +70,7 @@ impl Part {
 
 /// A path that is in the worktree but not in the checkpoint. Skipped is not absent: restore leaves it alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub struct Skipped {
     /// The path; of a directory skipped as a whole, without final slash.
     pub path: BString,

@@ -213,21 +213,6 @@ pub enum How {
     Relink,
 }
 
-impl How {
-    /// Returns the word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Commit => "commit",
-            Self::Amend => "amend",
-            Self::Rebase => "rebase",
-            Self::Squash => "squash",
-            Self::Copy => "copy",
-            Self::Recommit => "recommit",
-            Self::Relink => "relink",
-        }
-    }
-}
-
 /// A commit that has a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {

@@ -33,7 +33,7 @@ pub enum Base {
 
 impl Base {
     /// Returns the base for what HEAD points to.
-    pub fn of_head(head: Option<ObjectId>) -> Self {
+    pub(crate) fn of_head(head: Option<ObjectId>) -> Self {
         head.map_or(Self::Unborn, Self::Commit)
     }
 
@@ -151,12 +151,6 @@ pub fn renamed_archive(name: &str, tip: ObjectId) -> Option<String> {
 /// Returns true if the archive ref `name` is of a shadow whose work is all in commits or in another shadow.
 pub fn is_settled(name: &str) -> bool {
     [Settled::Condensed, Settled::Carried].iter().any(|settled| name.ends_with(settled.suffix()))
-}
-
-/// Returns true if the name of the archive ref fits a shadow whose last checkpoint is `tip`.
-pub fn may_be_archive_of(name: &str, tip: ObjectId) -> bool {
-    let named = name.strip_prefix(ARCHIVE).and_then(|name| name.split('-').nth(1));
-    named.is_some_and(|hex| *hex == *tip.to_hex_with_len(12).to_string())
 }
 
 /// Returns the ref that holds the state in which `worktree` was when the turn of `session` began.

@@ -19,9 +19,6 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All phases.
-    pub const ALL: [Self; 3] = [Self::Idle, Self::Active, Self::Ended];
-
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,15 +40,8 @@ pub enum SessionEvent {
     Tool,
     /// The agent has answered.
     Stop,
-    /// A commit was made.
-    Commit,
     /// The agent was left.
     End,
-}
-
-impl SessionEvent {
-    /// All of them.
-    pub const ALL: [Self; 6] = [Self::Start, Self::Prompt, Self::Tool, Self::Stop, Self::Commit, Self::End];
 }
 
 /// What to do when something happens to a session.
@@ -63,10 +53,6 @@ pub enum Action {
     BeginTurn,
     /// Close the turn.
     CloseTurn,
-    /// Turn what the commit took into a record.
-    Condense,
-    /// The same, if the session has uncommitted work.
-    CondenseLeftover,
     /// Note that an ended session has been resumed.
     Resume,
 }
@@ -83,16 +69,15 @@ pub struct Transition {
 /// Returns what becomes of a session in `phase` (none: not known yet) when `event` happens.
 #[expect(clippy::match_same_arms, reason = "a row each: it is read beside the table of the manual")]
 pub fn transition(phase: Option<Phase>, event: SessionEvent) -> Transition {
-    use Action::{BeginTurn, CloseInterrupted, CloseTurn, Condense, CondenseLeftover, Resume};
+    use Action::{BeginTurn, CloseInterrupted, CloseTurn, Resume};
     use Phase::{Active, Ended, Idle};
-    use SessionEvent::{Commit, End, Prompt, Start, Stop, Tool};
+    use SessionEvent::{End, Prompt, Start, Stop, Tool};
     let (phase, actions): (Option<Phase>, &'static [Action]) = match (phase, event) {
         (None, Start) => (Some(Idle), &[]),
         (None, Prompt | Tool) | (Some(Idle), Prompt) => (Some(Active), &[BeginTurn]),
-        (None, Stop | Commit | End) => (None, &[]),
+        (None, Stop | End) => (None, &[]),
         (Some(Idle), Start | Stop) => (Some(Idle), &[]),
         (Some(Idle), Tool) => (Some(Active), &[BeginTurn]),
-        (Some(phase @ (Idle | Active)), Commit) => (Some(phase), &[Condense]),
         (Some(Idle | Ended), End) => (Some(Ended), &[]),
         (Some(Active), Start) => (Some(Active), &[]),
         (Some(Active), Prompt) => (Some(Active), &[CloseInterrupted, BeginTurn]),
@@ -102,7 +87,6 @@ pub fn transition(phase: Option<Phase>, event: SessionEvent) -> Transition {
         (Some(Ended), Start) => (Some(Idle), &[Resume]),
         (Some(Ended), Prompt | Tool) => (Some(Active), &[Resume, BeginTurn]),
         (Some(Ended), Stop) => (Some(Ended), &[]),
-        (Some(Ended), Commit) => (Some(Ended), &[CondenseLeftover]),
     };
     Transition { phase, actions }
 }
@@ -266,29 +250,34 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Action::{BeginTurn, CloseInterrupted, CloseTurn, Condense, CondenseLeftover, Resume};
+    use Action::{BeginTurn, CloseInterrupted, CloseTurn, Resume};
+
+    const PHASES: [Option<Phase>; 4] = [None, Some(Phase::Idle), Some(Phase::Active), Some(Phase::Ended)];
+    const EVENTS: [SessionEvent; 5] =
+        [SessionEvent::Start, SessionEvent::Prompt, SessionEvent::Tool, SessionEvent::Stop, SessionEvent::End];
+
+    #[test]
+    fn the_manual_draws_the_table() {
+        let page = include_str!("../../man/git-checkpoint-session.1").replace("\\-", "-");
+        for phase in PHASES {
+            let name = |phase: Option<Phase>, none| phase.map_or(none, Phase::as_str);
+            let cells = EVENTS.map(|event| name(transition(phase, event).phase, "-"));
+            let is_row = |line: &str| {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                words.first() == Some(&name(phase, "(none)")) && words[1..] == cells
+            };
+            assert!(page.lines().any(is_row), "{phase:?}: {cells:?}");
+        }
+    }
 
     /// The table of the manual, cell by cell: rows are phases, columns what happens.
     #[test]
     fn every_cell_of_the_table() {
         type Cell = (Option<Phase>, &'static [Action]);
         let (idle, active, ended) = (Some(Phase::Idle), Some(Phase::Active), Some(Phase::Ended));
-        let table: [(Option<Phase>, [Cell; 6]); 4] = [
-            (
-                None,
-                [(idle, &[]), (active, &[BeginTurn]), (active, &[BeginTurn]), (None, &[]), (None, &[]), (None, &[])],
-            ),
-            (
-                idle,
-                [
-                    (idle, &[]),
-                    (active, &[BeginTurn]),
-                    (active, &[BeginTurn]),
-                    (idle, &[]),
-                    (idle, &[Condense]),
-                    (ended, &[]),
-                ],
-            ),
+        let table: [(Option<Phase>, [Cell; 5]); 4] = [
+            (None, [(idle, &[]), (active, &[BeginTurn]), (active, &[BeginTurn]), (None, &[]), (None, &[])]),
+            (idle, [(idle, &[]), (active, &[BeginTurn]), (active, &[BeginTurn]), (idle, &[]), (ended, &[])]),
             (
                 active,
                 [
@@ -296,7 +285,6 @@ mod tests {
                     (active, &[CloseInterrupted, BeginTurn]),
                     (active, &[]),
                     (idle, &[CloseTurn]),
-                    (active, &[Condense]),
                     (ended, &[CloseTurn]),
                 ],
             ),
@@ -307,13 +295,12 @@ mod tests {
                     (active, &[Resume, BeginTurn]),
                     (active, &[Resume, BeginTurn]),
                     (ended, &[]),
-                    (ended, &[CondenseLeftover]),
                     (ended, &[]),
                 ],
             ),
         ];
         for (phase, cells) in table {
-            for (event, (expected, actions)) in SessionEvent::ALL.into_iter().zip(cells) {
+            for (event, (expected, actions)) in EVENTS.into_iter().zip(cells) {
                 let found = transition(phase, event);
                 assert_eq!((found.phase, found.actions), (expected, actions), "{phase:?} {event:?}");
             }

@@ -7,6 +7,7 @@ use super::id_text;
 
 /// A broken chain that was set aside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SetAside {
     /// The ref that held it.
     pub shadow: String,

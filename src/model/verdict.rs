@@ -8,6 +8,7 @@ use super::{change::Mode, path_text, step::Step};
 
 /// Why a path is left as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Why {
     /// A human changed it after the checkpoint.
     Human,
@@ -54,7 +55,7 @@ impl Why {
     }
 
     /// Returns true if the path is only left because of who changed it, so that a restore of everything takes it.
-    pub fn yields_to_all(&self) -> bool {
+    pub(crate) fn yields_to_all(&self) -> bool {
         matches!(self, Self::Human | Self::Session(_) | Self::Agent | Self::Unknown | Self::Committed | Self::Since)
     }
 }
@@ -88,6 +89,7 @@ impl fmt::Display for Why {
 
 /// A path that is left as it is, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Left {
     /// The path.
     pub path: BString,

@@ -6,7 +6,7 @@ use crate::{
     ops::{
         Worktree,
         author::{self, Over},
-        save::{self, Saved},
+        save::{self, Author, Request, Saved},
         turn::{self, End, leaves_out_the_same},
     },
 };
@@ -15,8 +15,8 @@ use crate::{
 /// event may come.
 pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
     worktree.check_turns().inspect_err(|_| {
-        let options = save::Options { origin: author::unknown(), ..save::Options::default() };
-        let saved = save::save_worktree(worktree, &options, &save::Demands::default());
+        let request = Request { author: Author::Is(author::unknown()), ..Request::default() };
+        let saved = save::save_worktree(worktree, &request);
         drop(worktree.emit_failure("save", saved));
     })
 }
@@ -29,10 +29,9 @@ pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, over: O
     let repo = &worktree.repo;
     let (mut seen, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
-        let origin = author::gap(worktree, session, over)?;
-        let options = save::Options { origin, ..save::Options::default() };
-        let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
-        let taken = save::save_worktree(worktree, &options, &demands)?.saved;
+        let author = Author::Is(author::gap(worktree, session, over)?);
+        let request = Request { author, turn_of: Some(session.id.clone()), ..Request::default() };
+        let taken = save::save_worktree(worktree, &request)?.saved;
         now_tree_id = leaves_out_the_same(worktree, &session.id, &taken)?.then_some(taken.tree);
         seen = Some(taken);
     }

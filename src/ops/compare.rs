@@ -25,7 +25,7 @@ use crate::{
 
 /// What to compare, and what to find out.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct DiffOptions {
     /// The old side: a checkpoint as [`lookup::resolve`] knows it, or the full id of any commit. Without it, the
     /// verified checkpoint of the worktree, or else the base.
     pub from: Option<String>,
@@ -43,7 +43,7 @@ pub struct Options {
     pub hunks: Option<usize>,
 }
 
-impl Default for Options {
+impl Default for DiffOptions {
     fn default() -> Self {
         Self { from: None, to: None, pathspecs: Vec::new(), renames: true, counts: true, content: false, hunks: None }
     }
@@ -72,6 +72,7 @@ impl Serialize for Side {
 
 /// How two sides differ. Serializes to what `diff --json` prints.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Comparison {
     /// The version of the JSON format.
     pub version: u32,
@@ -85,6 +86,7 @@ pub struct Comparison {
 
 /// How one file differs.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct FileDiff {
     /// The path relative to the worktree's root.
     pub path: BString,
@@ -117,7 +119,7 @@ pub struct FileDiff {
 ///
 /// # Errors
 /// If a side cannot be found, a pathspec is malformed, or content is missing (as in partial clones) though needed.
-pub fn diff(context: &Context, options: &Options) -> Result<Comparison> {
+pub fn diff(context: &Context, options: &DiffOptions) -> Result<Comparison> {
     let worktree = options.to.is_none().then(|| status::worktree_tree(context)).transpose()?;
     // New content of the worktree is only in the in-memory objects of the worktree's own repository handle.
     let repo = worktree.as_ref().map_or(&context.repo, |worktree| &worktree.repo);
@@ -170,7 +172,7 @@ fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
 /// Reads what the options ask for.
 struct Reader<'r> {
     repo: &'r Repo,
-    options: &'r Options,
+    options: &'r DiffOptions,
     algorithm: Algorithm,
     attributes: DiffAttributes<'r>,
 }

@@ -20,7 +20,7 @@ use crate::{
 /// A repository with the settings that hold in it: what every operation works on.
 pub struct Context {
     /// The repository.
-    pub repo: Repo,
+    pub(crate) repo: Repo,
     /// The settings.
     pub settings: Settings,
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
@@ -43,7 +43,7 @@ impl Context {
     }
 
     /// Returns the context of `repo` with `settings`.
-    pub fn new(repo: Repo, settings: Settings) -> Self {
+    pub(crate) fn new(repo: Repo, settings: Settings) -> Self {
         Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), turns: RefCell::default() }
     }
 

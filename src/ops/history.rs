@@ -52,6 +52,7 @@ pub struct ListOptions {
 
 /// A checkpoint in a list. Serializes to the line of `list --json`.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Entry {
     /// The checkpoint.
     pub checkpoint: Checkpoint,

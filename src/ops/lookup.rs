@@ -22,7 +22,13 @@ const LIST: &str = "'git checkpoint list' shows the checkpoints of this worktree
 /// How many candidates of an ambiguous prefix are listed.
 const LISTED: usize = 10;
 
-/// Returns the id of the checkpoint that `text` names; for `base`, that of the base commit of the live shadow.
+/// Returns the id of the checkpoint that `text` names.
+///
+/// - `@` or `@{0}`: the latest of this worktree; `@{1}`: the one before, and so on
+/// - `verified`: the verified one of this worktree
+/// - `base`: no checkpoint, but the commit that HEAD is at
+/// - a tag
+/// - an id, or the beginning of one
 ///
 /// Neither a full id nor `@{0}` walks a chain.
 ///

@@ -57,5 +57,6 @@ mod verified_mark;
 mod worktree;
 
 pub use context::{Context, Subscriber};
+#[cfg(feature = "failpoints")]
 pub use locking::lock;
 pub use worktree::Worktree;

@@ -6,6 +6,7 @@ use bstr::ByteSlice as _;
 
 use crate::{
     error::{Error, Result},
+    git,
     model::path_text,
     ops::Context,
 };
@@ -14,7 +15,7 @@ use crate::{
 /// the settings name.
 pub(crate) fn refuse_protected(context: &Context, force: bool) -> Result<()> {
     let root = context.repo.worktree_root();
-    let home = context.repo.home_dir().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
+    let home = git::home().map(|home| std::fs::canonicalize(&home).unwrap_or(home));
     let is_above_home = home.as_deref().is_some_and(|home| home.starts_with(root));
     let is_listed = context.settings.save.protected_paths.iter().any(|path| {
         let path = match (path.strip_prefix("~"), &home) {

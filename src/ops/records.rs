@@ -82,14 +82,6 @@ pub fn attribution(repo: &Repo, id: &RecordId) -> Result<Option<Vec<u8>>> {
     log.read(&format!("{}/attribution", folder(id)))
 }
 
-/// Returns the prompts of the session at `index` of the record `id`.
-pub fn prompts(repo: &Repo, id: &RecordId, index: usize) -> Result<Vec<Prompt>> {
-    match Log::open(repo)? {
-        Some(log) => log.prompts(id, index),
-        None => Ok(Vec::new()),
-    }
-}
-
 /// Returns the records of `commit`: those that its message names, then those that are linked to it; no doubles.
 pub fn of_commit(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
     match Log::open(repo)? {
@@ -110,22 +102,6 @@ pub(crate) fn named_by(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
 pub fn of_parent(repo: &Repo, parent: ObjectId) -> Result<Vec<RecordId>> {
     match Log::open(repo)? {
         Some(log) => log.index(PARENTS, parent),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Returns the commits that have the record `id`, by their ids.
-pub fn links(repo: &Repo, id: &RecordId) -> Result<Vec<Link>> {
-    match Log::open(repo)? {
-        Some(log) => log.links(id),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// Returns the ids of all records, sorted; the time it takes grows with their number.
-pub fn all(repo: &Repo) -> Result<Vec<RecordId>> {
-    match Log::open(repo)? {
-        Some(log) => log.all(),
         None => Ok(Vec::new()),
     }
 }

@@ -86,7 +86,8 @@ pub struct Archived {
     /// The ref.
     pub r#ref: String,
     /// When it was set aside, in ISO 8601.
-    pub archived: String,
+    #[serde(rename = "archived")]
+    pub time: String,
     /// The same in Unix seconds.
     #[serde(skip)]
     pub seconds: i64,
@@ -222,7 +223,7 @@ fn archived(repo: &Repo, tip: Tip) -> Result<Archived> {
     let (subject, base, worktree) = checkpoint.map(|it| (it.subject, Some(it.base), it.worktree)).unwrap_or_default();
     Ok(Archived {
         name: short(&tip.name).to_owned(),
-        archived: moment::iso(seconds, 0),
+        time: moment::iso(seconds, 0),
         seconds,
         subject,
         base,

@@ -17,15 +17,21 @@ use super::{
 };
 use crate::{
     error::{Kind, Result},
-    git::{Repo, side::Side, stat_cache::StatCache},
-    model::{checkpoint::Checkpoint, contributor::Contributor, event::Event, refname},
+    git::{Repo, new_objects::NewObjects, side::Side, stat_cache::StatCache},
+    model::{
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+        event::Event,
+        refname,
+    },
     state::sessions::Found,
 };
 
+pub use super::chain::{Author, SaveOptions, Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use super::chain::{
-    Demands, Known, Seen, Shadow, is_changed, limits, look_at_all, milliseconds, side_commit, store_cache, write_again,
+    Hold, Known, Request, Scope, Seen, Shadow, is_changed, limits, look_at_all, milliseconds, side_commit, store_cache,
+    write_again,
 };
-pub use super::chain::{Options, Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use super::{
     locking::{lock, lock_soon, lock_to_write},
     protected::refuse_protected,
@@ -45,13 +51,14 @@ pub(crate) struct Taken {
 /// # Errors
 /// [`Kind::User`] if the session's id is malformed; [`Kind::Refused`] in a protected directory; [`Kind::Race`] if
 /// another process holds the lock for too long. A failed save never returns an id.
-pub fn save(context: &Context, options: &Options) -> Result<Saved> {
-    let checked = options.origin.session.as_deref().map_or(Ok(()), check_id);
+pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
+    let session = if let Author::Is(origin) = &options.author { origin.session.as_deref() } else { None };
+    let checked = session.map_or(Ok(()), check_id);
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
         let worktree = lock_to_write(context)?;
-        let taken = save_worktree(&worktree, options, &Demands { must_be_held: true, ..Demands::default() })?;
-        if let Some(session) = &options.origin.session {
+        let taken = save_worktree(&worktree, &Request::from(options))?;
+        if let Some(session) = session {
             note_alive(&worktree, session);
         }
         Ok(taken)
@@ -78,70 +85,60 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
 ///
 /// If the save meets missing objects, it sets aside the chain that leads to them and tries once more. It also tries
 /// once more after a race.
-pub(crate) fn save_worktree(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Result<Taken> {
-    match try_save(worktree, options, demands) {
+pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
+    match try_save(worktree, request) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain lacks the object: the stat cache or the index may rely on it.
                 worktree.repo.grow_wary();
             }
-            try_save(worktree, options, demands).map_err(|again| again.with_cause(error))
+            try_save(worktree, request).map_err(|again| again.with_cause(error))
         }
-        Err(error) if error.kind() == Kind::Race => try_save(worktree, options, demands),
+        Err(error) if error.kind() == Kind::Race => try_save(worktree, request),
         taken => taken,
     }
 }
 
-fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Result<Taken> {
+fn try_save(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     let start = Instant::now();
     let repo = &worktree.repo;
     follow_head(worktree)?;
-    let options = &mut options.clone();
-    if options.infers_author {
-        options.origin = author::unsaved(worktree)?;
-    }
-    let turn_of = demands.turn_of.as_deref().or(options.origin.session.as_deref());
+    let request = &mut request.clone();
+    let mut origin = match &request.author {
+        Author::Is(origin) => origin.clone(),
+        Author::Infer => author::unsaved(worktree)?,
+    };
+    let turn_of = request.turn_of.as_deref().or(origin.session.as_deref());
     let mut turn = OpenTurn::of(worktree, turn_of)?;
     let mut shadow = match &mut turn {
-        Some(turn) => turn.enter(worktree, options)?,
-        None => Shadow::read_for(worktree, options.origin.session.as_deref())?,
+        Some(turn) => turn.enter(worktree, &mut origin, &mut request.message)?,
+        None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
     if shadow.tip.is_none() && !worktree.broken().is_empty() {
         // No live checkpoint has the other paths any more.
-        options.paths = None;
+        request.scope = Scope::All;
     }
-    if let Some(paths) = options.paths.as_mut().filter(|_| demands.forgives_unknown_paths) {
+    if let Scope::PathsIfThere(paths) = &mut request.scope {
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
-    let (mut seen, objects) = match (&options.paths, &shadow.tip, &demands.known) {
-        (None, Some(tip), Some(known)) => {
-            let (mut seen, mut objects) = look_at_known(repo, known, tip, shadow.tip_side.clone().unwrap_or_default())?;
-            if demands.looks_at_index {
-                look_at_index(repo, &shadow, &mut seen, &mut objects)?;
-            }
-            (seen, objects)
-        }
-        // The root means all paths.
-        (Some(paths), ..) if !paths.iter().any(|path| path.is_empty()) => look_at_paths(worktree, paths, &shadow)?,
-        (Some(paths), ..) => {
-            refuse_unknown_paths(worktree, paths, &shadow)?;
-            look_at_all(worktree, &shadow)?
-        }
-        _ => look_at_all(worktree, &shadow)?,
-    };
+    let (mut seen, objects) = look(worktree, &request.scope, &shadow)?;
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
-    let is_changed = is_changed(repo, &shadow, &seen, demands, &objects)?;
+    let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
     // The base itself cannot be marked.
-    let must_exist = demands.must_exist || options.verify;
-    let is_missing = shadow.held_tip().is_none() && (must_exist || demands.must_be_held && shadow.tip.is_some());
+    let is_wanted = match request.hold {
+        Hold::ForRestore { .. } => true,
+        Hold::Ref => request.verify || shadow.tip.is_some(),
+        Hold::AsBefore => request.verify,
+    };
+    let is_missing = shadow.held_tip().is_none() && is_wanted;
     let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
     let had_shadow = shadow.expected.is_some();
-    let saved = if is_changed || options.allow_empty || is_missing && shadow.tip.is_none() {
+    let saved = if is_changed || request.allow_empty || is_missing && shadow.tip.is_none() {
         if let Some(tip) = &shadow.tip {
             write_tip_anew(repo, tip);
         }
-        let saved = take(worktree, options, demands, &shadow, &seen, objects, start)?;
+        let saved = take(worktree, request, &origin, &shadow, &seen, objects, start)?;
         emit_events(worktree, &saved, had_shadow, begun_with.as_ref());
         if let Some(turn) = turn {
             turn.took_checkpoint(worktree);
@@ -158,21 +155,45 @@ fn try_save(worktree: &Worktree<'_>, options: &Options, demands: &Demands) -> Re
                 turn.took_checkpoint(worktree);
             }
         }
-        let saved =
-            Saved { reset: is_missing && shadow.sets_aside, ..unchanged(worktree, options, &shadow, &seen, start)? };
+        let mut saved = unchanged(worktree, request.verify, origin, &shadow, &seen, start)?;
+        saved.reset = is_missing && shadow.sets_aside;
         if is_missing {
             emit_events(worktree, &saved, had_shadow, begun_with.as_ref());
         }
         saved
     };
     let folding = Instant::now();
-    if options.infers_author && options.paths.is_none() && options.origin.contributor == Contributor::Unknown {
+    let is_all = request.scope.paths().is_none();
+    if request.author == Author::Infer && is_all && saved.contributor == Contributor::Unknown {
         author::settle(worktree);
     }
     repo.fold_if_due();
     tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
     store_cache(repo, &mut seen, saved.id);
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
+}
+
+/// Looks at what `scope` says.
+fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
+    let repo = &worktree.repo;
+    match (scope, &shadow.tip) {
+        (Scope::Known(known), Some(tip)) => {
+            let (mut seen, mut objects) = look_at_known(repo, known, tip, shadow.tip_side.clone().unwrap_or_default())?;
+            if known.and_index {
+                look_at_index(repo, shadow, &mut seen, &mut objects)?;
+            }
+            Ok((seen, objects))
+        }
+        (Scope::Paths(paths) | Scope::PathsIfThere(paths), _) => {
+            // The root means all paths.
+            if !paths.iter().any(|path| path.is_empty()) {
+                return look_at_paths(worktree, paths, shadow);
+            }
+            refuse_unknown_paths(worktree, paths, shadow)?;
+            look_at_all(worktree, shadow)
+        }
+        (Scope::All, _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
+    }
 }
 
 /// Writes the objects of the checkpoint `tip` anew of which only the end of the file is damaged. We read such, and git, which
@@ -184,9 +205,17 @@ fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     }
 }
 
-fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen, start: Instant) -> Result<Saved> {
+/// Returns the result of a save that had nothing to take.
+fn unchanged(
+    context: &Context,
+    is_verified: bool,
+    origin: Origin,
+    shadow: &Shadow,
+    seen: &Seen,
+    start: Instant,
+) -> Result<Saved> {
     let id = shadow.held_tip();
-    if let (true, Some(id)) = (options.verify, id) {
+    if let (true, Some(id)) = (is_verified, id) {
         super::verified_mark::mark_by_hand(context, id)?;
     }
     let verified_id = context.repo.find_ref(&refname::verified_ref(context.repo.worktree_id()))?;
@@ -198,9 +227,9 @@ fn unchanged(context: &Context, options: &Options, shadow: &Shadow, seen: &Seen,
         base: shadow.name.base,
         r#ref: shadow.name.to_ref(),
         created: false,
-        contributor: options.origin.contributor,
-        session: options.origin.session.clone(),
-        turn: options.origin.turn,
+        contributor: origin.contributor,
+        session: origin.session,
+        turn: origin.turn,
         paths: Vec::new(),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),

@@ -22,7 +22,7 @@ use crate::{
     ops::{
         Context, Worktree,
         chain::{
-            Options, Saved, Shadow,
+            Saved, Shadow,
             archive::archive_name,
             carried::put_on_top,
             carry::{Ground, carry},
@@ -103,12 +103,17 @@ impl<'c> OpenTurn<'c> {
         Ok(is_here.then_some(Self { session: *session, turn, written: Vec::new() }))
     }
 
-    /// Returns the shadow as the next checkpoint of this turn finds it, and completes `options` by what is known.
-    pub(crate) fn enter(&mut self, context: &'c Context, options: &mut Options) -> Result<Shadow> {
+    /// Returns the shadow as the next checkpoint of this turn finds it, and completes `origin` and `message` by what is known.
+    pub(crate) fn enter(
+        &mut self,
+        context: &'c Context,
+        origin: &mut Origin,
+        message: &mut Option<String>,
+    ) -> Result<Shadow> {
         let repo = &context.repo;
         let (session, turn) = (self.session.clone(), self.turn.clone());
-        if options.origin.session.as_ref() == Some(&session.id) {
-            self.complete(context, options)?;
+        if origin.session.as_ref() == Some(&session.id) {
+            self.complete(context, origin, message)?;
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
@@ -143,16 +148,16 @@ impl<'c> OpenTurn<'c> {
         Ok(shadow)
     }
 
-    /// Adds to `options` what is known of the session.
-    fn complete(&self, context: &Context, options: &mut Options) -> Result<()> {
-        let (session, origin) = (&self.session, &mut options.origin);
+    /// Adds what is known of the session.
+    fn complete(&self, context: &Context, origin: &mut Origin, message: &mut Option<String>) -> Result<()> {
+        let session = &self.session;
         origin.agent = origin.agent.take().or_else(|| session.agent.clone());
         origin.model = origin.model.take().or_else(|| session.model.clone());
         origin.turn = origin.turn.or(Some(session.turn.number));
-        if options.message.is_none() {
+        if message.is_none() {
             let prompts = sessions::prompts(context.repo.common_dir(), &session.id)?;
             let prompt = prompts.into_iter().rev().find(|prompt| prompt.turn == session.turn.number);
-            options.message = prompt.and_then(|prompt| prompt.text.trim().lines().next().map(Into::into));
+            *message = prompt.and_then(|prompt| prompt.text.trim().lines().next().map(Into::into));
         }
         Ok(())
     }

@@ -15,6 +15,7 @@ use crate::{
 
 /// A verified checkpoint. Serializes to what `verify --json` prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Verified {
     /// The version of the JSON format.
     pub version: u32,

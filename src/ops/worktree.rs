@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What every writing operation works on: a [`Context`] together with the lock of its worktree's checkpoints. The lock is
-/// released when the last `Worktree` that shares it is dropped. [`lock`](super::lock) takes it.
+/// released when the last `Worktree` that shares it is dropped. `locking::lock` takes it.
 #[must_use = "the lock is released when dropped"]
 pub struct Worktree<'c> {
     context: &'c Context,

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use git_checkpoint::model::turns::Turns;
+use git_checkpoint::testing::model::turns::Turns;
 use serde_json::{Value, json};
 
 use crate::support::{World, site::described};

@@ -6,7 +6,7 @@ use std::{
     process::{Child, ChildStdin, ChildStdout, Stdio},
 };
 
-use git_checkpoint::model::turns::Turns;
+use git_checkpoint::testing::model::turns::Turns;
 
 use super::{desk::Desk, guard::claude};
 

@@ -108,7 +108,9 @@ fn assert_recorded(world: &World, next: Next, when: &str) {
     }
     let context = World::context_at(&world.repo());
     for ids in by_commit.values() {
-        let record = git_checkpoint::ops::records::find(&context.repo, &ids[0]).expect("sound").expect("it is there");
+        let record = git_checkpoint::testing::ops::records::find(git_checkpoint::testing::repo(&context), &ids[0])
+            .expect("sound")
+            .expect("it is there");
         assert_eq!(record.sessions.len(), 1, "{when}: {record:?}");
         assert_eq!(record.sessions[0].id, "one", "{when}");
     }
@@ -211,7 +213,9 @@ fn a_prompt_that_dies_while_it_takes_work_up() {
             assert_eq!(by_commit.len(), 1, "{when}");
             let context = World::context_at(&world.repo());
             let id = by_commit.values().next().expect("one")[0];
-            let record = git_checkpoint::ops::records::find(&context.repo, &id).expect("sound").expect("there");
+            let record = git_checkpoint::testing::ops::records::find(git_checkpoint::testing::repo(&context), &id)
+                .expect("sound")
+                .expect("there");
             let mut sessions: Vec<_> = record.sessions.iter().map(|part| part.id.as_str()).collect();
             sessions.sort_unstable();
             assert_eq!(sessions, ["one", "two"], "{when}: {}", world.git(&["for-each-ref", "refs/checkpoints"]));

@@ -2,9 +2,9 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Output};
 
-use git_checkpoint::ops::{
-    doctor::{self, Options},
-    save,
+use git_checkpoint::{
+    SaveOptions,
+    testing::ops::doctor::{self, Options},
 };
 
 use crate::support::{World, site::described};
@@ -354,9 +354,9 @@ fn what_was_set_aside_is_said_once() {
     lose(&world, "live", Loss::Gone);
     let context = world.context();
     world.write("f", "after\n");
-    assert_eq!(save::save(&context, &save::Options::default()).expect("it is taken").broken.len(), 1);
+    assert_eq!(git_checkpoint::save(&context, &SaveOptions::default()).expect("it is taken").broken.len(), 1);
     world.write("f", "later\n");
-    assert_eq!(save::save(&context, &save::Options::default()).expect("it is taken").broken, []);
+    assert_eq!(git_checkpoint::save(&context, &SaveOptions::default()).expect("it is taken").broken, []);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Output};
 
-use git_checkpoint::ops::doctor::{self, Options};
+use git_checkpoint::testing::ops::doctor::{self, Options};
 
 use super::broken::{Loss, assert_goes_on, hide, lose, refs, shadow, text, world};
 use crate::support::{World, site::described};

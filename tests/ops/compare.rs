@@ -2,15 +2,8 @@
 
 use bstr::{BString, ByteSlice as _};
 use git_checkpoint::{
-    model::{
-        checkpoint::Origin,
-        line_diff::{Hunk, Side},
-        refname::verified_ref,
-    },
-    ops::{
-        Context,
-        compare::{self, Comparison, Options},
-    },
+    Comparison, Context, DiffOptions, Hunk, LineSide, Origin,
+    testing::{model::refname::verified_ref, repo},
 };
 
 use crate::support::World;
@@ -28,16 +21,16 @@ fn world(before: &str, after: &str) -> World {
     world
 }
 
-fn diff(world: &World, options: &Options) -> Comparison {
+fn diff(world: &World, options: &DiffOptions) -> Comparison {
     let context = Context::open(&world.repo()).expect("a repository");
-    let options = Options { from: Some("@{1}".into()), to: Some("@{0}".into()), ..options.clone() };
-    compare::diff(&context, &options).expect("both are there")
+    let options = DiffOptions { from: Some("@{1}".into()), to: Some("@{0}".into()), ..options.clone() };
+    git_checkpoint::diff(&context, &options).expect("both are there")
 }
 
 /// Runs `git diff` on the same two checkpoints.
 fn of_git(world: &World, arguments: &[&str]) -> BString {
     let context = Context::open(&world.repo()).expect("a repository");
-    let id = |name: &str| git_checkpoint::ops::lookup::resolve(&context, name).expect("it is there").to_string();
+    let id = |name: &str| git_checkpoint::resolve(&context, name).expect("it is there").to_string();
     let (from, to) = (id("@{1}"), id("@{0}"));
     let mut command = world.command("git");
     command.args(["diff", "--no-ext-diff"]).args(arguments).args([from, to]);
@@ -69,9 +62,9 @@ fn patch(hunks: &[Hunk]) -> BString {
         text.push(b'\n');
         for line in &hunk.lines {
             text.push(match line.side {
-                Side::Common => b' ',
-                Side::Deleted => b'-',
-                Side::Added => b'+',
+                LineSide::Common => b' ',
+                LineSide::Deleted => b'-',
+                LineSide::Added => b'+',
             });
             text.extend_from_slice(&line.content);
             text.push(b'\n');
@@ -117,7 +110,7 @@ fn hunks_of(patch: &[u8]) -> BString {
 fn counts_and_hunks_are_those_of_git(#[case] before: &str, #[case] after: &str) {
     let world = world(before, after);
     for renames in [true, false] {
-        let comparison = diff(&world, &Options { renames, hunks: Some(3), ..Options::default() });
+        let comparison = diff(&world, &DiffOptions { renames, hunks: Some(3), ..DiffOptions::default() });
         let renames = if renames { "-M" } else { "--no-renames" };
         assert_eq!(numstat(&comparison), of_git(&world, &["--numstat", "-z", renames]));
         let ours: Vec<u8> = comparison.files.iter().flat_map(|file| patch(&file.hunks).to_vec()).collect();
@@ -135,7 +128,7 @@ fn the_algorithm_is_the_configured_one(#[case] algorithm: &str) {
         "for i in $(seq 3 110); do echo; echo \"f$i {\"; echo 'x'; echo '}'; done >a",
     );
     world.git(&["config", "diff.algorithm", algorithm]);
-    let comparison = diff(&world, &Options::default());
+    let comparison = diff(&world, &DiffOptions::default());
     assert_eq!(numstat(&comparison), of_git(&world, &["--numstat", "-z"]));
 }
 
@@ -145,7 +138,7 @@ fn pathspecs_limit_the_files() {
         world("mkdir -p src/a; touch src/a/x.rs src/y.c z.rs", "for f in src/a/x.rs src/y.c z.rs; do echo 1 >$f; done");
     let paths = |specs: &[&str]| {
         let pathspecs = specs.iter().map(|&spec| spec.into()).collect();
-        let comparison = diff(&world, &Options { pathspecs, ..Options::default() });
+        let comparison = diff(&world, &DiffOptions { pathspecs, ..DiffOptions::default() });
         comparison.files.into_iter().map(|file| file.path.to_string()).collect::<Vec<_>>()
     };
     assert_eq!(paths(&["src"]), ["src/a/x.rs", "src/y.c"]);
@@ -161,7 +154,7 @@ fn pathspecs_of_a_subdirectory_become_those_of_the_root() {
     world.repository();
     let context = Context::open(&world.repo()).expect("a repository");
     let root =
-        |text: &str| context.repo.root_pathspecs(&[text.into()], "src/a/".into()).map(|specs| specs[0].to_string());
+        |text: &str| repo(&context).root_pathspecs(&[text.into()], "src/a/".into()).map(|specs| specs[0].to_string());
     let absolute = world.repo().join("x/y");
     assert_eq!(root("f").expect("inside"), "src/a/f");
     assert_eq!(root("../f").expect("inside"), "src/f");
@@ -175,7 +168,7 @@ fn pathspecs_of_a_subdirectory_become_those_of_the_root() {
 #[test]
 fn the_json_has_the_fields_of_the_contract() {
     let world = world("echo one >a; printf '\\xff' >b", "echo two >a; rm b; printf '\\0' >c");
-    let comparison = diff(&world, &Options { content: true, ..Options::default() });
+    let comparison = diff(&world, &DiffOptions { content: true, ..DiffOptions::default() });
     let json = serde_json::to_value(&comparison).expect("it is JSON");
     let keys =
         |value: &serde_json::Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ");
@@ -192,7 +185,7 @@ fn the_json_has_the_fields_of_the_contract() {
         (Some("D"), Some("/w=="))
     );
     assert_eq!((json["files"][2]["binary"].as_bool(), json["files"][2]["added"].as_u64()), (Some(true), None));
-    let without = serde_json::to_value(diff(&world, &Options::default())).expect("it is JSON");
+    let without = serde_json::to_value(diff(&world, &DiffOptions::default())).expect("it is JSON");
     assert!(without["files"][0].get("before").is_none());
 }
 
@@ -202,8 +195,8 @@ fn sides_are_checkpoints_the_base_or_full_ids() {
     let context = Context::open(&world.repo()).expect("a repository");
     let head = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
     let paths = |from: Option<&str>, to: &str| {
-        let options = Options { from: from.map(Into::into), to: Some(to.into()), ..Options::default() };
-        let comparison = compare::diff(&context, &options).expect("both are there");
+        let options = DiffOptions { from: from.map(Into::into), to: Some(to.into()), ..DiffOptions::default() };
+        let comparison = git_checkpoint::diff(&context, &options).expect("both are there");
         (serde_json::to_value(comparison.from).expect("JSON"), comparison.files.len())
     };
     assert_eq!(paths(None, "@{1}"), (head.as_str().into(), 1));
@@ -232,15 +225,17 @@ fn names_are_known_where_content_is_missing() {
         "+refs/checkpoints/*:refs/checkpoints/*",
     ]);
     let context = Context::open(&clone).expect("a repository");
-    let options = Options { from: Some("@{1}".into()), to: Some("@".into()), counts: false, ..Options::default() };
-    let names: Vec<_> = compare::diff(&context, &options)
+    let options =
+        DiffOptions { from: Some("@{1}".into()), to: Some("@".into()), counts: false, ..DiffOptions::default() };
+    let names: Vec<_> = git_checkpoint::diff(&context, &options)
         .expect("no content is needed")
         .files
         .iter()
         .map(|file| format!("{} {}", file.status.letter(), file.path))
         .collect();
     assert_eq!(names, ["M a", "D b", "A c"]);
-    let error = compare::diff(&context, &Options { counts: true, ..options }).expect_err("content is missing");
+    let error =
+        git_checkpoint::diff(&context, &DiffOptions { counts: true, ..options }).expect_err("content is missing");
     assert!(error.message().contains("is missing"), "{error}");
 }
 
@@ -251,8 +246,8 @@ fn the_worktree_is_compared_as_it_is_now() {
     std::fs::rename(world.repo().join("old"), world.repo().join("moved")).expect("files can be moved");
     let context = Context::open(&world.repo()).expect("a repository");
     let objects = world.git(&["count-objects", "-v"]);
-    let options = Options { from: Some("@".into()), content: true, hunks: Some(3), ..Options::default() };
-    let comparison = compare::diff(&context, &options).expect("the worktree can be read");
+    let options = DiffOptions { from: Some("@".into()), content: true, hunks: Some(3), ..DiffOptions::default() };
+    let comparison = git_checkpoint::diff(&context, &options).expect("the worktree can be read");
     let lines: Vec<_> = comparison.files.iter().map(|file| (file.status.letter(), file.path.to_string())).collect();
     assert_eq!(lines, [('R', "moved".into()), ('A', "new".into())]);
     assert_eq!(comparison.files[1].after.as_deref(), Some(b"untracked\n".as_slice()));

@@ -1,12 +1,13 @@
 //! The doctor names what is wrong, mends what it can, and finds commits again that were rewritten behind our back.
 
-use git_checkpoint::{
+use git_checkpoint::testing::{
     model::record::{How, Link},
     ops::{
         doctor::{self, Diagnosis, Options, Severity},
         explain::{self, Subject},
         records,
     },
+    repo,
 };
 
 use super::records::{ONE, TWO, an_id, record_of};
@@ -55,8 +56,8 @@ fn rewritten_by(script: &str) -> (World, Diagnosis) {
     let found = look(&world, false, true);
     for relinked in &found.relinked {
         let context = world.context();
-        assert!(records::of_commit(&context.repo, relinked.commit).expect("sound").contains(&relinked.record));
-        let link = records::links(&context.repo, &relinked.record).expect("sound");
+        assert!(records::of_commit(repo(&context), relinked.commit).expect("sound").contains(&relinked.record));
+        let link = records::links(repo(&context), &relinked.record).expect("sound");
         assert!(link.iter().any(|link| link.commit == relinked.commit && link.how == How::Relink));
     }
     let again = look(&world, false, true);
@@ -160,11 +161,11 @@ fn the_index_is_written_again() {
     let commit = run(&["commit-tree", "-m", "lost", "-p", "refs/checkpoints/history", &tree]);
     world.git(&["update-ref", "refs/checkpoints/history", &commit]);
     let second = world.id(&["rev-parse", "HEAD"]);
-    assert!(records::of_commit(&world.context().repo, second).expect("sound").is_empty());
+    assert!(records::of_commit(repo(&world.context()), second).expect("sound").is_empty());
     assert_eq!(codes(&look(&world, false, false)), ["index-incomplete"]);
     let mended = look(&world, true, false);
     assert!(mended.is_sound() && mended.problems[0].fixed);
-    assert_eq!(records::of_commit(&world.context().repo, second).expect("sound"), [an_id(TWO)]);
+    assert_eq!(records::of_commit(repo(&world.context()), second).expect("sound"), [an_id(TWO)]);
     assert!(codes(&look(&world, false, false)).is_empty());
 }
 

@@ -1,6 +1,6 @@
 //! The doctor looks behind refs: a checkpoint is only as whole as what its trees lead to.
 
-use git_checkpoint::ops::doctor::{self, Options, Problem};
+use git_checkpoint::testing::ops::doctor::{self, Options, Problem};
 
 use crate::support::World;
 
@@ -85,7 +85,7 @@ fn what_was_promised_is_not_missing() {
     let clone = world.root().join("clone");
     let path = clone.to_str().expect("UTF-8");
     world.git(&["clone", "-q", "--no-checkout", "--filter=blob:none", &url, path]);
-    let context = git_checkpoint::ops::Context::open(&clone).expect("a repository");
+    let context = git_checkpoint::Context::open(&clone).expect("a repository");
     // A checkpoint of all that was never fetched, which no other ref leads to.
     let tree = world.git(&["-C", path, "rev-parse", "HEAD^{tree}"]);
     let commit = world.git(&["-C", path, "commit-tree", "-m", "c", tree.trim()]);

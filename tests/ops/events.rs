@@ -2,7 +2,10 @@
 
 use std::sync::mpsc;
 
-use git_checkpoint::ops::{Context, events, save, verify};
+use git_checkpoint::{
+    Context, SaveOptions,
+    testing::ops::{events, verify},
+};
 
 use crate::support::World;
 
@@ -24,13 +27,13 @@ fn what_happened_is_read_in_order_over_a_rotation() {
     assert!(names(&world, None).is_empty(), "no log is no error");
     let context = Context::open(&world.repo()).expect("a repository");
     world.write("f", "1");
-    save::save(&context, &save::Options::default()).expect("it can be saved");
+    git_checkpoint::save(&context, &SaveOptions::default()).expect("it can be saved");
     let log = world.repo().join(".git/checkpoint/events.jsonl");
     std::fs::rename(&log, log.with_extension("jsonl.1")).expect("the log is there");
     verify::reset(&context).expect("it can be taken away");
     std::fs::write(&log, [&std::fs::read(&log).expect("the log is there")[..], b"damaged {\n"].concat())
         .expect("files can be written");
-    verify::verify(&context, Some("@")).expect("the latest is there");
+    git_checkpoint::verify(&context, Some("@")).expect("the latest is there");
     assert_eq!(names(&world, None), ["initialize", "checkpoint", "verify", "verify"]);
     assert!(names(&world, Some(jiff::Timestamp::now().as_second() + 100)).is_empty());
     assert_eq!(names(&world, Some(0)).len(), 4);
@@ -44,7 +47,7 @@ fn a_followed_log_tells_what_happens_until_told_to_stop() {
     let flag = std::sync::Arc::default();
     context.interrupt_by(std::sync::Arc::clone(&flag));
     world.write("f", "1");
-    save::save(&context, &save::Options::default()).expect("it can be saved");
+    git_checkpoint::save(&context, &SaveOptions::default()).expect("it can be saved");
     let (tell, told) = mpsc::channel();
     std::thread::scope(|scope| {
         let follower = scope.spawn(move || {

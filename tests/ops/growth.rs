@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
-use git_checkpoint::ops::{Context, save, status};
+use git_checkpoint::{Context, SaveOptions, testing::ops::status};
 
 use crate::support::{
     World,
@@ -28,7 +28,7 @@ fn saves_of_a_few_changed_files_take_little_room_and_git_agrees_with_what_is_the
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "files"]);
     let context = Context::open(&world.repo()).expect("a repository");
-    save::save(&context, &save::Options { allow_empty: true, ..save::Options::default() }).expect("saved");
+    git_checkpoint::save(&context, &SaveOptions { allow_empty: true, ..SaveOptions::default() }).expect("saved");
     let objects = world.repo().join(".git/objects");
     let before = blocks_below(&objects);
     let mut ids = Vec::new();
@@ -37,7 +37,7 @@ fn saves_of_a_few_changed_files_take_little_room_and_git_agrees_with_what_is_the
             let path = format!("src/part{file}/file{file}");
             world.write(&path, text(file) + &format!("version {number}\n"));
         }
-        let saved = save::save(&context, &save::Options::default()).expect("saved");
+        let saved = git_checkpoint::save(&context, &SaveOptions::default()).expect("saved");
         ids.push(saved.id.expect("a checkpoint"));
     }
     let bytes = (blocks_below(&objects) - before) * 512 / SAVES;

@@ -1,13 +1,10 @@
 //! Lists of checkpoints, held against `git log`.
 
 use git_checkpoint::{
-    model::{
-        checkpoint::Origin,
-        refname::{archive_ref, tag_ref, verified_ref},
-    },
-    ops::{
-        Context,
-        history::{self, Entry, ListOptions},
+    Context, Entry, ListOptions, Origin,
+    testing::{
+        model::refname::{archive_ref, tag_ref, verified_ref},
+        ops::history,
     },
 };
 
@@ -16,7 +13,7 @@ use crate::support::{START, World, checkpoints::agent};
 fn list(world: &World, options: &ListOptions) -> Vec<Entry> {
     let context = Context::open(&world.repo()).expect("a repository");
     let mut entries = Vec::new();
-    history::list(&context, options, &mut |entry| {
+    git_checkpoint::list(&context, options, &mut |entry| {
         entries.push(entry);
         Ok(true)
     })
@@ -100,7 +97,7 @@ fn the_callback_ends_the_walk() {
     let world = world();
     let context = Context::open(&world.repo()).expect("a repository");
     let mut calls = 0;
-    history::list(&context, &ListOptions::default(), &mut |_| {
+    git_checkpoint::list(&context, &ListOptions::default(), &mut |_| {
         calls += 1;
         Ok(false)
     })
@@ -118,7 +115,7 @@ fn what_comes_before_a_gap_is_listed_and_the_gap_is_said() {
     std::fs::remove_file(world.repo().join(format!(".git/objects/{}/{}", &lost[..2], &lost[2..]))).expect("loose");
     let context = Context::open(&world.repo()).expect("a repository");
     let mut seen = Vec::new();
-    let result = history::list(&context, &all, &mut |entry| {
+    let result = git_checkpoint::list(&context, &all, &mut |entry| {
         seen.push(entry.checkpoint.subject);
         Ok(true)
     });

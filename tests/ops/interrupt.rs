@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use git_checkpoint::ops::{Context, save};
+use git_checkpoint::{Context, SaveOptions};
 
 use crate::support::World;
 
@@ -17,10 +17,10 @@ fn a_save_ends_and_the_next_one_works() {
     let flag = Arc::new(AtomicBool::new(true));
     let mut context = Context::open(&world.repo()).expect("a repository");
     context.interrupt_by(flag.clone());
-    let error = save::save(&context, &save::Options::default()).expect_err("somebody asked to end");
+    let error = git_checkpoint::save(&context, &SaveOptions::default()).expect_err("somebody asked to end");
     assert_eq!(error.message(), "interrupted");
     assert_eq!(world.git(&["for-each-ref", "refs/checkpoints"]), "");
     flag.store(false, Ordering::Relaxed);
-    let saved = save::save(&context, &save::Options::default()).expect("nothing is locked");
+    let saved = git_checkpoint::save(&context, &SaveOptions::default()).expect("nothing is locked");
     assert!(saved.created);
 }

@@ -1,12 +1,8 @@
 //! Names of checkpoints.
 
 use git_checkpoint::{
-    error::Kind,
-    model::{
-        checkpoint::Origin,
-        refname::{archive_ref, tag_ref, verified_ref},
-    },
-    ops::{Context, lookup},
+    Context, Kind, Origin,
+    testing::model::refname::{archive_ref, tag_ref, verified_ref},
 };
 use gix::ObjectId;
 
@@ -26,7 +22,8 @@ fn every_way_to_name_a_checkpoint() {
     world.git(&["update-ref", &tag_ref("beef"), &ids[0].to_string()]);
     world.git(&["update-ref", &tag_ref("before it"), &ids[1].to_string()]);
     let context = Context::open(&world.repo()).expect("a repository");
-    let resolve = |text: &str| lookup::resolve(&context, text).map(|id| id.to_string()).map_err(|it| it.to_string());
+    let resolve =
+        |text: &str| git_checkpoint::resolve(&context, text).map(|id| id.to_string()).map_err(|it| it.to_string());
     let expect = |id: gix::ObjectId| Ok(id.to_string());
 
     assert_eq!(resolve("@"), expect(ids[2]));
@@ -48,7 +45,7 @@ fn what_is_no_checkpoint_is_refused_with_the_next_step() {
     let world = World::new();
     world.repository();
     let context = Context::open(&world.repo()).expect("a repository");
-    let resolve = |text: &str| lookup::resolve(&context, text).expect_err(text);
+    let resolve = |text: &str| git_checkpoint::resolve(&context, text).expect_err(text);
 
     assert_eq!(resolve("@").message(), "this worktree has no checkpoint yet");
     let head = world.git(&["rev-parse", "HEAD"]).trim().to_owned();
@@ -84,12 +81,12 @@ fn a_prefix_finds_only_checkpoints_of_any_worktree_and_the_archive() {
 
     let is_shared = |at: &usize, length: usize| hex.iter().filter(|it| it[..length] == hex[*at][..length]).count() > 1;
     let shared = (0..600).find(|at| is_shared(at, 4)).expect("600 ids share four digits somewhere");
-    let error = lookup::resolve(&context, &hex[shared][..4]).expect_err("ambiguous");
+    let error = git_checkpoint::resolve(&context, &hex[shared][..4]).expect_err("ambiguous");
     assert_eq!(error.message(), format!("'{}' is ambiguous: 2 checkpoints match", &hex[shared][..4]));
     assert!(error.hint().is_some_and(|hint| hint.contains(&hex[shared][..12])), "{error:?}");
 
     let unique = (0..600).find(|at| !is_shared(at, 4)).expect("most are unique");
-    assert_eq!(lookup::resolve(&context, &hex[unique][..4]).expect("unique"), ids[unique]);
+    assert_eq!(git_checkpoint::resolve(&context, &hex[unique][..4]).expect("unique"), ids[unique]);
 }
 
 #[test]
@@ -107,7 +104,7 @@ fn a_left_over_does_not_make_a_prefix_ambiguous() {
     let twin = *lives.iter().find(is_twin).expect("some id has the digits of another");
     world.git(&["update-ref", &shadow.name(), &twin.to_string()]);
     let context = Context::open(&world.repo()).expect("a repository");
-    assert_eq!(lookup::resolve(&context, &digits(&twin)).expect("the live one wins"), twin);
+    assert_eq!(git_checkpoint::resolve(&context, &digits(&twin)).expect("the live one wins"), twin);
 }
 
 fn numbered(what: &str, count: usize) -> Vec<String> {

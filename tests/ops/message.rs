@@ -2,7 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Output};
 
-use git_checkpoint::git::Repo;
+use git_checkpoint::testing::git::Repo;
 
 use crate::support::{World, site::described};
 

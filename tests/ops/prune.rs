@@ -1,13 +1,10 @@
 //! Dropping shadows from the archive.
 
 use git_checkpoint::{
-    model::{
-        checkpoint::Origin,
-        refname::{archive_ref, verified_ref},
-    },
-    ops::{
-        Context,
-        prune::{self, Options, Pruned, Why},
+    Context, Origin,
+    testing::{
+        model::refname::{archive_ref, verified_ref},
+        ops::prune::{self, Options, Pruned, Why},
     },
 };
 use gix::ObjectId;

@@ -1,12 +1,12 @@
 //! Records in the log: found again, appended once, shared by many processes.
 
 use git_checkpoint::{
-    config::Store,
-    model::record::{Counts, How, Link, Prompt, Record, RecordFile, RecordId, SessionPart},
-    model::refname::Base,
-    ops::{
-        Context,
-        records::{self, Additions, NewRecord, NewSession},
+    Base, Context,
+    settings::Store,
+    testing::{
+        model::record::{Counts, How, Link, Prompt, Record, RecordFile, RecordId, SessionPart},
+        ops::records::{self, Additions, NewRecord, NewSession},
+        repo,
     },
 };
 use gix::ObjectId;
@@ -96,7 +96,7 @@ fn what_is_appended_is_found_by_id_commit_and_parent() {
     let new = record_of(&world, "HEAD", ONE);
     world.append(vec![new.clone()], Vec::new());
     let context = world.context();
-    let repo = &context.repo;
+    let repo = repo(&context);
     let found = records::find(repo, &an_id(ONE)).expect("it can be read").expect("it is there");
     let chunk = found.sessions[0].chunks[0].clone();
     assert_eq!((chunk.reference.len(), chunk.path.as_str()), ("refs/checkpoints/transcripts/".len() + 6, "s1/000001"));
@@ -145,7 +145,7 @@ fn the_same_again_changes_nothing() {
     world.git(&["update-ref", "-d", "refs/checkpoints/history"]);
     world.append(vec![new.clone()], Vec::new());
     let context = world.context();
-    let found = records::find(&context.repo, &an_id(ONE)).expect("it can be read").expect("it is there");
+    let found = records::find(repo(&context), &an_id(ONE)).expect("it can be read").expect("it is there");
     assert_eq!(found.sessions[0].chunks[0].path, "s1/000001");
     let list = world.git(&["ls-tree", "-r", "--name-only", &found.sessions[0].chunks[0].reference]);
     assert_eq!(list, "s1/000001\n");
@@ -158,14 +158,14 @@ fn a_higher_revision_completes_a_record() {
     new.record.sessions[0].is_partial = true;
     world.append(vec![new.clone()], Vec::new());
     let context = world.context();
-    let mut record = records::find(&context.repo, &an_id(ONE)).expect("it can be read").expect("it is there");
+    let mut record = records::find(repo(&context), &an_id(ONE)).expect("it can be read").expect("it is there");
     record.revision = 2;
     record.sessions[0].is_partial = false;
     let session = NewSession { prompts: Vec::new(), transcript: Some(b"the rest\n".to_vec()) };
     world.append(vec![NewRecord { record, attribution: Vec::new(), sessions: vec![session] }], Vec::new());
     world.append(vec![new.clone()], Vec::new());
     let context = world.context();
-    let repo = &context.repo;
+    let repo = repo(&context);
     let found = records::find(repo, &an_id(ONE)).expect("it can be read").expect("it is there");
     assert_eq!((found.revision, found.sessions[0].is_partial, found.sessions[0].chunks.len()), (2, false, 2));
     assert_eq!(records::prompts(repo, &an_id(ONE), 0).expect("they stay").len(), 1);
@@ -190,17 +190,17 @@ fn many_processes_append_at_once() {
         }
     });
     let context = world.context();
-    let all = records::all(&context.repo).expect("it can be read");
+    let all = records::all(repo(&context)).expect("it can be read");
     assert_eq!(all.len(), 24);
     let mut texts = std::collections::BTreeSet::new();
     for id in &all {
-        let record = records::find(&context.repo, id).expect("it is sound").expect("it is there");
+        let record = records::find(repo(&context), id).expect("it is sound").expect("it is there");
         let chunk = &record.sessions[0].chunks[0];
-        texts.insert(records::transcript(&context.repo, chunk).expect("it is sound").expect("it is there"));
+        texts.insert(records::transcript(repo(&context), chunk).expect("it is sound").expect("it is there"));
         assert_eq!(world.id(&["rev-parse", &format!("{}:{}", chunk.reference, chunk.path)]), chunk.id);
     }
     assert_eq!(texts.len(), 24);
-    assert_eq!(records::of_commit(&context.repo, new.record.commit).expect("the index is sound").len(), 24);
+    assert_eq!(records::of_commit(repo(&context), new.record.commit).expect("the index is sound").len(), 24);
     world.assert_sound("after many writers");
 }
 
@@ -217,8 +217,8 @@ fn settings_decide_what_is_kept(#[case] store: Store, #[case] prompts: usize, #[
     new.sessions[0].prompts[0].text = format!("use {secret} please");
     new.sessions[0].transcript = Some(format!("{{\"text\":\"token {secret}\"}}\n").into_bytes());
     records::append(&context, Additions { records: vec![new], links: Vec::new() }).expect("it can be written");
-    assert_eq!(records::prompts(&context.repo, &an_id(ONE), 0).expect("sound").len(), prompts);
-    let found = records::find(&context.repo, &an_id(ONE)).expect("sound").expect("there");
+    assert_eq!(records::prompts(repo(&context), &an_id(ONE), 0).expect("sound").len(), prompts);
+    let found = records::find(repo(&context), &an_id(ONE)).expect("sound").expect("there");
     assert_eq!(found.sessions[0].chunks.len(), chunks);
     for content in world.held() {
         assert!(!String::from_utf8_lossy(&content).contains(&secret), "no object holds the secret");

@@ -1,13 +1,10 @@
 //! Setting shadows aside and bringing them back.
 
 use git_checkpoint::{
-    error::Kind,
-    model::{checkpoint::Origin, refname},
-    ops::{
-        Context,
-        history::{self, ListOptions},
-        reset::{self, Options},
-        save::{self, Saved},
+    Context, Kind, ListOptions, Origin, SaveOptions, Saved,
+    testing::{
+        model::refname,
+        ops::reset::{self, Options},
     },
 };
 
@@ -15,12 +12,12 @@ use crate::support::World;
 
 fn save(context: &Context, world: &World, text: &str) -> Saved {
     world.write("f", text);
-    save::save(context, &save::Options::default()).expect("it can be saved")
+    git_checkpoint::save(context, &SaveOptions::default()).expect("it can be saved")
 }
 
 fn subjects(context: &Context, archived: bool) -> usize {
     let mut count = 0;
-    history::list(context, &ListOptions { archived, ..Default::default() }, &mut |_| {
+    git_checkpoint::list(context, &ListOptions { archived, ..Default::default() }, &mut |_| {
         count += 1;
         Ok(true)
     })
@@ -102,7 +99,7 @@ fn a_broken_shadow_can_be_set_aside() {
     world.git(&["update-ref", &shadow.name(), "HEAD"]);
     let context = Context::open(&world.repo()).expect("a repository");
     world.write("f", "1");
-    let error = save::save(&context, &save::Options::default()).expect_err("it is no checkpoint");
+    let error = git_checkpoint::save(&context, &SaveOptions::default()).expect_err("it is no checkpoint");
     assert!(error.hint().is_some_and(|hint| hint.contains("reset")), "{error:?}");
     assert_eq!(reset::reset(&context, &Options::default()).expect("it can be set aside").checkpoints, 0);
     assert!(save(&context, &world, "1").created);

@@ -1,9 +1,6 @@
 //! `restore` and `undo`: what comes back, whose changes stay, and that both can be taken back.
 
-use git_checkpoint::{
-    error::Kind,
-    ops::restore::{Options, UndoOptions, restore, undo},
-};
+use git_checkpoint::{Kind, RestoreOptions, UndoOptions, restore, undo};
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::support::{
@@ -11,7 +8,7 @@ use crate::support::{
     stage::{Stage, picture},
 };
 
-fn kind_of(result: git_checkpoint::error::Result<impl Sized>) -> (Kind, String) {
+fn kind_of(result: git_checkpoint::Result<impl Sized>) -> (Kind, String) {
     let error = result.map(drop).expect_err("it must fail");
     (error.kind(), error.message().to_owned())
 }
@@ -34,9 +31,10 @@ fn jumps_back_and_forth_follow_exactly() {
     assert_eq!(stage.disk(), at_a);
     assert_eq!(picture(&stage.restore(b)), ["+dir/other", "+f", "-new"]);
     assert_eq!(stage.disk(), at_b);
-    let base = stage.restore_with(a, Options::default());
+    let base = stage.restore_with(a, RestoreOptions::default());
     assert_eq!(base.target, a);
-    let to_base = restore(&stage.context, &Options { target: "base".into(), ..Options::default() }).expect("restored");
+    let to_base = restore(&stage.context, &RestoreOptions { target: "base".into(), ..RestoreOptions::default() })
+        .expect("restored");
     assert_eq!(picture(&to_base), ["+f", "-new"]);
     assert_eq!(stage.read("f"), "base\n");
     stage.restore(b);
@@ -68,7 +66,8 @@ fn unsaved_work_is_saved_first_and_undo_brings_it_back() {
 #[test]
 fn a_clean_worktree_without_checkpoints_gets_one_before_a_restore() {
     let stage = Stage::new();
-    let restored = restore(&stage.context, &Options { target: "base".into(), ..Options::default() }).expect("restored");
+    let restored = restore(&stage.context, &RestoreOptions { target: "base".into(), ..RestoreOptions::default() })
+        .expect("restored");
     assert!(restored.pre_restore.is_some());
     assert_eq!(picture(&restored), Vec::<String>::new());
 }
@@ -122,7 +121,7 @@ fn pathspecs_limit_what_is_restored() {
     assert_eq!(stage.read("b/x.rs"), "two\n");
     assert_eq!(picture(&stage.restore_paths(a, &["a"])), ["+a/y.txt"]);
     assert_eq!(picture(&stage.restore_paths(a, &["f"])), Vec::<String>::new(), "an unchanged file is no error");
-    let options = Options { target: a.to_string(), pathspecs: vec!["nope".into()], ..Options::default() };
+    let options = RestoreOptions { target: a.to_string(), pathspecs: vec!["nope".into()], ..RestoreOptions::default() };
     assert_eq!(
         kind_of(restore(&stage.context, &options)),
         (Kind::User, "pathspec 'nope' did not match any file of the checkpoint or the worktree".to_owned())
@@ -151,7 +150,7 @@ fn another_sessions_files_and_a_humans_are_kept() {
     assert_eq!(picture(&restored), expected);
     assert_eq!(stage.read("theirs"), "s2\n");
     assert_eq!(picture(&stage.restore_paths(a, &["theirs"])), ["-theirs"], "naming a path is asking for it");
-    let all = stage.restore_with(a, Options { all: true, ..Options::default() });
+    let all = stage.restore_with(a, RestoreOptions { all: true, ..RestoreOptions::default() });
     assert_eq!(picture(&all), ["+f", "-human"]);
 }
 
@@ -179,7 +178,7 @@ fn sessions_can_be_jumped_through_after_a_restore() {
     assert_eq!(picture(&stage.restore(b)), ["+f", "+g"]);
     stage.undo();
     assert_eq!(picture(&stage.restore(b)), ["+f", "+g"]);
-    restore(&stage.context, &Options { target: "base".into(), ..Options::default() }).expect("restored");
+    restore(&stage.context, &RestoreOptions { target: "base".into(), ..RestoreOptions::default() }).expect("restored");
     assert_eq!(picture(&stage.restore(b)), ["+f", "+g"]);
 }
 
@@ -282,7 +281,7 @@ fn a_dry_run_tells_the_same_and_changes_nothing() {
     stage.write("ignored.log", "x");
     let refs = || stage.world.git(&["for-each-ref"]);
     let (disk, before, objects) = (stage.disk(), refs(), stage.world.git(&["count-objects", "-v"]));
-    let options = Options { dry_run: true, ..Options::default() };
+    let options = RestoreOptions { dry_run: true, ..RestoreOptions::default() };
     let dry = stage.restore_with(a, options.clone());
     assert!(dry.dry_run && dry.pre_restore.is_none());
     assert_eq!((stage.disk(), refs()), (disk, before));
@@ -300,7 +299,7 @@ fn an_unknown_target_changes_nothing() {
     let disk = stage.disk();
     let refs = stage.world.git(&["for-each-ref"]);
     for target in ["0123456789", "nope", "HEAD", &"1".repeat(40)] {
-        let options = Options { target: target.into(), ..Options::default() };
+        let options = RestoreOptions { target: target.into(), ..RestoreOptions::default() };
         assert_eq!(kind_of(restore(&stage.context, &options)).0, Kind::User, "{target}");
     }
     assert_eq!((stage.disk(), stage.world.git(&["for-each-ref"])), (disk, refs));

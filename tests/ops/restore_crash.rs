@@ -5,13 +5,12 @@
 use std::{os::unix::process::ExitStatusExt as _, process::ExitStatus};
 
 use git_checkpoint::{
-    error::Kind,
-    ops::{
-        Context,
-        doctor::{self, Problem, doctor},
-        restore::{Options, restore, undo},
+    Context, Kind, RestoreOptions, UndoOptions, restore,
+    testing::{
+        ops::doctor::{self, Problem, doctor},
+        state::journal::{Journal, Progress},
     },
-    state::journal::{Journal, Progress},
+    undo,
 };
 use gix::ObjectId;
 
@@ -24,7 +23,7 @@ const TARGET: &str = "GIT_CHECKPOINT_TEST_TARGET";
 fn a_victim() {
     let (Some(directory), Ok(target)) = (std::env::var_os(DIRECTORY), std::env::var(TARGET)) else { return };
     let context = Context::open(directory.as_ref()).expect("opens");
-    restore(&context, &Options { target, staged: true, ..Options::default() }).expect("restored");
+    restore(&context, &RestoreOptions { target, staged: true, ..RestoreOptions::default() }).expect("restored");
 }
 
 fn die(stage: &Stage, target: ObjectId, failpoint: &str) -> ExitStatus {
@@ -96,7 +95,7 @@ fn staged(stage: &Stage) -> String {
 fn every_crash_can_be_taken_back_and_gone_on_with() {
     let done = {
         let (stage, target) = scene();
-        stage.restore_with(target, Options { staged: true, ..Options::default() });
+        stage.restore_with(target, RestoreOptions { staged: true, ..RestoreOptions::default() });
         (stage.disk(), staged(&stage))
     };
     for failpoint in FAILPOINTS {
@@ -109,8 +108,8 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
             let journal = Journal::read(&stage.world.repo().join(".git")).expect("never torn");
             let is_applying = journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying);
             let at = format!("{failpoint}, resumes: {resumes}");
-            let go_on = Options { resume: true, ..Options::default() };
-            let status = git_checkpoint::ops::status::status(&stage.context).expect("looked at");
+            let go_on = RestoreOptions { resume: true, ..RestoreOptions::default() };
+            let status = git_checkpoint::testing::ops::status::status(&stage.context).expect("looked at");
             assert_eq!(status.interrupted_restore, Some(target).filter(|_| is_applying), "{at}: status tells");
             match journal {
                 None => {
@@ -119,10 +118,10 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
                         (disk.clone(), index.clone()),
                         "{at}: nothing was begun"
                     );
-                    stage.restore_with(target, Options { staged: true, ..Options::default() });
+                    stage.restore_with(target, RestoreOptions { staged: true, ..RestoreOptions::default() });
                 }
                 Some(_) if is_applying => {
-                    let again = Options { target: target.to_string(), ..Options::default() };
+                    let again = RestoreOptions { target: target.to_string(), ..RestoreOptions::default() };
                     let refused = restore(&stage.context, &again).map(drop).expect_err("an unfinished one is first");
                     assert_eq!(refused.kind(), Kind::Refused, "{at}");
                     if resumes {
@@ -135,7 +134,7 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
             if !is_applying || resumes {
                 assert_eq!((stage.disk(), staged(&stage)), done, "{at}: all is restored");
             }
-            let undone = undo(&stage.context, &git_checkpoint::ops::restore::UndoOptions::default()).expect("undone");
+            let undone = undo(&stage.context, &UndoOptions::default()).expect("undone");
             assert!(undone.conflicts.is_empty() && undone.kept.is_empty(), "{at}: {undone:?}");
             assert_eq!(
                 (stage.disk(), staged(&stage)),
@@ -155,7 +154,9 @@ fn what_was_edited_after_the_crash_stays() {
         die(&stage, target, "restore:after-write:2");
         stage.write("a", "edited after the crash\n");
         let left = if resumes {
-            restore(&stage.context, &Options { resume: true, ..Options::default() }).expect("resumed").conflicts
+            restore(&stage.context, &RestoreOptions { resume: true, ..RestoreOptions::default() })
+                .expect("resumed")
+                .conflicts
         } else {
             stage.undo().kept
         };
@@ -176,8 +177,9 @@ fn what_was_staged_after_the_crash_stays() {
             stage.world.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{},{path}", blob.trim())]);
         }
         let left = if resumes {
-            let restored = restore(&stage.context, &Options { resume: true, ..Options::default() }).expect("resumed");
-            let tip = git_checkpoint::ops::lookup::resolve(&stage.context, "@{0}").expect("found");
+            let restored = restore(&stage.context, &RestoreOptions { resume: true, ..RestoreOptions::default() })
+                .expect("resumed");
+            let tip = git_checkpoint::resolve(&stage.context, "@{0}").expect("found");
             assert_eq!(stage.world.git(&["rev-parse", &format!("{tip}^2:index/b")]), blob);
             restored.conflicts
         } else {

@@ -3,12 +3,9 @@
 use std::fs;
 
 use git_checkpoint::{
-    error::Kind,
-    model::{checkpoint::Origin, event::Event},
-    ops::{
-        Context, Subscriber, prune, reset,
-        restore::{Options, UndoOptions, restore, undo},
-    },
+    Context, Event, Kind, Origin, RestoreOptions, Subscriber, UndoOptions, restore,
+    testing::ops::{prune, reset},
+    undo,
 };
 use gix::ObjectId;
 
@@ -44,8 +41,8 @@ fn prune_all(stage: &Stage) {
     stage.world.git(&["gc", "-q", "--prune=now"]);
 }
 
-fn to(target: ObjectId) -> Options {
-    Options { target: target.to_string(), ..Options::default() }
+fn to(target: ObjectId) -> RestoreOptions {
+    RestoreOptions { target: target.to_string(), ..RestoreOptions::default() }
 }
 
 #[test]
@@ -153,7 +150,7 @@ fn forged_manifests_are_refused(#[case] text: &str) {
     let message = git(&["log", "-1", "--format=%B", &seed]);
     let forged = git(&["commit-tree", &format!("{seed}^{{tree}}"), "-p", &seed, "-p", &side, "-m", &message]);
     stage.write("f", "now\n");
-    let staged = Options { target: forged, staged: true, ..Options::default() };
+    let staged = RestoreOptions { target: forged, staged: true, ..RestoreOptions::default() };
     let error = restore(&stage.context, &staged).map(drop).expect_err("forged");
     assert_eq!(error.kind(), Kind::Corrupt, "{error}");
     assert_eq!(stage.read("f"), "now\n");

@@ -4,13 +4,7 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use bstr::BString;
-use git_checkpoint::{
-    model::event::Event,
-    ops::{
-        Context, Subscriber,
-        restore::{Options, restore},
-    },
-};
+use git_checkpoint::{Context, Event, RestoreOptions, Subscriber, restore};
 use proptest::prelude::*;
 
 use crate::support::stage::{Node, Stage, picture};
@@ -201,7 +195,8 @@ fn what_changes_under_way_is_not_overwritten() {
         fs::remove_dir_all(root.join("linked")).expect("removed");
         std::os::unix::fs::symlink(&behind, root.join("linked")).expect("linked");
     }))));
-    let restored = restore(&context, &Options { target: a.to_string(), ..Options::default() }).expect("restored");
+    let restored =
+        restore(&context, &RestoreOptions { target: a.to_string(), ..RestoreOptions::default() }).expect("restored");
     let expected = [
         "+quiet",
         "!deleted: changed under way",

@@ -1,15 +1,12 @@
 //! `restore --staged`: what was staged comes back, by git's own lock, and goes again with an undo.
 
-use git_checkpoint::{
-    error::Kind,
-    ops::restore::{Options, restore},
-};
+use git_checkpoint::{Kind, RestoreOptions, restore};
 use gix::ObjectId;
 
 use crate::support::stage::{Stage, picture};
 
 fn staged(stage: &Stage, target: ObjectId) {
-    stage.restore_with(target, Options { staged: true, ..Options::default() });
+    stage.restore_with(target, RestoreOptions { staged: true, ..RestoreOptions::default() });
 }
 
 /// Everything the index says, without what git makes of the worktree.
@@ -66,7 +63,7 @@ fn pathspecs_limit_the_index_too() {
     stage.write("a", "two\n");
     stage.write("b", "two\n");
     stage.world.git(&["add", "-A"]);
-    stage.restore_with(a, Options { staged: true, pathspecs: vec!["a".into()], ..Options::default() });
+    stage.restore_with(a, RestoreOptions { staged: true, pathspecs: vec!["a".into()], ..RestoreOptions::default() });
     assert_eq!((stage.world.git(&["show", ":a"]), stage.world.git(&["show", ":b"])), ("one\n".into(), "two\n".into()));
     stage.undo();
     assert_eq!(stage.world.git(&["show", ":a"]), "two\n");
@@ -145,7 +142,7 @@ fn a_locked_index_stops_before_anything_is_written() {
     stage.write("f", "two\n");
     stage.world.git(&["reset", "-q"]);
     stage.write(".git/index.lock", "");
-    let options = Options { target: a.to_string(), staged: true, ..Options::default() };
+    let options = RestoreOptions { target: a.to_string(), staged: true, ..RestoreOptions::default() };
     let error = restore(&stage.context, &options).map(drop).expect_err("locked");
     assert_eq!(error.kind(), Kind::Race);
     assert_eq!(stage.read("f"), "two\n");
@@ -203,6 +200,6 @@ fn the_checkpoint_after_a_restore_has_the_new_staged_tree() {
     stage.write("f", "two\n");
     stage.world.git(&["add", "-A"]);
     staged(&stage, a);
-    let tip = git_checkpoint::ops::lookup::resolve(&stage.context, "@{0}").expect("found");
+    let tip = git_checkpoint::resolve(&stage.context, "@{0}").expect("found");
     assert_eq!(stage.world.git(&["rev-parse", &format!("{tip}^2:index")]), stage.world.git(&["write-tree"]));
 }

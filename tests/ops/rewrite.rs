@@ -1,8 +1,9 @@
 //! Records stay with their work through what git does to commits.
 
-use git_checkpoint::{
+use git_checkpoint::testing::{
     model::record::{How, Link},
     ops::{records, rewrite},
+    repo,
 };
 use gix::ObjectId;
 
@@ -46,9 +47,9 @@ fn rewrite(world: &World, arguments: &[&str]) {
 fn records_of(world: &World, commit: &str) -> Vec<(String, Option<How>)> {
     let commit = world.id(&["rev-parse", commit]);
     let context = world.context();
-    let ids = records::of_commit(&context.repo, commit).expect("sound");
+    let ids = records::of_commit(repo(&context), commit).expect("sound");
     let how = |id| {
-        let links = records::links(&context.repo, id).expect("sound");
+        let links = records::links(repo(&context), id).expect("sound");
         links.iter().find(|link: &&Link| link.commit == commit).map(|link| link.how)
     };
     ids.iter().map(|id| (id.to_string(), how(id))).collect()
@@ -84,7 +85,7 @@ fn a_rebase_maps_each_commit() {
     assert_eq!(records_of(&world, "HEAD"), []);
     let context = world.context();
     let parent = world.id(&["rev-parse", "side"]);
-    assert_eq!(records::of_parent(&context.repo, parent).expect("sound"), [an_id(ONE)]);
+    assert_eq!(records::of_parent(repo(&context), parent).expect("sound"), [an_id(ONE)]);
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn a_cherry_pick_is_a_copy() {
     let commit = world.id(&["rev-parse", "HEAD"]);
     rewrite::link_copies(&world.context(), commit).expect("links can be written");
     assert_eq!(records_of(&world, "HEAD"), one(TWO, How::Copy));
-    let links = records::links(&world.context().repo, &an_id(TWO)).expect("sound");
+    let links = records::links(repo(&world.context()), &an_id(TWO)).expect("sound");
     assert_eq!(links.iter().find(|link| link.commit == commit).expect("linked").from, Some(source));
     // Once is enough.
     let tip = world.id(&["rev-parse", "refs/checkpoints/history"]);

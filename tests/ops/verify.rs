@@ -1,20 +1,12 @@
 //! The verified checkpoint.
 
-use git_checkpoint::{
-    error::Kind,
-    ops::{
-        Context, lookup,
-        save::{self, Saved},
-        verify,
-    },
-    state::lock::Lock,
-};
+use git_checkpoint::{Context, Kind, SaveOptions, Saved, testing::ops::verify};
 
 use crate::support::World;
 
 fn save(context: &Context, world: &World, text: &str) -> Saved {
     world.write("f", text);
-    save::save(context, &save::Options::default()).expect("it can be saved")
+    git_checkpoint::save(context, &SaveOptions::default()).expect("it can be saved")
 }
 
 fn shown(context: &Context) -> Option<gix::ObjectId> {
@@ -33,10 +25,10 @@ fn the_mark_is_set_shown_and_taken_away() {
     assert!(!second.verified);
     assert_eq!(shown(&context), first.id);
 
-    let verified = verify::verify(&context, None).expect("the latest is there");
+    let verified = git_checkpoint::verify(&context, None).expect("the latest is there");
     assert_eq!((Some(verified.id), verified.previous), (second.id, first.id));
-    assert_eq!(lookup::resolve(&context, "verified").ok(), second.id);
-    let again = verify::verify(&context, Some("@")).expect("the same is no error");
+    assert_eq!(git_checkpoint::resolve(&context, "verified").ok(), second.id);
+    let again = git_checkpoint::verify(&context, Some("@")).expect("the same is no error");
     assert_eq!(again.previous, None);
 
     let reset = verify::reset(&context).expect("it can be taken away");
@@ -54,7 +46,7 @@ fn marking_by_hand_is_as_good_as_the_next_save() {
     let context = Context::open(&world.repo()).expect("a repository");
     save(&context, &world, "1");
     verify::reset(&context).expect("it can be taken away");
-    verify::verify(&context, Some("@")).expect("the latest is there");
+    git_checkpoint::verify(&context, Some("@")).expect("the latest is there");
     assert!(!save(&context, &world, "2").verified);
 }
 
@@ -63,12 +55,12 @@ fn a_save_that_verifies_needs_no_change() {
     let world = World::new();
     world.repository();
     let context = Context::open(&world.repo()).expect("a repository");
-    let verifying = save::Options { verify: true, ..save::Options::default() };
-    let first = save::save(&context, &verifying).expect("it can be saved");
+    let verifying = SaveOptions { verify: true, ..SaveOptions::default() };
+    let first = git_checkpoint::save(&context, &verifying).expect("it can be saved");
     assert!(first.created && first.verified, "{first:?}");
     assert_eq!(shown(&context), first.id);
     verify::reset(&context).expect("it can be taken away");
-    let again = save::save(&context, &verifying).expect("it can be saved");
+    let again = git_checkpoint::save(&context, &verifying).expect("it can be saved");
     assert!(!again.created && again.verified && again.id == first.id, "{again:?}");
     assert!(!save(&context, &world, "2").verified, "the note is gone");
 }
@@ -78,8 +70,11 @@ fn only_checkpoints_can_be_verified() {
     let world = World::new();
     world.repository();
     let context = Context::open(&world.repo()).expect("a repository");
-    assert_eq!(verify::verify(&context, None).expect_err("none yet").message(), "this worktree has no checkpoint yet");
-    let error = verify::verify(&context, Some("base")).expect_err("a commit");
+    assert_eq!(
+        git_checkpoint::verify(&context, None).expect_err("none yet").message(),
+        "this worktree has no checkpoint yet"
+    );
+    let error = git_checkpoint::verify(&context, Some("base")).expect_err("a commit");
     assert!(error.message().ends_with("is not a checkpoint"), "{error}");
     assert_eq!(shown(&context), None);
 }
@@ -91,8 +86,8 @@ fn a_mark_is_not_taken_away_while_a_save_is_at_work() {
     let mut context = Context::open(&world.repo()).expect("a repository");
     save(&context, &world, "1");
     context.settings.lock_timeout = std::time::Duration::ZERO;
-    let lock = Lock::try_acquire(&world.repo().join(".git/checkpoint/lock")).expect("it can be locked");
-    for error in [verify::reset(&context).err(), verify::verify(&context, None).err()] {
+    let lock = world.lock();
+    for error in [verify::reset(&context).err(), git_checkpoint::verify(&context, None).err()] {
         assert_eq!(error.map(|error| error.kind()), Some(Kind::Race));
     }
     drop(lock);
@@ -111,7 +106,7 @@ fn many_at_once_do_not_fail() {
         for id in &ids {
             scope.spawn(|| {
                 let context = Context::open(&world.repo()).expect("a repository");
-                verify::verify(&context, Some(&id.to_string())).expect("races are run again");
+                git_checkpoint::verify(&context, Some(&id.to_string())).expect("races are run again");
             });
         }
     });

@@ -7,8 +7,12 @@ use std::{
 };
 
 use git_checkpoint::{
-    model::record::{RecordId, ids_in_message},
-    ops::{Context, records},
+    Context,
+    testing::{
+        model::record::{RecordId, ids_in_message},
+        ops::records,
+        repo,
+    },
 };
 use gix::ObjectId;
 
@@ -29,7 +33,7 @@ impl World {
     pub(crate) fn assert_accounted(&self, when: &str) -> BTreeMap<ObjectId, Vec<RecordId>> {
         self.assert_sound(when);
         let context = Self::context_at(&self.repo());
-        let repo = &context.repo;
+        let repo = repo(&context);
         let all = records::all(repo).expect("sound");
         let mut by_commit: BTreeMap<ObjectId, Vec<RecordId>> = BTreeMap::new();
         for id in &all {

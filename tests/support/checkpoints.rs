@@ -2,9 +2,9 @@
 
 use std::{io::Write as _, process::Stdio};
 
-use git_checkpoint::model::{
-    checkpoint::{self, Origin},
-    refname::{Base, ShadowName},
+use git_checkpoint::{
+    Base, Origin,
+    testing::model::{checkpoint, refname::ShadowName},
 };
 use gix::ObjectId;
 
@@ -120,7 +120,7 @@ impl Shadow<'_> {
 /// Returns the origin of an agent's checkpoint.
 pub(crate) fn agent(session: &str, turn: u32) -> Origin {
     Origin {
-        contributor: git_checkpoint::model::contributor::Contributor::Agent,
+        contributor: git_checkpoint::Contributor::Agent,
         session: Some(session.into()),
         agent: Some("claude-code".into()),
         turn: Some(turn),

@@ -30,6 +30,13 @@ impl World {
         Self { directory }
     }
 
+    /// Takes the lock of the repository's checkpoints, which has been held before. It is free when the file is dropped.
+    pub(crate) fn lock(&self) -> std::fs::File {
+        let file = std::fs::File::open(self.repo().join(".git/checkpoint/lock")).expect("it is there");
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).expect("it can be locked");
+        file
+    }
+
     /// Returns the canonical path of the world.
     pub(crate) fn root(&self) -> PathBuf {
         self.directory.path().canonicalize().expect("the world exists")

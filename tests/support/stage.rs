@@ -8,14 +8,7 @@ use std::{
 };
 
 use bstr::{BString, ByteSlice as _};
-use git_checkpoint::{
-    model::checkpoint::Origin,
-    ops::{
-        Context,
-        restore::{Options, Restored, UndoOptions, restore, undo},
-        save::{self, save},
-    },
-};
+use git_checkpoint::{Author, Context, Origin, RestoreOptions, Restored, SaveOptions, UndoOptions, restore, undo};
 use gix::ObjectId;
 
 use super::World;
@@ -91,23 +84,23 @@ impl Stage {
 
     /// Takes a checkpoint.
     pub(crate) fn save_as(&self, origin: &Origin) -> ObjectId {
-        let mut options = save::Options::default();
-        (options.origin, options.allow_empty) = (origin.clone(), true);
-        save(&self.context, &options).expect("saved").id.expect("a checkpoint was taken")
+        let mut options = SaveOptions::default();
+        (options.author, options.allow_empty) = (Author::Is(origin.clone()), true);
+        git_checkpoint::save(&self.context, &options).expect("saved").id.expect("a checkpoint was taken")
     }
 
     pub(crate) fn restore(&self, target: ObjectId) -> Restored {
-        self.restore_with(target, Options::default())
+        self.restore_with(target, RestoreOptions::default())
     }
 
     /// Restores only `paths`.
     pub(crate) fn restore_paths(&self, target: ObjectId, paths: &[&str]) -> Restored {
         let pathspecs = paths.iter().map(|path| BString::from(*path)).collect();
-        self.restore_with(target, Options { pathspecs, ..Options::default() })
+        self.restore_with(target, RestoreOptions { pathspecs, ..RestoreOptions::default() })
     }
 
-    pub(crate) fn restore_with(&self, target: ObjectId, options: Options) -> Restored {
-        restore(&self.context, &Options { target: target.to_string(), ..options }).expect("restored")
+    pub(crate) fn restore_with(&self, target: ObjectId, options: RestoreOptions) -> Restored {
+        restore(&self.context, &RestoreOptions { target: target.to_string(), ..options }).expect("restored")
     }
 
     pub(crate) fn undo(&self) -> Restored {

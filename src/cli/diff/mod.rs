@@ -80,11 +80,11 @@ impl Shape {
     }
 
     /// Returns `options` with what this shape needs to know.
-    pub(super) fn needs(self, options: compare::Options) -> compare::Options {
+    pub(super) fn needs(self, options: compare::DiffOptions) -> compare::DiffOptions {
         match self {
-            Self::Patch(lines) => compare::Options { hunks: Some(lines), counts: false, ..options },
-            Self::Stat => compare::Options { counts: true, ..options },
-            Self::NameStatus | Self::NameOnly => compare::Options { counts: false, ..options },
+            Self::Patch(lines) => compare::DiffOptions { hunks: Some(lines), counts: false, ..options },
+            Self::Stat => compare::DiffOptions { counts: true, ..options },
+            Self::NameStatus | Self::NameOnly => compare::DiffOptions { counts: false, ..options },
         }
     }
 }
@@ -93,13 +93,13 @@ impl Diff {
     pub(super) fn run(self, call: &mut Call) -> Result<Exit> {
         let context = call.context()?;
         let shape = self.shape();
-        let options = compare::Options {
+        let options = compare::DiffOptions {
             from: self.from,
             to: self.to,
             pathspecs: Call::pathspecs(&context.repo, &self.paths)?,
             renames: !self.no_renames,
             content: self.content,
-            ..compare::Options::default()
+            ..compare::DiffOptions::default()
         };
         if self.json {
             call.out.json(&compare::diff(&context, &options)?)?;

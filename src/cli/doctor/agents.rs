@@ -14,6 +14,7 @@ use super::super::{
 use crate::{
     agent::{codex, install::program_of},
     error::Result,
+    git,
     model::{moment, path_text},
     ops::{
         Context,
@@ -104,7 +105,7 @@ pub(super) fn check(context: &Context, places: &Places, enabled: &[Enabled], fix
     let mut tried = BTreeSet::new();
     for it in enabled {
         problems.extend(check_file(context, places, it, fix, &mut tried));
-        problems.extend(trust(context, it));
+        problems.extend(trust(it));
     }
     let mut silent: Vec<_> = enabled.iter().filter(|it| it.seen.is_none()).map(|it| it.dialect).collect();
     silent.dedup_by_key(|dialect| dialect.name);
@@ -173,12 +174,12 @@ fn check_file(
 }
 
 /// Codex silently skips hooks that it does not trust.
-fn trust(context: &Context, it: &Enabled) -> Option<Problem> {
+fn trust(it: &Enabled) -> Option<Problem> {
     if it.dialect.name != "codex" {
         return None;
     }
     let home = environment::variable("CODEX_HOME").map(Into::into);
-    let home = home.or_else(|| Some(context.repo.home_dir()?.join(".codex")))?;
+    let home = home.or_else(|| Some(git::home()?.join(".codex")))?;
     let config = std::fs::read_to_string(home.join("config.toml")).unwrap_or_default();
     let names = |path: &Path| {
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -13,6 +13,7 @@ use crate::{
         event::{Event, Moment},
     },
     error::{Error, Result},
+    git,
     ops::Context,
 };
 
@@ -27,7 +28,7 @@ pub(super) fn checked(
     context: &Context,
 ) -> Result<Option<String>> {
     let Some(named) = &event.transcript else { return Ok(None) };
-    let home = context.repo.home_dir().unwrap_or_default();
+    let home = git::home().unwrap_or_default();
     let path = named.strip_prefix("~/").map_or_else(|| PathBuf::from(named), |rest| home.join(rest));
     let known = dialect.transcript_homes(&home, environment).into_iter();
     let mut folders = known.chain(context.settings.agents.transcript_dirs.iter().cloned());

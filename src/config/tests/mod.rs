@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{GitEntry, Layer, Loaded, PROJECT_FILE, Sources, load};
+use super::{GitEntry, Layer, Loaded, Sources, load, sources::PROJECT_FILE};
 use crate::error::Kind;
 
 mod defaults;

@@ -9,7 +9,7 @@ use crate::{
     ops::{
         Worktree,
         chain::{leave_out_unknown_paths, look_at_paths, stashed::Stashes},
-        save::{self, Demands, Options, Shadow},
+        save::{self, Request, Scope, Shadow},
     },
 };
 
@@ -36,10 +36,13 @@ fn try_save(worktree: &Worktree<'_>, session: &str) -> Result<()> {
     if paths.is_empty() {
         return Ok(());
     }
-    let options =
-        Options { paths: Some(paths), message: Some("what the stash brought back".to_owned()), ..Options::default() };
-    let demands = Demands { turn_of: Some(session.to_owned()), forgives_unknown_paths: true, ..Demands::default() };
-    save::save_worktree(worktree, &options, &demands).map(drop)
+    let request = Request {
+        scope: Scope::PathsIfThere(paths),
+        turn_of: Some(session.to_owned()),
+        message: Some("what the stash brought back".to_owned()),
+        ..Request::default()
+    };
+    save::save_worktree(worktree, &request).map(drop)
 }
 
 /// Returns the paths that have changed since the last checkpoint and are as a noted stash entry holds them.

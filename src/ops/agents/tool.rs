@@ -7,7 +7,7 @@ use super::{
         Context, Worktree, author,
         guard::{self, Verdict, Who},
         reconcile::try_reconcile,
-        save::{self, Demands, Options, Taken},
+        save::{self, Author, Request, Scope, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
         sessions::{Opening, begin_turn, seen_here},
     },
@@ -190,9 +190,9 @@ pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, path
 }
 
 pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
-    let options = Options { origin: saving.origin.clone(), paths: saving.paths.clone(), ..Options::default() };
-    let demands = Demands { turn_of: saving.turn_of.clone(), forgives_unknown_paths: true, ..Demands::default() };
-    let taken = save::save_worktree(worktree, &options, &demands)?;
+    let scope = saving.paths.clone().map_or(Scope::All, Scope::PathsIfThere);
+    let (author, turn_of) = (Author::Is(saving.origin.clone()), saving.turn_of.clone());
+    let taken = save::save_worktree(worktree, &Request { scope, author, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
         note_scan(worktree);
     }

@@ -50,9 +50,8 @@ fn one(context: &Context, options: &Options, text: &str, sum: &mut Sum) -> Resul
         }
         Ok(())
     })?;
-    sum.commit = Some((commit.id, commit.seconds));
+    sum.commit = Some(commit.id);
     sum.parent = commit.parent;
-    sum.committer.clone_from(&commit.committer);
     sum.add(&commit, &reader.authors.list, true);
     sum.patch(patch, &reader.authors.list);
     sum.troubles = reader.troubles().to_vec();

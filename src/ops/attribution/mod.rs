@@ -22,7 +22,7 @@ pub use export::{agent_trace, git_ai};
 pub(crate) use file::BlobOwners;
 pub use options::{Options, Target};
 pub use patch::PatchFile;
-pub use report::{Attribution, CommitLines, FileLines, OwnedLines, Remover, SessionLines};
+pub use report::{Attribution, FileLines, SessionLines};
 pub(crate) use text::Text;
 pub use who::Who;
 pub(crate) use who::who;

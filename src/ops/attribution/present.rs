@@ -34,11 +34,10 @@ struct SessionSum {
 
 /// Adds up commits.
 pub(super) struct Sum {
-    pub(super) commit: Option<(ObjectId, i64)>,
+    pub(super) commit: Option<ObjectId>,
     pub(super) parent: Option<ObjectId>,
     pub(super) range: Option<String>,
     pub(super) is_worktree: bool,
-    pub(super) committer: String,
     pub(super) troubles: Vec<String>,
     records: Vec<RecordId>,
     inferred: BTreeSet<String>,
@@ -56,7 +55,6 @@ impl Sum {
             parent: None,
             range: None,
             is_worktree: false,
-            committer: String::new(),
             troubles: Vec::new(),
             records: Vec::new(),
             inferred: BTreeSet::new(),
@@ -140,7 +138,7 @@ impl Sum {
         sessions.sort_by_key(|it| std::cmp::Reverse((it.lines, it.mixed, it.removed)));
         Attribution {
             version: 1,
-            commit: self.commit.map(|(id, _)| id),
+            commit: self.commit,
             parent: self.parent,
             range: self.range,
             worktree: self.is_worktree,
@@ -151,8 +149,6 @@ impl Sum {
             commits: self.commits,
             files: self.files.into_values().collect(),
             patch: self.patch.unwrap_or_default(),
-            seconds: self.commit.map(|(_, seconds)| seconds),
-            committer: self.committer,
             troubles: self.troubles,
         }
     }

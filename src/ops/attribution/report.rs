@@ -41,12 +41,6 @@ pub struct Attribution {
     /// The changed lines, if asked for.
     #[serde(skip)]
     pub patch: Vec<PatchFile>,
-    /// When the commit was made, in Unix seconds; none for a range and for the worktree.
-    #[serde(skip)]
-    pub seconds: Option<i64>,
-    /// The committer's name and address.
-    #[serde(skip)]
-    pub committer: String,
     /// The errors of unreadable records.
     #[serde(skip)]
     pub troubles: Vec<String>,

@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use super::{
     cache::cache_path,
-    request::{Demands, Known},
+    request::{Hold, Known},
     shadow::Shadow,
 };
 use crate::{
@@ -141,7 +141,7 @@ pub(crate) fn look_at_paths<'r>(
 /// Returns the worktree after the steps of `known`, without reading it.
 pub(crate) fn look_at_known<'r>(
     repo: &'r Repo,
-    Known { steps, from }: &Known,
+    Known { steps, from, .. }: &Known,
     tip: &Checkpoint,
     mut side: Side,
 ) -> Result<(Seen, NewObjects<'r>)> {
@@ -182,7 +182,7 @@ pub(crate) fn is_changed(
     repo: &Repo,
     shadow: &Shadow,
     seen: &Seen,
-    demands: &Demands,
+    hold: Hold,
     objects: &NewObjects<'_>,
 ) -> Result<bool> {
     let last_raw = shadow.tip_side.as_ref().and_then(|side| side.raw_tree_id);
@@ -196,7 +196,7 @@ pub(crate) fn is_changed(
     }
     let Some(index_tree_id) = seen.index_tree_id else { return Ok(false) };
     // A restore also needs the side data before it changes anything.
-    if demands.must_exist {
+    if matches!(hold, Hold::ForRestore { .. }) {
         let last = shadow.tip_side.as_ref().map(|side| side.manifest.to_toml());
         if last.unwrap_or_else(|| Manifest::default().to_toml()) != seen.side.manifest.to_toml() {
             return Ok(true);
@@ -207,7 +207,7 @@ pub(crate) fn is_changed(
     if seen.side.index_tree_id == last_index && seen.side.unmerged_tree_id == last_unmerged {
         return Ok(false);
     }
-    if demands.exact_index || seen.side.unmerged_tree_id.is_some() {
+    if hold == (Hold::ForRestore { index: true }) || seen.side.unmerged_tree_id.is_some() {
         return Ok(true);
     }
     // Staging what the worktree has is no reason for a checkpoint; content that only the index has is one.

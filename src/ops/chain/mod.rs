@@ -23,8 +23,8 @@ pub(crate) use look::{
     Seen, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_known, look_at_paths,
     refuse_unknown_paths, store_cache,
 };
-pub use request::Options;
-pub(crate) use request::{Demands, Known};
+pub use request::{Author, SaveOptions};
+pub(crate) use request::{Hold, Known, Request, Scope};
 pub(crate) use saved::milliseconds;
 pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use shadow::Shadow;

@@ -1,4 +1,4 @@
-//! The options of a save.
+//! What is asked of a save: by users and programs, and by other operations.
 
 use bstr::BString;
 
@@ -7,15 +7,13 @@ use crate::{
     model::{checkpoint::Origin, step::Step},
 };
 
-/// The options of a save.
+/// How to save.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct SaveOptions {
     /// The message; its first line is the subject. None: the subject names the changed paths.
     pub message: Option<String>,
     /// Who made the change.
-    pub origin: Origin,
-    /// The caller does not know the author: infer it from the open turns and tool calls.
-    pub infers_author: bool,
+    pub author: Author,
     /// Look only at these paths (relative to the worktree's root); none: at all.
     pub paths: Option<Vec<BString>>,
     /// Mark it as the verified checkpoint.
@@ -26,23 +24,52 @@ pub struct Options {
     pub force: bool,
 }
 
-/// What other operations require of a save.
+/// Who made a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The caller knows it. The default is a person.
+    Is(Origin),
+    /// Infer it from the open turns and tool calls.
+    Infer,
+}
+
+impl Default for Author {
+    fn default() -> Self {
+        Self::Is(Origin::default())
+    }
+}
+
+/// What an operation asks of a save.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Demands {
-    /// Take it even if only the staged content differs, so that the index can be restored exactly.
-    pub(crate) exact_index: bool,
-    /// Take one even if the worktree is as in the base commit, unless a checkpoint holds this state.
-    pub(crate) must_exist: bool,
-    /// Make sure that a ref leads to this state: to a checkpoint that holds it, or to the base commit.
-    pub(crate) must_be_held: bool,
-    /// Do not read the worktree: this is what has changed since the last checkpoint.
-    pub(crate) known: Option<Known>,
-    /// Read the index nevertheless.
-    pub(crate) looks_at_index: bool,
+pub(crate) struct Request {
+    /// Where to look.
+    pub(crate) scope: Scope,
+    /// Who made the change.
+    pub(crate) author: Author,
     /// The session whose turn the checkpoint belongs to, if another author made the changes.
     pub(crate) turn_of: Option<String>,
-    /// Ignore named paths that exist neither in the worktree nor in the last checkpoint.
-    pub(crate) forgives_unknown_paths: bool,
+    /// The message, as in [`SaveOptions`].
+    pub(crate) message: Option<String>,
+    /// What has to be there afterwards.
+    pub(crate) hold: Hold,
+    /// Mark it as the verified checkpoint.
+    pub(crate) verify: bool,
+    /// Take it even if nothing has changed.
+    pub(crate) allow_empty: bool,
+}
+
+/// Where a save looks for changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Scope {
+    /// At the whole worktree and the index.
+    #[default]
+    All,
+    /// At these paths. It is an error if one exists neither in the worktree nor in the last checkpoint.
+    Paths(Vec<BString>),
+    /// The same, but those that exist in neither are ignored.
+    PathsIfThere(Vec<BString>),
+    /// Nowhere: the changes are known.
+    Known(Known),
 }
 
 /// What has changed since the last checkpoint.
@@ -52,4 +79,39 @@ pub(crate) struct Known {
     pub(crate) steps: Vec<Step>,
     /// The checkpoint or commit that the new content is from.
     pub(crate) from: Basis,
+    /// The index has changed as well, and is read.
+    pub(crate) and_index: bool,
+}
+
+/// What has to hold the state of the worktree after a save that finds nothing new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// What held it before.
+    #[default]
+    AsBefore,
+    /// A ref that leads to it: to a checkpoint, or to the base commit.
+    Ref,
+    /// A checkpoint: a restore is about to change the worktree.
+    ForRestore {
+        /// True if it changes the index, too. Then staged content alone makes a new checkpoint.
+        index: bool,
+    },
+}
+
+impl Scope {
+    /// Returns the paths that the scope is limited to.
+    pub(crate) fn paths(&self) -> Option<&[BString]> {
+        match self {
+            Self::Paths(paths) | Self::PathsIfThere(paths) => Some(paths),
+            Self::All | Self::Known(_) => None,
+        }
+    }
+}
+
+impl From<&SaveOptions> for Request {
+    fn from(options: &SaveOptions) -> Self {
+        let SaveOptions { message, author, paths, verify, allow_empty, force: _ } = options.clone();
+        let scope = paths.map_or(Scope::All, Scope::Paths);
+        Self { scope, author, message, hold: Hold::Ref, verify, allow_empty, turn_of: None }
+    }
 }

@@ -18,6 +18,7 @@ use crate::model::{
 
 /// A path that a checkpoint changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SavedPath {
     /// The path.
     #[serde(flatten, serialize_with = "path_text::serialize_fields")]
@@ -28,6 +29,7 @@ pub struct SavedPath {
 
 /// A path that is not in the checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct SkippedPath {
     /// The path.
     #[serde(flatten, serialize_with = "path_text::serialize_fields")]
@@ -46,6 +48,7 @@ impl From<&Skipped> for SkippedPath {
 
 /// A file that was saved unfiltered, because its filter failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct UnfilteredPath {
     /// The path.
     #[serde(flatten, serialize_with = "path_text::serialize_fields")]
@@ -75,6 +78,7 @@ impl UnfilteredPath {
 
 /// The result of a save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Saved {
     /// The version of the JSON format.
     pub version: u32,

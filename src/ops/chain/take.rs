@@ -8,7 +8,7 @@ use super::{
     archive::{archive_name, emit_reset},
     draft::{self, Draft},
     look::{Seen, look_at_all},
-    request::{Demands, Options},
+    request::{Hold, Request},
     saved::{Saved, SavedPath, SkippedPath, UnfilteredPath, milliseconds},
     shadow::Shadow,
     stashed::keep_stashed,
@@ -35,8 +35,8 @@ use crate::{
 /// Writes the objects, then the commit, then moves the refs: a crash leaves the state before or after the checkpoint.
 pub(crate) fn take(
     worktree: &Worktree<'_>,
-    options: &Options,
-    demands: &Demands,
+    request: &Request,
+    origin: &Origin,
     shadow: &Shadow,
     seen: &Seen,
     mut objects: NewObjects<'_>,
@@ -60,9 +60,9 @@ pub(crate) fn take(
     let mut commits = NewObjects::new(repo, Target::Loose);
     let (parent_id, after) = shadow.links(&mut commits)?;
     let time = shadow.not_before(repo.now());
-    let side_id = side_commit(repo, shadow, side_tree_id, &options.origin, &mut commits)?;
-    let (subject, body) = draft::subject_and_body(options.message.as_deref(), &changes);
-    let (name, origin, tree_id) = (&shadow.name, &options.origin, seen.tree_id);
+    let side_id = side_commit(repo, shadow, side_tree_id, origin, &mut commits)?;
+    let (subject, body) = draft::subject_and_body(request.message.as_deref(), &changes);
+    let (name, tree_id) = (&shadow.name, seen.tree_id);
     let new = Draft { name, tree_id, parent_id, after, side_id, origin, subject: &subject, body, time };
     let id = new.write(repo, &mut commits)?;
     let commits = commits.write()?;
@@ -71,8 +71,9 @@ pub(crate) fn take(
     // The first checkpoint on a base becomes the verified one, except: one that a restore takes (it holds what the user
     // wants to leave), one after a broken chain, and if the user has set the mark by hand.
     let is_start = shadow.is_beginning() && worktree.broken().is_empty();
-    let is_first = is_start && !demands.must_exist && !verified_mark::is_marked_by_hand(worktree)?;
-    let verified = options.verify || is_first || verified_mark::wants_verification(worktree)?;
+    let is_first =
+        is_start && !matches!(request.hold, Hold::ForRestore { .. }) && !verified_mark::is_marked_by_hand(worktree)?;
+    let verified = request.verify || is_first || verified_mark::wants_verification(worktree)?;
     worktree.check_interrupt()?;
     keep_stashed(repo, shadow, &changes)?;
     move_refs(worktree, shadow, id, verified)?;
@@ -88,7 +89,7 @@ pub(crate) fn take(
     }
     are_commits_here?;
     tracing::debug!(took = ?phase.elapsed(), "objects: are all here");
-    if verified && let Err(error) = verified_mark::satisfied(worktree, options.verify.then_some(id)) {
+    if verified && let Err(error) = verified_mark::satisfied(worktree, request.verify.then_some(id)) {
         // The checkpoint is taken and marked. At worst, the next one is marked as well.
         tracing::warn!(%error, "mark not noted");
     }
@@ -100,9 +101,9 @@ pub(crate) fn take(
         base: shadow.name.base,
         r#ref: shadow.name.to_ref(),
         created: true,
-        contributor: options.origin.contributor,
-        session: options.origin.session.clone(),
-        turn: options.origin.turn,
+        contributor: origin.contributor,
+        session: origin.session.clone(),
+        turn: origin.turn,
         paths: changes.into_iter().map(|change| SavedPath { path: change.path, status: change.status }).collect(),
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),

@@ -7,7 +7,7 @@ use crate::{
     ops::{
         author::Over,
         closing::close_turn,
-        save::{self, Demands, Saved},
+        save::{self, Author, Request, Saved},
         session_info::{self, known},
         turn::{self, End},
     },
@@ -32,12 +32,8 @@ fn close(worktree: &Worktree<'_>, entry: &Entry) -> Result<Option<Saved>> {
     let has_turn = |session: &Session| session.under_way.is_some() && session.is_in(worktree.repo.worktree_id());
     let Some(mut session) = known(worktree, &entry.id)?.filter(has_turn) else {
         let origin = Origin { contributor: Contributor::Agent, session: Some(entry.id.clone()), ..Origin::default() };
-        let options = save::Options { origin, ..save::Options::default() };
-        let saved = if entry.is_at_work() {
-            Some(save::save_worktree(worktree, &options, &Demands::default())?.saved)
-        } else {
-            None
-        };
+        let request = Request { author: Author::Is(origin), ..Request::default() };
+        let saved = if entry.is_at_work() { Some(save::save_worktree(worktree, &request)?.saved) } else { None };
         worktree.edit_turns(|turns| turns.end(&entry.id));
         return Ok(saved.filter(|saved| saved.created));
     };

@@ -16,7 +16,12 @@ use crate::{
         user_index::IndexIdentity,
     },
     model::{checkpoint::Origin, refname::Base, verdict::Left},
-    ops::{Context, Worktree, chain::shadows, restored_target, save},
+    ops::{
+        Context, Worktree,
+        chain::shadows,
+        restored_target,
+        save::{self, Author, Hold, Known, Scope},
+    },
     state::{
         self,
         journal::{Journal, Progress},
@@ -72,14 +77,13 @@ impl<'c> Before<'c> {
         }
         let swept = sweep(context, journal.as_ref())?;
         let index = context.repo.user_index_identity();
-        let options = save::Options {
+        let wanted = save::Request {
+            author: Author::Infer,
             message: Some(request.subject.clone()),
-            infers_author: true,
-            force: request.force,
-            ..save::Options::default()
+            hold: Hold::ForRestore { index: request.keeps_index },
+            ..save::Request::default()
         };
-        let demands = save::Demands { exact_index: request.keeps_index, must_exist: true, ..save::Demands::default() };
-        let taken = save::save_worktree(&worktree, &options, &demands)?;
+        let taken = save::save_worktree(&worktree, &wanted)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
         let mut snapshot = Snapshot::read(&context.repo, id)?;
         // A checkpoint that holds this state already may be older than what has been left out since.
@@ -121,17 +125,14 @@ impl<'c> Before<'c> {
 
     /// Saves what is staged now, and returns that state: what was staged since a crash may be in no checkpoint.
     pub(super) fn save_index(&self) -> Result<Snapshot> {
-        let message = Some("before going on with a restore".into());
-        let options = save::Options { message, force: true, ..save::Options::default() };
-        let known = Some(save::Known { steps: Vec::new(), from: self.snapshot.basis(&self.worktree.repo)? });
-        let demands = save::Demands {
-            exact_index: true,
-            must_exist: true,
-            known,
-            looks_at_index: true,
-            ..save::Demands::default()
+        let from = self.snapshot.basis(&self.worktree.repo)?;
+        let wanted = save::Request {
+            scope: Scope::Known(Known { steps: Vec::new(), from, and_index: true }),
+            message: Some("before going on with a restore".into()),
+            hold: Hold::ForRestore { index: true },
+            ..save::Request::default()
         };
-        let taken = save::save_worktree(&self.worktree, &options, &demands)?;
+        let taken = save::save_worktree(&self.worktree, &wanted)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
         self.worktree.repo.make_durable()?;
         Snapshot::read(&self.worktree.repo, id)
@@ -183,21 +184,13 @@ impl<'c> Before<'c> {
         }
         let short = journal.target.to_hex_with_len(10);
         let of_target = target.checkpoint.as_ref().map(|checkpoint| checkpoint.origin.clone()).unwrap_or_default();
-        let options = save::Options {
-            message: Some(format!("restore {short}")),
-            origin: Origin {
-                note: None,
-                carried: None,
-                tool: Some(restored_target::tool(journal.target)),
-                ..of_target
-            },
-            ..save::Options::default()
-        };
+        let tool = Some(restored_target::tool(journal.target));
+        let author = Author::Is(Origin { note: None, carried: None, tool, ..of_target });
         let saved = target.basis(&self.worktree.repo).and_then(|from| {
-            let known = Some(save::Known { steps: journal.steps.clone(), from });
-            let demands =
-                save::Demands { known, looks_at_index: !journal.index.is_empty(), ..save::Demands::default() };
-            save::save_worktree(&self.worktree, &options, &demands)
+            let (steps, and_index) = (journal.steps.clone(), !journal.index.is_empty());
+            let scope = Scope::Known(Known { steps, from, and_index });
+            let message = Some(format!("restore {short}"));
+            save::save_worktree(&self.worktree, &save::Request { scope, author, message, ..save::Request::default() })
         });
         if let Err(error) = saved {
             // The restore is done; the next save takes it up as a change like any other.

@@ -39,7 +39,7 @@ pub use undo::{UndoOptions, undo};
 
 /// What to restore, and how.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct RestoreOptions {
     /// What names the checkpoint; see [`lookup::resolve`].
     pub target: String,
     /// Limits the restore to these, relative to the worktree's root; what they name is restored, no matter who changed it.
@@ -61,12 +61,12 @@ pub struct Options {
 /// # Errors
 /// If it does not exist or is not complete, if the worktree cannot be saved, or if an earlier restore was interrupted: nothing
 /// has changed then. If the operating system fails half-way, the journal says how to go on or back.
-pub fn restore(context: &Context, options: &Options) -> Result<Restored> {
+pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> {
     let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
     context.emit_failure("restore", done)
 }
 
-fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
+fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restored> {
     let start = Instant::now();
     let target_id = lookup::resolve(context, &options.target)?;
     let target = Snapshot::read(&context.repo, target_id)?;
@@ -120,7 +120,7 @@ fn restore_target(context: &Context, options: &Options) -> Result<Restored> {
 }
 
 /// Refuses to put back what a damaged checkpoint, or the copy of one, does not have.
-fn refuse_lost(target: &Snapshot, options: &Options) -> Result<()> {
+fn refuse_lost(target: &Snapshot, options: &RestoreOptions) -> Result<()> {
     if target.manifest.lacks(&[Part::Tree]) {
         return Err(lookup::without_files(target.id));
     }

@@ -14,6 +14,7 @@ use crate::model::{
 
 /// What was done; serializes as the JSON of `restore --json` and `undo --json`.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Restored {
     /// The version of this form.
     pub version: u32,

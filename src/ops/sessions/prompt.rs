@@ -227,8 +227,8 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
 fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
     // Whoever went away between two tools has changed nothing since; people may have gone on.
     if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
-        let demands = save::Demands { turn_of: Some(session.id.clone()), ..save::Demands::default() };
-        save::save_worktree(worktree, &save::Options::default(), &demands)?;
+        let request = save::Request { turn_of: Some(session.id.clone()), ..save::Request::default() };
+        save::save_worktree(worktree, &request)?;
     }
     close_turn(worktree, session, Over::Unsaid).map(drop)
 }
@@ -286,7 +286,7 @@ fn keep_baseline(
     let afresh = turn.should_reset_shadow.then(|| Shadow::without_tip(context, Some(id))).transpose()?;
     let reference = afresh.as_ref().unwrap_or(shadow);
     let objects = NewObjects::new(repo, Target::Loose);
-    if !save::is_changed(repo, reference, seen, &save::Demands::default(), &objects)? {
+    if !save::is_changed(repo, reference, seen, save::Hold::AsBefore, &objects)? {
         release_pending(context, id, Some(seen.tree_id))?;
         // The shadow that is about to be set aside holds nothing of it; HEAD does.
         let anchor = shadow.held_tip().filter(|_| !turn.should_reset_shadow);

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use git_checkpoint::agent::{
+use git_checkpoint::testing::agent::{
     dialect::Dialect,
     dialects::{self, ALL},
     install::{File, Format, Scope},

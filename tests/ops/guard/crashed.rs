@@ -1,6 +1,6 @@
 //! Sessions whose process went away while they had a claim.
 
-use git_checkpoint::model::session::Phase;
+use git_checkpoint::testing::model::session::Phase;
 
 use super::{Code, Concurrency, Decision, Ground, after, before, denied, sessions};
 use Concurrency::{Refuse, Strict};

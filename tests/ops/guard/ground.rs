@@ -1,6 +1,6 @@
 //! A repository in which sessions meet.
 
-use super::{BTreeMap, Concurrency, Context, Entry, PathBuf, Repo, Settings, Turns, Worktree, lock, sessions};
+use super::{BTreeMap, Concurrency, Context, Entry, PathBuf, Turns, Worktree, lock, repo, sessions};
 use crate::support::World;
 
 /// A repository with a commit, and one after it.
@@ -30,8 +30,9 @@ impl Ground {
     }
 
     pub(super) fn context(&self, policy: Concurrency) -> Context {
-        let settings = Settings { concurrency: policy, ..Settings::default() };
-        Context::new(Repo::open(&self.root).expect("a repository"), settings)
+        let mut context = Context::open(&self.root).expect("a repository");
+        context.settings.concurrency = policy;
+        context
     }
 
     /// Calls `with` while the lock is held.
@@ -75,7 +76,7 @@ impl Ground {
     }
 
     pub(super) fn git_dir(&self) -> PathBuf {
-        Repo::open(&self.root).expect("a repository").git_dir().to_owned()
+        repo(&self.context(Concurrency::Refuse)).git_dir().to_owned()
     }
 
     /// Lets the process of `session` be one that is gone: another one has its number now.

@@ -1,6 +1,6 @@
 //! Repositories that jj shares, with the real jj: `@` is what counts, and looking at it changes nothing.
 
-use git_checkpoint::model::guard::{Report, Where};
+use git_checkpoint::testing::model::guard::{Report, Where};
 
 use super::{Code, Concurrency, Decision, Ground, after, before, denied};
 use crate::support::{World, jj};
@@ -200,13 +200,11 @@ fn gits_own_files_stay_as_they_are() {
 fn jj_may_be_switched_off() {
     let Some(ground) = ground() else { return };
     ground.world.jj(&["new", "-m", WORKSPACE_OF_A]);
-    let settings = git_checkpoint::config::Settings {
-        jj: git_checkpoint::config::Jj::Off,
-        ..git_checkpoint::config::Settings::default()
-    };
-    let context = super::Context::new(super::Repo::open(&ground.world.repo()).expect("a repository"), settings);
-    let worktree = git_checkpoint::ops::lock(&context).expect("the lock is free");
-    let verdict = git_checkpoint::ops::guard::before_tool(&worktree, &super::who("b", "1")).expect("it can tell");
+    let mut context = git_checkpoint::Context::open(&ground.world.repo()).expect("a repository");
+    context.settings.jj = git_checkpoint::settings::Jj::Off;
+    let worktree = git_checkpoint::testing::ops::lock(&context).expect("the lock is free");
+    let verdict =
+        git_checkpoint::testing::ops::guard::before_tool(&worktree, &super::who("b", "1")).expect("it can tell");
     assert_eq!(verdict.decision, Decision::Allow);
 }
 

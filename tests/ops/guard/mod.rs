@@ -8,16 +8,19 @@ mod rows;
 use std::{collections::BTreeMap, path::PathBuf};
 
 use git_checkpoint::{
-    config::{Concurrency, Settings},
-    git::Repo,
-    model::{
-        guard::{Code, Decision},
-        turns::{Entry, Turns},
-    },
-    ops::{
-        Context, Worktree,
-        guard::{self, Verdict, Who},
-        lock, sessions,
+    Context,
+    settings::Concurrency,
+    testing::{
+        model::{
+            guard::{Code, Decision},
+            turns::{Entry, Turns},
+        },
+        ops::{
+            Worktree,
+            guard::{self, Verdict, Who},
+            lock, sessions,
+        },
+        repo,
     },
 };
 use ground::Ground;

@@ -1,6 +1,6 @@
 //! The rows of the table, one by one.
 
-use git_checkpoint::model::guard::Where;
+use git_checkpoint::testing::model::guard::Where;
 
 use super::{Code, Concurrency, Decision, Ground, after, before, denied};
 use Concurrency::{Off, Refuse, Strict, Warn};
@@ -155,7 +155,7 @@ fn the_worktree_was_made_for_another_session() {
     assert_eq!((denied(&ground, Refuse, "a"), denied(&ground, Strict, "a")), (None, None));
     // Whoever takes it over may go on.
     ground.prompt("b");
-    git_checkpoint::ops::sessions::adopt(&ground.context(Refuse), "b", true).expect("it is known");
+    git_checkpoint::testing::ops::sessions::adopt(&ground.context(Refuse), "b", true).expect("it is known");
     assert_eq!((denied(&ground, Refuse, "b"), denied(&ground, Refuse, "a")), (None, code));
 }
 
@@ -280,7 +280,7 @@ fn ids_that_cannot_be_are_refused() {
     let ground = Ground::new();
     for id in ["", "a\nb", &"x".repeat(300)] {
         let refused = ground.at(Strict, |worktree| {
-            git_checkpoint::ops::guard::before_tool(worktree, &super::who(id, "")).expect_err("no id")
+            git_checkpoint::testing::ops::guard::before_tool(worktree, &super::who(id, "")).expect_err("no id")
         });
         assert!(refused.message().contains("session id"), "{refused}");
     }

@@ -4,13 +4,7 @@
 use std::fs;
 
 use bstr::BString;
-use git_checkpoint::{
-    error::Kind,
-    ops::{
-        Context,
-        restore::{Options, restore},
-    },
-};
+use git_checkpoint::{Context, Kind, RestoreOptions, restore};
 
 use crate::support::stage::{Stage, picture};
 
@@ -27,7 +21,7 @@ fn a_missing_blob_stops_the_restore_before_anything_is_written() {
     let file = format!(".git/objects/{}/{}", &id[..2], id[2..].trim());
     fs::remove_file(stage.world.repo().join(file)).expect("it is loose");
     let context = Context::open(&stage.world.repo()).expect("opens");
-    let options = Options { target: a.to_string(), ..Options::default() };
+    let options = RestoreOptions { target: a.to_string(), ..RestoreOptions::default() };
     let error = restore(&context, &options).map(drop).expect_err("a blob is missing");
     assert_eq!(error.kind(), Kind::Corrupt);
     assert!(error.message().contains(id.trim()) && error.hint().is_some(), "{error}");
@@ -109,7 +103,8 @@ fn a_sparse_checkout_is_not_filled() {
     stage.world.git(&["sparse-checkout", "set", "in"]);
     assert!(!stage.exists("out"));
     let context = Context::open(&stage.world.repo()).expect("opens");
-    let restored = restore(&context, &Options { target: a.to_string(), ..Options::default() }).expect("restored");
+    let restored =
+        restore(&context, &RestoreOptions { target: a.to_string(), ..RestoreOptions::default() }).expect("restored");
     assert!(restored.written.contains(&"in/f".into()));
     assert!(
         restored.kept.iter().any(|left| left.path == "out/f" && left.why.to_string() == "outside the sparse checkout")
@@ -146,10 +141,10 @@ fn a_linked_worktree_has_its_own_restore() {
     stage.world.git(&["worktree", "add", "-q", "-b", "other", other.to_str().expect("plain")]);
     let context = Context::open(&other).expect("opens");
     fs::write(other.join("f"), "there\n").expect("written");
-    let a = git_checkpoint::ops::save::save(&context, &git_checkpoint::ops::save::Options::default()).expect("saved");
+    let a = git_checkpoint::save(&context, &git_checkpoint::SaveOptions::default()).expect("saved");
     fs::write(other.join("f"), "later\n").expect("written");
     stage.write("f", "here\n");
-    let options = Options { target: a.id.expect("taken").to_string(), ..Options::default() };
+    let options = RestoreOptions { target: a.id.expect("taken").to_string(), ..RestoreOptions::default() };
     restore(&context, &options).expect("restored");
     assert_eq!(fs::read(other.join("f")).expect("readable"), b"there\n");
     assert_eq!(stage.read("f"), "here\n");
@@ -187,7 +182,7 @@ fn repositories_of_other_formats_restore_too(#[case] format: &[&str]) {
     stage.write("f", "two\n");
     stage.remove("mixed");
     stage.world.git(&["reset", "-q"]);
-    stage.restore_with(a, Options { staged: true, ..Options::default() });
+    stage.restore_with(a, RestoreOptions { staged: true, ..RestoreOptions::default() });
     assert_eq!(stage.disk(), at_a);
     assert_eq!(stage.world.git(&["show", ":f"]), "one\n");
     stage.undo();

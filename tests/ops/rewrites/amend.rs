@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use git_checkpoint::model::record::How;
+use git_checkpoint::testing::model::record::How;
 
 use super::{Bench, lines};
 

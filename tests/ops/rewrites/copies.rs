@@ -1,6 +1,6 @@
 //! Commits copied, undone and merged: cherry-pick, revert, merge, and mail.
 
-use git_checkpoint::model::record::How;
+use git_checkpoint::testing::model::record::How;
 
 use super::{Bench, lines};
 

@@ -172,8 +172,7 @@ fn what_the_last_hook_did_not_do_is_done_after_a_rewrite() {
 fn committed_while_the_lock_is_held() {
     let bench = bench();
     bench.git(&["config", "checkpoint.lock-timeout", "1s"]);
-    let lock = fs::File::open(bench.world.repo().join(".git/checkpoint/lock")).expect("it is there");
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("it is free");
+    let lock = bench.world.lock();
     let start = Instant::now();
     bench.git(&["commit", "-qm", "one"]);
     assert!(start.elapsed().as_secs() < 30);
@@ -199,8 +198,7 @@ fn two_commits_while_the_lock_is_held() {
         bench.write("two", &lines("two", 6));
     });
     bench.git(&["config", "checkpoint.lock-timeout", "100ms"]);
-    let lock = fs::File::open(bench.world.repo().join(".git/checkpoint/lock")).expect("it is there");
-    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).expect("it is free");
+    let lock = bench.world.lock();
     for path in ["one", "two"] {
         bench.git(&["add", path]);
         bench.git(&["commit", "-qm", path]);

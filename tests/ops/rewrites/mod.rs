@@ -15,8 +15,12 @@ use std::{
 };
 
 use git_checkpoint::{
-    model::record::{How, RecordId},
-    ops::{Context, records},
+    Context,
+    testing::{
+        model::record::{How, RecordId},
+        ops::records,
+        repo,
+    },
 };
 use gix::ObjectId;
 
@@ -149,7 +153,7 @@ impl Bench {
     }
 
     fn ids_of(&self, commit: ObjectId) -> Vec<RecordId> {
-        records::of_commit(&self.context().repo, commit).expect("sound")
+        records::of_commit(repo(&self.context()), commit).expect("sound")
     }
 
     /// Returns the sessions in the records of a commit.
@@ -157,7 +161,7 @@ impl Bench {
         let context = self.context();
         let mut sessions = BTreeSet::new();
         for id in self.ids(revision) {
-            let record = records::find(&context.repo, &id).expect("sound").expect("it is there");
+            let record = records::find(repo(&context), &id).expect("sound").expect("it is there");
             sessions.extend(record.sessions.into_iter().map(|part| part.id));
         }
         sessions.into_iter().collect()
@@ -166,12 +170,12 @@ impl Bench {
     /// Returns how a commit is linked to its records.
     fn how(&self, revision: &str) -> Vec<How> {
         let (context, commit) = (self.context(), self.id(revision));
-        let links = self.ids(revision).into_iter().flat_map(|id| records::links(&context.repo, &id).expect("sound"));
+        let links = self.ids(revision).into_iter().flat_map(|id| records::links(repo(&context), &id).expect("sound"));
         links.filter(|link| link.commit == commit).map(|link| link.how).collect()
     }
 
     fn all(&self) -> Vec<RecordId> {
-        records::all(&self.context().repo).expect("sound")
+        records::all(repo(&self.context())).expect("sound")
     }
 
     /// Finds the records of commits that were made behind our back.
@@ -213,14 +217,14 @@ impl Bench {
                 );
             }
             for record in &ids {
-                let links = records::links(&context.repo, record).expect("sound");
+                let links = records::links(repo(&context), record).expect("sound");
                 assert!(links.iter().any(|link| link.commit == id), "not linked: {}", self.message(commit));
             }
         }
         for id in self.all() {
-            let record = records::find(&context.repo, &id).expect("sound").expect("it is there");
+            let record = records::find(repo(&context), &id).expect("sound").expect("it is there");
             assert!(!record.sessions.is_empty(), "a record of nobody's work: {record:?}");
-            assert!(!records::links(&context.repo, &id).expect("sound").is_empty(), "a record of no commit: {id}");
+            assert!(!records::links(repo(&context), &id).expect("sound").is_empty(), "a record of no commit: {id}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Commits undone and made again: `git reset --soft`, the stash, and tools that run no hook.
 
-use git_checkpoint::model::record::How;
+use git_checkpoint::testing::model::record::How;
 
 use super::{Bench, lines};
 

@@ -7,11 +7,8 @@ use std::{
 
 use bstr::{BString, ByteSlice as _};
 use git_checkpoint::{
-    config::Settings,
-    git::Repo,
-    model::checkpoint::Origin,
-    model::contributor::Contributor,
-    ops::{Context, save},
+    Author, Context, Contributor, Origin, SaveOptions, Saved,
+    testing::{context_from_environment, repo},
 };
 use serde_json::{Value, json};
 
@@ -109,7 +106,7 @@ fn saves_what_it_is_told() {
     let order: Value = serde_json::from_str(order.to_str().expect("UTF-8")).expect("an order is JSON");
     let mut last = json!(null);
     let answer_of = |outcome| match outcome {
-        Ok(saved) => serde_json::to_value::<save::Saved>(saved).expect("it is data"),
+        Ok(saved) => serde_json::to_value::<Saved>(saved).expect("it is data"),
         Err(error) => answer_of_error(&error),
     };
     for _ in 0..order["times"].as_u64().unwrap_or(1) {
@@ -120,21 +117,23 @@ fn saves_what_it_is_told() {
     }
     if order["and_cold"] == true && last["kind"].is_null() {
         let here = std::env::current_dir().expect("there is one");
-        let cache = Repo::open(&here).expect("it was opened before").git_dir().join("checkpoint/index");
+        let context = Context::open(&here).expect("it was opened before");
+        let cache = repo(&context).git_dir().join("checkpoint/index");
         std::fs::remove_file(cache).expect("a pass stores it");
         last["cold"] = answer_of(carry_out(&order));
     }
     std::fs::write(answer, last.to_string()).expect("the answer can be written");
 }
 
-fn answer_of_error(error: &git_checkpoint::error::Error) -> Value {
+fn answer_of_error(error: &git_checkpoint::Error) -> Value {
     json!({"kind": format!("{:?}", error.kind()), "message": error.to_string(), "hint": error.hint()})
 }
 
-fn carry_out(order: &Value) -> git_checkpoint::error::Result<save::Saved> {
+fn carry_out(order: &Value) -> git_checkpoint::Result<Saved> {
     let here = std::env::current_dir().expect("there is one");
-    let repo = if order["from_environment"] == true { Repo::open_from_environment(&here)? } else { Repo::open(&here)? };
-    let mut settings = Settings::default();
+    let mut context =
+        if order["from_environment"] == true { context_from_environment(&here)? } else { Context::open(&here)? };
+    let settings = &mut context.settings;
     let limit = |key: &str, place: &mut u64| *place = order[key].as_u64().unwrap_or(*place);
     limit("max_file_size", &mut settings.save.max_file_size);
     limit("max_untracked_files", &mut settings.save.max_untracked_files);
@@ -156,14 +155,13 @@ fn carry_out(order: &Value) -> git_checkpoint::error::Result<save::Saved> {
     };
     let session = order["session"].as_str().map(str::to_owned);
     let contributor = if session.is_some() { Contributor::Agent } else { Contributor::Human };
-    let options = save::Options {
+    let options = SaveOptions {
         message: order["message"].as_str().map(str::to_owned),
-        origin: Origin { contributor, session, ..Origin::default() },
+        author: Author::Is(Origin { contributor, session, ..Origin::default() }),
         paths: order["paths"].as_array().map(|paths| paths.iter().map(bytes).collect()),
         verify: order["verify"] == true,
         allow_empty: order["allow_empty"] == true,
         force: order["force"] == true,
-        infers_author: false,
     };
-    save::save(&Context::new(repo, settings), &options)
+    git_checkpoint::save(&context, &options)
 }

@@ -7,8 +7,12 @@ use std::{
 };
 
 use git_checkpoint::{
-    model::record::{Record, RecordId},
-    ops::{Context, records},
+    Context,
+    testing::{
+        model::record::{Record, RecordId},
+        ops::records,
+        repo,
+    },
 };
 use gix::ObjectId;
 use serde_json::Value;
@@ -190,12 +194,12 @@ impl Desk {
     pub(super) fn records(&self, commit: &str) -> Vec<Record> {
         let id = ObjectId::from_hex(self.git(&["rev-parse", commit]).as_bytes()).expect("an id");
         let context = self.context();
-        let ids = records::of_commit(&context.repo, id).expect("sound");
+        let ids = records::of_commit(repo(&context), id).expect("sound");
         for trailer in self.trailers(commit) {
             let trailer = RecordId::parse(&trailer).expect("a record's id");
             assert!(ids.contains(&trailer), "{trailer} has no record");
         }
-        ids.iter().map(|id| records::find(&context.repo, id).expect("sound").expect("it is there")).collect()
+        ids.iter().map(|id| records::find(repo(&context), id).expect("sound").expect("it is there")).collect()
     }
 
     /// Returns, by path, the sessions with a part in what the record of `commit` says was committed; nothing if there

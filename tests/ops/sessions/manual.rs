@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use git_checkpoint::model::session::{Phase, SessionEvent, transition};
 use serde_json::Value;
 
 use super::desk::Desk;
@@ -10,20 +9,6 @@ use super::desk::Desk;
 fn page() -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("man/git-checkpoint-session.1");
     std::fs::read_to_string(path).expect("the page is there").replace("\\-", "-")
-}
-
-#[test]
-fn the_phases_are_drawn_as_they_are() {
-    let page = page();
-    for phase in [None].into_iter().chain(Phase::ALL.map(Some)) {
-        let name = |phase: Option<Phase>, none| phase.map_or(none, Phase::as_str);
-        let cells = SessionEvent::ALL.map(|session_event| name(transition(phase, session_event).phase, "-"));
-        let is_row = |line: &str| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            words.first() == Some(&name(phase, "(none)")) && words[1..] == cells
-        };
-        assert!(page.lines().any(is_row), "{phase:?}: {cells:?}");
-    }
 }
 
 #[test]

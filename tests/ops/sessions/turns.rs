@@ -204,7 +204,9 @@ fn prompts_of_all_turns_are_in_the_record() {
     let record = &desk.records("HEAD")[0];
     assert_eq!(record.sessions[0].turns, [1, 2, 3]);
     let context = desk.context();
-    let prompts = git_checkpoint::ops::records::prompts(&context.repo, &record.id, 0).expect("sound");
+    let prompts =
+        git_checkpoint::testing::ops::records::prompts(git_checkpoint::testing::repo(&context), &record.id, 0)
+            .expect("sound");
     assert_eq!(prompts.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["first", "second", "third"]);
     desk.finish();
 }

@@ -1,0 +1,71 @@
+//! What the integration tests use beside the public surface; only with the feature `failpoints`, and no part of the library.
+
+use std::path::Path;
+
+use crate::{config::settings::Settings, error::Result, ops::Context};
+
+/// Agents' payloads and files.
+pub mod agent {
+    pub use crate::agent::{dialect, dialects, event, install, read};
+}
+
+/// The repository.
+pub mod git {
+    pub use crate::git::{Repo, line_edits};
+}
+
+/// Values that are stored or compared.
+pub mod model {
+    pub use crate::model::{attribution, checkpoint, guard, record, refname, session, turns};
+}
+
+/// Commands that are not in the library.
+pub mod ops {
+    pub use crate::ops::{
+        Worktree, doctor, events, explain, guard, history, lock, prune, reset, rewrite, sessions, status, verify,
+    };
+
+    /// The log of records.
+    pub mod records {
+        use crate::{
+            error::Result,
+            git::Repo,
+            model::record::{Link, Prompt, RecordId},
+            ops::records::Log,
+        };
+
+        pub use crate::ops::records::{
+            Additions, NewRecord, NewSession, append, attribution, find, of_commit, of_parent, transcript,
+        };
+
+        /// Returns the ids of all records, sorted.
+        pub fn all(repo: &Repo) -> Result<Vec<RecordId>> {
+            Log::open(repo)?.map_or_else(|| Ok(Vec::new()), |log| log.all())
+        }
+
+        /// Returns the commits that have the record `id`, by their ids.
+        pub fn links(repo: &Repo, id: &RecordId) -> Result<Vec<Link>> {
+            Log::open(repo)?.map_or_else(|| Ok(Vec::new()), |log| log.links(id))
+        }
+
+        /// Returns the prompts of the session at `index` of the record `id`.
+        pub fn prompts(repo: &Repo, id: &RecordId, index: usize) -> Result<Vec<Prompt>> {
+            Log::open(repo)?.map_or_else(|| Ok(Vec::new()), |log| log.prompts(id, index))
+        }
+    }
+}
+
+/// Files of ours.
+pub mod state {
+    pub use crate::state::journal;
+}
+
+/// Returns the repository of `context`.
+pub fn repo(context: &Context) -> &git::Repo {
+    &context.repo
+}
+
+/// Opens the repository that `dir` is in as a command does, which honours `GIT_*`.
+pub fn context_from_environment(dir: &Path) -> Result<Context> {
+    Ok(Context::new(git::Repo::open_from_environment(dir)?, Settings::default()))
+}
