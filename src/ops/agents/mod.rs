@@ -125,8 +125,10 @@ fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
 
 fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<()> {
     leave_elsewhere(worktree, &report.session, &report.info, SessionEvent::Stop)?;
-    // What tools in use have changed until now is not what was there before.
-    if author::open(worktree).calls().any(|(session, _)| session != report.session) {
+    // What tools in use have changed until now is not what was there before. Those of a turn that was not stopped are closed
+    // with it.
+    let has_turn = worktree.turns().turn_of(&report.session).is_some();
+    if author::open(worktree).calls().any(|(session, _)| session != report.session || !has_turn) {
         tool::boundary(worktree, report, "", None)?;
     }
     begin_turn(worktree, &report.session, opening, &report.info)?;
