@@ -91,7 +91,8 @@ fn work_that_was_stashed_does_not_go_on() {
     desk.edit("s", "1", "f", "a");
     desk.stop("s");
     desk.world.git(&["stash", "-q"]);
-    desk.event("notice", "s", &json!({}));
+    let answer = desk.answer("notice", "s", &json!({}));
+    assert!(answer["message"].as_str().is_some_and(|text| text.contains("the stash holds work of s")), "{answer}");
     desk.edit("s", "2", "g", "b");
     desk.stop("s");
     assert_eq!(desk.chain(), ["s g"]);

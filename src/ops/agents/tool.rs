@@ -8,9 +8,9 @@ use super::{
         guard::{self, Verdict, Who},
         save::{self, Demands, Options, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
-        sessions::{Opening, begin_turn, seen_here},
+        sessions::{Opening, seen_here},
     },
-    commit, event, paths, popped,
+    commit, event, opening, paths, popped,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -70,7 +70,7 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: &Saving) -> Re
 /// Follows what happens before a tool is used.
 pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
     // What must not go on is held back here, before anything is stored.
-    let verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
+    let mut verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
@@ -84,7 +84,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     let begins = step.actions.contains(&Action::BeginTurn);
     let is_late = begins && is_of_last_turn(session.as_ref(), report);
     if begins && !is_late {
-        begin_turn(worktree, &report.session, Opening::Prompt(None), &report.info)?;
+        verdict.notes.extend(opening::begin(worktree, report, Opening::Prompt(None))?);
         note_scan(worktree);
     } else {
         sign_of_life::note(worktree, report)?;

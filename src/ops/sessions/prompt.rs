@@ -83,6 +83,17 @@ pub struct Prompted {
     pub skipped: Vec<SkippedPath>,
 }
 
+impl Prompted {
+    /// Returns what the user should know, in words, besides whether the shadow goes on.
+    pub fn notes(&self) -> Vec<String> {
+        let stashed = (!self.stashed.is_empty()).then(|| {
+            let names = self.stashed.join(", ");
+            format!("the stash holds work of {names}, which stays known and is taken up again with it")
+        });
+        self.interrupted.iter().cloned().chain(stashed).collect()
+    }
+}
+
 /// Begins a turn of the session `id`, which need not be known.
 ///
 /// # Errors
