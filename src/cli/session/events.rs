@@ -173,6 +173,7 @@ impl Prompt {
             call.out.json(&prompted)?;
         } else {
             save::warn_of_skipped(&prompted.skipped, call);
+            save::warn_of_filters(&prompted.unfiltered, call);
             print_prompted(&prompted, call)?;
         }
         Ok(Exit::Done)

@@ -25,7 +25,7 @@ use super::{
         guard,
         provenance::set_aside,
         salvage::{Look, set_broken_aside},
-        save::{self, Seen, Shadow, SkippedPath},
+        save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
         turn::release_pending,
     },
     elsewhere::{Elsewhere, end_elsewhere},
@@ -81,6 +81,8 @@ pub struct Prompted {
     pub elsewhere: Option<Elsewhere>,
     /// What is not in the checkpoint of what was there before.
     pub skipped: Vec<SkippedPath>,
+    /// Files of which it has the bytes instead of what their filters would make of them, because these failed.
+    pub unfiltered: Vec<UnfilteredPath>,
 }
 
 impl Prompted {
@@ -231,6 +233,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         interrupted,
         elsewhere: None,
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
+        unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
     })
 }
 
