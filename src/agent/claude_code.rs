@@ -6,7 +6,7 @@ use super::{
     dialect::{Dialect, no_evidence},
     event::{Event, Moment, Reach},
     family::{Family, named_transcript, transcript_home},
-    install::{File, Format, Scope, Shape},
+    install::{File, Format, Scope, Shape, if_there},
     payload::Payload,
     reply::{Reply, exit_code_family_denies, exit_code_family_warns},
 };
@@ -105,6 +105,6 @@ fn event(payload: Payload) -> Result<Event> {
 
 /// One group with one handler; only tools can be chosen by name.
 pub(super) fn entry(event: &str, command: &str) -> Value {
-    let handlers = json!([{ "type": "command", "command": command, "timeout": 30 }]);
+    let handlers = json!([{ "type": "command", "command": if_there(command), "timeout": 30 }]);
     if event.contains("Tool") { json!({ "matcher": "*", "hooks": handlers }) } else { json!({ "hooks": handlers }) }
 }

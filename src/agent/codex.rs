@@ -8,7 +8,7 @@ use super::{
     dialect::{Dialect, no_evidence},
     event::{Event, Moment},
     family::{Family, transcript_home},
-    install::{File, Format, Scope, Shape, program_of},
+    install::{File, Format, Scope, Shape, if_there, program_of},
     payload::Payload,
     reply::Reply,
 };
@@ -68,7 +68,7 @@ fn event(payload: Payload) -> Result<Event> {
 /// The two last events get no more than three seconds.
 fn entry(event: &str, command: &str) -> Value {
     let timeout = if ["Interrupt", "SessionEnd"].contains(&event) { 3 } else { 30 };
-    let handlers = json!([{ "type": "command", "command": command, "timeout": timeout }]);
+    let handlers = json!([{ "type": "command", "command": if_there(command), "timeout": timeout }]);
     if event.contains("Tool") { json!({ "matcher": "*", "hooks": handlers }) } else { json!({ "hooks": handlers }) }
 }
 

@@ -7,7 +7,7 @@ use super::{
     dialect::{Dialect, no_evidence},
     event::{Event, Moment},
     family::{Family, event_name, transcript_home},
-    install::{File, Format, Scope, Shape},
+    install::{File, Format, Scope, Shape, whatever_happens},
     payload::Payload,
     reply::Reply,
 };
@@ -94,11 +94,11 @@ fn event(payload: Payload) -> Result<Event> {
     FAMILY.event_at(moment, payload)
 }
 
-/// If the program is gone, the shell's exit code must not deny every tool.
+/// Where the program is killed, its exit code must not deny a tool.
 fn entry(_event: &str, command: &str) -> Value {
     json!({
         "type": "command",
-        "bash": format!("{command} || exit 0"),
+        "bash": whatever_happens(command),
         "powershell": format!("{command}; exit 0"),
         "timeoutSec": 30,
     })

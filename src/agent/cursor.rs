@@ -6,7 +6,7 @@ use super::{
     dialect::Dialect,
     event::{Event, Moment, Reach},
     family::{Family, event_name, transcript_home},
-    install::{File, Format, Scope, Shape},
+    install::{File, Format, Scope, Shape, if_there},
     payload::{Payload, folded},
     reply::Reply,
     tool::{Use, tool},
@@ -90,7 +90,7 @@ fn event(payload: Payload) -> Result<Event> {
 }
 
 fn entry(_event: &str, command: &str) -> Value {
-    json!({ "command": command, "timeout": 30 })
+    json!({ "command": if_there(command), "timeout": 30 })
 }
 
 fn deny(moment: Moment, text: &str) -> Reply {

@@ -7,7 +7,7 @@ use super::{
     dialect::Dialect,
     event::{Event, Moment},
     family::{Family, event_name, transcript_home},
-    install::{File, Format, Scope, Shape},
+    install::{File, Format, Scope, Shape, whatever_happens},
     payload::Payload,
     reply::Reply,
 };
@@ -69,9 +69,9 @@ fn event(payload: Payload) -> Result<Event> {
     Ok(event)
 }
 
-/// Times are in milliseconds. If the program is gone, the shell's exit code must not deny every tool.
+/// Times are in milliseconds. Where the program is killed, its exit code must not deny a tool.
 fn entry(event: &str, command: &str) -> Value {
-    let command = format!("{command} || exit 0");
+    let command = whatever_happens(command);
     let handlers = json!([{ "name": "git-checkpoint", "type": "command", "command": command, "timeout": 30000 }]);
     if event.ends_with("Tool") { json!({ "matcher": "*", "hooks": handlers }) } else { json!({ "hooks": handlers }) }
 }

@@ -6,7 +6,7 @@ use super::{
     dialect::{Dialect, no_evidence},
     event::{Event, Moment},
     family::Family,
-    install::{File, Format, Scope},
+    install::{File, Format, Scope, if_there},
     payload::Payload,
     reply::Reply,
 };
@@ -69,7 +69,7 @@ fn event(payload: Payload) -> Result<Event> {
 
 fn hooks(command: &str) -> String {
     let entry = |event: &str| -> Value {
-        let handlers = json!([{ "type": "command", "command": command, "timeout": 30 }]);
+        let handlers = json!([{ "type": "command", "command": if_there(command), "timeout": 30 }]);
         if event.contains("Tool") {
             json!([{ "matcher": ".*", "hooks": handlers }])
         } else {

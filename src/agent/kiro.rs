@@ -6,7 +6,7 @@ use super::{
     dialect::{Dialect, no_evidence},
     event::{Event, Moment},
     family::{Family, event_name, transcript_home},
-    install::{File, Format, Scope},
+    install::{File, Format, Scope, if_there},
     payload::Payload,
     reply::Reply,
 };
@@ -60,7 +60,7 @@ fn file(command: &str) -> String {
             let mut hook = json!({
                 "name": format!("git-checkpoint {event}"),
                 "trigger": event,
-                "action": { "type": "command", "command": command },
+                "action": { "type": "command", "command": if_there(command) },
                 "timeout": 30,
                 "enabled": true,
             });

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     dialect::{Dialect, no_evidence},
     event::{Event, Moment},
-    install::{File, Format, Scope, Shape},
+    install::{File, Format, Scope, Shape, if_there},
     payload::Payload,
     reply::Reply,
     tool::{Use, tool},
@@ -77,7 +77,7 @@ fn event(payload: Payload) -> Result<Event> {
 }
 
 fn entry(_event: &str, command: &str) -> Value {
-    json!({ "command": command, "show_output": false })
+    json!({ "command": if_there(command), "show_output": false })
 }
 
 fn deny(moment: Moment, text: &str) -> Reply {

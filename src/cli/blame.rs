@@ -50,6 +50,11 @@ impl BlameCommand {
             call.start_pager(&context)?;
             print(&found, call)?;
         }
+        if !found.are_turns_known && found.lines.iter().any(|lines| lines.commit.is_none()) {
+            call.out
+                .warning("it is not known which turns are open: lines that no checkpoint has are of unknown authors");
+            call.out.hint("'git checkpoint doctor' names the file");
+        }
         Ok(Exit::Done)
     }
 }

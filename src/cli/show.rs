@@ -122,7 +122,7 @@ fn print_lines(shown: &Shown, context: &Context, shape: Shape, call: &mut Call) 
         to: Some(checkpoint.id.to_string()),
         ..compare::DiffOptions::default()
     };
-    diff::print(&compare::diff(context, &shape.needs(options))?, shape, false, context, call)
+    diff::print(&compare::diff(context, &shape.needs(options))?, shape, false, call)
 }
 
 fn print_manifest(shown: &Shown, call: &mut Call) -> Result<()> {

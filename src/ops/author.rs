@@ -169,7 +169,7 @@ pub(crate) fn unsaved(worktree: &Worktree<'_>) -> Result<Origin> {
 
 /// The same, ignoring open tool calls that `is_left_out` accepts.
 fn unsaved_without(worktree: &Worktree<'_>, is_left_out: fn(&Call) -> bool) -> Result<Origin> {
-    if worktree.check_turns().is_err() {
+    if !worktree.are_turns_known() {
         return Ok(unknown());
     }
     let turns = open(worktree);

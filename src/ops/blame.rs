@@ -23,6 +23,7 @@ use crate::{
         id_text, path_text,
         record::RecordId,
     },
+    state,
 };
 
 /// How often git is asked where lines that were only moved or reformatted came from.
@@ -54,6 +55,9 @@ pub struct Blame {
     pub path: BString,
     /// The lines, in order; neighbours of one commit and owner together.
     pub lines: Vec<BlamedLines>,
+    /// False if it is not known which turns are open, so that lines that no checkpoint has have an unknown author.
+    #[serde(skip)]
+    pub are_turns_known: bool,
 }
 
 /// Lines of one commit and owner.
@@ -156,7 +160,8 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
             }),
         }
     }
-    Ok(Blame { version: 1, rev, path: options.path.clone(), lines })
+    let are_turns_known = rev.is_some() || state::turns::is_known(repo.git_dir());
+    Ok(Blame { version: 1, rev, path: options.path.clone(), lines, are_turns_known })
 }
 
 /// Parses a plain range for an uncommitted file: git does not blame such files, so it does not parse ranges of them.

@@ -11,14 +11,15 @@ use crate::{
     },
 };
 
-/// Returns an error if it is not known which turns are open. What is unsaved is saved first, by an unknown author: no other
-/// event may come.
+/// Returns an error if it cannot be known which turns are open. What is unsaved is saved first, by an unknown author, also where
+/// a file that made no sense was set aside: no other event may come.
 pub(crate) fn check_turns(worktree: &Worktree<'_>) -> Result<()> {
-    worktree.check_turns().inspect_err(|_| {
+    if !worktree.are_turns_known() {
         let request = Request { author: Author::Is(author::unknown()), ..Request::default() };
         let saved = save::save_worktree(worktree, &request);
         drop(worktree.emit_failure("save", saved));
-    })
+    }
+    worktree.check_turns()
 }
 
 /// Takes a checkpoint of what the turn of `session` left unsaved, and ends the turn.

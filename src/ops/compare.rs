@@ -102,6 +102,8 @@ pub struct FileDiff {
     pub after_leaf: Option<Leaf>,
     /// True if it is declared binary or looks like it; false if no content was read.
     pub binary: bool,
+    /// How many bytes a binary file had, and has; none if it has lines, or no content was read.
+    pub bytes: Option<(usize, usize)>,
     /// How many lines were added, as `git diff --numstat` counts; none for binary files, or if not asked for.
     pub added: Option<u32>,
     /// How many lines were deleted.
@@ -187,6 +189,7 @@ impl Reader<'_> {
             before_leaf: change.before,
             after_leaf: change.after,
             binary: false,
+            bytes: None,
             added: None,
             deleted: None,
             before: None,
@@ -208,7 +211,10 @@ impl Reader<'_> {
         let before = file.before_leaf.map(|leaf| self.content(leaf)).transpose()?;
         let after = file.after_leaf.map(|leaf| self.content(leaf)).transpose()?;
         file.binary = self.is_binary(file, before.as_deref(), after.as_deref())?;
-        if !file.binary {
+        if file.binary {
+            let size = |content: &Option<Vec<u8>>| content.as_ref().map_or(0, Vec::len);
+            file.bytes = Some((size(&before), size(&after)));
+        } else {
             let (old, new) = (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
             let (added, deleted) = if is_same { (0, 0) } else { line_edits::count(self.algorithm, old, new) };
             (file.added, file.deleted) = (Some(added), Some(deleted));

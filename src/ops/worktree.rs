@@ -76,6 +76,11 @@ impl<'c> Worktree<'c> {
         self.held.turns.check()
     }
 
+    /// Returns false if it is not known which turns were open in this worktree when the lock was taken.
+    pub(super) fn are_turns_known(&self) -> bool {
+        self.held.turns.is_known()
+    }
+
     /// Writes which turns are open in this worktree, if that has changed.
     pub(super) fn write_turns(&self) -> Result<()> {
         self.held.turns.write()

@@ -42,6 +42,14 @@ pub(crate) fn peek(git_dir: &Path) -> Turns {
     text.and_then(|text| Turns::parse(&text)).unwrap_or_default()
 }
 
+/// Returns false if the file in the worktree of `git_dir` cannot be read or makes no sense, for those who do not hold its lock.
+pub(crate) fn is_known(git_dir: &Path) -> bool {
+    match read_text(&path(git_dir), LONGEST) {
+        Ok(text) => text.is_none_or(|text| Turns::parse(&text).is_some()),
+        Err(_) => false,
+    }
+}
+
 /// Returns why the file in the worktree of `git_dir` cannot be read, for those who do not hold its lock.
 pub(crate) fn trouble(git_dir: &Path) -> Option<Error> {
     read_text(&path(git_dir), LONGEST).err().map(|why| unreadable(&why))
@@ -66,6 +74,8 @@ struct Content {
     /// What is in the file; none if there is no file yet.
     stored: Option<Turns>,
     now: Turns,
+    /// True if what was in the file made no sense.
+    is_damaged: bool,
     /// Why the file must not be replaced.
     trouble: Option<Error>,
 }
@@ -99,6 +109,12 @@ impl Held {
     /// Returns an error if the file could not be read: an event must not end what it does not know.
     pub(crate) fn check(&self) -> Result<()> {
         self.lock().check()
+    }
+
+    /// Returns false if it is not known what was open before: an author of changes cannot be told from it.
+    pub(crate) fn is_known(&self) -> bool {
+        let content = self.lock();
+        content.trouble.is_none() && !content.is_damaged
     }
 
     /// Writes what is open, if that is something else than before.
@@ -151,15 +167,16 @@ impl Content {
             Ok(None) => (None, None),
             Err(error) => (None, Some(error)),
         };
+        let is_damaged = trouble.is_none() && stored.is_none() && path.symlink_metadata().is_ok();
         if let Some(why) = &trouble {
             tracing::warn!(error = %why, "what is open here is not known");
-        } else if stored.is_none() && path.symlink_metadata().is_ok() {
+        } else if is_damaged {
             let bad = damaged_path(git_dir);
             tracing::warn!(path = %bad.display(), "the file of what is open here was damaged, and is set aside");
             // What cannot be set aside is replaced.
             drop(fs::rename(&path, &bad));
         }
-        Self { now: stored.clone().unwrap_or_default(), stored, trouble }
+        Self { now: stored.clone().unwrap_or_default(), stored, is_damaged, trouble }
     }
 }
 

@@ -71,14 +71,19 @@ impl Desk {
         String::from_utf8(output.stdout).expect("it answers in text")
     }
 
-    /// Sends `event` of `session` in the neutral protocol, with the fields `more`.
+    /// Sends `event` of `session` in the neutral protocol, with the fields `more`; there is nothing to say.
     pub(super) fn event(&self, event: &str, session: &str, more: &Value) {
+        let answer = self.answer(event, session, more);
+        assert_eq!(answer, json!({ "version": 1, "decision": "allow" }), "{event} {session} {more}");
+    }
+
+    /// The same, where there may be something to say; returns the answer.
+    pub(super) fn answer(&self, event: &str, session: &str, more: &Value) -> Value {
         let mut payload = json!({ "event": event, "session": session, "agent": "tester", "cwd": self.world.repo().display().to_string() });
         for (key, value) in more.as_object().expect("an object") {
             payload[key] = value.clone();
         }
-        let answer = self.tell("generic", &payload);
-        assert_eq!(answer, "{\"version\":1,\"decision\":\"allow\"}\n", "{payload}");
+        serde_json::from_str(&self.tell("generic", &payload)).expect("it answers in JSON")
     }
 
     pub(super) fn prompt(&self, session: &str) {

@@ -1,8 +1,8 @@
-//! An agent that continues without a prompt, because a background task of it has ended.
+//! An agent that continues without a prompt, because a background task of it has ended, and helpers that work in the background.
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, fixture};
+use super::desk::{Desk, fixture, tool};
 
 fn turn(desk: &Desk, session: &str) -> Value {
     desk.world.json(&["session", "show", session, "--json"])["session"]["turn"].clone()
@@ -91,7 +91,8 @@ fn work_that_was_stashed_does_not_go_on() {
     desk.edit("s", "1", "f", "a");
     desk.stop("s");
     desk.world.git(&["stash", "-q"]);
-    desk.event("notice", "s", &json!({}));
+    let answer = desk.answer("notice", "s", &json!({}));
+    assert!(answer["message"].as_str().is_some_and(|text| text.contains("the stash holds work of s")), "{answer}");
     desk.edit("s", "2", "g", "b");
     desk.stop("s");
     assert_eq!(desk.chain(), ["s g"]);
@@ -106,5 +107,107 @@ fn it_is_the_first_that_is_heard_of_a_session() {
     desk.edit("s", "1", "f", "a");
     desk.stop("s");
     assert_eq!((desk.chain(), turn(&desk, "s")), (vec!["unknown h".to_owned(), "s f".to_owned()], json!(1)));
+    desk.finish();
+}
+
+/// Returns `told`, an event in the neutral protocol, as one of the helper `h`.
+fn of_helper(mut told: Value) -> Value {
+    told["agent_id"] = "h".into();
+    told
+}
+
+fn phase(desk: &Desk, session: &str) -> Value {
+    desk.world.json(&["session", "show", session, "--json"])["session"]["phase"].clone()
+}
+
+/// Nothing reports the end of a turn that a helper would begin.
+#[test]
+fn a_helper_in_the_background_works_for_the_last_turn() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.shell("s", "1", "f", "a");
+    desk.stop("s");
+    desk.add("h", "of a person");
+    for (call, path, named) in [("2", "g", &["g"][..]), ("3", "new", &[]), ("4", "h", &["h"])] {
+        desk.event("pre-tool", "s", &of_helper(tool(call, named)));
+        assert_eq!(phase(&desk, "s"), "idle");
+        desk.add(path, "of the helper");
+        desk.event("post-tool", "s", &of_helper(tool(call, named)));
+    }
+    desk.event("subagent-stop", "s", &of_helper(json!({})));
+    desk.add("f", "of a person");
+    assert_eq!((turn(&desk, "s"), phase(&desk, "s"), desk.open()), (json!(1), json!("idle"), Vec::new()));
+    desk.prompt("s");
+    desk.edit("s", "5", "g", "b");
+    desk.stop("s");
+    assert_eq!(turn(&desk, "s"), 2);
+    desk.commit();
+    assert_eq!(
+        desk.owners(),
+        ["f agent 1 human 1", "g agent 2", "h agent 1 human 1", "new agent 1"],
+        "{:?}",
+        desk.chain()
+    );
+    desk.finish();
+}
+
+/// As Claude Code names it in the events that it reports.
+#[test]
+fn what_claude_codes_helper_does_after_the_stop_is_of_the_last_turn() {
+    let desk = Desk::new();
+    desk.write("src/a.rs", "1\n");
+    desk.commit();
+    claude(&desk, "prompt", &json!({}));
+    claude(&desk, "stop", &json!({}));
+    claude(&desk, "subagent-tool", &json!({}));
+    desk.write("src/a.rs", "2\n");
+    claude(&desk, "subagent-tool", &json!({ "hook_event_name": "PostToolUse" }));
+    claude(&desk, "subagent-stop", &json!({}));
+    let session = fixture(&desk.world, "claude-code", "stop")["session_id"].as_str().expect("a text").to_owned();
+    assert_eq!((turn(&desk, &session), phase(&desk, &session), desk.open()), (json!(1), json!("idle"), Vec::new()));
+    assert_eq!(desk.chain(), [format!("{session}+a1b2 src/a.rs")]);
+    claude(&desk, "notice-task", &json!({}));
+    claude(&desk, "stop", &json!({}));
+    assert_eq!(turn(&desk, &session), 1);
+    desk.finish();
+}
+
+/// What a tool of the helper has changed so far is not what was there before the turn.
+#[test]
+fn a_prompt_while_a_helper_uses_a_tool() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.edit("s", "1", "f", "a");
+    desk.stop("s");
+    desk.event("pre-tool", "s", &of_helper(tool("2", &["g"])));
+    desk.event("pre-tool", "s", &of_helper(tool("3", &[])));
+    desk.add("g", "of the helper");
+    desk.prompt("s");
+    desk.add("h", "of the helper");
+    for call in [tool("2", &["g"]), tool("3", &[])] {
+        desk.event("post-tool", "s", &of_helper(call));
+    }
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f", "s+h g", "s+h h"]);
+    assert_eq!(desk.open(), Vec::<String>::new());
+    desk.finish();
+}
+
+/// A tool that was not done when the helper ended was interrupted.
+#[test]
+fn a_helper_that_ends_in_a_tool_call_after_the_stop() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.edit("s", "1", "f", "a");
+    desk.stop("s");
+    desk.event("pre-tool", "s", &of_helper(tool("2", &[])));
+    desk.add("g", "of the helper");
+    desk.event("subagent-stop", "s", &of_helper(json!({})));
+    desk.add("h", "of a person");
+    assert_eq!((phase(&desk, "s"), desk.open()), (json!("idle"), Vec::new()));
+    desk.prompt("s");
+    desk.edit("s", "3", "f", "b");
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["s f", "s+h g", "human h", "s f"]);
     desk.finish();
 }

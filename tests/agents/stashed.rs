@@ -1,5 +1,7 @@
 //! Work that is stashed while a turn is open, by the agent itself or by another one.
 
+use serde_json::{Value, json};
+
 use super::desk::Desk;
 
 /// The tool call `call` of `session`, a shell, runs git.
@@ -78,7 +80,7 @@ fn what_an_agent_pops_stays_another_sessions() {
     desk.edit("t", "2", "new", "of t, too");
     desk.stop("t");
     desk.world.git(&["stash", "-q", "-u"]);
-    desk.prompt("s");
+    desk.answer("prompt", "s", &json!({ "prompt": "a wish" }));
     git(&desk, "s", "3", &["stash", "pop", "-q"]);
     desk.shell("s", "4", "g", "of s");
     desk.stop("s");
@@ -106,5 +108,52 @@ fn what_an_agent_stashes_and_pops_in_one_turn_stays_its_own() {
     desk.stop("s");
     desk.commit();
     assert_eq!(desk.owners(), ["f agent 1", "new agent 1"]);
+    desk.finish();
+}
+
+/// What the hook of `agent` answers to a prompt of a new session, in its own words.
+fn answer_to_prompt(desk: &Desk, agent: &str) -> Value {
+    let (cwd, event) = (desk.world.repo(), if agent == "gemini" { "BeforeAgent" } else { "UserPromptSubmit" });
+    let time = (agent == "gemini").then_some("2026-11-21T20:52:14.927Z");
+    let mut payload =
+        json!({ "hook_event_name": event, "session_id": "t", "cwd": cwd, "prompt": "why?", "timestamp": time });
+    if agent == "generic" {
+        payload = json!({ "event": "prompt", "session": "t", "cwd": cwd, "prompt": "why?" });
+    }
+    let answer = desk.tell(agent, &payload);
+    serde_json::from_str(&answer).unwrap_or_else(|error| panic!("{agent}: {error}: {answer}"))
+}
+
+const STASHED: &str = "the stash holds work of s, which stays known and is taken up again with it\n";
+
+#[rstest::rstest]
+#[case::claude_code("claude-code", &["/systemMessage"])]
+#[case::codex("codex", &["/systemMessage", "/hookSpecificOutput/additionalContext"])]
+#[case::gemini("gemini", &["/systemMessage"])]
+#[case::copilot("copilot", &["/message"])]
+#[case::generic("generic", &["/message"])]
+fn the_next_prompt_names_whose_work_the_stash_holds(#[case] agent: &str, #[case] places: &[&str]) {
+    let desk = at_work();
+    desk.stop("s");
+    desk.world.git(&["stash", "-q"]);
+    let answer = answer_to_prompt(&desk, agent);
+    for place in places {
+        assert_eq!(answer.pointer(place).and_then(Value::as_str), Some(STASHED), "{agent}: {answer}");
+    }
+    // It is said once.
+    desk.prompt("u");
+    desk.finish();
+}
+
+/// An agent that cannot be held back is told of both at once.
+#[test]
+fn it_does_not_hide_the_question_about_other_sessions() {
+    let desk = at_work();
+    desk.world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    desk.stop("s");
+    desk.world.git(&["stash", "-q"]);
+    let answer = answer_to_prompt(&desk, "copilot");
+    let message = answer["message"].as_str().expect("a text");
+    assert!(message.starts_with(STASHED) && message.contains("uncommitted work on this base"), "{message}");
     desk.finish();
 }

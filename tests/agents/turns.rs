@@ -99,10 +99,64 @@ fn a_damaged_file_is_set_aside_and_named() {
     desk.world.done(&["save", "-q"]);
     desk.shell("s", "1", "g", "of s");
     desk.stop("s");
-    assert_eq!(desk.chain(), ["human f", "s g"]);
+    assert_eq!(desk.chain(), ["unknown f", "s g"]);
     assert!(path.with_extension("bad").exists());
     let doctor = desk.world.json(&["doctor", "--json"]);
     assert_eq!(doctor["problems"][0]["code"], "turns-damaged", "{doctor}");
+}
+
+/// The next event knows no more than a save.
+#[test]
+fn what_is_unsaved_when_an_event_finds_a_damaged_file_has_an_unknown_author() {
+    let desk = Desk::new();
+    desk.prompt("s");
+    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    fs::write(&path, "noise").expect("it is ours");
+    desk.add("f", "of nobody known");
+    desk.edit("s", "1", "g", "of s");
+    desk.stop("s");
+    assert_eq!(desk.chain(), ["unknown f", "s g"]);
+}
+
+/// What a command that only reads tells of lines is what a save would.
+#[rstest::rstest]
+#[case::damaged(false)]
+#[case::unreadable(true)]
+fn blame_goes_on_without_it(#[case] is_unreadable: bool) {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.edit("s", "1", "f", "of s");
+    desk.add("f", "of nobody known");
+    desk.add("new", "of nobody known");
+    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    fs::remove_file(&path).expect("it is there");
+    if is_unreadable {
+        std::os::unix::fs::symlink("turns.toml", &path).expect("it leads to itself");
+    } else {
+        fs::write(&path, "noise").expect("it is ours");
+    }
+    let owners = |path: &str| {
+        let lines = desk.world.json(&["blame", "--json", path])["lines"].clone();
+        let owner =
+            |lines: &serde_json::Value| format!("{} {}", lines["end"], lines["owner"].as_str().unwrap_or_default());
+        lines.as_array().expect("a list").iter().map(owner).collect::<Vec<_>>()
+    };
+    assert_eq!(owners("f"), ["20 unknown", "21 agent", "22 unknown"]);
+    assert_eq!(owners("new"), ["1 unknown"]);
+    let said = |path: &str| {
+        let output = desk.world.checkpoint(&["blame", path]);
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(said("f").contains("'git checkpoint doctor'"), "{}", said("f"));
+    assert_eq!(said("g"), "", "it has no line that is not committed");
+    let files = desk.world.json(&["attribution", "--worktree", "--json"])["files"].clone();
+    assert_eq!(files[1]["owners"][0]["owner"], "unknown", "{files}");
+    let doctor: serde_json::Value =
+        serde_json::from_slice(&desk.world.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
+    assert!(doctor["problems"][0]["code"].as_str().is_some_and(|code| code.starts_with("turns-")), "{doctor}");
+    desk.world.checkpoint(&["save", "-q"]);
+    assert_eq!(owners("f"), ["20 unknown", "21 agent", "22 unknown"]);
 }
 
 #[test]

@@ -1,4 +1,7 @@
 //! The command line with which an agent calls us: writes it, and recognizes it.
+//!
+//! A shell runs it. Where the program is gone, that is silent and changes nothing; the test for that is the shell's own, and
+//! costs no process.
 
 /// Returns the command line by which `agent` calls `program`, for a shell.
 pub fn command(program: &str, agent: &str) -> String {
@@ -11,22 +14,57 @@ pub fn command(program: &str, agent: &str) -> String {
     format!("{program} hook --agent {agent}")
 }
 
+/// Returns the program in the command line `command`, as the shell is to see it.
+fn word_of(command: &str) -> &str {
+    command.rsplit_once(HOOK).map_or(command, |(program, _)| program)
+}
+
+/// Returns what runs `command` (the result of [`command()`]) with its exit code, and is successful if the program is gone.
+pub(in crate::agent) fn if_there(command: &str) -> String {
+    format!("[ ! -x {} ] || exec {command}", word_of(command))
+}
+
+/// Returns what runs `command`, and is successful whatever happens: for agents to which any other exit code is a denial.
+pub(in crate::agent) fn whatever_happens(command: &str) -> String {
+    format!("[ -x {} ] && {command} || exit 0", word_of(command))
+}
+
+/// Returns what runs `command` in a script, and fails if the program is gone.
+pub(super) fn in_script(command: &str) -> String {
+    format!("{{ [ -x {} ] && {command}; }}", word_of(command))
+}
+
 /// Returns the program and the agent that `text` names, if it is exactly a command that we write: the result of
-/// [`command`], possibly with an ending that an entry adds. A shell runs nothing else for such a text.
+/// [`command()`], possibly with what makes it silent where the program is gone. A shell runs nothing else for such a text.
 pub fn program_of(text: &str) -> Option<(String, String)> {
-    let bare = [" || exit 0", "; exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
-    let (program, agent) = bare.rsplit_once(" hook --agent ").filter(|_| is_our_command(bare))?;
+    let bare = bare(text);
+    let (program, agent) = bare.rsplit_once(HOOK).filter(|_| is_our_command(bare))?;
     let quoted = program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     let program = quoted.map_or_else(|| program.to_owned(), |quoted| quoted.replace(r"'\''", "'"));
     (command(&program, agent) == bare).then(|| (program, agent.to_owned()))
 }
 
-/// Returns true if `command` is one that [`command`] returned, for whatever program and agent, or with what an entry
+const HOOK: &str = " hook --agent ";
+
+/// Returns `text` without what is around the result of [`command()`]. Earlier versions wrote that alone, or with an ending.
+fn bare(text: &str) -> &str {
+    let text = text.strip_prefix("{ ").and_then(|inner| inner.strip_suffix("; }")).unwrap_or(text);
+    let text = [" || exit 0", "; exit 0"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
+    let guards = [("[ ! -x ", " ] || exec "), ("[ -x ", " ] && ")];
+    let after = |(start, middle): (&str, &str)| {
+        let rest = text.strip_prefix(start)?;
+        // The program comes twice, in the same words.
+        let commands = rest.match_indices(middle).map(|(at, _)| (&rest[..at], &rest[at + middle.len()..]));
+        commands.filter(|(program, command)| word_of(command) == *program).map(|(_, command)| command).next()
+    };
+    guards.into_iter().find_map(after).unwrap_or(text)
+}
+
+/// Returns true if `command` is one that [`command()`] returned, for whatever program and agent, or with what an entry
 /// adds to it.
 pub(super) fn is_our_command(command: &str) -> bool {
-    let Some((program, rest)) = command.trim().rsplit_once(" hook --agent ") else { return false };
-    let rest = [" || exit 0", "; exit 0"].iter().find_map(|end| rest.strip_suffix(end)).unwrap_or(rest);
-    let is_agent = !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let Some((program, agent)) = bare(command.trim()).rsplit_once(HOOK) else { return false };
+    let is_agent = !agent.is_empty() && agent.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     let quoted = program.strip_prefix('\'').and_then(|program| program.strip_suffix('\''));
     let is_one_word = quoted.is_some() || !program.contains(char::is_whitespace);
     let program = quoted.unwrap_or(program);

@@ -9,9 +9,10 @@ mod scan;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use command::is_our_command;
+use command::{in_script, is_our_command};
 
 pub use command::{command, program_of};
+pub(super) use command::{if_there, whatever_happens};
 pub use json::Shape;
 
 /// Whom a file is for.
@@ -128,8 +129,18 @@ impl File {
         if matches!(self.format, Format::Json(_)) {
             return true;
         }
-        let commands = self.commands(text);
-        self.whole(commands.first().map_or("", String::as_str)) == text
+        let called = self.commands(text).first().and_then(|text| program_of(text));
+        let command = called.map(|(program, agent)| command(&program, &agent)).unwrap_or_default();
+        let whole = self.whole(&command);
+        whole == text || self.in_old_words(&whole, &command) == text
+    }
+
+    /// Returns the file `whole` as earlier versions wrote it, when a shell complained about a program that is gone.
+    fn in_old_words(&self, whole: &str, command: &str) -> String {
+        match self.format {
+            Format::Script => whole.replace(&in_script(command), command),
+            _ => whole.replace(&in_json(&if_there(command)), &in_json(command)),
+        }
     }
 
     /// Returns the events for which `text`, a file that others also edit, has no entry of ours.
@@ -146,10 +157,14 @@ impl File {
             Format::Plugin(text) => text
                 .replace("@OURS@", OURS)
                 .replace("// @CALL@\n", CALL)
-                .replace("\"@COMMAND@\"", &Value::from(command).to_string()),
-            _ => script(command),
+                .replace("\"@COMMAND@\"", &in_json(&if_there(command))),
+            _ => script(&in_script(command)),
         }
     }
+}
+
+fn in_json(text: &str) -> String {
+    Value::from(text).to_string()
 }
 
 /// Returns the command in a line of a plugin or a script of ours.

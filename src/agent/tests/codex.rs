@@ -1,6 +1,9 @@
 //! Which of our hooks Codex runs: the hashes are those that its own program has written.
 
-use super::super::codex::{is_project_trusted, untrusted};
+use super::super::{
+    codex::{is_project_trusted, untrusted},
+    install::if_there,
+};
 
 const HOOKS: &str = r#"{"hooks": {
     "Stop": [{"hooks": [{"type": "command", "command": "/bin/git-checkpoint hook --agent codex", "timeout": 30}]}],
@@ -31,6 +34,19 @@ fn trust_is_bound_to_place_and_content() {
     assert_eq!(untrusted(&HOOKS.replace("{\"hooks\": []}, ", ""), "/h/hooks.json", CONFIG), ["PreToolUse"]);
     let off = CONFIG.replacen("trusted_hash", "enabled = false\ntrusted_hash", 1);
     assert_eq!(untrusted(HOOKS, "/h/hooks.json", &off), ["Stop"]);
+}
+
+/// The hash is over the command as it is in the file, with what is around it.
+#[test]
+fn trust_of_a_command_that_looks_for_the_program_first() {
+    let plain = "/bin/git-checkpoint hook --agent codex";
+    let hooks = HOOKS.replacen(plain, &if_there(plain), 1);
+    assert_eq!(untrusted(&hooks, &["/h/hooks.json".to_owned()], CONFIG), ["Stop"]);
+    let config = CONFIG.replace(
+        "cf2ef5e76b53bd0fb669472ad0bc9d12ee946960811a2e779672c52295823967",
+        "24f9dbdd05d56ac2ca9c9066aa343c4bdf39aad31333c162851f905ec334c353",
+    );
+    assert_eq!(untrusted(&hooks, &["/h/hooks.json".to_owned()], &config), Vec::<String>::new());
 }
 
 #[test]

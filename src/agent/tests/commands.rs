@@ -19,7 +19,7 @@ fn every_file_tells_which_commands_it_runs() {
             let runs_nothing = file.path.ends_with("plugin.json");
             assert_eq!(commands.is_empty(), runs_nothing, "{}: {text}", file.path);
             for found in commands {
-                assert!(found.starts_with(&ours), "{found}");
+                assert!(found.contains(&ours) && found.contains("[ "), "{found}");
                 assert_eq!(program_of(&found), Some(("/a b/git-checkpoint".to_owned(), dialect.name.to_owned())));
             }
             assert_eq!(file.missing(&text), Vec::<&str>::new());
@@ -41,6 +41,21 @@ fn every_file_tells_which_commands_it_runs() {
 #[case::plain("/x/git-checkpoint hook --agent amp", Some("/x/git-checkpoint"))]
 #[case::guarded("/x/git-checkpoint hook --agent amp || exit 0", Some("/x/git-checkpoint"))]
 #[case::quoted(r"'/it'\''s/git-checkpoint' hook --agent amp", Some("/it's/git-checkpoint"))]
+#[case::if_there("[ ! -x /x/git-checkpoint ] || exec /x/git-checkpoint hook --agent amp", Some("/x/git-checkpoint"))]
+#[case::if_there_quoted(
+    "[ ! -x '/] || exec /git-checkpoint' ] || exec '/] || exec /git-checkpoint' hook --agent amp",
+    Some("/] || exec /git-checkpoint")
+)]
+#[case::whatever_happens(
+    "[ -x /x/git-checkpoint ] && /x/git-checkpoint hook --agent amp || exit 0",
+    Some("/x/git-checkpoint")
+)]
+#[case::in_script("{ [ -x /x/git-checkpoint ] && /x/git-checkpoint hook --agent amp; }", Some("/x/git-checkpoint"))]
+#[case::if_another_is_there("[ ! -x /y/git-checkpoint ] || exec /x/git-checkpoint hook --agent amp", None)]
+#[case::test_with_more("[ ! -x $(rm) ] || exec /x/git-checkpoint hook --agent amp", None)]
+#[case::more_before("rm x; [ ! -x /x/git-checkpoint ] || exec /x/git-checkpoint hook --agent amp", None)]
+#[case::more_after("[ ! -x /x/git-checkpoint ] || exec /x/git-checkpoint hook --agent amp; rm x", None)]
+#[case::substitution_in_test("[ ! -x $(rm)/git-checkpoint ] || exec $(rm)/git-checkpoint hook --agent amp", None)]
 #[case::substitution("$(rm)/git-checkpoint hook --agent amp", None)]
 #[case::ended_early("'/x'; rm '/git-checkpoint' hook --agent amp", None)]
 #[case::more("/x/git-checkpoint hook --agent amp; rm x", None)]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::super::{
     dialects::{ALL, named},
-    install::{File, Format, Scope, command},
+    install::{File, Format, Scope, command, if_there, program_of},
 };
 
 const COMMAND: &str = "git-checkpoint hook --agent x";
@@ -25,7 +25,10 @@ fn round(file: &File, text: Option<&str>) -> String {
     assert!(file.is_ours(&with) && !text.is_some_and(|text| file.is_ours(text)));
     let moved = command("/opt/a b/git-checkpoint", "x");
     let updated = file.install(Some(&with), &moved).expect("with another program");
-    assert!(updated == with || !updated.contains(&format!("\"{COMMAND}")), "{updated}");
+    assert!(
+        updated == with || !["\"", " "].iter().any(|end| updated.contains(&format!("{end}{COMMAND}"))),
+        "{updated}"
+    );
     assert_eq!(file.uninstall(&updated).expect("out").as_deref(), text, "{updated}");
     with
 }
@@ -100,7 +103,8 @@ fn what_it_looks_like() {
     assert!(
         with.starts_with(
             "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"./x\" }, \
-         {\"command\": \"git-checkpoint hook --agent x\", \"timeout\": 30}],\n    \"sessionStart\": [{\"command\""
+         {\"command\": \"[ ! -x git-checkpoint ] || exec git-checkpoint hook --agent x\", \"timeout\": 30}],\n    \
+         \"sessionStart\": [{\"command\""
         ),
         "{with}"
     );
@@ -123,11 +127,37 @@ fn what_was_set_anew_is_found_all_the_same() {
     }
 }
 
+/// Files of versions that wrote nothing around the command.
+#[test]
+fn what_earlier_versions_wrote_is_ours() {
+    for ours in [COMMAND.to_owned(), command("/a b/it's/git-checkpoint", "x")] {
+        let word = ours.strip_suffix(" hook --agent x").expect("it ends so");
+        for file in all_files() {
+            let with = file.install(None, &ours).expect("in");
+            let older = [
+                (format!("[ ! -x {word} ] || exec {ours}"), ours.clone()),
+                (format!("[ -x {word} ] && {ours} || exit 0"), format!("{ours} || exit 0")),
+                (format!("{{ [ -x {word} ] && {ours}; }}"), ours.clone()),
+            ];
+            let in_file = |text: &str| match file.format {
+                Format::Script => text.to_owned(),
+                _ => serde_json::Value::from(text).to_string().trim_matches('"').to_owned(),
+            };
+            let old = older.iter().fold(with.clone(), |text, (new, old)| text.replace(&in_file(new), &in_file(old)));
+            assert_eq!(old == with, file.path.ends_with("plugin.json"), "{old}");
+            assert!(file.is_ours(&old) && file.is_pristine(&old), "{old}");
+            assert_eq!(file.commands(&old).iter().filter(|text| program_of(text).is_none()).count(), 0, "{old}");
+            assert_eq!(file.install(Some(&old), &ours).expect("it is updated"), with);
+            assert_eq!(file.uninstall(&old).expect("out"), None, "{old}");
+        }
+    }
+}
+
 #[test]
 fn what_others_add_beside_ours_stays() {
     let file = file("claude-code");
     let with = file.install(None, COMMAND).expect("in");
-    let ours = format!("{{\"type\": \"command\", \"command\": \"{COMMAND}\", \"timeout\": 30}}");
+    let ours = format!("{{\"type\": \"command\", \"command\": \"{}\", \"timeout\": 30}}", if_there(COMMAND));
     for theirs in
         ["{\"type\": \"command\", \"command\": \"mine\"}", "{\"command\": \"git-checkpoint hook --agent x; rm y\"}"]
     {

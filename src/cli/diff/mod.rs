@@ -9,10 +9,7 @@ use super::{Exit, call::Call, phrase};
 use crate::{
     error::Result,
     model::change::Status,
-    ops::{
-        Context,
-        compare::{self, Comparison, FileDiff},
-    },
+    ops::compare::{self, Comparison, FileDiff},
 };
 
 /// How many unchanged lines a patch shows around each change.
@@ -109,7 +106,7 @@ impl Diff {
         let comparison = compare::diff(&context, &shape.needs(options))?;
         drop(progress);
         call.start_pager(&context)?;
-        print(&comparison, shape, self.nul, &context, call)?;
+        print(&comparison, shape, self.nul, call)?;
         Ok(Exit::Done)
     }
 
@@ -127,16 +124,10 @@ impl Diff {
 }
 
 /// Prints `comparison` in `shape`; paths end with NUL if `is_nul`.
-pub(super) fn print(
-    comparison: &Comparison,
-    shape: Shape,
-    is_nul: bool,
-    context: &Context,
-    call: &mut Call,
-) -> Result<()> {
+pub(super) fn print(comparison: &Comparison, shape: Shape, is_nul: bool, call: &mut Call) -> Result<()> {
     match shape {
         Shape::Patch(_) => comparison.files.iter().try_for_each(|file| patch::print(file, call)),
-        Shape::Stat => stat::print(&comparison.files, context, call),
+        Shape::Stat => stat::print(&comparison.files, call),
         Shape::NameStatus | Shape::NameOnly => {
             let with_letter = shape == Shape::NameStatus;
             comparison.files.iter().try_for_each(|file| print_name(file, with_letter, is_nul, call))

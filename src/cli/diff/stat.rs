@@ -5,22 +5,17 @@ use super::super::{
     output::{Output, printable},
     phrase,
 };
-use crate::{
-    error::Result,
-    git::Repo,
-    model::change::Leaf,
-    ops::{Context, compare::FileDiff},
-};
+use crate::{error::Result, ops::compare::FileDiff};
 
 /// The least columns for the graph, as in git.
 const LEAST_GRAPH: usize = 6;
 
 /// Prints `files` and their sum.
-pub(super) fn print(files: &[FileDiff], context: &Context, call: &mut Call) -> Result<()> {
+pub(super) fn print(files: &[FileDiff], call: &mut Call) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    let rows: Vec<Row> = files.iter().map(|file| Row::of(file, &context.repo)).collect::<Result<_>>()?;
+    let rows: Vec<Row> = files.iter().map(Row::of).collect();
     let layout = Layout::of(&rows, Output::width());
     for row in &rows {
         let line = row.line(&layout, call);
@@ -35,7 +30,7 @@ struct Row {
     added: usize,
     deleted: usize,
     /// Sizes before and after of a binary file, which has no lines to count.
-    bytes: Option<(u64, u64)>,
+    bytes: Option<(usize, usize)>,
 }
 
 struct Layout {
@@ -46,17 +41,13 @@ struct Layout {
 }
 
 impl Row {
-    fn of(file: &FileDiff, repo: &Repo) -> Result<Self> {
+    fn of(file: &FileDiff) -> Self {
         let name = match &file.old_path {
             None => phrase::quoted(&file.path),
             Some(old_path) => renamed(&printable(old_path), &printable(&file.path)),
         };
         let count = |lines: Option<u32>| usize::try_from(lines.unwrap_or(0)).unwrap_or(usize::MAX);
-        let size = |leaf: Option<Leaf>| -> Result<u64> {
-            leaf.map_or(Ok(0), |leaf| Ok(repo.object_size(leaf.id)?.unwrap_or(0)))
-        };
-        let bytes = if file.binary { Some((size(file.before_leaf)?, size(file.after_leaf)?)) } else { None };
-        Ok(Self { name, added: count(file.added), deleted: count(file.deleted), bytes })
+        Self { name, added: count(file.added), deleted: count(file.deleted), bytes: file.bytes }
     }
 
     fn line(&self, layout: &Layout, call: &Call) -> String {

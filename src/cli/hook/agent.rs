@@ -108,7 +108,7 @@ fn detailed(reply: Reply, dialect: &Dialect, message: &Message) -> Reply {
             Ok(value) => reply.with("guard", value),
             Err(_) => reply,
         },
-        Message::Guard(_) | Message::Others(_) => reply,
+        Message::Guard(_) | Message::Others(..) => reply,
     }
 }
 
@@ -119,13 +119,17 @@ fn said(message: &Message, dialect: &Dialect, is_asked: bool) -> String {
                 let other = report.other_agent.as_deref();
                 report.text(other.map_or(dialect.title, |name| dialects::named(name).map_or(name, |it| it.title)))
             });
-            verdict.notes.iter().map(|note| format!("{note}\n")).chain(report).collect()
+            lines(&verdict.notes).chain(report).collect()
         }
-        Message::Others(question) => {
+        Message::Others(question, notes) => {
             let text = warning_text(&question.others, date::now());
-            if is_asked { text + HOW_TO_GO_ON } else { text }
+            lines(notes).chain([text]).chain(is_asked.then(|| HOW_TO_GO_ON.to_owned())).collect()
         }
     }
+}
+
+fn lines(notes: &[String]) -> impl Iterator<Item = String> {
+    notes.iter().map(|note| format!("{note}\n"))
 }
 
 fn handle(

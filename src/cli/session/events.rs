@@ -173,6 +173,7 @@ impl Prompt {
             call.out.json(&prompted)?;
         } else {
             save::warn_of_skipped(&prompted.skipped, call);
+            save::warn_of_filters(&prompted.unfiltered, call);
             print_prompted(&prompted, call)?;
         }
         Ok(Exit::Done)
@@ -212,22 +213,15 @@ fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {
         Reason::NoOverlap => "other paths than before: the first checkpoint sets the shadow aside".to_owned(),
         Reason::Unreadable => "the shadow was broken, and was set aside: the next checkpoint begins afresh".to_owned(),
     };
-    for note in &prompted.interrupted {
-        call.out.note(&printable(note))?;
-    }
     call.out.note(&format!("turn {}: {what}", prompted.session.turn))?;
     if !prompted.taken_up.is_empty() {
-        call.out.note(&format!("taken up again: {}", names(&prompted.taken_up)))?;
+        let names = prompted.taken_up.iter().map(printable).collect::<Vec<_>>();
+        call.out.note(&format!("taken up again: {}", names.join(", ")))?;
     }
-    if !prompted.stashed.is_empty() {
-        let names = names(&prompted.stashed);
-        call.out.note(&format!("the stash holds work of {names}, which stays known and is taken up again with it"))?;
+    for note in prompted.notes() {
+        call.out.note(&printable(note))?;
     }
     Ok(())
-}
-
-fn names(ids: &[String]) -> String {
-    ids.iter().map(printable).collect::<Vec<_>>().join(", ")
 }
 
 impl Leave {

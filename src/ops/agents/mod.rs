@@ -5,6 +5,7 @@
 //! everything twice. What is left between events, and when events are missing, the next event takes up.
 
 mod event;
+mod opening;
 mod paths;
 mod popped;
 mod report;
@@ -19,7 +20,7 @@ use super::{
     reconcile::try_reconcile,
     save,
     session_info::{OnMultisession, SessionInfo, check_id, clock, is_elsewhere, known, prepare},
-    sessions::{Opening, Question, begin_session, begin_turn, leave, leave_elsewhere, question},
+    sessions::{Opening, Question, begin_session, leave, leave_elsewhere, question},
 };
 use crate::{
     error::Result,
@@ -87,27 +88,28 @@ fn start(worktree: &Worktree<'_>, report: &Report, continued: Option<&str>) -> R
     }
     begin_session(worktree, &report.session, &report.info)?;
     let question = question.filter(|question| question.others.iter().any(|other| Some(&*other.id) != continued));
-    Ok(question.map_or(Answer::Allow, |question| Answer::Warn(Message::Others(question))))
+    Ok(answer(Vec::new(), question))
 }
 
 fn prompt(worktree: &Worktree<'_>, report: &Report, text: Option<&str>) -> Result<Answer> {
     let asked = worktree.turns().asked;
-    let mut answer = crashed(worktree, report);
+    let mut notes = crashed(worktree, report);
+    let mut unasked = None;
     if let Some(question) = others(worktree, report)? {
         let is_asked = asked.contains(&report.session);
-        answer = match (report.info.on_multisession, report.is_blockable) {
-            (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question))),
+        match (report.info.on_multisession, report.is_blockable) {
+            (OnMultisession::Cancel, true) => return Ok(Answer::Deny(Message::Others(question, notes))),
             (_, true) if !is_asked => {
                 // A user who sends the prompt again has read it.
                 worktree.edit_turns(|turns| turns.asked.push(report.session.clone()));
-                return Ok(Answer::Deny(Message::Others(question)));
+                return Ok(Answer::Deny(Message::Others(question, notes)));
             }
-            (_, true) => answer,
-            (_, false) => Answer::Warn(Message::Others(question)),
-        };
+            (_, true) => {}
+            (_, false) => unasked = Some(question),
+        }
     }
-    begin(worktree, report, Opening::Prompt(text))?;
-    Ok(answer)
+    notes.extend(begin(worktree, report, Opening::Prompt(text))?);
+    Ok(answer(notes, unasked))
 }
 
 /// Follows an agent that goes on by itself: with the turn that it is in, or else with its last one.
@@ -116,36 +118,44 @@ fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     if !transition(phase, SessionEvent::Tool).actions.contains(&Action::BeginTurn) {
         return sign_of_life::note(worktree, report).map(|()| Answer::Allow);
     }
-    let answer = crashed(worktree, report);
-    begin(worktree, report, Opening::Notice)?;
+    let mut notes = crashed(worktree, report);
+    notes.extend(begin(worktree, report, Opening::Notice)?);
     // It may be of what has ended, or of a person.
     tool::save(worktree, &tool::Saving::unknown().in_turn_of(&report.session))?;
-    Ok(answer)
+    Ok(answer(notes, None))
 }
 
-fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<()> {
+/// Begins a turn, and returns what the user should know of that.
+fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<Vec<String>> {
     leave_elsewhere(worktree, &report.session, &report.info, SessionEvent::Stop)?;
-    // What tools in use have changed until now is not what was there before.
-    if author::open(worktree).calls().any(|(session, _)| session != report.session) {
+    // What tools in use have changed until now is not what was there before. Those of a turn that was not stopped are closed
+    // with it.
+    let has_turn = worktree.turns().turn_of(&report.session).is_some();
+    if author::open(worktree).calls().any(|(session, _)| session != report.session || !has_turn) {
         tool::boundary(worktree, report, "", None)?;
     }
-    begin_turn(worktree, &report.session, opening, &report.info)?;
+    let notes = opening::begin(worktree, report, opening)?;
     if report.reports_all_tools {
         worktree.edit_turns(|turns| {
             turns.entry(&report.session).account(None);
         });
     }
-    Ok(())
+    Ok(notes)
 }
 
-/// Saves what sessions have left whose process is gone, and returns an answer that names them.
-fn crashed(worktree: &Worktree<'_>, report: &Report) -> Answer {
+/// Saves what sessions have left whose process is gone, and returns notes that name them.
+fn crashed(worktree: &Worktree<'_>, report: &Report) -> Vec<String> {
     // If that fails, their work is still there, but will count as that of another author.
-    let notes = worktree.emit_failure("guard", guard::recover(worktree, &report.session)).unwrap_or_default();
-    if notes.is_empty() {
-        return Answer::Allow;
+    worktree.emit_failure("guard", guard::recover(worktree, &report.session)).unwrap_or_default()
+}
+
+/// Returns the answer by which the agent goes on, with what there is to say.
+fn answer(notes: Vec<String>, question: Option<Question>) -> Answer {
+    match question {
+        Some(question) => Answer::Warn(Message::Others(question, notes)),
+        None if notes.is_empty() => Answer::Allow,
+        None => Answer::Warn(Message::Guard(Box::new(Verdict { notes, ..Verdict::allow() }))),
     }
-    Answer::Warn(Message::Guard(Box::new(Verdict { notes, ..Verdict::allow() })))
 }
 
 /// Returns what the user is to be asked about other sessions, if anything.

@@ -95,8 +95,8 @@ pub enum Answer {
 /// Something for the user of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Other sessions have uncommitted work here.
-    Others(Question),
-    /// Who else is at work here, or was until it went away.
+    /// Other sessions have uncommitted work here; and what else there is to say.
+    Others(Question, Vec<String>),
+    /// Who else is at work here, or was until it went away, and whose work the stash holds.
     Guard(Box<Verdict>),
 }

@@ -9,9 +9,9 @@ use super::{
         reconcile::try_reconcile,
         save::{self, Author, Request, Scope, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
-        sessions::{Opening, begin_turn, seen_here},
+        sessions::{Opening, seen_here},
     },
-    event, paths, popped,
+    event, opening, paths, popped,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -71,7 +71,7 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: &Saving) -> Re
 /// Follows what happens before a tool is used.
 pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
     // What must not go on is held back here, before anything is stored.
-    let verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
+    let mut verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }
@@ -80,20 +80,32 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     if matches!((&tool.reach, &reach), (Reach::Files(_), Inside::Anything)) {
         note_outside(worktree, report);
     }
-    let phase = known(worktree, &report.session)?.map(|session| session.phase);
-    if transition(phase, SessionEvent::Tool).actions.contains(&Action::BeginTurn) {
-        begin_turn(worktree, &report.session, Opening::Prompt(None), &report.info)?;
+    let session = known(worktree, &report.session)?;
+    let step = transition(session.as_ref().map(|session| session.phase), SessionEvent::Tool);
+    let begins = step.actions.contains(&Action::BeginTurn);
+    let is_late = begins && is_of_last_turn(session.as_ref(), report);
+    if begins && !is_late {
+        verdict.notes.extend(opening::begin(worktree, report, Opening::Prompt(None))?);
         note_scan(worktree);
     } else {
         sign_of_life::note(worktree, report)?;
         match &reach {
             Inside::Paths(paths) => boundary(worktree, report, key, Some(paths.clone()))?,
-            Inside::Anything if tool.may_destroy || is_scan_due(worktree) => boundary(worktree, report, key, None)?,
+            // After a turn, people are at work.
+            Inside::Anything if tool.may_destroy || is_late || is_scan_due(worktree) => {
+                boundary(worktree, report, key, None)?;
+            }
             Inside::Anything | Inside::Nothing => {}
         }
     }
     open(worktree, report, tool, &reach, key);
     Ok(allowed(verdict))
+}
+
+/// Returns true if a helper uses a tool for a turn that is over: the agent does not wait for helpers in the background. Nothing
+/// would end a turn that began here.
+fn is_of_last_turn(session: Option<&Session>, report: &Report) -> bool {
+    report.agent_id.is_some() && session.is_some_and(|session| session.turn.number > 0)
 }
 
 fn who<'r>(report: &'r Report, tool: &'r Tool, key: &'r str) -> Who<'r> {
@@ -154,6 +166,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
         }
     }
     close(worktree, report, tool, key);
+    forget_idle(worktree, &session);
     Ok(allowed(verdict))
 }
 
@@ -206,11 +219,13 @@ pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<A
     let own = turns.find(&report.session);
     let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
     let is_open = calls().next().is_some();
+    let session = known(worktree, &report.session)?;
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
-    if let Some(session) = known(worktree, &report.session)?.filter(|session| session.phase == Phase::Active)
-        && (is_open || account.map_or(!report.reports_all_tools, |account| account.used_anything))
+    if let Some(session) = &session
+        // After a turn, people are at work.
+        && (is_open || session.phase == Phase::Active && account.map_or(!report.reports_all_tools, |it| it.used_anything))
     {
-        let its = || author::of_session(&session, report.agent_id.clone());
+        let its = || author::of_session(session, report.agent_id.clone());
         let origin = if author::may_be_refused(calls()) { author::unknown() } else { its() };
         save(worktree, &Saving::all(origin))?;
     }
@@ -219,6 +234,9 @@ pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<A
             own.calls.retain(|call| call.agent_id != report.agent_id);
         }
     });
+    if let Some(session) = &session {
+        forget_idle(worktree, session);
+    }
     Ok(Answer::Allow)
 }
 
@@ -291,6 +309,13 @@ fn close(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) {
         }
         own.account(report.agent_id.as_deref()).used_anything |= uses_anything;
     });
+}
+
+/// Forgets what `session` has open here, if neither a turn of it nor a tool call is under way.
+fn forget_idle(worktree: &Worktree<'_>, session: &Session) {
+    if session.under_way.is_none() {
+        worktree.edit_turns(|turns| turns.entries.retain(|it| it.id != session.id || !it.calls.is_empty()));
+    }
 }
 
 fn milliseconds() -> i64 {

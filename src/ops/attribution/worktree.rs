@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{
     super::{
-        Context,
+        Context, author,
         chain::{carry::base_tree, shadows},
         condense::{renamed_since, steps_aside},
         provenance::replay::{Step, Work, steps},
@@ -22,6 +22,7 @@ use crate::{
     error::Result,
     git::Repo,
     model::{attribution::Author, change::Change, checkpoint::Origin, refname::Base},
+    state,
 };
 
 /// The attribution of the uncommitted changes.
@@ -76,8 +77,17 @@ fn beyond(
         names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
     }
-    if !renamed.is_empty() {
-        all.push(Step { origin: Origin::default(), changes: renamed });
+    let are_turns_known = state::turns::is_known(repo.git_dir());
+    let origin = if are_turns_known { Origin::default() } else { author::unknown() };
+    let is_renamed = |path: &BString| renamed.iter().any(|it| it.path == *path || it.old_path.as_ref() == Some(path));
+    let mut rest = Vec::new();
+    if !are_turns_known {
+        // A turn may be under way, or a tool in use, as in a save.
+        rest = repo.diff_trees(checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id), worktree.tree_id)?;
+        rest.retain(|change| names.contains(&&change.path) && !is_renamed(&change.path));
+    }
+    for changes in [renamed, rest].into_iter().filter(|changes| !changes.is_empty()) {
+        all.push(Step { origin: origin.clone(), changes });
     }
     let work = Work::of(repo, &all, &changes, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());

@@ -193,15 +193,26 @@ pub(super) fn damaged_sessions(repo: &Repo) -> Vec<Problem> {
     state::sessions::damaged(repo.common_dir()).into_iter().map(problem).collect()
 }
 
-/// Files of what was open in a worktree that made no sense and were set aside.
+/// Files of what was open in a worktree that make no sense, and those that were set aside.
 pub(super) fn damaged_turns(repo: &Repo) -> Vec<Problem> {
-    let problem = |path: PathBuf| {
-        let message = "this file of turns under way made no sense and was set aside";
-        let hint = "what was under way then counts as ended; remove it once you have looked at it";
+    let problem = |path: PathBuf, message, hint| {
         Problem::new("turns-damaged", path.display().to_string(), message).note().hint(hint)
     };
-    let files = git_dirs(repo).map(|git_dir| state::turns::damaged_path(&git_dir));
-    files.filter(|path| path.symlink_metadata().is_ok()).map(problem).collect()
+    let mut problems = Vec::new();
+    for git_dir in git_dirs(repo) {
+        if state::turns::trouble(&git_dir).is_none() && !state::turns::is_known(&git_dir) {
+            let message = "this file of turns under way makes no sense";
+            let hint = "the next save or event sets it aside; what is unsaved then has an unknown author";
+            problems.push(problem(state::turns::path(&git_dir), message, hint));
+        }
+        let aside = state::turns::damaged_path(&git_dir);
+        if aside.symlink_metadata().is_ok() {
+            let message = "this file of turns under way made no sense and was set aside";
+            let hint = "what was under way then counts as ended; remove it once you have looked at it";
+            problems.push(problem(aside, message, hint));
+        }
+    }
+    problems
 }
 
 /// Files of open turns that cannot be read.

@@ -25,7 +25,7 @@ use super::{
         guard,
         provenance::set_aside,
         salvage::{Look, set_broken_aside},
-        save::{self, Seen, Shadow, SkippedPath},
+        save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
         turn::release_pending,
     },
     elsewhere::{Elsewhere, end_elsewhere},
@@ -81,6 +81,19 @@ pub struct Prompted {
     pub elsewhere: Option<Elsewhere>,
     /// What is not in the checkpoint of what was there before.
     pub skipped: Vec<SkippedPath>,
+    /// Files of which it has the bytes instead of what their filters would make of them, because these failed.
+    pub unfiltered: Vec<UnfilteredPath>,
+}
+
+impl Prompted {
+    /// Returns what the user should know, in words, besides whether the shadow goes on.
+    pub fn notes(&self) -> Vec<String> {
+        let stashed = (!self.stashed.is_empty()).then(|| {
+            let names = self.stashed.join(", ");
+            format!("the stash holds work of {names}, which stays known and is taken up again with it")
+        });
+        self.interrupted.iter().cloned().chain(stashed).collect()
+    }
 }
 
 /// Begins a turn of the session `id`, which need not be known.
@@ -220,6 +233,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         interrupted,
         elsewhere: None,
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
+        unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
     })
 }
 

@@ -115,7 +115,7 @@ fn every_agent_is_enabled_and_all_is_as_it_was() {
             assert!(file.is_ours(&text), "{text}");
             let program = env!("CARGO_BIN_EXE_git-checkpoint");
             for command in file.commands(&text) {
-                assert!(command.starts_with(&format!("{program} hook --agent {}", dialect.name)), "{command}");
+                assert!(command.contains(&format!(" {program} hook --agent {}", dialect.name)), "{command}");
             }
             let is_executable = path.metadata().expect("there").permissions().mode() & 0o111 == 0o111;
             assert_eq!(is_executable, matches!(file.format, Format::Script), "{}", path.display());

@@ -14,7 +14,7 @@ while read -r line; do
 	*hooks/list*)
 		echo '{"method":"configWarning","params":{}}'
 		printf '{"id":2,"result":{"data":[{"hooks":[%s,%s,%s]}]}}\n' \
-			"{\"key\":\"$hooks:stop:0:0\",\"eventName\":\"stop\",\"command\":\"$PROGRAM hook --agent codex\",\"sourcePath\":\"$hooks\",\"currentHash\":\"sha256:1\"}" \
+			"{\"key\":\"$hooks:stop:0:0\",\"eventName\":\"stop\",\"command\":\"[ ! -x $PROGRAM ] || exec $PROGRAM hook --agent codex\",\"sourcePath\":\"$hooks\",\"currentHash\":\"sha256:1\"}" \
 			"{\"key\":\"$hooks:stop:1:0\",\"eventName\":\"stop\",\"command\":\"theirs\",\"sourcePath\":\"$hooks\",\"currentHash\":\"sha256:2\"}" \
 			"{\"key\":\"/x/hooks.json:stop:0:0\",\"eventName\":\"stop\",\"command\":\"$PROGRAM hook --agent codex\",\"sourcePath\":\"/x/hooks.json\",\"currentHash\":\"sha256:3\"}" ;;
 	*batchWrite*) echo "$ANSWER" ;;

@@ -390,6 +390,29 @@ fn what_is_left_out_of_what_was_before_a_prompt_is_named() {
     assert_eq!(told["skipped"][0]["path"], "large", "{told}");
 }
 
+#[test]
+fn a_filter_that_fails_stops_no_prompt_and_its_files_are_named() {
+    let desk = Desk::new();
+    desk.git(&["config", "filter.rot.clean", "false"]);
+    desk.git(&["config", "filter.rot.required", "true"]);
+    desk.write(".gitattributes", "f filter=rot\n*.rot filter=rot\n");
+    desk.write("new.rot", "of a person\n");
+    desk.write("f", changed(&[(3, "human")]));
+    let output = desk.ours(&["session", "prompt", "a", "-m", "do it"]);
+    assert_eq!(output.status.code(), Some(0), "{}", described(&output));
+    let said = String::from_utf8_lossy(&output.stderr);
+    let expected =
+        "warning: filter 'rot' failed: 'clean' failed (exit status: 1); saved 2 files unfiltered: 'f', 'new.rot'\n";
+    assert_eq!(said, expected, "{}", described(&output));
+    let told = desk.json(&["session", "prompt", "a", "-m", "again"]);
+    assert_eq!(told["unfiltered"][0]["path"], "f", "{told}");
+    assert_eq!(told["session"]["phase"], "active", "{told}");
+    desk.write("g", "a\n");
+    desk.json(&["session", "stop", "a"]);
+    assert_eq!(desk.git(&["cat-file", "blob", &format!("{}^:new.rot", desk.refs("shadow")[0])]), "of a person");
+    desk.finish();
+}
+
 /// The end of a turn takes a checkpoint as any other, and tells what that lacks.
 #[rstest::rstest]
 fn what_the_end_of_a_turn_leaves_out_is_named(

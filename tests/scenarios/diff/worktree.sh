@@ -13,3 +13,6 @@ note 'against another, from a subdirectory'
 cd src
 run git checkpoint diff --stat @{0} -- .
 run git checkpoint diff base -- numbers.txt
+note 'a binary file that is not saved yet'
+printf 'one\000' >blob
+run git checkpoint diff --stat @{0} -- blob

@@ -1,0 +1,20 @@
+//! The begin of a turn, and what the user should know of it.
+
+use super::report::Report;
+use crate::{
+    error::Result,
+    ops::{
+        Worktree,
+        sessions::{Opening, begin_turn},
+    },
+};
+
+/// Begins a turn of the session of `report`, and returns notes for the user. What the stash holds is said once.
+pub(super) fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<Vec<String>> {
+    let stashes = worktree.turns().stashes;
+    let mut prompted = begin_turn(worktree, &report.session, opening, &report.info)?;
+    if worktree.turns().stashes == stashes {
+        prompted.stashed.clear();
+    }
+    Ok(prompted.notes())
+}
