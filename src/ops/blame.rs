@@ -386,7 +386,7 @@ fn ranges(lines: impl Iterator<Item = u32>) -> Vec<String> {
 /// Returns the records that name the authors of `lines`.
 pub(crate) fn records_of(context: &Context, lines: &BlamedLines) -> Result<Vec<RecordId>> {
     match lines.recorded_by {
-        Some(commit) => super::records::of_commit(&context.repo, commit),
+        Some(commit) => super::records::of_commit_or_change(&context.repo, commit),
         None => Ok(Vec::new()),
     }
 }

@@ -156,7 +156,7 @@ pub fn explain(context: &Context, text: &str) -> Result<Explained> {
     } else if let Some(id) = repo.find_commit(text)? {
         (kind, commit) = (Subject::Commit, Some(id));
         if let Some(log) = &log {
-            for record_id in log.of_commit(id)? {
+            for record_id in log.of_commit_or_change(id)? {
                 if let Some(record) = log.find(&record_id)? {
                     records.push(describe(context, log, &record, Some(id))?);
                 }

@@ -13,6 +13,7 @@ use crate::{
     error::{Context as _, Error, Kind, Result},
     git::{Repo, commit::NewCommit, new_objects::NewObjects},
     model::{
+        change::{Change, Leaf},
         record::{self, Chunk, Link, Prompt, Record, RecordId},
         refname,
     },
@@ -90,6 +91,14 @@ pub fn of_commit(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
     }
 }
 
+/// Returns the records of `commit`, or of commits that make the same change, as [`Log::of_commit_or_change`] does.
+pub(crate) fn of_commit_or_change(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
+    match Log::open(repo)? {
+        Some(log) => log.of_commit_or_change(commit),
+        None => Ok(Vec::new()),
+    }
+}
+
 /// Returns the records that the message of `commit` names.
 pub(crate) fn named_by(repo: &Repo, commit: ObjectId) -> Result<Vec<RecordId>> {
     match Log::open(repo)? {
@@ -115,6 +124,11 @@ pub fn transcript(repo: &Repo, chunk: &Chunk) -> Result<Option<Vec<u8>>> {
 const COMMITS: &str = "commits";
 /// The index by first parent.
 const PARENTS: &str = "parents";
+/// The index by what a commit changes.
+const CHANGES: &str = "changes";
+
+/// The changes of larger commits are not in the index.
+const MOST_CHANGES: usize = 10_000;
 
 /// The log as it is at one moment.
 pub(crate) struct Log<'r> {
@@ -195,6 +209,50 @@ impl<'r> Log<'r> {
         let linked = self.index(COMMITS, commit)?;
         ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
         Ok(ids)
+    }
+
+    /// Returns the records of `commit`; if there are none, those of commits that make the same change: it has been rewritten,
+    /// and nothing links it to the original.
+    pub(crate) fn of_commit_or_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        let ids = self.of_commit(commit)?;
+        if ids.is_empty() { self.of_change(commit) } else { Ok(ids) }
+    }
+
+    /// Returns the records of commits that make the same change as `commit`.
+    pub(crate) fn of_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
+        // No commit has been noted with its change.
+        if self.entry(CHANGES)?.is_none() {
+            return Ok(Vec::new());
+        }
+        self.change_of(commit)?.map_or(Ok(Vec::new()), |change| self.index(CHANGES, change))
+    }
+
+    /// Returns an id for what `commit` changes: a hash of the paths, and the blobs there before and after. None for a merge, an
+    /// empty commit, a very large one, and one that is not all here.
+    fn change_of(&self, commit: ObjectId) -> Result<Option<ObjectId>> {
+        let repo = self.repo;
+        let parents = if repo.is_commit(commit)? { repo.parents_of(commit)? } else { return Ok(None) };
+        let before = match &parents[..] {
+            [] => repo.empty_tree_id(),
+            [parent] if repo.is_commit(*parent)? => repo.tree_of_commit(*parent)?,
+            _ => return Ok(None),
+        };
+        // Trees may be missing in a partial clone.
+        let Ok(changes) = repo.diff_trees(before, repo.tree_of_commit(commit)?) else { return Ok(None) };
+        if changes.is_empty() || changes.len() > MOST_CHANGES {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        for Change { path, before, after, .. } in changes {
+            let leaf =
+                |leaf: Option<Leaf>| leaf.map_or("-".into(), |leaf| format!("{:o} {}", leaf.mode.bits(), leaf.id));
+            text.extend_from_slice(&path);
+            text.extend_from_slice(format!("\0{}\0{}\n", leaf(before), leaf(after)).as_bytes());
+        }
+        let what = || "cannot hash what a commit changes".into();
+        gix::objs::compute_hash(repo.object_hash(), gix::objs::Kind::Blob, &text)
+            .context(Kind::Internal, what)
+            .map(Some)
     }
 
     /// Returns the records that the message of `commit` names; none if this repository does not have the commit.

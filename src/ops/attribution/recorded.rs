@@ -86,6 +86,9 @@ impl<'r> Records<'r> {
         if let Some(log) = &self.log {
             let linked = log.linked_to(commit)?;
             ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
+            if ids.is_empty() {
+                ids = log.of_change(commit)?;
+            }
         }
         let mut found = Vec::with_capacity(ids.len());
         for id in &ids {

@@ -9,7 +9,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
-    Additions, COMMITS, Log, NewRecord, PARENTS, commit, folder, index_path,
+    Additions, CHANGES, COMMITS, Log, NewRecord, PARENTS, commit, folder, index_path,
     transcript::{self, Redacted, Transcripts},
 };
 use crate::{
@@ -165,6 +165,9 @@ impl<'r> Edits<'r> {
         if repo.is_commit(link.commit)? {
             let parent = repo.with_commit(link.commit, |commit| commit.parents().next())?;
             self.line(PARENTS, parent.unwrap_or(self.no_commit()), link.record);
+            if let Some(change) = self.log.change_of(link.commit)? {
+                self.line(CHANGES, change, link.record);
+            }
         }
         Ok(())
     }

@@ -6,10 +6,14 @@ use super::*;
 
 /// Returns the session of each line of `path` at HEAD; `-` for the user's own lines.
 fn sessions_of_lines(bench: &Bench, path: &str) -> Vec<String> {
-    let told: serde_json::Value =
-        serde_json::from_str(&bench.checkpoint(&["blame", "--json", "--rev", "HEAD", path])).expect("JSON");
+    sessions_of_lines_at(bench, "HEAD", path)
+}
+
+fn sessions_of_lines_at(bench: &Bench, revision: &str, path: &str) -> Vec<String> {
+    let json = bench.checkpoint(&["blame", "--json", "--rev", revision, path]);
+    let blame: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let mut sessions = Vec::new();
-    for span in told["lines"].as_array().expect("lines") {
+    for span in blame["lines"].as_array().expect("lines") {
         let count = span["end"].as_u64().expect("a number") + 1 - span["start"].as_u64().expect("a number");
         let session = span["session"].as_str().unwrap_or("-").to_owned();
         sessions.extend((0..count).map(|_| session.clone()));
@@ -115,5 +119,35 @@ fn without_a_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
     assert_eq!(sessions_of_lines(&bench, "b"), ["two"; 6]);
+    bench.is_whole();
+}
+
+/// Another program has rewritten a branch that was never checked out since.
+#[rstest]
+#[case::reworded("git branch side; git update-ref refs/heads/side $(git commit-tree side^{tree} -p side^ -m other)")]
+#[case::restacked(
+    "git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main
+    for commit in main~2 main~1 main; do
+        tree=$(git merge-tree --write-tree --merge-base=$commit^ base $commit)
+        git update-ref refs/heads/base $(git commit-tree $tree -p base -m other)
+    done
+    git branch -m base side"
+)]
+#[case::joined_with_a_new_root("git branch side; git filter-branch -f --msg-filter 'sed 1q' side")]
+fn a_branch_that_is_not_checked_out_is_rewritten(#[case] script: &str) {
+    let bench = Bench::new();
+    bench.git(&["config", "checkpoint.commit.link", "none"]);
+    bench.agent_commit("one", "a");
+    bench.human_commit("h");
+    bench.agent_commit("two", "b");
+    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
+    assert!(output.status.success(), "{}", described(&output));
+    assert_eq!(bench.named("side"), [""; 0]);
+    assert_eq!(sessions_of_lines_at(&bench, "side", "a"), ["one"; 6]);
+    assert_eq!(sessions_of_lines_at(&bench, "side", "b"), ["two"; 6]);
+    assert_eq!(sessions_of_lines_at(&bench, "side", "f"), ["-"; 9]);
+    let explained: serde_json::Value =
+        serde_json::from_str(&bench.checkpoint(&["explain", "--json", "side"])).expect("JSON");
+    assert_eq!(explained["records"][0]["sessions"][0]["id"], "two");
     bench.is_whole();
 }
