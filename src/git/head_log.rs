@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{Repo, ref_store::RefStore};
@@ -43,9 +43,6 @@ struct HeadLog {
 struct Entry<'l> {
     old: Base,
     new: ObjectId,
-    /// Who moved it.
-    name: &'l BStr,
-    email: &'l BStr,
     /// Why.
     message: &'l [u8],
     end: Option<LogEnd>,
@@ -74,9 +71,8 @@ impl<'l> Entry<'l> {
         let mut words = facts.splitn_str(3, " ");
         let mut id = || ObjectId::from_hex(words.next()?).ok();
         let (old, new) = (id()?, id()?);
-        let who = gix::actor::SignatureRef::from_bytes(words.next()?).ok()?;
         let old = Base::of_head(Some(old).filter(|id| !id.is_null()));
-        Some(Self { old, new, name: who.name, email: who.email, message, end })
+        Some(Self { old, new, message, end })
     }
 }
 
@@ -107,8 +103,12 @@ impl Repo {
             };
             since.truncate(first.unwrap_or(0));
         }
-        // Git writes an entry before it moves HEAD: this move is not over.
-        let head_at = since.iter().position(|entry| entry.new == head).unwrap_or(0);
+        // Git writes an entry before it moves HEAD: such a move is not over.
+        let head_at = match since.iter().position(|entry| entry.new == head) {
+            Some(at) => at,
+            None if known == Base::Commit(head) => return Ok((Vec::new(), end)),
+            None => 0,
+        };
         let log_end = since.get(head_at).map_or_else(|| log.end(), |entry| entry.end);
         since.truncate(head_at + MOST_MOVES);
         let (mut moves, mut at) = (Vec::new(), known);
@@ -122,7 +122,7 @@ impl Repo {
             {
                 moves.extend(self.unlogged(at, old)?);
             }
-            moves.push(self.typed(entry)?);
+            moves.extend(self.typed(entry)?);
             at = Base::Commit(entry.new);
         }
         if at != Base::Commit(head) {
@@ -131,30 +131,26 @@ impl Repo {
         Ok((moves, log_end))
     }
 
+    /// Returns the commit that the last move of HEAD led to.
+    pub(crate) fn last_head(&self) -> Option<ObjectId> {
+        self.head_log(None).entries().next().map(|entry| entry.new)
+    }
+
     /// Returns where HEAD was before the last move that its reflog has; none if that did not lead to `head`.
     pub(crate) fn head_before(&self, head: ObjectId) -> Option<Base> {
         self.head_log(None).entries().next().filter(|entry| entry.new == head).map(|entry| entry.old)
     }
 
-    fn typed(&self, entry: &Entry<'_>) -> Result<HeadMove> {
-        let kind = match MoveKind::of_message(entry.message) {
-            kind if kind.makes_commit() && !self.is_commit(entry.new)? => MoveKind::Reset,
-            MoveKind::Reset if self.is_plain_commit(entry)? => MoveKind::Commit,
-            kind => kind,
+    /// Returns the move of `entry`. An entry without a word that we know counts as a gap.
+    fn typed(&self, entry: &Entry<'_>) -> Result<Vec<HeadMove>> {
+        let Some(kind) = MoveKind::of_message(entry.message) else {
+            let mut moves = self.unlogged(entry.old, entry.new)?;
+            moves.iter_mut().last().into_iter().for_each(|last| last.end = entry.end);
+            return Ok(moves);
         };
-        Ok(HeadMove { kind, from: entry.old, to: entry.new, end: entry.end })
-    }
-
-    /// Returns true if `entry`, which has no message (as by `git update-ref`), is a move to a child commit whose
-    /// committer also moved HEAD.
-    fn is_plain_commit(&self, entry: &Entry<'_>) -> Result<bool> {
-        if !entry.message.is_empty() || !self.is_commit(entry.new)? {
-            return Ok(false);
-        }
-        let is_by_them = self.with_commit(entry.new, |commit| {
-            commit.committer().is_ok_and(|it| it.name == entry.name && it.email == entry.email)
-        })?;
-        Ok(is_by_them && Base::of_head(self.parents_of(entry.new)?.first().copied()) == entry.old)
+        let is_lost = kind.makes_commit() && !self.is_commit(entry.new)?;
+        let kind = if is_lost { MoveKind::Reset } else { kind };
+        Ok(vec![HeadMove { kind, from: entry.old, to: entry.new, end: entry.end }])
     }
 
     /// Returns the moves from `from` to `to` that the reflog does not have: the commits between them, an amend if both have

@@ -42,21 +42,23 @@ pub enum MoveKind {
     Merge,
     /// HEAD goes to a commit that was there: `git switch`, `git pull` that fast-forwards, the creation of a branch.
     Existing,
-    /// HEAD goes back, or to commits that other tools have rewritten: `git reset`, `git update-ref`, `git filter-branch`.
+    /// HEAD goes somewhere else: `git reset`, or what a program with words of its own did, if that is no commit on `from` or
+    /// in its place.
     Reset,
 }
 
 impl MoveKind {
     /// Returns what the reflog message `text` stands for. Git does not translate these messages, and other programs use the
     /// same words. See `reflog_msg` in git's `builtin/commit.c`, and `sequencer.c`.
-    pub fn of_message(text: &[u8]) -> Self {
+    /// None if nothing can be said.
+    pub fn of_message(text: &[u8]) -> Option<Self> {
         let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
         let (action, rest) = text.split_at(end);
         let rest = rest.strip_prefix(b": ").unwrap_or_default();
         let word = action.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
         let step = word.strip_prefix(b"(").and_then(|word| word.strip_suffix(b")"));
         let verb = action.split(|byte| *byte == b' ').next().unwrap_or_default();
-        match (verb, step) {
+        Some(match (verb, step) {
             (b"commit", Some(b"amend")) => Self::Amend,
             (b"commit", Some(b"cherry-pick")) | (b"cherry-pick" | b"revert" | b"am", _) => Self::Copy,
             (b"commit", Some(b"rebase")) => Self::RebaseStep,
@@ -64,15 +66,16 @@ impl MoveKind {
             // `git pull --rebase` writes its own arguments before these words.
             (b"rebase" | b"pull", Some(b"start")) => Self::RebaseStart,
             (b"rebase" | b"pull", Some(b"finish" | b"abort")) => Self::RebaseEnd,
-            (b"rebase" | b"pull", Some(_)) => Self::RebaseStep,
+            // Git before 2.39, with the apply backend.
+            (b"rebase", None) if word == b"finished" => Self::RebaseEnd,
+            (b"rebase", _) | (b"pull", Some(_)) => Self::RebaseStep,
             (b"merge" | b"pull", None) if rest.starts_with(b"Merge made by") => Self::Merge,
-            (
-                b"merge" | b"pull" | b"checkout" | b"clone" | b"rebase" | b"Branch" | b"branch" | b"initial"
-                | b"bisect",
-                _,
-            ) => Self::Existing,
-            _ => Self::Reset,
-        }
+            (b"merge" | b"pull" | b"checkout" | b"clone" | b"Branch" | b"branch" | b"initial" | b"bisect", _) => {
+                Self::Existing
+            }
+            (b"reset", _) => Self::Reset,
+            _ => return None,
+        })
     }
 
     /// Returns true if `to` is a commit that did not exist before this move.
@@ -118,11 +121,15 @@ mod tests {
     #[case("checkout: moving from main to side", Existing)]
     #[case("clone: from /srv/a.git", Existing)]
     #[case("Branch: renamed refs/heads/a to refs/heads/b", Existing)]
+    #[case("rebase finished: returning to refs/heads/main", RebaseEnd)]
+    #[case("rebase: a", RebaseStep)]
     #[case("reset: moving to HEAD~1", Reset)]
-    #[case("filter-branch: rewrite", Reset)]
-    #[case("", Reset)]
-    #[case("committed by another tool", Reset)]
     fn messages_are_read(#[case] message: &str, #[case] expected: MoveKind) {
-        assert_eq!(MoveKind::of_message(message.as_bytes()), expected);
+        assert_eq!(MoveKind::of_message(message.as_bytes()), Some(expected));
+    }
+
+    #[rstest::rstest]
+    fn other_messages_say_nothing(#[values("", "filter-branch: rewrite", "committed by another tool")] message: &str) {
+        assert_eq!(MoveKind::of_message(message.as_bytes()), None);
     }
 }

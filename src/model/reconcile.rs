@@ -15,13 +15,23 @@ pub enum Effect {
     Condense(HeadMove),
     /// Links the commit to the records of the work that it repeats.
     Link(HeadMove),
-    /// Links the commits that lead to the second position to the records of those that they replace, which led to the
-    /// first.
-    LinkRewritten(Base, ObjectId),
+    /// Links commits to the records of those that they replace.
+    LinkRewritten(Rewrite),
     /// Carries the shadow of the first position forward to the second, as its last checkpoint has it.
     CarryForward(Base, ObjectId),
     /// Notes that the checkpoints are up to date with this position of HEAD and this end of the reflog.
     Note(ObjectId, Option<LogEnd>),
+}
+
+/// Where HEAD led before and after commits were rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rewrite {
+    /// Where the old commits led.
+    pub from: Base,
+    /// Where the new ones lead.
+    pub to: ObjectId,
+    /// The commit that a rebase has put the new ones on.
+    pub onto: Option<ObjectId>,
 }
 
 /// Plans the effects of `moves`, oldest first. `takes_work` says of each whether its commit takes work of a shadow.
@@ -32,16 +42,17 @@ pub enum Effect {
 pub fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
     let last = takes_work.iter().rposition(|takes| *takes);
     let mut effects = Vec::new();
-    let mut rebased: Option<Base> = None;
+    let mut rebased: Option<(Base, ObjectId)> = None;
     for (at, moved) in moves.iter().enumerate() {
         let HeadMove { kind, from, to, end } = *moved;
         let (takes, is_before_last) = (takes_work[at], last.is_some_and(|last| at < last));
         match (kind, rebased) {
-            (MoveKind::RebaseStart, _) => rebased = rebased.or(Some(from)),
-            (MoveKind::RebaseEnd, Some(start)) => {
-                rebased = None;
+            (MoveKind::RebaseStart, _) => rebased = rebased.map(|(start, _)| (start, to)).or(Some((from, to))),
+            (MoveKind::RebaseEnd, _) => {
+                // Without a start, the reflog was cut.
+                let (start, onto) = rebased.take().map_or((moves[0].from, None), |(start, onto)| (start, Some(onto)));
                 if start != Base::Commit(to) {
-                    effects.push(Effect::LinkRewritten(start, to));
+                    effects.push(Effect::LinkRewritten(Rewrite { from: start, to, onto }));
                     effects.extend(carry(start, moved, is_before_last));
                 }
             }
@@ -54,7 +65,7 @@ pub fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
             }
             (_, None) => {
                 effects.extend(match kind {
-                    MoveKind::Reset | MoveKind::RebaseEnd => Some(Effect::LinkRewritten(from, to)),
+                    MoveKind::Reset => Some(Effect::LinkRewritten(Rewrite { from, to, onto: None })),
                     MoveKind::RebaseStep => None,
                     _ => kind.makes_commit().then_some(Effect::Link(*moved)),
                 });
@@ -92,7 +103,7 @@ mod tests {
         let (message, ids) = line.rsplit_once('|').expect("a message and ids");
         let (from, to) = ids.trim().trim_end_matches('*').split_once('>').expect("two ids");
         let to = base(to).commit_id().expect("a commit");
-        let kind = MoveKind::of_message(message.trim().as_bytes());
+        let kind = MoveKind::of_message(message.trim().as_bytes()).unwrap_or(MoveKind::Reset);
         (HeadMove { kind, from: base(from), to, end: None }, ids.ends_with('*'))
     }
 
@@ -101,7 +112,10 @@ mod tests {
         match effect {
             Effect::Condense(it) => format!("condense {}", ends(it.from, it.to)),
             Effect::Link(it) => format!("link {}", ends(it.from, it.to)),
-            Effect::LinkRewritten(from, to) => format!("rewritten {}", ends(*from, *to)),
+            Effect::LinkRewritten(it) => {
+                let onto = it.onto.map(|onto| format!(" onto {}", name(Base::Commit(onto)))).unwrap_or_default();
+                format!("rewritten {}{onto}", ends(it.from, it.to))
+            }
             Effect::CarryForward(from, to) => format!("carry {}", ends(*from, *to)),
             Effect::Note(to, _) => format!("note {}", name(Base::Commit(*to))),
         }
@@ -152,22 +166,22 @@ mod tests {
     #[case::revert(&["revert: Revert \"x\" | a>b"], "link a>b")]
     #[case::rebase(
         &["rebase (start): checkout c | b>c", "rebase (pick): x | c>d", "rebase (finish): returning to refs/heads/x | d>d"],
-        "rewritten b>d"
+        "rewritten b>d onto c"
     )]
     #[case::pull_rebase(
         &["pull --rebase (start): checkout c | b>c", "pull --rebase (pick): x | c>d",
           "pull --rebase (finish): returning to refs/heads/x | d>d"],
-        "rewritten b>d"
+        "rewritten b>d onto c"
     )]
     #[case::rebase_with_fixup(
         &["rebase (start): checkout a | d>a", "rebase (pick): x | a>b", "rebase (fixup): x | b>c",
           "rebase (finish): returning to refs/heads/x | c>c"],
-        "rewritten d>c"
+        "rewritten d>c onto a"
     )]
     #[case::rebase_with_an_edit_stop(
         &["rebase (start): checkout a | d>a", "rebase (pick): x | a>b", "commit (amend): x | b>c*", "commit: y | c>e",
           "rebase (pick): z | e>f", "rebase (finish): returning to refs/heads/x | f>f"],
-        "condense b>c, link c>e, rewritten d>f"
+        "condense b>c, link c>e, rewritten d>f onto a"
     )]
     #[case::in_a_rebase(
         &["rebase (start): checkout a | d>a", "rebase (pick): x | a>b", "commit: y | b>c*"],
@@ -176,7 +190,7 @@ mod tests {
     #[case::rebase_then_commit(
         &["rebase (start): checkout c | b>c", "rebase (pick): x | c>d", "rebase (finish): returning to refs/heads/x | d>d",
           "commit: y | d>e*"],
-        "rewritten b>d, carry b>d, note d, condense d>e, note e"
+        "rewritten b>d onto c, carry b>d, note d, condense d>e, note e"
     )]
     #[case::aborted_rebase(
         &["rebase (start): checkout c | b>c", "rebase (abort): returning to refs/heads/x | c>b"],
@@ -184,11 +198,15 @@ mod tests {
     )]
     #[case::rebase_in_a_rebase_that_was_quit(
         &["rebase (start): checkout c | b>c", "rebase (start): checkout e | c>e", "rebase (finish): x | e>f"],
-        "rewritten b>f"
+        "rewritten b>f onto e"
     )]
     #[case::rebased_by_another_tool(&["rebased by tool | b>c"], "rewritten b>c")]
     #[case::filter_branch(&["filter-branch: rewrite | b>c"], "rewritten b>c")]
     #[case::the_end_of_a_rebase_alone(&["rebase (finish): returning to refs/heads/x | d>e"], "rewritten d>e")]
+    #[case::a_rebase_whose_start_is_cut_off(
+        &["a move of unknown kind | a>c", "rebase (pick): x | c>d", "rebase (finish): returning to refs/heads/x | d>d"],
+        "rewritten a>c, rewritten a>d"
+    )]
     #[case::a_step_of_a_rebase_alone(&["rebase (pick): x | d>e"], "")]
     fn moves_have_effects(#[case] moves: &[&str], #[case] expected: &str) {
         let (moves, takes): (Vec<HeadMove>, Vec<bool>) = moves.iter().map(|line| read(line)).unzip();

@@ -173,7 +173,7 @@ fn promise(
     let repo = &context.repo;
     let mut ids: Vec<RecordId> = Vec::new();
     if let Some(head) = amended {
-        for id in records::of_commit_or_change(repo, head)? {
+        for id in records::of_commit(repo, head)? {
             if !is_undone(repo, &id, head, Amended::Staged)? {
                 ids.push(id);
             }

@@ -92,6 +92,8 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
 
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
+    // What is carried forward builds on this.
+    keep_taken_back(worktree, known)?;
     let turns = turns_at(worktree, known)?;
     // Checkpoints of a human alone are not carried forward: attribution does not need them.
     let line = Line::read(repo, known)?;
@@ -113,7 +115,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         }
     }
     if line.is_none() && pending.is_empty() {
-        return keep_taken_back(worktree, known);
+        return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
     // A process that crashed may have carried some forward already.
@@ -184,7 +186,7 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let old_tree_id = repo.tree_of_commit(old)?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     // Work of sessions first, from the archived shadows, which know the authors of all lines.
-    take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect())?;
+    take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
     // Of the rest, the records say what only humans wrote; what little is left of a session's work has an unknown
     // author.
     let of_sessions = paths_of_sessions(repo, old, &left)?;

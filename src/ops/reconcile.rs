@@ -16,7 +16,7 @@ use super::{
     rewrite,
 };
 use crate::{
-    error::Result,
+    error::{Kind, Result},
     git::Repo,
     model::{
         head_move::{HeadMove, LogEnd, MoveKind},
@@ -73,11 +73,15 @@ pub(crate) fn before_commit(context: &Context) -> Result<()> {
 fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result<Option<LogEnd>> {
     let repo = &worktree.repo;
     let log_end = repo.head_log_end();
-    let Some(head) = repo.head()?.id else { return Ok(log_end) };
+    // An unborn branch that was checked out since hides the commits before it.
+    let Some(head) = repo.head()?.id.or_else(|| repo.last_head()) else { return Ok(log_end) };
+    if !repo.is_commit(head)? {
+        return Ok(log_end);
+    }
     let before = reported.map(|commit| head_before(repo, commit)).transpose()?;
     let Some(known) = known_head(worktree).or(before.map(|before| (before, None))) else { return Ok(log_end) };
     let prepared = Prepared::read(repo.git_dir())?;
-    if known == (Base::Commit(head), log_end) && log_end.is_some() && prepared.commits.is_empty() {
+    if known == (Base::Commit(head), log_end) && prepared.commits.is_empty() {
         return Ok(log_end);
     }
     let (moves, log_end) = repo.head_moves(known, head)?;
@@ -90,11 +94,11 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         is_in_rebase: false,
     };
     let takes_work = moves.iter().map(|moved| judge.takes_work(moved)).collect::<Result<Vec<bool>>>()?;
-    let mut left = prepared.clone();
-    left.commits.retain(|note| note.head == head.to_string());
+    let now = Base::of_head(repo.head()?.id).to_string();
+    let mut done: Vec<CommitNote> = prepared.commits.iter().filter(|note| note.head != now).cloned().collect();
     for effect in plan(&moves, &takes_work) {
         worktree.check_interrupt()?;
-        apply(worktree, effect, &prepared, &mut left)?;
+        apply(worktree, effect, &prepared, &mut done)?;
     }
     if let Some((base, noted)) = known_head(worktree)
         && base == Base::Commit(head)
@@ -103,8 +107,11 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     {
         note_base(worktree, base, log_end)?;
     }
-    if left != prepared {
+    if !done.is_empty() {
         failpoint::hit("condense:before-note");
+        // Another commit may have been prepared since.
+        let mut left = Prepared::read(repo.git_dir())?;
+        left.commits.retain(|note| !done.contains(note));
         left.write(repo.git_dir())?;
     }
     Ok(log_end)
@@ -118,19 +125,19 @@ fn head_before(repo: &Repo, commit: ObjectId) -> Result<Base> {
     }
 }
 
-/// Carries out `effect`. Removes from `left` the notes of commits that were made.
-fn apply(worktree: &Worktree<'_>, effect: Effect, prepared: &Prepared, left: &mut Prepared) -> Result<()> {
+/// Carries out `effect`. Adds to `done` the notes of commits that were made.
+fn apply(worktree: &Worktree<'_>, effect: Effect, prepared: &Prepared, done: &mut Vec<CommitNote>) -> Result<()> {
     match effect {
         Effect::Condense(moved) | Effect::Link(moved) => {
             let made = Made::by(&worktree.repo, &moved)?;
             let note = note_of(worktree, &made, &moved, prepared)?;
-            condense::link_existing(worktree, &made, &note)?;
+            go_on_if_damaged(worktree, condense::link_existing(worktree, &made, &note))?;
             if matches!(effect, Effect::Condense(_)) {
                 condense::condense(worktree, &made, &note)?;
             }
-            left.commits.retain(|other| *other != note);
+            done.push(note);
         }
-        Effect::LinkRewritten(from, to) => rewrite::link_unreported(worktree, from, to)?,
+        Effect::LinkRewritten(rewrite) => go_on_if_damaged(worktree, rewrite::link_unreported(worktree, &rewrite))?,
         Effect::CarryForward(from, to) => condense::carry_forward(worktree, from, to, Rest::Stays)?,
         Effect::Note(head, end) => {
             failpoint::hit("condense:before-base");
@@ -138,6 +145,14 @@ fn apply(worktree: &Worktree<'_>, effect: Effect, prepared: &Prepared, left: &mu
         }
     }
     Ok(())
+}
+
+/// A link that cannot be made because an object is missing or damaged is no reason to make no record.
+fn go_on_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
+    match result {
+        Err(error) if error.kind() == Kind::Corrupt => worktree.emit_failure("condense", Err(error)).or(Ok(())),
+        result => result,
+    }
 }
 
 /// Returns what was noted of the commit that `moved` made when it was prepared; if no hook prepared it, what its content
@@ -148,15 +163,17 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
     // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    let on_head = || prepared.on(&moved.from.to_string()).filter(may_be);
+    // Git has made the others, while a commit that was prepared before may have been given up.
+    let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
+    let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
         return Ok(note.clone());
     }
     let mut note = CommitNote { head: moved.from.to_string(), ..CommitNote::default() };
     if repo.parents_of(made.commit)?.len() < 2 {
-        let is_copy = made.kind == MoveKind::Copy;
-        let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit, is_copy)?;
-        note.reused = again.iter().map(ToString::to_string).collect();
+        let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
+        let again = again.map(|ids| note.reused = ids.iter().map(ToString::to_string).collect());
+        go_on_if_damaged(worktree, again)?;
     }
     Ok(note)
 }
@@ -183,7 +200,7 @@ impl Judge<'_, '_> {
             MoveKind::RebaseEnd => self.is_in_rebase = false,
             _ => {}
         }
-        if !moved.kind.makes_commit() || moved.from == Base::Commit(moved.to) {
+        if moved.from == Base::Commit(moved.to) || !moved.kind.makes_commit() && moved.kind != MoveKind::Reset {
             return Ok(false);
         }
         if self.names_reserved(moved.to)? {
@@ -193,7 +210,7 @@ impl Judge<'_, '_> {
         if !moved.kind.is_by_hand() {
             return Ok(false);
         }
-        // If it has a record, a process crashed after it began this step.
+        // If it has a record, we have begun this before.
         if self.reported == Some(moved.to) || condense::record_of(self.worktree, moved.to)?.is_some() {
             return Ok(true);
         }
@@ -212,7 +229,7 @@ impl Judge<'_, '_> {
 
     fn names_reserved(&self, commit: ObjectId) -> Result<bool> {
         let reserved: Vec<RecordId> = self.prepared.commits.iter().filter_map(CommitNote::reserved_id).collect();
-        if reserved.is_empty() {
+        if reserved.is_empty() || !self.worktree.repo.is_commit(commit)? {
             return Ok(false);
         }
         let named = ids_in_message(self.worktree.repo.message_of(commit)?.as_bytes());

@@ -218,13 +218,19 @@ impl<'r> Log<'r> {
         if ids.is_empty() { self.of_change(commit) } else { Ok(ids) }
     }
 
-    /// Returns the records of commits that make the same change as `commit`.
+    /// Returns the records of commits that make the same change as `commit` and are not newer. That is a guess: it is shown, but
+    /// never stored in a link or trailer.
     pub(crate) fn of_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
         // No commit has been noted with its change.
         if self.entry(CHANGES)?.is_none() {
             return Ok(Vec::new());
         }
-        self.change_of(commit)?.map_or(Ok(Vec::new()), |change| self.index(CHANGES, change))
+        let Some(change) = self.change_of(commit)? else { return Ok(Vec::new()) };
+        let mut ids = self.index(CHANGES, change)?;
+        let seconds =
+            self.repo.with_commit(commit, |commit| commit.committer().map_or(i64::MIN, |who| who.seconds()))?;
+        ids.retain(|id| self.find(id).ok().flatten().is_some_and(|record| record.seconds <= seconds));
+        Ok(ids)
     }
 
     /// Returns an id for what `commit` changes: a hash of the paths, and the blobs there before and after. None for a merge, an

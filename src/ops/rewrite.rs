@@ -129,7 +129,7 @@ pub fn names_commits(text: &[u8]) -> bool {
 }
 
 fn links_of(log: &Log<'_>, old: ObjectId, new: ObjectId, how: How) -> Result<Vec<Link>> {
-    let ids = if old == new { Vec::new() } else { log.of_commit_or_change(old)? };
+    let ids = if old == new { Vec::new() } else { log.of_commit(old)? };
     Ok(ids.into_iter().map(|record| Link { record, commit: new, from: Some(old), how }).collect())
 }
 

@@ -345,6 +345,7 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
                     let carried = carried.get_or_init(|| other.carried(repo));
                     if carried.contains(&candidate.checkpoint.id) || other.has_session_left(repo, change)? {
                         part.paths.remove(&change.path);
+                        part.begun.retain(|begun| begun.path != change.path);
                     }
                 }
             }

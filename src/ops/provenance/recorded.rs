@@ -59,21 +59,15 @@ impl Place {
 /// Returns the records whose work is staged on `head`: those of other children of `head`, and of commits that a reset
 /// removed.
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
-    again(context, head, Place::Staged, context.repo.prepared_message().is_some())
+    again(context, head, Place::Staged)
 }
 
-/// Returns the records of other commits whose work `commit`, a child of `head`, contains again. `is_copy`: git has made it from
-/// another commit, by a cherry-pick for example.
-pub(crate) fn records_again_in(
-    context: &Context,
-    head: Option<ObjectId>,
-    commit: ObjectId,
-    is_copy: bool,
-) -> Result<Vec<RecordId>> {
+/// Returns the records of other commits whose work `commit`, a child of `head`, contains again.
+pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit: ObjectId) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
-    let mut ids = again(context, head, Place::In(commit), is_copy)?;
+    let mut ids = again(context, head, Place::In(commit))?;
     // A record of another worktree that is as new as the commit or newer is no earlier work.
     let was_there = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
@@ -82,7 +76,7 @@ pub(crate) fn records_again_in(
     Ok(ids)
 }
 
-fn again(context: &Context, head: Option<ObjectId>, place: Place, is_copy: bool) -> Result<Vec<RecordId>> {
+fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<RecordId>> {
     let repo = &context.repo;
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
@@ -100,11 +94,11 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place, is_copy: bool)
         // These were removed by an earlier reset.
         ids.extend(records::of_parent(repo, commit)?);
     }
-    if is_copy {
-        if matches!(place, Place::Staged) {
-            ids.extend(ids_in_message(&repo.prepared_message().unwrap_or_default()));
-        }
-        ids.extend(picked(repo, head, place)?);
+    if matches!(place, Place::Staged)
+        && let Some(message) = repo.prepared_message()
+    {
+        ids.extend(ids_in_message(&message));
+        ids.extend(picked(context)?);
     }
     let mut found = Vec::new();
     for id in ids.union(&left).copied() {
@@ -205,20 +199,12 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch what `place` changes in `head`: after `git cherry-pick -n`, git knows only the last
-/// one picked.
-fn picked(repo: &Repo, head: Option<ObjectId>, place: Place) -> Result<Vec<RecordId>> {
-    let paths: Vec<BString> = match place {
-        Place::Staged => {
-            let staged = repo.run_git(&["diff", "--cached", "--name-only", "-z", "--no-renames"], None)?;
-            staged.split_str("\0").filter(|path| !path.is_empty()).map(BString::from).collect()
-        }
-        Place::In(commit) => {
-            let before = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
-            repo.diff_trees(before, repo.tree_of_commit(commit)?)?.into_iter().map(|change| change.path).collect()
-        }
-    };
-    let paths: Vec<&BStr> = paths.iter().map(|path| path.as_bstr()).collect();
+/// Returns the records of commits that touch what is staged: after `git cherry-pick -n`, git knows only the last one
+/// picked.
+fn picked(context: &Context) -> Result<Vec<RecordId>> {
+    let repo = &context.repo;
+    let staged = repo.run_git(&["diff", "--cached", "--name-only", "-z", "--no-renames"], None)?;
+    let paths: Vec<&BStr> = staged.split_str("\0").filter(|path| !path.is_empty()).map(ByteSlice::as_bstr).collect();
     let mut ids = Vec::new();
     if !paths.is_empty() {
         let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
@@ -234,9 +220,16 @@ pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId
     is_at(Place::Staged, context, head, id, false)
 }
 
-/// Returns true if any part of the work of the record `id` is in `commit`, a child of `head`: git says that it may be there.
-pub(crate) fn is_any_in(context: &Context, head: Option<ObjectId>, commit: ObjectId, id: &RecordId) -> Result<bool> {
-    is_at(Place::In(commit), context, head, id, true)
+/// Returns true if half of the work of the record `id` is in `commit`, a child of `head`; with `any_part`, because git says that
+/// it may be there, any part.
+pub(crate) fn is_in(
+    context: &Context,
+    head: Option<ObjectId>,
+    commit: ObjectId,
+    id: &RecordId,
+    any_part: bool,
+) -> Result<bool> {
+    is_at(Place::In(commit), context, head, id, any_part)
 }
 
 /// Returns true if work of the record `id` is at `place`: half of it, or any part of it where git says that it may be there.

@@ -116,11 +116,14 @@ fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
 ///
 /// The archived shadow stays in the archive. This includes the work of an undone commit (`git reset HEAD~1`): another
 /// session may change it before it is committed again.
+///
+/// The live shadows of this worktree on `left` stay out: the caller carries them forward on top of this.
 pub(crate) fn take_up(
     context: &Context,
     shadow: &mut Shadow,
     seen: &Seen,
     dirty: &BTreeSet<BString>,
+    left: Option<Base>,
 ) -> Result<Vec<String>> {
     let repo = &context.repo;
     let mut taken = Vec::new();
@@ -128,7 +131,11 @@ pub(crate) fn take_up(
         return Ok(taken);
     }
     let found = waiting(repo, &shadow.name)?.into_iter().chain(taken_back(repo, shadow.name.base)?);
-    for Waiting { tip, checkpoint } in found {
+    let is_left = |tip: &Tip| {
+        ShadowName::from_ref(&tip.name)
+            .is_some_and(|name| Some(name.base) == left && name.worktree == *repo.worktree_id())
+    };
+    for Waiting { tip, checkpoint } in found.filter(|it| !is_left(&it.tip)) {
         let mut wanted = BTreeSet::new();
         // A broken shadow is no reason to refuse a prompt; `doctor` reports it.
         let Ok(changes) = base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id))

@@ -10,8 +10,8 @@ use crate::{
     error::Result,
     git::Repo,
     model::{
+        reconcile::Rewrite,
         record::{How, Link, RecordId},
-        refname::Base,
     },
     ops::{Context, provenance::recorded, records::Log},
 };
@@ -19,47 +19,56 @@ use crate::{
 /// How many commits of each line we look at.
 const MOST_COMMITS: usize = 200;
 
+/// How many times we compare a record with a commit: either may be large.
+const MOST_COMPARED: usize = 200;
+
 /// Who wrote a commit and when, and its subject: all of this survives a rebase.
 type Stamp = (BString, BString, i64, BString);
 
-/// Links the commits that lead to `to` to the records of those that they replace, which led to `from`; only commits that have
-/// no records yet.
+/// Links the new commits of `rewrite` that have no records yet to the records of those that they replace.
 ///
 /// The same author, time and subject show which commit replaces which; where a commit was squashed or its message changed, its
 /// content does.
-pub(crate) fn link_unreported(context: &Context, from: Base, to: ObjectId) -> Result<()> {
+pub(crate) fn link_unreported(context: &Context, rewrite: &Rewrite) -> Result<()> {
     let repo = &context.repo;
-    let (Some(from), Some(log)) = (from.commit_id(), Log::open(repo)?) else { return Ok(()) };
-    let (left, new) = fork(repo, from, to)?;
-    let mut lost: BTreeMap<ObjectId, Vec<RecordId>> = BTreeMap::new();
-    for commit in left {
+    let (Some(from), Some(log)) = (rewrite.from.commit_id(), Log::open(repo)?) else { return Ok(()) };
+    let (left, mut new) = fork(repo, from, rewrite.to)?;
+    // A rebase has made only these.
+    if let Some(onto) = rewrite.onto.and_then(|onto| new.iter().position(|commit| *commit == onto)) {
+        new.truncate(onto);
+    }
+    let (mut known, mut bare) = (BTreeSet::new(), Vec::new());
+    for commit in new {
         let ids = log.of_commit(commit)?;
+        // In a shallow clone, the first commits have no parent to compare them with.
+        let parent = repo.parent_and_time(commit)?.and_then(|(parent, _)| parent);
+        if ids.is_empty() && parent.map_or(Ok(true), |parent| repo.is_commit(parent))? {
+            bare.push((commit, parent));
+        }
+        known.extend(ids);
+    }
+    let mut lost: BTreeMap<ObjectId, Vec<RecordId>> = BTreeMap::new();
+    for commit in if bare.is_empty() { Vec::new() } else { left } {
+        let mut ids = log.of_commit(commit)?;
+        ids.retain(|id| !known.contains(id));
         if !ids.is_empty() {
             lost.insert(commit, ids);
         }
     }
-    let mut bare = Vec::new();
-    for commit in if lost.is_empty() { Vec::new() } else { new } {
-        if log.of_commit(commit)?.is_empty() {
-            bare.push(commit);
-        }
-    }
-    if bare.is_empty() {
-        return Ok(());
-    }
     let mut links = Vec::new();
-    let pairs = pairs(repo, lost.keys().copied(), &bare)?;
-    for (old, new) in &pairs {
-        links.extend(links_of(&log, *old, *new, How::Rebase)?);
+    for (old, new) in pairs(repo, lost.keys().copied(), bare.iter().map(|(commit, _)| *commit))? {
+        links.extend(links_of(&log, old, new, How::Rebase)?);
     }
     let mut links = held(repo, links)?;
-    let linked: BTreeSet<RecordId> = links.iter().map(|link| link.record).collect();
+    known.extend(links.iter().map(|link| link.record));
+    let mut compared = 0;
     for (old, ids) in &lost {
-        for id in ids.iter().filter(|id| !linked.contains(id)) {
-            for commit in &bare {
+        for id in ids.iter().filter(|id| !known.contains(id)) {
+            for (commit, parent) in &bare {
                 context.check_interrupt()?;
-                let parent = repo.parents_of(*commit)?.first().copied();
-                if recorded::is_any_in(context, parent, *commit, id)? {
+                compared += 1;
+                if compared <= MOST_COMPARED && recorded::is_in(context, *parent, *commit, id, rewrite.onto.is_some())?
+                {
                     links.push(Link { record: *id, commit: *commit, from: Some(*old), how: How::Squash });
                 }
             }
@@ -80,8 +89,10 @@ fn fork(repo: &Repo, from: ObjectId, to: ObjectId) -> Result<(Vec<ObjectId>, Vec
                 let [left, new] = lines;
                 return Ok((left, new));
             }
-            lines[at].push(commit);
-            next[at] = repo.parent_and_time(commit)?.and_then(|(parent, _)| parent);
+            let found = repo.parent_and_time(commit)?;
+            // It may be missing in a shallow clone.
+            lines[at].extend(found.map(|_| commit));
+            next[at] = found.and_then(|(parent, _)| parent);
         }
     }
     let is_all = next.iter().all(Option::is_none);
@@ -90,8 +101,12 @@ fn fork(repo: &Repo, from: ObjectId, to: ObjectId) -> Result<(Vec<ObjectId>, Vec
 }
 
 /// Returns which of `new` replaces which of `left`, where stamps leave no doubt.
-fn pairs(repo: &Repo, left: impl Iterator<Item = ObjectId>, new: &[ObjectId]) -> Result<Vec<(ObjectId, ObjectId)>> {
-    let (left, new) = (by_stamp(repo, left)?, by_stamp(repo, new.iter().copied())?);
+fn pairs(
+    repo: &Repo,
+    left: impl Iterator<Item = ObjectId>,
+    new: impl Iterator<Item = ObjectId>,
+) -> Result<Vec<(ObjectId, ObjectId)>> {
+    let (left, new) = (by_stamp(repo, left)?, by_stamp(repo, new)?);
     let pair = |(stamp, old): (&Stamp, &Vec<ObjectId>)| match (&**old, new.get(stamp).map(Vec::as_slice)) {
         (&[old], Some(&[new])) => Some((old, new)),
         _ => None,

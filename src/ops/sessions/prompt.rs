@@ -249,9 +249,11 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
 
 /// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.
 fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
-    let Some(session) = shadow.name.session.clone() else { return set_aside::take_up(context, shadow, seen, dirty) };
+    let Some(session) = shadow.name.session.clone() else {
+        return set_aside::take_up(context, shadow, seen, dirty, None);
+    };
     let mut common = Shadow::read(&context.repo)?;
-    let taken_up = set_aside::take_up(context, &mut common, seen, dirty)?;
+    let taken_up = set_aside::take_up(context, &mut common, seen, dirty, None)?;
     if !taken_up.is_empty() {
         *shadow = Shadow::read_for(context, Some(&session))?;
     }

@@ -136,7 +136,7 @@ fn without_a_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str
 #[case::joined_with_a_new_root("git branch side; git filter-branch -f --msg-filter 'sed 1q' side")]
 fn a_branch_that_is_not_checked_out_is_rewritten(#[case] script: &str) {
     let bench = Bench::new();
-    bench.git(&["config", "checkpoint.commit.link", "none"]);
+    bench.git(&["config", "checkpoint.link", "none"]);
     bench.agent_commit("one", "a");
     bench.human_commit("h");
     bench.agent_commit("two", "b");
@@ -150,4 +150,131 @@ fn a_branch_that_is_not_checked_out_is_rewritten(#[case] script: &str) {
         serde_json::from_str(&bench.checkpoint(&["explain", "--json", "side"])).expect("JSON");
     assert_eq!(explained["records"][0]["sessions"][0]["id"], "two");
     bench.is_whole();
+}
+
+/// A program with words of its own in the reflog makes the commit of an agent's work, or amends with it.
+#[rstest]
+#[case::commit("GIT_REFLOG_ACTION=mytool git commit -qm w")]
+#[case::amend("GIT_REFLOG_ACTION=mytool git commit -q --amend -m w")]
+#[case::plumbing("git update-ref -m 'refresh: w' HEAD $(git commit-tree $(git write-tree) -p HEAD -m w)")]
+#[case::plumbing_that_amends("git update-ref HEAD $(git commit-tree $(git write-tree) -p HEAD^ -m w)")]
+fn other_words_in_the_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
+    let bench = Bench::new();
+    bench.human_commit("h");
+    if !has_hooks {
+        bench.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    bench.agent("one", "a", &lines("a", 6));
+    bench.git(&["add", "-A"]);
+    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
+    assert!(output.status.success(), "{}", described(&output));
+    bench.checkpoint(&["save", "-q"]);
+    assert_eq!(bench.sessions("HEAD"), ["one"]);
+    assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
+    assert_eq!(sessions_of_lines(&bench, "h"), ["-"; 4]);
+    bench.is_whole();
+}
+
+/// A person upstream has a line in common with an agent.
+#[rstest]
+#[case::rebase("git rebase -q up || { git checkout -q --theirs f; git add f; git rebase --continue; }")]
+#[case::reset("git reset -q --hard up")]
+fn commits_of_others_stay_theirs(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
+    let bench = Bench::new();
+    let common = "import some_long_common_module_name\n";
+    bench.git(&["checkout", "-q", "-b", "up"]);
+    bench.write("f", &(common.to_owned() + &lines("base", 9)));
+    bench.git(&["commit", "-qam", "a person's"]);
+    bench.git(&["checkout", "-q", "main"]);
+    if !has_hooks {
+        bench.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    bench.agent("one", "f", &(common.to_owned() + &lines("agent", 3) + &lines("base", 9)));
+    bench.git(&["commit", "-qam", "an agent's"]);
+    bench.checkpoint(&["save", "-q"]);
+    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
+    assert!(output.status.success(), "{}", described(&output));
+    bench.checkpoint(&["save", "-q"]);
+    assert_eq!(bench.sessions("up"), [""; 0]);
+    assert_eq!(sessions_of_lines_at(&bench, "up", "f"), ["-"; 10]);
+    bench.is_whole();
+}
+
+/// The oldest commit of a shallow clone has a parent that is not here.
+#[test]
+fn a_reset_in_a_shallow_clone_stops_no_record() {
+    let bench = Bench::new();
+    bench.human_commit("h");
+    let script = "git clone -q --depth 1 \"file://$PWD\" ../clone; cd ../clone; git checkpoint enable -q
+        echo x >>f; git checkpoint save -q --session s 2>/dev/null || :; git checkpoint session prompt s -m x >/dev/null
+        echo agent >>f; git checkpoint session stop s >/dev/null; git commit -qam w; cd - >/dev/null
+        echo 1 >>h; git commit -qam up; echo 2 >>h; git commit -qam up; cd ../clone; git fetch -q --depth 1 origin main
+        git reset -q --hard origin/main; git checkpoint session prompt s -m x >/dev/null; echo more >>f
+        git checkpoint session stop s >/dev/null; git commit -qam w2; git checkpoint save -q
+        git checkpoint explain --json HEAD; grep '\"error\"' .git/checkpoint/events.jsonl || :";
+    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
+    assert!(output.status.success(), "{}", described(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("\"id\":\"s\"") && !text.contains("\"error\""), "{text}");
+}
+
+/// A squash that was given up says nothing of a patch that is applied instead.
+#[test]
+fn a_commit_that_was_given_up_says_nothing_of_the_next() {
+    let bench = Bench::new();
+    bench.human_commit("h");
+    bench.git(&["format-patch", "-q", "-1", "-o", ".."]);
+    bench.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    bench.git(&["checkout", "-q", "-b", "side"]);
+    bench.agent_commit("one", "a");
+    bench.git(&["checkout", "-q", "main"]);
+    bench.git(&["merge", "-q", "--squash", "side"]);
+    let given_up = bench.edit("false", "true", &["commit"]);
+    assert!(!given_up.status.success());
+    bench.git(&["reset", "-q", "--hard"]);
+    let output = bench.command("sh").args(["-ec", "git am -q ../0001-*.patch"]).output().expect("sh runs");
+    assert!(output.status.success(), "{}", described(&output));
+    bench.checkpoint(&["save", "-q"]);
+    assert_eq!(bench.ids("HEAD"), []);
+    bench.is_whole();
+}
+
+/// A person's change that an agent makes again later stays the person's.
+#[test]
+fn the_same_change_by_a_person_before() {
+    let bench = Bench::new();
+    let person = bench.human_commit("a");
+    bench.git(&["revert", "--no-edit", "HEAD"]);
+    let mut later = bench.command("sh");
+    later.args(["-ec", "sleep 1.1"]).status().expect("sh runs");
+    bench.agent("one", "a", &lines("a", 4));
+    bench.git(&["add", "-A"]);
+    bench.git(&["commit", "-qm", "again"]);
+    assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 4]);
+    assert_eq!(sessions_of_lines_at(&bench, &person.to_string(), "a"), ["-"; 4]);
+}
+
+/// Git writes the reflog before it moves HEAD.
+#[test]
+fn a_move_that_is_not_over_does_not_count() {
+    let bench = Bench::new();
+    bench.agent("one", "a", &lines("a", 6));
+    bench.git(&["add", "-A"]);
+    let script = "id=$(git commit-tree $(git write-tree) -p HEAD -m w)
+        printf '%s %s A <a@example.com> 1700000000 +0000\tcommit: w\n' $(git rev-parse HEAD) $id >>.git/logs/HEAD";
+    assert!(bench.command("sh").args(["-ec", script]).status().expect("sh runs").success());
+    bench.checkpoint(&["save", "-q"]);
+    assert_eq!(bench.all(), []);
+}
+
+/// The branch that is checked out next has no commit.
+#[test]
+fn a_commit_before_an_orphan_branch_has_its_record() {
+    let bench = Bench::new();
+    bench.agent("one", "a", &lines("a", 6));
+    bench.git(&["add", "-A"]);
+    bench.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "w"]);
+    bench.git(&["checkout", "-q", "--orphan", "x"]);
+    bench.checkpoint(&["save", "-q"]);
+    assert_eq!(bench.sessions("main"), ["one"]);
 }

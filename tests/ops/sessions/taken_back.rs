@@ -27,6 +27,32 @@ fn what_a_reset_in_a_turn_takes_back_is_not_the_turns(#[case] kind: &str) {
     desk.finish();
 }
 
+/// The reset also meets uncommitted work in the same file.
+#[rstest::rstest]
+fn what_a_reset_in_a_turn_takes_back_keeps_its_session(
+    #[values("--soft", "--mixed")] kind: &str,
+    #[values("f", "other")] path: &str,
+) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.commit_all();
+    let more = changed(&[(3, "a"), (9, "b")]);
+    desk.turn("b", &[(path, if path == "f" { &more } else { "b\n" })]);
+    desk.prompt("c");
+    desk.git(&["reset", "-q", kind, "HEAD~"]);
+    desk.stop("c");
+    let sessions = |rev: &[&str]| {
+        let blame = desk.json(&[&["blame"], rev, &["f"]].concat());
+        let lines = blame["lines"].as_array().expect("lines").clone();
+        lines.iter().filter_map(|line| line["session"].as_str().map(ToOwned::to_owned)).collect::<Vec<_>>()
+    };
+    let expected = if path == "f" { vec!["a", "b"] } else { vec!["a"] };
+    assert_eq!(sessions(&[]), expected);
+    desk.commit_all();
+    assert_eq!(sessions(&["--rev", "HEAD"]), expected);
+    desk.finish();
+}
+
 #[test]
 fn what_was_taken_back_before_a_prompt_and_is_committed_as_it_was_has_its_one_record() {
     let desk = Desk::new();
