@@ -186,7 +186,7 @@ struct Judge<'w, 'c> {
     prepared: &'w Prepared,
     /// The commit that git reports now.
     reported: Option<ObjectId>,
-    /// The shadows on these bases, and the archived ones that wait.
+    /// The shadows on these bases; with those of the known one, the archived ones that wait.
     shadows: BTreeMap<Base, Vec<Candidate>>,
     is_in_rebase: bool,
 }
@@ -238,7 +238,9 @@ impl Judge<'_, '_> {
 
     fn shadows_on(&mut self, base: Base) -> Result<&[Candidate]> {
         if !self.shadows.contains_key(&base) {
-            self.shadows.insert(base, condense::candidates(&self.worktree.repo, base, true)?);
+            // The archived ones that wait are the same everywhere.
+            let with_waiting = base == self.known || self.is_in_rebase;
+            self.shadows.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
         }
         Ok(&self.shadows[&base])
     }
