@@ -20,16 +20,7 @@ pub(super) struct Desk {
 impl Desk {
     /// A repository with one commit: `f` of twenty lines, `g` and `h`.
     pub(super) fn new() -> Self {
-        let world = World::new();
-        world.git(&["init", "-q", "-b", "main", "."]);
-        world.done(&["enable"]);
-        let desk = Self { world };
-        desk.write("f", (1..=20).map(|line| format!("line {line}\n")).collect::<String>());
-        desk.write("g", "g\n");
-        desk.write("h", "h\n");
-        desk.world.git(&["add", "-A"]);
-        desk.world.git(&["commit", "-qm", "base"]);
-        desk
+        Self { world: World::with_lines() }
     }
 
     pub(super) fn write(&self, path: &str, content: impl AsRef<[u8]>) {

@@ -20,9 +20,7 @@ const STEPS: [&str; 5] =
 const MOST: usize = 40;
 
 fn site() -> World {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     world
 }
 

@@ -193,8 +193,7 @@ fn policies_decide_and_hints_are_not_counted() {
 
 #[test]
 fn lines_of_a_repository_that_never_used_it_are_unknown() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let found = world.json(&["attribution", "--json"]);
     assert_eq!((&found["summary"]["unknown"], &found["summary"]["total_committed"]), (&1.into(), &1.into()));
     let blame = world.json(&["blame", "--json", "f"]);

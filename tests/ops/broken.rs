@@ -11,8 +11,7 @@ use crate::support::{World, site::described};
 
 /// Three checkpoints; the last one adds a directory, stages what is in no file, and skips something.
 pub(super) fn world() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("d/e/c", "c\n");
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "more"]);

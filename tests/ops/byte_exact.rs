@@ -5,7 +5,7 @@ mod filters;
 
 use std::{cell::Cell, collections::BTreeMap, fs, process::Output};
 
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// What a rule is: lines of `.gitattributes`, and a setting.
 #[derive(Clone, Copy)]
@@ -48,6 +48,19 @@ const FILES: [(&str, &[u8]); 9] = [
 
 type Files = BTreeMap<String, Vec<u8>>;
 
+/// A repository with the filter `rot` and no commit.
+static WITH_FILTER: Template = Template::new(|world| {
+    world.init();
+    world.git(&["config", "filter.rot.clean", "tr ab bc"]);
+    world.git(&["config", "filter.rot.smudge", "tr bc ab"]);
+});
+
+/// The same with a commit of no file.
+static WITH_EMPTY_COMMIT: Template = Template::new(|world| {
+    WITH_FILTER.make(world);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
+});
+
 struct Scene {
     world: World,
     /// The name of the setting that a rule has made; empty if none has.
@@ -56,20 +69,14 @@ struct Scene {
 
 impl Scene {
     fn new(rule: Rule, commits: bool) -> Self {
-        let world = World::new();
-        world.git(&["init", "-q", "-b", "main"]);
-        world.git(&["config", "filter.rot.clean", "tr ab bc"]);
-        world.git(&["config", "filter.rot.smudge", "tr bc ab"]);
+        let world = if commits { WITH_FILTER.world() } else { WITH_EMPTY_COMMIT.world() };
         let scene = Self { world, setting: Cell::default() };
         scene.apply(rule);
         for (path, bytes) in FILES {
             scene.write(path, bytes);
         }
         if commits {
-            scene.world.git(&["add", "-A"]);
-            scene.world.git(&["commit", "-qm", "base"]);
-        } else {
-            scene.world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
+            scene.world.commit_all("base");
         }
         // Git normalizes what it stores, not what is in the worktree.
         for (path, bytes) in FILES {

@@ -6,6 +6,7 @@ pub(crate) mod jj;
 pub(crate) mod play;
 pub(crate) mod site;
 pub(crate) mod stage;
+pub(crate) mod template;
 
 use std::{
     path::{Path, PathBuf},

@@ -21,9 +21,7 @@ pub(crate) const FILES: [&str; 2] = ["a.txt", "dir/b.txt"];
 
 impl Play {
     pub(crate) fn new(seed: u64) -> Self {
-        let world = World::new();
-        world.repository();
-        world.done(&["enable"]);
+        let world = World::with_hooks();
         let mut play = Self { world, dice: Dice(seed), turns: BTreeMap::new(), number: 0, is_rearranged: false };
         for file in FILES {
             let text: String = (0..12).map(|_| play.line("human")).collect();

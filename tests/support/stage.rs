@@ -38,8 +38,7 @@ impl Stage {
 
     /// The same, with `prepare` run before the library opens the repository.
     pub(crate) fn with(prepare: impl FnOnce(&World)) -> Self {
-        let world = World::new();
-        world.repository();
+        let world = World::with_commit();
         prepare(&world);
         let context = Context::open(&world.repo()).expect("the repository opens");
         Self { world, context }

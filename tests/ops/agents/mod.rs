@@ -49,8 +49,7 @@ fn picture(world: &World) -> Picture {
 }
 
 fn world() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world
 }
 

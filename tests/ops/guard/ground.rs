@@ -11,8 +11,7 @@ pub(super) struct Ground {
 
 impl Ground {
     pub(super) fn new() -> Self {
-        let world = World::new();
-        world.repository();
+        let world = World::with_commit();
         Self::on(world)
     }
 

@@ -15,7 +15,7 @@ fn ground() -> Option<Ground> {
     if !jj::is_there(&world) {
         return None;
     }
-    world.repository();
+    world.commit_base();
     world.colocate();
     world.jj(&["describe", "-m", "user work"]);
     world.write("user", "the user's\n");
@@ -226,8 +226,7 @@ fn notes_without_jj(world: &World) -> serde_json::Value {
 
 #[test]
 fn without_the_command_gits_checks_remain() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     assert_eq!(notes_without_jj(&world), serde_json::json!([]));
     std::fs::create_dir(world.repo().join(".jj")).expect("directories can be made");
     let notes = notes_without_jj(&world);

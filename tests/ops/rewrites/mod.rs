@@ -24,31 +24,34 @@ use git_checkpoint::{
 };
 use gix::ObjectId;
 
-use crate::support::{World, account::promises_something, site::described};
+use crate::support::{World, account::promises_something, site::described, template::Template};
 
 /// Makes a file of `count` lines that are like no others.
 fn lines(what: &str, count: usize) -> String {
     (1..=count).map(|at| format!("{what} has a line with the number {at}\n")).collect()
 }
 
-/// A repository with our hooks, a commit with `f` and `g`, and clocks that run.
+/// A repository with our hooks, and a commit with `f` and `g`.
+static BASE: Template = Template::new(|world| {
+    world.init();
+    world.write("f", lines("base", 9));
+    world.write("g", lines("other", 9));
+    world.git(&["add", "-A"]);
+    // So old that no commit of the tests has the same date.
+    let mut first = world.command("git");
+    first.env("GIT_AUTHOR_DATE", "@1700000000 +0000").env("GIT_COMMITTER_DATE", "@1700000000 +0000");
+    assert!(first.args(["commit", "-qm", "base"]).status().expect("git runs").success());
+    world.git(&["checkpoint", "enable"]);
+});
+
+/// That repository, and clocks that run.
 struct Bench {
     world: World,
 }
 
 impl Bench {
     fn new() -> Self {
-        let bench = Self { world: World::new() };
-        bench.world.git(&["init", "-q", "-b", "main", "."]);
-        bench.write("f", &lines("base", 9));
-        bench.write("g", &lines("other", 9));
-        bench.git(&["add", "-A"]);
-        // So old that no commit of the tests has the same date.
-        let mut first = bench.command("git");
-        first.env("GIT_AUTHOR_DATE", "@1700000000 +0000").env("GIT_COMMITTER_DATE", "@1700000000 +0000");
-        assert!(first.args(["commit", "-qm", "base"]).status().expect("git runs").success());
-        bench.git(&["checkpoint", "enable"]);
-        bench
+        Self { world: BASE.world() }
     }
 
     fn command(&self, program: &str) -> Command {
