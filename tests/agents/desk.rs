@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use git_checkpoint::testing::model::turns::Turns;
+use git_checkpoint::testing::{model::turns::Turns, ops::status};
 use serde_json::{Value, json};
 
 use crate::support::{World, site::described};
@@ -17,22 +17,23 @@ pub(super) struct Desk {
     pub(super) world: World,
 }
 
+impl std::ops::Deref for Desk {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Desk {
     /// A repository with one commit: `f` of twenty lines, `g` and `h`.
     pub(super) fn new() -> Self {
         Self { world: World::with_lines() }
     }
 
-    pub(super) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.world.repo().join(path);
-        fs::create_dir_all(path.parent().expect("it is in the world")).expect("directories can be made");
-        fs::write(path, content).expect("files can be written");
-    }
-
     /// Adds a line to a file.
     pub(super) fn add(&self, path: &str, line: &str) {
-        let before = fs::read_to_string(self.world.repo().join(path)).unwrap_or_default();
-        self.write(path, format!("{before}{line}\n"));
+        self.add_to(path, &format!("{line}\n"));
     }
 
     /// Returns the program as an agent called `agent` runs it.
@@ -109,8 +110,8 @@ impl Desk {
 
     /// Returns who made the checkpoints of the live shadow and in which files, oldest first.
     pub(super) fn chain(&self) -> Vec<String> {
-        let status = self.world.json(&["status", "--json"]);
-        let Some(shadow) = status["shadow"]["ref"].as_str().map(str::to_owned) else { return Vec::new() };
+        let status = status::status(&World::context_at(&self.world.repo())).expect("a status");
+        let Some(shadow) = status.shadow.map(|shadow| shadow.r#ref) else { return Vec::new() };
         let format = "--format=*%(trailers:key=Checkpoint-Contributor,valueonly,separator=)\
             /%(trailers:key=Checkpoint-Session,valueonly,separator=)/%(trailers:key=Checkpoint-Agent-Id,valueonly,separator=)";
         let text = self.world.git(&[
@@ -135,8 +136,7 @@ impl Desk {
 
     /// Commits everything.
     pub(super) fn commit(&self) {
-        self.world.git(&["add", "-A"]);
-        self.world.git(&["commit", "-qm", "a commit"]);
+        self.world.commit_all("a commit");
     }
 
     /// Returns whose the lines are that HEAD has added: `agent`, `human` or `unknown`, by file.

@@ -50,8 +50,7 @@ fn of_a_conflict_in_a_rebase_only_the_resolution_is_new() {
     drop(play.world.command("git").args(["rebase", "-q", "main", "topic"]).output());
     resolve(&mut play);
     play.world.git(&["-c", "core.editor=true", "rebase", "--continue"]);
-    play.check();
-    play.check_agreement();
+    play.check_all();
     let found = play.world.json(&["attribution", "--json"]);
     assert_eq!((&found["summary"]["agent_lines"], &found["summary"]["human_added"]), (&4.into(), &1.into()));
 }

@@ -90,8 +90,7 @@ fn walk(seed: u64, algorithm: &str) {
         step(&mut play);
     }
     play.commit_all();
-    play.check();
-    play.check_agreement();
+    play.check_all();
 }
 
 #[rstest::rstest]
@@ -132,11 +131,13 @@ fn walk_with_moves(seed: u64) {
         }
     }
     let check = |play: &mut Play| {
-        play.check_commits();
+        let found = play.check_commits();
         for file in &names {
             play.check_blame(file, &[]);
         }
-        play.check_agreement();
+        for (commit, found) in found {
+            play.check_agreement_of(&commit, &found);
+        }
     };
     check(&mut play);
     play.commit_all();
@@ -246,8 +247,7 @@ fn a_block_that_an_amend_moves_is_whose_it_was() {
         play.turn("s2", swapped);
         play.agent("s1", FILES[0]);
         play.world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
-        play.check();
-        play.check_agreement();
+        play.check_all();
     }
 }
 
@@ -260,12 +260,10 @@ fn work_that_is_committed_once_more_with_other_work_keeps_its_owners() {
     play.world.git(&["reset", "-q", "--soft", "HEAD~1"]);
     play.agent("s2", FILES[0]);
     play.commit_all();
-    play.check();
-    play.check_agreement();
+    play.check_all();
     // And so after a rewrite.
     play.world.git(&["commit", "-q", "--amend", "-m", "another message"]);
-    play.check();
-    play.check_agreement();
+    play.check_all();
 }
 
 #[test]
@@ -293,8 +291,7 @@ fn a_file_that_an_amend_renames_keeps_its_owners() {
     play.commit_all();
     play.world.git(&["mv", "new.txt", "other.txt"]);
     play.world.git(&["commit", "-q", "--amend", "--no-edit"]);
-    play.check();
-    play.check_agreement();
+    play.check_all();
     let blame = play.world.json(&["blame", "--json", "other.txt"]);
     assert_eq!(blame["lines"][0]["session"], "s1", "{blame:#}");
 }

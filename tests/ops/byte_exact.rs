@@ -67,6 +67,14 @@ struct Scene {
     setting: Cell<&'static str>,
 }
 
+impl std::ops::Deref for Scene {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Scene {
     fn new(rule: Rule, commits: bool) -> Self {
         let world = if commits { WITH_FILTER.world() } else { WITH_EMPTY_COMMIT.world() };
@@ -83,12 +91,6 @@ impl Scene {
             assert_eq!(fs::read(scene.world.repo().join(path)).expect("readable"), bytes);
         }
         scene
-    }
-
-    fn write(&self, path: &str, bytes: &[u8]) {
-        let path = self.world.repo().join(path);
-        fs::create_dir_all(path.parent().expect("below the root")).expect("made");
-        fs::write(path, bytes).expect("written");
     }
 
     fn apply(&self, rule: Rule) {

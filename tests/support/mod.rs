@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod checkpoints;
+pub(crate) mod files;
 pub(crate) mod jj;
 pub(crate) mod play;
 pub(crate) mod site;

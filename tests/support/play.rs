@@ -19,6 +19,14 @@ pub(crate) struct Play {
 pub(crate) const SESSIONS: [&str; 2] = ["s1", "s2"];
 pub(crate) const FILES: [&str; 2] = ["a.txt", "dir/b.txt"];
 
+impl std::ops::Deref for Play {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Play {
     pub(crate) fn new(seed: u64) -> Self {
         let world = World::with_hooks();
@@ -105,20 +113,37 @@ impl Play {
 
     /// Each commit's sums are those of git, and each line is whose its last word says.
     pub(crate) fn check(&self) {
-        self.check_commits();
+        self.check_lines();
+    }
+
+    /// The same, and that all commands agree.
+    pub(crate) fn check_all(&mut self) {
+        for (commit, found) in self.check_lines() {
+            self.check_agreement_of(&commit, &found);
+        }
+    }
+
+    /// Returns the attributions of all commits.
+    fn check_lines(&self) -> Vec<(String, Value)> {
+        let found = self.check_commits();
         for file in FILES {
             self.check_blame(file, &[]);
             self.check_blame(file, &["--rev", "HEAD"]);
         }
+        found
     }
 
-    pub(crate) fn check_commits(&self) {
-        for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
+    /// Returns the attributions of all commits.
+    pub(crate) fn check_commits(&self) -> Vec<(String, Value)> {
+        let commits = self.world.git(&["rev-list", "HEAD"]);
+        let check = |commit: &str| {
             let found = check_sums(&self.world, commit);
             for file in found["files"].as_array().expect("a list") {
                 self.check_file(commit, file);
             }
-        }
+            (commit.to_owned(), found)
+        };
+        commits.lines().map(check).collect()
     }
 
     pub(crate) fn check_file(&self, commit: &str, file: &Value) {
@@ -180,18 +205,20 @@ impl Play {
     pub(crate) fn check_agreement(&mut self) {
         for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
             let found = self.world.json(&["attribution", "--json", commit]);
-            if found["records"].as_array().is_some_and(|records| !records.is_empty()) {
-                let explained = self.world.json(&["explain", "--json", commit]);
-                for (ours, theirs) in [("agent", "agent_lines"), ("mixed", "mixed"), ("unknown", "unknown")] {
-                    assert_eq!(
-                        explained["lines"][ours], found["summary"][theirs],
-                        "{commit}: {explained:#}\n{found:#}"
-                    );
-                }
+            self.check_agreement_of(commit, &found);
+        }
+    }
+
+    /// The same of one commit, whose attribution is `found`.
+    pub(crate) fn check_agreement_of(&mut self, commit: &str, found: &Value) {
+        if found["records"].as_array().is_some_and(|records| !records.is_empty()) {
+            let explained = self.world.json(&["explain", "--json", commit]);
+            for (ours, theirs) in [("agent", "agent_lines"), ("mixed", "mixed"), ("unknown", "unknown")] {
+                assert_eq!(explained["lines"][ours], found["summary"][theirs], "{commit}: {explained:#}\n{found:#}");
             }
-            for file in found["files"].as_array().expect("a list").iter().filter(|file| !file["blob"].is_null()) {
-                self.check_agreement_on(commit, file);
-            }
+        }
+        for file in found["files"].as_array().expect("a list").iter().filter(|file| !file["blob"].is_null()) {
+            self.check_agreement_on(commit, file);
         }
     }
 

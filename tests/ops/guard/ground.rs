@@ -9,6 +9,14 @@ pub(super) struct Ground {
     root: PathBuf,
 }
 
+impl std::ops::Deref for Ground {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Ground {
     pub(super) fn new() -> Self {
         let world = World::with_commit();

@@ -108,7 +108,7 @@ fn an_amend_with_new_work_has_both(#[case] arguments: &[&str]) {
 #[test]
 fn an_amend_with_new_work_of_the_same_session_and_file() {
     let bench = bench();
-    bench.turn("a", || bench.append("one", &lines("more", 3)));
+    bench.turn("a", || bench.add_to("one", &lines("more", 3)));
     bench.git(&["commit", "-qa", "--amend", "--no-edit"]);
     assert_eq!(bench.sessions("HEAD"), ["a"]);
     assert!(bench.ids("HEAD").len() <= 2);

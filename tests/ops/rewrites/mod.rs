@@ -49,6 +49,14 @@ struct Bench {
     world: World,
 }
 
+impl std::ops::Deref for Bench {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Bench {
     fn new() -> Self {
         Self { world: BASE.world() }
@@ -92,15 +100,6 @@ impl Bench {
         let output = self.command(env!("CARGO_BIN_EXE_git-checkpoint")).args(arguments).output().expect("it runs");
         assert!(output.status.success(), "{arguments:?}: {}", described(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn write(&self, path: &str, content: &str) {
-        self.world.write(path, content);
-    }
-
-    fn append(&self, path: &str, content: &str) {
-        let old = std::fs::read_to_string(self.world.repo().join(path)).unwrap_or_default();
-        self.write(path, &(old + content));
     }
 
     /// Runs a turn of `session` that writes `content` to `path`.
@@ -161,9 +160,9 @@ impl Bench {
 
     /// Returns the sessions in the records of a commit.
     fn sessions(&self, revision: &str) -> Vec<String> {
-        let context = self.context();
+        let (context, commit) = (self.context(), self.id(revision));
         let mut sessions = BTreeSet::new();
-        for id in self.ids(revision) {
+        for id in records::of_commit(repo(&context), commit).expect("sound") {
             let record = records::find(repo(&context), &id).expect("sound").expect("it is there");
             sessions.extend(record.sessions.into_iter().map(|part| part.id));
         }
@@ -173,7 +172,8 @@ impl Bench {
     /// Returns how a commit is linked to its records.
     fn how(&self, revision: &str) -> Vec<How> {
         let (context, commit) = (self.context(), self.id(revision));
-        let links = self.ids(revision).into_iter().flat_map(|id| records::links(repo(&context), &id).expect("sound"));
+        let ids = records::of_commit(repo(&context), commit).expect("sound");
+        let links = ids.into_iter().flat_map(|id| records::links(repo(&context), &id).expect("sound"));
         links.filter(|link| link.commit == commit).map(|link| link.how).collect()
     }
 
@@ -210,7 +210,7 @@ impl Bench {
             let unique: BTreeSet<&&str> = named.iter().collect();
             assert_eq!(unique.len(), named.len(), "{}", self.message(commit));
             let id = ObjectId::from_hex(commit.as_bytes()).expect("an id");
-            let ids = self.ids_of(id);
+            let ids = records::of_commit(repo(&context), id).expect("sound");
             let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
             for name in &named {
                 assert!(
@@ -224,7 +224,7 @@ impl Bench {
                 assert!(links.iter().any(|link| link.commit == id), "not linked: {}", self.message(commit));
             }
         }
-        for id in self.all() {
+        for id in records::all(repo(&context)).expect("sound") {
             let record = records::find(repo(&context), &id).expect("sound").expect("it is there");
             assert!(!record.sessions.is_empty(), "a record of nobody's work: {record:?}");
             assert!(!records::links(repo(&context), &id).expect("sound").is_empty(), "a record of no commit: {id}");

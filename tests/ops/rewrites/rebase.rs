@@ -147,7 +147,7 @@ fn work_of_an_agent_while_a_rebase_waits() {
 fn edit_and_amend() {
     let bench = bench();
     bench.rebase("sed -i '2s/^pick/edit/'", &["HEAD~3"]);
-    bench.append("two", "by hand\n");
+    bench.add_to("two", "by hand\n");
     bench.git(&["commit", "-qa", "--amend", "-m", "other words"]);
     bench.git(&["rebase", "--continue"]);
     is(&bench, "HEAD~2", &["a"]);

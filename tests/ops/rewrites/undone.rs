@@ -85,8 +85,8 @@ fn committed_again_after_two_resets() {
 fn committed_again_with_changes_by_hand() {
     let bench = bench();
     bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
-    bench.append("one", "by hand\n");
-    bench.append("two", "by hand\n");
+    bench.add_to("one", "by hand\n");
+    bench.add_to("two", "by hand\n");
     bench.git(&["commit", "-qam", "again"]);
     is(&bench, "HEAD", &["a"]);
     bench.is_whole();

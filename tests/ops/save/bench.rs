@@ -153,7 +153,13 @@ impl Bench {
 
     /// Returns the git directory of the worktree.
     pub(super) fn git_dir(&self) -> &Path {
-        self.git_dir.get_or_init(|| self.git(&["rev-parse", "--absolute-git-dir"]).into())
+        self.git_dir.get_or_init(|| {
+            let below = self.root().join(".git");
+            // All else is git's to find.
+            let is_plain = below.is_dir() && !below.is_symlink() && below.join("HEAD").is_file();
+            let of_git = || self.git(&["rev-parse", "--absolute-git-dir"]).into();
+            if is_plain { below.canonicalize().expect("it is there") } else { of_git() }
+        })
     }
 
     fn objects(&self) -> PathBuf {

@@ -10,7 +10,7 @@ use git_checkpoint::{
     Context,
     testing::{
         model::record::{Record, RecordId},
-        ops::records,
+        ops::{records, status},
         repo,
     },
 };
@@ -219,8 +219,7 @@ impl Desk {
 
     /// Returns the ref of the live shadow here, if there is one.
     pub(super) fn shadow(&self) -> Option<String> {
-        let status = self.json(&["status"]);
-        status["shadow"]["ref"].as_str().map(Into::into)
+        status::status(&self.context()).expect("a status").shadow.map(|shadow| shadow.r#ref)
     }
 
     /// Returns what `path` is in the latest checkpoint.
