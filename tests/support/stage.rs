@@ -84,10 +84,10 @@ impl Stage {
 
     /// Checks that the repository is sound, and returns what must not move: HEAD, branches, stash, index.
     pub(crate) fn untouchables(&self) -> (String, Vec<u8>) {
-        self.world.assert_sound("the repository");
-        let refs = self.world.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/stash"]);
-        let head = fs::read_to_string(self.world.repo().join(".git/HEAD")).expect("HEAD is there");
-        (refs + &head, fs::read(self.world.repo().join(".git/index")).unwrap_or_default())
+        self.assert_sound("the repository");
+        let refs = self.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/stash"]);
+        let head = fs::read_to_string(self.repo().join(".git/HEAD")).expect("HEAD is there");
+        (refs + &head, fs::read(self.repo().join(".git/index")).unwrap_or_default())
     }
 }
 
