@@ -49,8 +49,7 @@ fn picture(world: &World) -> Picture {
 }
 
 fn world() -> World {
-    let world = World::with_commit();
-    world
+    World::with_commit()
 }
 
 fn home(world: &World) -> PathBuf {

@@ -125,7 +125,7 @@ impl Bench {
 
     /// A commit of a file that no session knows.
     fn human_commit(&self, path: &str) -> ObjectId {
-        self.write(path, &lines(path, 4));
+        self.write(path, lines(path, 4));
         self.git(&["add", "--", path]);
         self.git(&["commit", "-qm", &format!("by hand: {path}"), "--", path]);
         self.id("HEAD")
