@@ -52,8 +52,7 @@ proptest! {
         message in text(),
         paths in prop::collection::vec("[^/\\x00]{1,12}", 1..4),
     ) {
-        let world = World::new();
-        world.repository();
+        let world = World::with_commit();
         for path in paths.iter().filter(|path| !["f", ".", ".."].contains(&path.as_str())) {
             world.write(path, "new\n");
         }
@@ -90,8 +89,7 @@ proptest! {
 
 #[test]
 fn a_repository_of_somebody_else_is_named_in_full() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     // Only root can give a repository away.
     if !world.command("chown").args(["-R", "12345", "."]).output().is_ok_and(|output| output.status.success()) {
         return;

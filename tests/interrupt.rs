@@ -13,8 +13,7 @@ const FILES: usize = 40;
 
 /// A world whose files pass a slow filter in the direction `way` once the file `slow` of the world exists.
 fn world(way: &str) -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let root = world.root();
     let root = root.to_str().expect("temporary paths are plain");
     // What a filter leaves as it is, a restore writes without it.
@@ -76,8 +75,7 @@ fn a_save_ends_without_a_trace() {
 
 #[test]
 fn a_wait_for_the_lock_ends_at_once() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("new", "content\n");
     assert!(world.checkpoint(&["save"]).status.success());
     world.write("new", "other\n");
@@ -137,8 +135,7 @@ const AGREES_AND_HANGS: &str = "printf '0016git-filter-server\n000eversion=2\n00
 
 /// A world with a file that waits for the filter `stuck`, whose command `command` runs `script`.
 fn stuck_world(command: &str, script: &str) -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let root = world.root();
     let (program, started) = (root.join("stuck"), root.join("started"));
     std::fs::write(&program, script).expect("files can be written");

@@ -215,8 +215,7 @@ fn mandoc_finds_nothing() {
 
 #[test]
 fn the_manual_shows_every_field_of_json() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.git(&["config", "checkpoint.save.max-file-size", "10"]);
     world.git(&["mv", "f", "g"]);
     world.write("a", "1\n");

@@ -102,8 +102,7 @@ fn assert_kept(world: &World, done: &[Done]) {
 
 #[test]
 fn one_worktree() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let facts = world.facts();
     let done = all_work(&world, &[world.repo()], &[]);
     assert_kept(&world, &done);
@@ -120,8 +119,7 @@ fn one_worktree() {
 
 #[test]
 fn two_worktrees() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let linked = world.root().join("linked");
     world.git(&["worktree", "add", "-q", "-b", "side", linked.to_str().expect("a plain path")]);
     let facts = world.facts();
@@ -146,8 +144,7 @@ fn again_and_again(world: &World, is_over: &AtomicBool, pause: Duration, argumen
 
 #[test]
 fn while_git_packs_and_commits() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let settings =
         [("maintenance.auto", "true"), ("gc.auto", "40"), ("gc.autoPackLimit", "4"), ("gc.autoDetach", "false")];
     for (key, value) in settings {

@@ -5,7 +5,7 @@ use super::desk::Desk;
 /// Two agents and a human take turns at the same files; returns whose lines the commit has, and its sessions.
 fn play(storage: &str) -> (Vec<String>, Vec<String>) {
     let desk = Desk::new();
-    desk.world.git(&["config", "checkpoint.storage", storage]);
+    desk.git(&["config", "checkpoint.storage", storage]);
     desk.add("h", "before all");
     desk.prompt("a");
     desk.prompt("b");
@@ -24,11 +24,11 @@ fn play(storage: &str) -> (Vec<String>, Vec<String>) {
     desk.after("b", "3", &["new"]);
     desk.stop("b");
     desk.stop("a");
-    let shadows = desk.world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
+    let shadows = desk.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
     let ends = shadows.lines().filter_map(|name| name.rsplit_once("/main")).map(|(_, end)| end.to_owned()).collect();
     desk.commit();
     let owners = desk.owners();
-    assert_eq!(desk.world.git(&["for-each-ref", "refs/checkpoints/shadow/"]), "");
+    assert_eq!(desk.git(&["for-each-ref", "refs/checkpoints/shadow/"]), "");
     desk.finish();
     (owners, ends)
 }

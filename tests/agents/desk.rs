@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use git_checkpoint::testing::model::turns::Turns;
+use git_checkpoint::testing::{model::turns::Turns, ops::status};
 use serde_json::{Value, json};
 
 use crate::support::{World, site::described};
@@ -17,36 +17,28 @@ pub(super) struct Desk {
     pub(super) world: World,
 }
 
+impl std::ops::Deref for Desk {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Desk {
     /// A repository with one commit: `f` of twenty lines, `g` and `h`.
     pub(super) fn new() -> Self {
-        let world = World::new();
-        world.git(&["init", "-q", "-b", "main", "."]);
-        world.done(&["enable"]);
-        let desk = Self { world };
-        desk.write("f", (1..=20).map(|line| format!("line {line}\n")).collect::<String>());
-        desk.write("g", "g\n");
-        desk.write("h", "h\n");
-        desk.world.git(&["add", "-A"]);
-        desk.world.git(&["commit", "-qm", "base"]);
-        desk
-    }
-
-    pub(super) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.world.repo().join(path);
-        fs::create_dir_all(path.parent().expect("it is in the world")).expect("directories can be made");
-        fs::write(path, content).expect("files can be written");
+        Self { world: World::with_lines() }
     }
 
     /// Adds a line to a file.
     pub(super) fn add(&self, path: &str, line: &str) {
-        let before = fs::read_to_string(self.world.repo().join(path)).unwrap_or_default();
-        self.write(path, format!("{before}{line}\n"));
+        self.add_to(path, &format!("{line}\n"));
     }
 
     /// Returns the program as an agent called `agent` runs it.
     pub(super) fn hook(&self, agent: &str) -> Command {
-        let mut command = self.world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+        let mut command = self.command(env!("CARGO_BIN_EXE_git-checkpoint"));
         command.args(["hook", "--agent", agent]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -58,9 +50,9 @@ impl Desk {
     }
 
     pub(super) fn run(&self, command: Command, payload: &[u8]) -> Output {
-        let before = self.world.facts();
+        let before = self.facts();
         let output = piped(command, payload);
-        assert_eq!(self.world.facts(), before, "what is the user's does not move");
+        assert_eq!(self.facts(), before, "what is the user's does not move");
         output
     }
 
@@ -79,7 +71,8 @@ impl Desk {
 
     /// The same, where there may be something to say; returns the answer.
     pub(super) fn answer(&self, event: &str, session: &str, more: &Value) -> Value {
-        let mut payload = json!({ "event": event, "session": session, "agent": "tester", "cwd": self.world.repo().display().to_string() });
+        let mut payload =
+            json!({ "event": event, "session": session, "agent": "tester", "cwd": self.repo().display().to_string() });
         for (key, value) in more.as_object().expect("an object") {
             payload[key] = value.clone();
         }
@@ -118,19 +111,12 @@ impl Desk {
 
     /// Returns who made the checkpoints of the live shadow and in which files, oldest first.
     pub(super) fn chain(&self) -> Vec<String> {
-        let status = self.world.json(&["status", "--json"]);
-        let Some(shadow) = status["shadow"]["ref"].as_str().map(str::to_owned) else { return Vec::new() };
+        let status = status::status(&World::context_at(&self.repo())).expect("a status");
+        let Some(shadow) = status.shadow.map(|shadow| shadow.r#ref) else { return Vec::new() };
         let format = "--format=*%(trailers:key=Checkpoint-Contributor,valueonly,separator=)\
             /%(trailers:key=Checkpoint-Session,valueonly,separator=)/%(trailers:key=Checkpoint-Agent-Id,valueonly,separator=)";
-        let text = self.world.git(&[
-            "log",
-            "--first-parent",
-            "-m",
-            "--reverse",
-            "--name-only",
-            format,
-            &format!("HEAD..{shadow}"),
-        ]);
+        let text =
+            self.git(&["log", "--first-parent", "-m", "--reverse", "--name-only", format, &format!("HEAD..{shadow}")]);
         let mut chain: Vec<String> = Vec::new();
         for line in text.lines().filter(|line| !line.is_empty()) {
             match (line.strip_prefix('*'), chain.last_mut()) {
@@ -144,13 +130,12 @@ impl Desk {
 
     /// Commits everything.
     pub(super) fn commit(&self) {
-        self.world.git(&["add", "-A"]);
-        self.world.git(&["commit", "-qm", "a commit"]);
+        self.commit_all("a commit");
     }
 
     /// Returns whose the lines are that HEAD has added: `agent`, `human` or `unknown`, by file.
     pub(super) fn owners(&self) -> Vec<String> {
-        let value = self.world.json(&["attribution", "--json", "HEAD"]);
+        let value = self.json(&["attribution", "--json", "HEAD"]);
         let files = value["files"].as_array().cloned().unwrap_or_default();
         let owner = |file: &Value| {
             let mut lines = BTreeMap::new();
@@ -167,20 +152,20 @@ impl Desk {
 
     /// Returns the sessions that have something open here.
     pub(super) fn open(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.world.repo().join(".git/checkpoint/turns.toml")).unwrap_or_default();
+        let text = fs::read_to_string(self.repo().join(".git/checkpoint/turns.toml")).unwrap_or_default();
         let turns = Turns::parse(&text).unwrap_or_default();
         turns.entries.into_iter().map(|entry| entry.id).collect()
     }
 
     /// Returns the last error that `status` shows.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.world.json(&["status", "--json"])["last_error"].as_str().map(str::to_owned)
+        self.json(&["status", "--json"])["last_error"].as_str().map(str::to_owned)
     }
 
     /// Returns all of our files but the lock, and what is in them.
     pub(super) fn ours(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
-        let mut folders = vec![self.world.repo().join(".git/checkpoint")];
+        let mut folders = vec![self.repo().join(".git/checkpoint")];
         while let Some(folder) = folders.pop() {
             for path in fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
                 if path.is_dir() {
@@ -195,8 +180,8 @@ impl Desk {
 
     /// Checks that all is sound, in the end.
     pub(super) fn finish(&self) {
-        self.world.assert_sound("in the end");
-        let left = self.world.leftovers();
+        self.assert_sound("in the end");
+        let left = self.leftovers();
         assert!(left.is_empty(), "{left:?}");
         assert_eq!(self.trouble(), None);
     }

@@ -12,13 +12,13 @@ fn what_changes_after_a_turn_is_the_users(#[case] ends: &[&str]) {
     desk.prompt("s");
     desk.before("s", "1", &[]);
     assert_ne!(desk.open(), Vec::<String>::new());
-    desk.world.done(ends);
+    desk.done(ends);
     assert_eq!(desk.open(), Vec::<String>::new());
     desk.add("g", "after the turn");
-    desk.world.done(&["save", "-q"]);
+    desk.done(&["save", "-q"]);
     assert_eq!(desk.chain(), ["human g"]);
     desk.commit();
-    let message = desk.world.git(&["log", "-1", "--format=%B"]);
+    let message = desk.git(&["log", "-1", "--format=%B"]);
     assert!(!message.contains("Checkpoint:"), "{message}");
     desk.finish();
 }
@@ -29,11 +29,11 @@ fn a_session_ends_with_a_tool_call_that_came_after_its_turn() {
     desk.prompt("s");
     desk.stop("s");
     desk.before("s", "late", &[]);
-    desk.world.done(&["session", "stop", "s"]);
+    desk.done(&["session", "stop", "s"]);
     desk.before("s", "later", &[]);
-    desk.world.done(&["session", "end", "s"]);
+    desk.done(&["session", "end", "s"]);
     desk.add("g", "after the session");
-    desk.world.done(&["save", "-q"]);
+    desk.done(&["save", "-q"]);
     assert_eq!(desk.chain(), ["human g"]);
     desk.finish();
 }
@@ -41,16 +41,16 @@ fn a_session_ends_with_a_tool_call_that_came_after_its_turn() {
 #[test]
 fn a_session_that_another_worktree_takes_over_leaves_no_tool_call_here() {
     let desk = Desk::new();
-    desk.world.git(&["worktree", "add", "-q", "../linked"]);
+    desk.git(&["worktree", "add", "-q", "../linked"]);
     desk.prompt("s");
     desk.before("s", "1", &[]);
-    let linked = desk.world.root().join("linked");
-    let mut adopt = desk.world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+    let linked = desk.root().join("linked");
+    let mut adopt = desk.command(env!("CARGO_BIN_EXE_git-checkpoint"));
     let output = adopt.args(["session", "adopt", "--force", "s"]).current_dir(linked).output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(desk.open(), Vec::<String>::new());
     desk.add("g", "after it left");
-    desk.world.done(&["save", "-q"]);
+    desk.done(&["save", "-q"]);
     assert_eq!(desk.chain(), ["human g"]);
     desk.finish();
 }

@@ -13,7 +13,7 @@ use crate::support::{World, site::described};
 /// Returns a desk where `concurrency` is `policy`.
 pub(super) fn desk(policy: &str) -> Desk {
     let desk = Desk::new();
-    desk.world.git(&["config", "checkpoint.concurrency", policy]);
+    desk.git(&["config", "checkpoint.concurrency", policy]);
     desk
 }
 
@@ -44,7 +44,7 @@ pub(super) fn allowed(desk: &Desk, event: &str, session: &str, call: &str) {
 
 /// The same, which must be denied with `title`, and change nothing.
 pub(super) fn denied(desk: &Desk, session: &str, title: &str) -> String {
-    let state = || (desk.world.git(&["for-each-ref"]), desk.world.git(&["count-objects", "-v"]), desk.ours());
+    let state = || (desk.git(&["for-each-ref"]), desk.git(&["count-objects", "-v"]), desk.ours());
     let before = state();
     let (code, text) = hook(desk, "PreToolUse", session, "denied");
     assert_eq!(code, 2, "exit 1 blocks nothing: {text}");
@@ -66,7 +66,7 @@ fn of_two_at_once_one_wins() {
             let call = format!("{round}");
             let mut command = desk.hook("claude-code");
             let payload = claude(&desk.world, "PreToolUse", session, &call).to_string();
-            let path = desk.world.root().join(format!("{session}.json"));
+            let path = desk.root().join(format!("{session}.json"));
             fs::write(&path, payload).expect("it can be written");
             command.stdin(Stdio::from(fs::File::open(path).expect("it was written"))).spawn().expect("it starts")
         };
@@ -110,15 +110,15 @@ impl Agent {
 
     fn begin_with(desk: &Desk, session: &str, events: &[&str]) -> Self {
         for event in events {
-            let path = desk.world.root().join(event);
+            let path = desk.root().join(event);
             fs::write(path, claude(&desk.world, event, session, "1").to_string()).expect("it can be written");
         }
-        let done = desk.world.root().join("done");
+        let done = desk.root().join("done");
         let line = format!(
             "for event in {}; do git checkpoint hook --agent claude-code <../$event || exit; done; echo >../done; read x",
             events.join(" ")
         );
-        let mut command = desk.world.command("awk");
+        let mut command = desk.command("awk");
         let child = command.arg(format!("BEGIN {{ system(\"{line}\") }}")).stdin(Stdio::piped()).spawn();
         let child = child.expect("awk starts");
         while !done.exists() {
@@ -150,9 +150,9 @@ fn who_is_killed_makes_way(#[values("refuse", "strict")] policy: &str) {
     if policy == "strict" {
         denied(&desk, "next", CONCURRENT);
     }
-    assert!(!desk.world.done(&["session", "list"]).contains("dead"));
+    assert!(!desk.done(&["session", "list"]).contains("dead"));
     agent.kill();
-    assert!(desk.world.done(&["session", "list"]).contains(", dead\n"));
+    assert!(desk.done(&["session", "list"]).contains(", dead\n"));
     let payload = claude(&desk.world, "PreToolUse", "next", "1").to_string();
     let output = desk.send("claude-code", payload.as_bytes());
     assert_eq!(output.status.code(), Some(0), "{}", described(&output));
@@ -160,7 +160,7 @@ fn who_is_killed_makes_way(#[values("refuse", "strict")] policy: &str) {
     let message = said["systemMessage"].as_str().expect("a text");
     assert!(message.contains("'killed' was interrupted") && message.contains("checkpoint "), "{message}");
     assert_eq!(desk.chain(), ["killed f"]);
-    assert!(desk.world.done(&["session", "list"]).contains(", interrupted\n"));
+    assert!(desk.done(&["session", "list"]).contains(", interrupted\n"));
     desk.add("g", "of the next");
     allowed(&desk, "PostToolUse", "next", "1");
     allowed(&desk, "PreToolUse", "next", "2");
@@ -255,7 +255,7 @@ fn each_agent_is_held_back_in_its_own_way(
 #[test]
 fn who_is_only_warned_goes_on() {
     let desk = desk("warn");
-    desk.world.git(&["commit", "-q", "--allow-empty", "-m", "wip\n\nClaude-Temp-Change: another"]);
+    desk.git(&["commit", "-q", "--allow-empty", "-m", "wip\n\nClaude-Temp-Change: another"]);
     let payload = claude(&desk.world, "PreToolUse", "s", "1").to_string();
     let output = desk.send("claude-code", payload.as_bytes());
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
@@ -274,11 +274,11 @@ fn what_was_known_is_removed_under_way(
 ) {
     let desk = desk(policy);
     desk.add("h", "of a human");
-    desk.world.done(&["save"]);
+    desk.done(&["save"]);
     allowed(&desk, "UserPromptSubmit", "s", "");
     allowed(&desk, "PreToolUse", "s", "1");
     desk.add("f", "a");
-    let ours = desk.world.repo().join(".git/checkpoint");
+    let ours = desk.repo().join(".git/checkpoint");
     if is_all {
         fs::remove_dir_all(&ours).expect("it is there");
     } else {
@@ -286,10 +286,10 @@ fn what_was_known_is_removed_under_way(
     }
     allowed(&desk, "PostToolUse", "s", "1");
     assert_eq!(desk.chain().last().map(String::as_str), Some("unknown f"), "{:?}", desk.chain());
-    assert!(desk.world.done(&["status"]).contains("\nNotes:\n"));
+    assert!(desk.done(&["status"]).contains("\nNotes:\n"));
     allowed(&desk, "Stop", "s", "");
     allowed(&desk, "UserPromptSubmit", "s", "");
-    assert!(!desk.world.done(&["status"]).contains("\nNotes:\n"));
+    assert!(!desk.done(&["status"]).contains("\nNotes:\n"));
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn no_other_program_is_needed() {
         for (key, value) in [("event", "pre-tool"), ("session", session)] {
             payload[key] = value.into();
         }
-        payload["cwd"] = desk.world.repo().display().to_string().into();
+        payload["cwd"] = desk.repo().display().to_string().into();
         piped(command, payload.to_string().as_bytes())
     };
     assert_eq!(run("a").status.code(), Some(0));

@@ -18,7 +18,7 @@ use crate::support::site::described;
 #[case::empty("", false)]
 fn sessions_are_named_by_anything(#[case] id: &str, #[case] is_taken: bool) {
     let desk = Desk::new();
-    let cwd = desk.world.repo().display().to_string();
+    let cwd = desk.repo().display().to_string();
     for event in ["session-start", "prompt", "pre-tool", "post-tool", "stop", "session-end"] {
         let payload = json!({ "event": event, "session": id, "cwd": cwd, "tool": { "name": "shell", "id": "1" } });
         if event == "post-tool" {
@@ -29,21 +29,20 @@ fn sessions_are_named_by_anything(#[case] id: &str, #[case] is_taken: bool) {
     }
     assert_eq!(desk.chain().len(), usize::from(is_taken));
     assert_eq!(desk.trouble().is_none(), is_taken);
-    let outside: Vec<_> =
-        fs::read_dir(desk.world.root()).expect("readable").flatten().map(|it| it.file_name()).collect();
+    let outside: Vec<_> = fs::read_dir(desk.root()).expect("readable").flatten().map(|it| it.file_name()).collect();
     assert_eq!(outside.len(), 2, "nothing lands elsewhere: {outside:?}");
-    desk.world.assert_sound("in the end");
+    desk.assert_sound("in the end");
 }
 
 /// Where a path leads out of the worktree, the tool may have changed anything.
 #[test]
 fn paths_lead_anywhere() {
     let desk = Desk::new();
-    let outside = desk.world.root().join("outside");
+    let outside = desk.root().join("outside");
     fs::create_dir(&outside).expect("a directory can be made");
     fs::write(outside.join("secret"), "not of this worktree").expect("a file can be written");
-    std::os::unix::fs::symlink(&outside, desk.world.repo().join("link")).expect("a link can be made");
-    std::os::unix::fs::symlink("/nowhere/at/all", desk.world.repo().join("dangling")).expect("a link can be made");
+    std::os::unix::fs::symlink(&outside, desk.repo().join("link")).expect("a link can be made");
+    std::os::unix::fs::symlink("/nowhere/at/all", desk.repo().join("dangling")).expect("a link can be made");
     desk.prompt("s");
     let absolute = outside.join("secret").display().to_string();
     let paths =
@@ -56,10 +55,10 @@ fn paths_lead_anywhere() {
         assert_eq!(desk.chain().last().map(String::as_str), Some("s f"), "{path}");
     }
     desk.stop("s");
-    assert!(desk.world.done(&["events"]).contains("not of this worktree"), "the log says so");
-    let names = desk.world.git(&["log", "--all", "--format=", "--name-only"]);
+    assert!(desk.done(&["events"]).contains("not of this worktree"), "the log says so");
+    let names = desk.git(&["log", "--all", "--format=", "--name-only"]);
     assert!(!names.contains("secret"), "{names}");
-    let held = desk.world.held();
+    let held = desk.held();
     assert!(!held.contains(b"not of this worktree".as_slice()));
     desk.finish();
 }
@@ -87,12 +86,12 @@ fn who_has_written_elsewhere_is_not_taken_for_others() {
 fn links_inside_are_followed_to_where_the_file_is() {
     let desk = Desk::new();
     desk.write("real/x", "x\n");
-    std::os::unix::fs::symlink("real", desk.world.repo().join("way")).expect("a link can be made");
+    std::os::unix::fs::symlink("real", desk.repo().join("way")).expect("a link can be made");
     desk.prompt("s");
     desk.add("g", "of a human");
     desk.edit("s", "1", "way/x", "a");
     desk.edit("s", "2", "./new/./y", "b");
-    let absolute = desk.world.repo().join("real/../f").display().to_string();
+    let absolute = desk.repo().join("real/../f").display().to_string();
     desk.before("s", "3", &[&absolute]);
     desk.add("f", "c");
     desk.after("s", "3", &[&absolute]);
@@ -106,12 +105,12 @@ fn links_inside_are_followed_to_where_the_file_is() {
 fn the_environment_of_git_is_not_the_agents() {
     let desk = Desk::new();
     let stray = |event: &str, more: serde_json::Value| {
-        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.world.repo().display().to_string() });
+        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.repo().display().to_string() });
         for (key, value) in more.as_object().expect("an object") {
             payload[key] = value.clone();
         }
         let mut command = desk.hook("generic");
-        command.current_dir(desk.world.root());
+        command.current_dir(desk.root());
         for name in
             ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"]
         {

@@ -15,8 +15,8 @@ fn desks() -> Vec<(Desk, bool)> {
     if jj::is_there(&desks[0].0.world) {
         for policy in ["refuse", "strict"] {
             let desk = desk(policy);
-            desk.world.colocate();
-            desk.world.jj(&["describe", "-m", "user work"]);
+            desk.colocate();
+            desk.jj(&["describe", "-m", "user work"]);
             desks.push((desk, true));
         }
     }
@@ -26,9 +26,9 @@ fn desks() -> Vec<(Desk, bool)> {
 /// Makes the worktree stand on a commit, or change, with `message`.
 fn go_on(desk: &Desk, is_jj: bool, message: &str) {
     if is_jj {
-        desk.world.jj(&["new", "-m", message]);
+        desk.jj(&["new", "-m", message]);
     } else {
-        desk.world.git(&["commit", "-q", "--allow-empty", "-m", message]);
+        desk.git(&["commit", "-q", "--allow-empty", "-m", message]);
     }
 }
 
@@ -64,7 +64,7 @@ fn concurrent_session_on_claude_change() {
         allowed(&desk, "UserPromptSubmit", "session-a", "");
         go_on(&desk, is_jj, CHANGE_OF_A);
         let text = denied(&desk, "session-b", CONCURRENT);
-        let change = if is_jj { desk.world.change("@") } else { desk.world.git(&["rev-parse", "HEAD"]) };
+        let change = if is_jj { desk.change("@") } else { desk.git(&["rev-parse", "HEAD"]) };
         let fields =
             format!("Current change: {}\nThis session:   session-b\nOther session:  session-a\n", &change[..12]);
         assert!(text.ends_with(&fields), "{text}");
@@ -78,12 +78,12 @@ fn poisoned_original_working_copy() {
         allowed(&desk, "PreToolUse", "session-b", "1");
         desk.add("f", "what the tool did");
         if is_jj {
-            desk.world.jj(&["describe", "-m", CHANGE_OF_A]);
+            desk.jj(&["describe", "-m", CHANGE_OF_A]);
         } else {
-            desk.world.git(&["commit", "-q", "--amend", "-m", CHANGE_OF_A]);
+            desk.git(&["commit", "-q", "--amend", "-m", CHANGE_OF_A]);
         }
         // What a commit took was saved when it was made.
-        let (chain, archived) = (desk.chain(), desk.world.git(&["for-each-ref", "refs/checkpoints/archive/"]));
+        let (chain, archived) = (desk.chain(), desk.git(&["for-each-ref", "refs/checkpoints/archive/"]));
         desk.add("g", "and then");
         let (code, text) = hook(&desk, "PostToolUse", "session-b", "1");
         assert_eq!(code, 2, "{text}");
@@ -91,16 +91,16 @@ fn poisoned_original_working_copy() {
         assert!(text.starts_with(&start) && text.contains("\nOther session:  session-a\n"), "{text}");
         let unknown = if is_jj { "unknown f g" } else { "unknown g" };
         assert_eq!(desk.chain(), [&chain[..], &[unknown.to_owned()]].concat(), "nothing is saved as the session's");
-        let kept = desk.world.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive/"]);
+        let kept = desk.git(&["for-each-ref", "--format=%(objectname)", "refs/checkpoints/archive/"]);
         assert_ne!(kept, archived, "but it is kept");
         let kept = kept.lines().last().expect("it was kept");
-        assert!(desk.world.git(&["cat-file", "blob", &format!("{kept}:f")]).ends_with("what the tool did\n"));
+        assert!(desk.git(&["cat-file", "blob", &format!("{kept}:f")]).ends_with("what the tool did\n"));
         // What is still there is not what the next one finds as a person's.
         desk.add("h", "of a person");
         allowed(&desk, "UserPromptSubmit", "session-a", "");
         call(&desk, "session-a", "1", "f");
         assert_eq!(desk.chain()[chain.len() + 1..], ["human h", "session-a f"]);
-        desk.world.assert_sound("after it");
+        desk.assert_sound("after it");
     }
 }
 
@@ -145,7 +145,7 @@ fn session_with_own_claude_change() {
 fn user_manually_adds_the_trailer() {
     for (desk, is_jj) in desks() {
         go_on(&desk, is_jj, "mine\n\nClaude-Session-Id: made-up");
-        if desk.world.git(&["config", "checkpoint.concurrency"]).trim() == "strict" {
+        if desk.git(&["config", "checkpoint.concurrency"]).trim() == "strict" {
             denied(&desk, "session-b", CONCURRENT);
         } else {
             // There is no live session of that name.
@@ -158,18 +158,18 @@ fn user_manually_adds_the_trailer() {
 fn user_goes_elsewhere_mid_session() {
     for (desk, is_jj) in desks() {
         turn(&desk, "session-a", "f");
-        let tip = desk.world.shadows().remove(0);
+        let tip = desk.shadows().remove(0);
         allowed(&desk, "UserPromptSubmit", "session-b", "");
         if is_jj {
-            desk.world.jj(&["new", "-m", WORKSPACE_OF_A]);
+            desk.jj(&["new", "-m", WORKSPACE_OF_A]);
         } else {
-            desk.world.git(&["checkout", "-qf", "--detach", &tip]);
+            desk.git(&["checkout", "-qf", "--detach", &tip]);
         }
         denied(&desk, "session-b", TEMPORARY);
         if is_jj {
-            desk.world.jj(&["edit", "@-"]);
+            desk.jj(&["edit", "@-"]);
         } else {
-            desk.world.git(&["checkout", "-qf", "main"]);
+            desk.git(&["checkout", "-qf", "main"]);
         }
         allowed(&desk, "PreToolUse", "session-b", "1");
     }

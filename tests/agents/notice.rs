@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::desk::{Desk, fixture, tool};
 
 fn turn(desk: &Desk, session: &str) -> Value {
-    desk.world.json(&["session", "show", session, "--json"])["session"]["turn"].clone()
+    desk.json(&["session", "show", session, "--json"])["session"]["turn"].clone()
 }
 
 /// Sends an event as Claude Code does, for the session in its payloads.
@@ -35,7 +35,7 @@ fn the_turn_goes_on(#[case] name: &str) {
     let session = fixture(&desk.world, "claude-code", "stop")["session_id"].as_str().expect("a text").to_owned();
     assert_eq!(turn(&desk, &session), 1);
     assert_eq!(desk.chain(), [format!("{session} new.rs"), format!("{session} f")]);
-    let prompts = desk.world.json(&["session", "show", &session, "--json"])["prompts"].clone();
+    let prompts = desk.json(&["session", "show", &session, "--json"])["prompts"].clone();
     assert_eq!(prompts.as_array().map(Vec::len), Some(1), "{prompts}");
     desk.finish();
 }
@@ -60,7 +60,7 @@ fn the_last_turn_goes_on_after_its_end() {
     assert_eq!(turn(&desk, "s"), 2);
     desk.commit();
     assert_eq!(desk.owners(), ["f agent 2", "g agent 1 human 1", "h human 1", "late unknown 1"]);
-    let prompts = desk.world.json(&["explain", "--json", "HEAD"])["records"][0]["sessions"][0]["prompts"].clone();
+    let prompts = desk.json(&["explain", "--json", "HEAD"])["records"][0]["sessions"][0]["prompts"].clone();
     assert_eq!(prompts.as_array().map(Vec::len), Some(2), "{prompts}");
     desk.finish();
 }
@@ -70,7 +70,7 @@ fn the_last_turn_goes_on_after_its_end() {
 fn what_was_written_meanwhile_stays_unknown() {
     let desk = Desk::new();
     // The first conversation of a project has no folder yet.
-    std::fs::create_dir(desk.world.root().join("home/.claude")).expect("a folder can be made");
+    std::fs::create_dir(desk.root().join("home/.claude")).expect("a folder can be made");
     claude(&desk, "prompt", &json!({}));
     claude(&desk, "stop", &json!({}));
     desk.add("late", "a");
@@ -90,7 +90,7 @@ fn work_that_was_stashed_does_not_go_on() {
     desk.prompt("s");
     desk.edit("s", "1", "f", "a");
     desk.stop("s");
-    desk.world.git(&["stash", "-q"]);
+    desk.git(&["stash", "-q"]);
     let answer = desk.answer("notice", "s", &json!({}));
     assert!(answer["message"].as_str().is_some_and(|text| text.contains("the stash holds work of s")), "{answer}");
     desk.edit("s", "2", "g", "b");
@@ -117,7 +117,7 @@ fn of_helper(mut told: Value) -> Value {
 }
 
 fn phase(desk: &Desk, session: &str) -> Value {
-    desk.world.json(&["session", "show", session, "--json"])["session"]["phase"].clone()
+    desk.json(&["session", "show", session, "--json"])["session"]["phase"].clone()
 }
 
 /// Nothing reports the end of a turn that a helper would begin.

@@ -37,8 +37,8 @@ struct Agent {
 
 impl Agent {
     fn new(desk: &Desk) -> Self {
-        desk.world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
-        let mut command = desk.world.command("python3");
+        desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+        let mut command = desk.command("python3");
         let child =
             command.args(["-c", AGENT]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut child = child.expect("python starts");
@@ -58,7 +58,7 @@ impl Agent {
 
     /// Reports an event of the session `s`.
     fn event(&mut self, desk: &Desk, event: &str, call: &str) {
-        let path = desk.world.root().join("event.json");
+        let path = desk.root().join("event.json");
         fs::write(path, claude(&desk.world, event, "s", call).to_string()).expect("it can be written");
         self.order("run git checkpoint hook --agent claude-code <../event.json");
     }
@@ -85,9 +85,9 @@ fn asked() -> (Desk, Agent) {
 fn what_a_person_saves_is_not_the_agents() {
     let (desk, _agent) = asked();
     desk.add("f", "of a person, or of a command that was interrupted");
-    desk.world.done(&["save", "-q"]);
+    desk.done(&["save", "-q"]);
     desk.add("g", "of a person");
-    desk.world.done(&["save", "-q"]);
+    desk.done(&["save", "-q"]);
     assert_eq!(desk.chain(), ["unknown f", "human g"]);
     desk.finish();
 }
@@ -109,11 +109,11 @@ fn while_the_command_runs_a_change_is_the_agents() {
     let (desk, mut agent) = asked();
     agent.order("start exec sleep 600");
     desk.add("f", "of the command");
-    desk.world.done(&["save", "-q"]);
+    desk.done(&["save", "-q"]);
     assert_eq!(desk.chain(), ["s f"]);
     agent.order("end");
     desk.add("g", "of a person, or of the command before it ended");
-    desk.world.done(&["save", "-q"]);
+    desk.done(&["save", "-q"]);
     assert_eq!(desk.chain()[1..], ["unknown g"]);
     agent.event(&desk, "PostToolUse", "1");
     agent.event(&desk, "Stop", "");
@@ -156,7 +156,7 @@ fn what_a_person_does_until_the_next_event_is_not_the_agents(
 #[test]
 fn however_long_ago_it_asked() {
     let (desk, mut agent) = asked();
-    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    let path = desk.repo().join(".git/checkpoint/turns.toml");
     let mut turns = Turns::parse(&fs::read_to_string(&path).expect("it is there")).expect("it is sound");
     turns.find_mut("s").expect("it has a turn").calls[0].started = 1;
     fs::write(path, turns.to_toml()).expect("it is ours");
@@ -177,19 +177,19 @@ fn what_is_committed_after_an_agent_was_killed_in_a_tool_is_unknown(
     let mut payload = claude(&desk.world, "PreToolUse", "s", "1");
     payload["tool_name"] = tool.into();
     if tool == "Write" {
-        payload["tool_input"] = serde_json::json!({ "file_path": desk.world.repo().join("f"), "content": "" });
+        payload["tool_input"] = serde_json::json!({ "file_path": desk.repo().join("f"), "content": "" });
     }
-    fs::write(desk.world.root().join("event.json"), payload.to_string()).expect("it can be written");
+    fs::write(desk.root().join("event.json"), payload.to_string()).expect("it can be written");
     agent.order("run git checkpoint hook --agent claude-code <../event.json");
     agent.child.kill().expect("it is ours");
     agent.child.wait().expect("it has ended");
     desk.add("f", "half of it, or of a person");
-    let status = desk.world.json(&["status", "--json"]);
+    let status = desk.json(&["status", "--json"]);
     assert_eq!(status["sessions"][0]["life"], "dead", "{status}");
-    assert!(desk.world.done(&["status"]).contains(", its process is gone\n"));
+    assert!(desk.done(&["status"]).contains(", its process is gone\n"));
     desk.commit();
     assert_eq!(desk.owners(), ["f unknown 1"]);
-    assert!(desk.world.done(&["explain"]).contains("f (1 line of an unknown author)\n"));
+    assert!(desk.done(&["explain"]).contains("f (1 line of an unknown author)\n"));
     desk.add("g", "of a person");
     if goes_on {
         desk.prompt("s");

@@ -18,10 +18,10 @@ fn is_anywhere(folder: &Path, secret: &str) -> bool {
 
 /// Returns true if an object of the repository holds it.
 fn is_in_an_object(desk: &Desk, secret: &str) -> bool {
-    let ids = desk.world.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"]);
+    let ids = desk.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"]);
     ids.lines().any(|line| {
         let (id, kind) = line.split_once(' ').expect("an id and a kind");
-        kind != "tree" && desk.world.git(&["cat-file", kind, id]).contains(secret)
+        kind != "tree" && desk.git(&["cat-file", kind, id]).contains(secret)
     })
 }
 
@@ -40,7 +40,7 @@ fn hidden(secret: &str) -> &str {
 
 fn tells_nothing(secret: &str) {
     let desk = Desk::new();
-    let conversations = desk.world.root().join("home/.claude/projects/x");
+    let conversations = desk.root().join("home/.claude/projects/x");
     fs::create_dir_all(&conversations).expect("directories can be made");
     let transcript = conversations.join("s.jsonl");
     fs::write(&transcript, format!("{}\n", json!({ "type": "user", "text": secret }))).expect("a file can be written");
@@ -50,7 +50,7 @@ fn tells_nothing(secret: &str) {
             "session_id": "s",
             "prompt_id": "1",
             "transcript_path": transcript.display().to_string(),
-            "cwd": desk.world.repo().display().to_string(),
+            "cwd": desk.repo().display().to_string(),
             "tool_name": "Bash",
             "tool_use_id": call,
         });
@@ -67,9 +67,9 @@ fn tells_nothing(secret: &str) {
     event("PreToolUse", "2", json!({ "tool_name": "Write", "tool_input": { "file_path": "g", "content": secret } }));
     event("Stop", "", json!({ "last_assistant_message": secret }));
     desk.commit();
-    let explained = desk.world.done(&["explain", "HEAD"]);
+    let explained = desk.done(&["explain", "HEAD"]);
     assert!(!explained.contains(hidden(secret)), "{explained}");
-    assert!(!is_anywhere(&desk.world.repo().join(".git"), hidden(secret)), "a file holds {secret}");
+    assert!(!is_anywhere(&desk.repo().join(".git"), hidden(secret)), "a file holds {secret}");
     assert!(!is_in_an_object(&desk, hidden(secret)), "an object holds {secret}");
     assert!(explained.contains("for it"), "the prompt itself is kept: {explained}");
     desk.finish();
@@ -91,7 +91,7 @@ proptest! {
 #[case::link(".claude/link/private.txt", false)]
 fn a_transcript_is_read_only_where_its_agent_keeps_it(#[case] path: &str, #[case] is_read: bool) {
     let desk = Desk::new();
-    let home = desk.world.root().join("home");
+    let home = desk.root().join("home");
     for folder in [".claude/projects", "notes"] {
         fs::create_dir_all(home.join(folder)).expect("directories can be made");
     }
@@ -100,7 +100,7 @@ fn a_transcript_is_read_only_where_its_agent_keeps_it(#[case] path: &str, #[case
     let event = |name: &str| {
         let payload = json!({
             "hook_event_name": name, "session_id": "s", "prompt_id": "1", "prompt": "go",
-            "cwd": desk.world.repo().display().to_string(), "transcript_path": home.join(path).display().to_string(),
+            "cwd": desk.repo().display().to_string(), "transcript_path": home.join(path).display().to_string(),
         });
         desk.tell("claude-code", &payload);
     };
@@ -109,6 +109,6 @@ fn a_transcript_is_read_only_where_its_agent_keeps_it(#[case] path: &str, #[case
     desk.shell("s", "1", "f", "a");
     event("Stop");
     desk.commit();
-    let transcripts = desk.world.git(&["for-each-ref", "refs/checkpoints/transcripts"]);
+    let transcripts = desk.git(&["for-each-ref", "refs/checkpoints/transcripts"]);
     assert_eq!(!transcripts.is_empty(), is_read, "{transcripts}");
 }

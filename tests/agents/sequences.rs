@@ -104,8 +104,8 @@ fn payload(desk: &Desk, agent: &str, words: &[&str]) -> Value {
 fn the_commit_names_the_agent(#[case] turn: Turn) {
     let desk = Desk::new();
     let agent = turn.agent;
-    std::fs::create_dir_all(desk.world.root().join("home/.mine")).expect("a folder of an agent of one's own");
-    desk.world.git(&["config", "checkpoint.agents.transcriptDirs", "~/.mine"]);
+    std::fs::create_dir_all(desk.root().join("home/.mine")).expect("a folder of an agent of one's own");
+    desk.git(&["config", "checkpoint.agents.transcriptDirs", "~/.mine"]);
     let mut steps: Vec<&[&str]> = vec![];
     let (start, prompt, stop) = ([turn.start], [turn.prompt], [turn.stop]);
     steps.extend([&start[..], &prompt[..]].into_iter().filter(|words| !words[0].is_empty()));
@@ -120,7 +120,7 @@ fn the_commit_names_the_agent(#[case] turn: Turn) {
     desk.tell(agent, &payload(&desk, agent, &stop));
     desk.commit();
     let name = if agent == "generic" { "mine" } else { agent };
-    let explained = desk.world.json(&["explain", "--json", "HEAD"]);
+    let explained = desk.json(&["explain", "--json", "HEAD"]);
     let sessions = explained["records"][0]["sessions"].as_array().expect("a record with sessions");
     assert_eq!(sessions[0]["agent"], name, "{explained}");
     let by_file = desk.owners();
@@ -137,14 +137,14 @@ fn the_commit_names_the_agent(#[case] turn: Turn) {
 #[test]
 fn the_model_is_that_of_the_transcript_when_the_tool_was_used() {
     let desk = Desk::new();
-    let folder = desk.world.root().join("home/.claude/projects/p");
+    let folder = desk.root().join("home/.claude/projects/p");
     std::fs::create_dir_all(&folder).expect("directories can be made");
     let transcript = folder.join("s.jsonl");
     let payload = |event: &str| {
         json!({
-            "hook_event_name": event, "session_id": "s", "cwd": desk.world.repo().display().to_string(),
+            "hook_event_name": event, "session_id": "s", "cwd": desk.repo().display().to_string(),
             "transcript_path": transcript.display().to_string(), "tool_name": "Write", "tool_use_id": "1",
-            "tool_input": { "file_path": desk.world.repo().join("f").display().to_string() }, "prompt": "go on",
+            "tool_input": { "file_path": desk.repo().join("f").display().to_string() }, "prompt": "go on",
         })
     };
     let mut conversation = String::new();
@@ -157,7 +157,7 @@ fn the_model_is_that_of_the_transcript_when_the_tool_was_used() {
         desk.add("f", model);
         desk.tell("claude-code", &payload("PostToolUse"));
         desk.commit();
-        let record = &desk.world.json(&["explain", "--json", "HEAD"])["records"][0];
+        let record = &desk.json(&["explain", "--json", "HEAD"])["records"][0];
         let models: Vec<_> =
             record["sessions"].as_array().into_iter().flatten().map(|it| it["model"].clone()).collect();
         assert_eq!(models, [model], "turn {turn}: {record}");
@@ -173,7 +173,7 @@ fn a_commit_in_mid_turn_has_the_model_that_is_told_later() {
     desk.prompt("s");
     desk.edit("s", "1", "f", "of an agent");
     desk.commit();
-    let model = || desk.world.json(&["explain", "--json", "HEAD"])["records"][0]["sessions"][0]["model"].clone();
+    let model = || desk.json(&["explain", "--json", "HEAD"])["records"][0]["sessions"][0]["model"].clone();
     assert_eq!(model(), Value::Null);
     desk.event("stop", "s", &serde_json::json!({ "model": "m-1" }));
     assert_eq!(model(), "m-1");

@@ -7,7 +7,7 @@ use super::desk::Desk;
 /// The tool call `call` of `session`, a shell, runs git.
 fn git(desk: &Desk, session: &str, call: &str, arguments: &[&str]) {
     desk.before(session, call, &[]);
-    desk.world.git(arguments);
+    desk.git(arguments);
     desk.after(session, call, &[]);
 }
 
@@ -32,7 +32,7 @@ fn a_stash_that_a_person_pops_after_a_commit(#[case] who: &str) {
     desk.stop("s");
     desk.commit();
     assert_eq!(desk.owners(), ["g agent 1"]);
-    desk.world.git(&["stash", "pop", "-q"]);
+    desk.git(&["stash", "pop", "-q"]);
     desk.commit();
     assert_eq!(desk.owners(), ["f agent 1"]);
     desk.finish();
@@ -62,7 +62,7 @@ fn what_an_agent_pops_stays_a_persons(#[case] push: &[&str], #[case] pop: &[&str
     let desk = Desk::new();
     desk.add("f", "of a person");
     desk.add("new", "of a person, too");
-    desk.world.git(push);
+    desk.git(push);
     desk.prompt("s");
     git(&desk, "s", "1", pop);
     desk.shell("s", "2", "g", "of s");
@@ -79,7 +79,7 @@ fn what_an_agent_pops_stays_another_sessions() {
     desk.edit("t", "1", "f", "of t");
     desk.edit("t", "2", "new", "of t, too");
     desk.stop("t");
-    desk.world.git(&["stash", "-q", "-u"]);
+    desk.git(&["stash", "-q", "-u"]);
     desk.answer("prompt", "s", &json!({ "prompt": "a wish" }));
     git(&desk, "s", "3", &["stash", "pop", "-q"]);
     desk.shell("s", "4", "g", "of s");
@@ -87,7 +87,7 @@ fn what_an_agent_pops_stays_another_sessions() {
     desk.commit();
     assert_eq!(desk.owners(), ["f agent 1", "g agent 1", "new agent 1"]);
     let sessions = |path: &str| {
-        let lines = desk.world.json(&["blame", "--json", path])["lines"].clone();
+        let lines = desk.json(&["blame", "--json", path])["lines"].clone();
         lines
             .as_array()
             .expect("a list")
@@ -113,7 +113,7 @@ fn what_an_agent_stashes_and_pops_in_one_turn_stays_its_own() {
 
 /// What the hook of `agent` answers to a prompt of a new session, in its own words.
 fn answer_to_prompt(desk: &Desk, agent: &str) -> Value {
-    let (cwd, event) = (desk.world.repo(), if agent == "gemini" { "BeforeAgent" } else { "UserPromptSubmit" });
+    let (cwd, event) = (desk.repo(), if agent == "gemini" { "BeforeAgent" } else { "UserPromptSubmit" });
     let time = (agent == "gemini").then_some("2026-11-21T20:52:14.927Z");
     let mut payload =
         json!({ "hook_event_name": event, "session_id": "t", "cwd": cwd, "prompt": "why?", "timestamp": time });
@@ -135,7 +135,7 @@ const STASHED: &str = "the stash holds work of s, which stays known and is taken
 fn the_next_prompt_names_whose_work_the_stash_holds(#[case] agent: &str, #[case] places: &[&str]) {
     let desk = at_work();
     desk.stop("s");
-    desk.world.git(&["stash", "-q"]);
+    desk.git(&["stash", "-q"]);
     let answer = answer_to_prompt(&desk, agent);
     for place in places {
         assert_eq!(answer.pointer(place).and_then(Value::as_str), Some(STASHED), "{agent}: {answer}");
@@ -149,9 +149,9 @@ fn the_next_prompt_names_whose_work_the_stash_holds(#[case] agent: &str, #[case]
 #[test]
 fn it_does_not_hide_the_question_about_other_sessions() {
     let desk = at_work();
-    desk.world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    desk.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
     desk.stop("s");
-    desk.world.git(&["stash", "-q"]);
+    desk.git(&["stash", "-q"]);
     let answer = answer_to_prompt(&desk, "copilot");
     let message = answer["message"].as_str().expect("a text");
     assert!(message.starts_with(STASHED) && message.contains("uncommitted work on this base"), "{message}");

@@ -13,7 +13,7 @@ use crate::support::site::described;
 #[test]
 fn an_agent_that_never_closes_its_end_is_answered() {
     let desk = Desk::new();
-    let payload = json!({ "event": "prompt", "session": "s", "cwd": desk.world.repo().display().to_string() });
+    let payload = json!({ "event": "prompt", "session": "s", "cwd": desk.repo().display().to_string() });
     for text in [payload.to_string(), String::new(), "{\"event\": ".to_owned()] {
         let start = Instant::now();
         let mut child = desk.hook("generic").spawn().expect("the program runs");
@@ -25,8 +25,8 @@ fn an_agent_that_never_closes_its_end_is_answered() {
         assert!(!output.stdout.is_empty(), "{text}");
         drop(input);
     }
-    assert_eq!(desk.world.json(&["session", "show", "s", "--json"])["session"]["turn"], 1);
-    desk.world.assert_sound("in the end");
+    assert_eq!(desk.json(&["session", "show", "s", "--json"])["session"]["turn"], 1);
+    desk.assert_sound("in the end");
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn half_a_character_loses_no_event() {
     desk.prompt("s");
     let payload = |event: &str| {
         let told = json!({
-            "hook_event_name": event, "session_id": "s", "cwd": desk.world.repo().display().to_string(),
+            "hook_event_name": event, "session_id": "s", "cwd": desk.repo().display().to_string(),
             "tool_name": "Write", "tool_use_id": "1", "tool_input": { "file_path": "f", "content": "HALF" },
         });
         told.to_string().replace("HALF", r"\\ud83d \ud83d\ude00 \\\ud83d").into_bytes()
@@ -76,7 +76,7 @@ fn what_makes_no_sense_is_noted(#[case] payload: &[u8]) {
         assert_eq!(output.stdout.is_empty(), is_silent, "{agent}: {}", described(&output));
     }
     assert!(desk.trouble().is_some());
-    desk.world.assert_sound("in the end");
+    desk.assert_sound("in the end");
 }
 
 #[rstest::rstest]
@@ -88,7 +88,7 @@ fn a_mistake_in_the_command_line_denies_no_tool(#[case] arguments: &[&str]) {
     let desk = Desk::new();
     let mut command = desk.hook("x");
     command = {
-        let mut plain = desk.world.command(command.get_program().to_str().expect("a plain path"));
+        let mut plain = desk.command(command.get_program().to_str().expect("a plain path"));
         plain.args(arguments);
         plain.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
         plain.stderr(std::process::Stdio::piped());
@@ -103,7 +103,7 @@ fn a_mistake_in_the_command_line_denies_no_tool(#[case] arguments: &[&str]) {
 fn an_event_that_is_not_known_is_let_go() {
     let desk = Desk::new();
     let payload =
-        json!({ "hook_event_name": "SomethingNew", "session_id": "s", "cwd": desk.world.repo().display().to_string() });
+        json!({ "hook_event_name": "SomethingNew", "session_id": "s", "cwd": desk.repo().display().to_string() });
     assert_eq!(desk.tell("claude-code", &payload), "");
     desk.finish();
 }

@@ -10,24 +10,24 @@ use crate::support::{World, site::described};
 #[test]
 fn outside_of_a_repository_nothing_happens() {
     let desk = Desk::new();
-    for place in [desk.world.root().join("home"), "/nowhere/at/all".into()] {
+    for place in [desk.root().join("home"), "/nowhere/at/all".into()] {
         let payload = json!({ "event": "prompt", "session": "s", "cwd": place.display().to_string() });
         assert_eq!(desk.tell("generic", &payload), "{\"version\":1,\"decision\":\"allow\"}\n");
     }
-    assert_eq!(fs::read_dir(desk.world.root().join("home")).expect("readable").count(), 0);
-    assert_eq!(desk.world.json(&["session", "list", "--all", "--json"])["sessions"], json!([]));
+    assert_eq!(fs::read_dir(desk.root().join("home")).expect("readable").count(), 0);
+    assert_eq!(desk.json(&["session", "list", "--all", "--json"])["sessions"], json!([]));
     desk.finish();
 }
 
 #[test]
 fn where_hooks_are_switched_off_nothing_is_kept() {
     let desk = Desk::new();
-    desk.world.git(&["config", "checkpoint.enabled", "false"]);
+    desk.git(&["config", "checkpoint.enabled", "false"]);
     desk.shell("s", "1", "f", "a");
     desk.stop("s");
-    assert!(!desk.world.repo().join(".git/checkpoint/turns.toml").exists());
-    assert!(!desk.world.repo().join(".git/checkpoint/agents").exists());
-    assert_eq!(desk.world.shadows().len(), 0);
+    assert!(!desk.repo().join(".git/checkpoint/turns.toml").exists());
+    assert!(!desk.repo().join(".git/checkpoint/agents").exists());
+    assert_eq!(desk.shadows().len(), 0);
 }
 
 #[test]
@@ -35,27 +35,27 @@ fn state_that_is_damaged_costs_nothing_that_was_saved() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.shell("s", "1", "f", "a");
-    let ours = desk.world.repo().join(".git/checkpoint");
+    let ours = desk.repo().join(".git/checkpoint");
     for path in ["turns.toml", "sessions/s.toml", "base", "index", "agents/generic", "events.jsonl"] {
         fs::write(ours.join(path), b"\0\xff[[[").expect("it is ours");
         desk.shell("s", path, "f", path);
     }
     desk.stop("s");
     assert!(desk.chain().iter().filter(|it| *it == "s f").count() >= 5, "{:?}", desk.chain());
-    desk.world.assert_sound("in the end");
+    desk.assert_sound("in the end");
 }
 
 #[test]
 fn state_that_cannot_be_written_is_no_matter_of_the_agents() {
     let desk = Desk::new();
     desk.prompt("s");
-    let ours = desk.world.repo().join(".git/checkpoint");
+    let ours = desk.repo().join(".git/checkpoint");
     fs::remove_dir_all(&ours).expect("it is ours");
     fs::write(&ours, "in the way").expect("a file can be written");
     for event in ["session-start", "prompt", "pre-tool", "post-tool", "stop", "session-end"] {
         desk.event(event, "s", &tool("1", &[]));
     }
-    desk.world.assert_sound("in the end");
+    desk.assert_sound("in the end");
     fs::remove_file(&ours).expect("it is ours");
     desk.prompt("s");
     desk.shell("s", "2", "f", "a");
@@ -67,9 +67,9 @@ fn state_that_cannot_be_written_is_no_matter_of_the_agents() {
 #[test]
 fn a_lock_that_others_hold_is_waited_for_and_then_given_up() {
     let desk = Desk::new();
-    desk.world.git(&["config", "checkpoint.lockTimeout", "1s"]);
+    desk.git(&["config", "checkpoint.lockTimeout", "1s"]);
     desk.prompt("s");
-    let path = desk.world.repo().join(".git/checkpoint/lock");
+    let path = desk.repo().join(".git/checkpoint/lock");
     let file = fs::File::options().read(true).write(true).open(&path).expect("it is there");
     file.lock().expect("it is free");
     desk.add("f", "a");
@@ -84,8 +84,8 @@ fn a_lock_that_others_hold_is_waited_for_and_then_given_up() {
 #[test]
 fn a_repository_that_cannot_be_opened_is_let_be() {
     let desk = Desk::new();
-    fs::write(desk.world.repo().join(".git/config"), "[core\n").expect("it is ours to break");
-    let payload = json!({ "event": "prompt", "session": "s", "cwd": desk.world.repo().display().to_string() });
+    fs::write(desk.repo().join(".git/config"), "[core\n").expect("it is ours to break");
+    let payload = json!({ "event": "prompt", "session": "s", "cwd": desk.repo().display().to_string() });
     let mut command = desk.hook("generic");
     command.current_dir("/");
     let output = super::desk::piped(command, payload.to_string().as_bytes());
@@ -96,7 +96,7 @@ fn a_repository_that_cannot_be_opened_is_let_be() {
 #[test]
 fn a_session_beside_another_is_asked_about() {
     let desk = Desk::new();
-    desk.world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    desk.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
     desk.prompt("a");
     desk.shell("a", "1", "f", "a");
     desk.stop("a");
@@ -105,7 +105,7 @@ fn a_session_beside_another_is_asked_about() {
         command.args(flags);
         desk.run(command, event.to_string().as_bytes())
     };
-    let cwd = desk.world.repo().display().to_string();
+    let cwd = desk.repo().display().to_string();
     let named = |event: &str| json!({ "hook_event_name": event, "session_id": "b", "prompt_id": "1", "cwd": cwd, "prompt": "go" });
     let said = |output: &std::process::Output| described(output);
     let output = tell("claude-code", &named("SessionStart"), &[]);
@@ -114,7 +114,7 @@ fn a_session_beside_another_is_asked_about() {
     assert!(output.status.code() == Some(2) && said(&output).contains("uncommitted work"), "{}", said(&output));
     let output = tell("claude-code", &named("UserPromptSubmit"), &[]);
     assert!(output.status.code() == Some(2) && said(&output).contains("again"), "{}", said(&output));
-    let turn = || desk.world.json(&["session", "show", "b", "--json"])["session"]["turn"].clone();
+    let turn = || desk.json(&["session", "show", "b", "--json"])["session"]["turn"].clone();
     assert_eq!(turn(), 0);
     let output = tell("claude-code", &named("UserPromptSubmit"), &[]);
     assert!(output.status.success() && output.stdout.is_empty(), "{}", said(&output));
@@ -133,7 +133,7 @@ fn objects_that_cannot_be_written_are_noted() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.before("s", "1", &["f"]);
-    let objects = desk.world.repo().join(".git/objects");
+    let objects = desk.repo().join(".git/objects");
     let mode = |mode: u32| {
         let folders = fs::read_dir(&objects).expect("readable").flatten().map(|it| it.path());
         let folders: Vec<_> = folders.chain([objects.clone()]).filter(|path| path.is_dir()).collect();
@@ -162,12 +162,12 @@ fn nothing_is_started_and_old_sessions_are_let_be() {
     let desk = Desk::new();
     desk.prompt("s");
     for number in 0..20 {
-        let path = desk.world.repo().join(format!(".git/checkpoint/sessions/old-{number}.toml"));
-        let status = desk.world.command("mkfifo").arg(path).status();
+        let path = desk.repo().join(format!(".git/checkpoint/sessions/old-{number}.toml"));
+        let status = desk.command("mkfifo").arg(path).status();
         assert!(status.expect("mkfifo runs").success());
     }
     let tell = |event: &str, more: serde_json::Value| {
-        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.world.repo().display().to_string() });
+        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.repo().display().to_string() });
         payload["tool"] = more["tool"].clone();
         let mut command = desk.hook("generic");
         command.env("PATH", "/nowhere");
@@ -192,7 +192,7 @@ fn a_protected_place_is_left_alone() {
     let world = World::new();
     world.git(&["init", "-q", "../home"]);
     let desk = Desk { world };
-    let home = desk.world.root().join("home");
+    let home = desk.root().join("home");
     let payload = json!({ "event": "prompt", "session": "s", "cwd": home.display().to_string() });
     let mut command = desk.hook("generic");
     command.current_dir(&home);

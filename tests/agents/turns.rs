@@ -9,7 +9,7 @@ use crate::support::site::described;
 
 /// Reports `event` of the session `s` to a hook that dies at `step`.
 fn dies_at(desk: &Desk, step: &str, event: &str, more: &Value) -> Output {
-    let mut payload = json!({ "event": event, "session": "s", "agent": "tester", "cwd": desk.world.repo() });
+    let mut payload = json!({ "event": event, "session": "s", "agent": "tester", "cwd": desk.repo() });
     for (key, value) in more.as_object().expect("an object") {
         payload[key] = value.clone();
     }
@@ -74,18 +74,18 @@ fn a_crash_leaves_a_turn_open_or_ended(#[case] before: usize, #[case] event: &st
         let was_open = desk.open();
         dies_at(&desk, step, event, &tool("1", &[]));
         let is_open = desk.open();
-        let phase = desk.world.json(&["session", "list", "--all", "--json"])["sessions"][0]["phase"].clone();
+        let phase = desk.json(&["session", "list", "--all", "--json"])["sessions"][0]["phase"].clone();
         assert_eq!(phase == "active", is_open == ["s"], "{event} at {step}: {phase}");
         // The step may be one that this event does not come by.
         assert!(is_open == was_open || step.starts_with("prompt:") || step.starts_with("stop:"), "{event} at {step}");
-        desk.world.done(&["save", "-q"]);
+        desk.done(&["save", "-q"]);
         let chain = desk.chain();
         desk.event("stop", "s", &json!({}));
         assert_eq!(desk.open(), Vec::<String>::new(), "{event} at {step}");
         desk.add("g", "of a person");
-        desk.world.done(&["save", "-q"]);
+        desk.done(&["save", "-q"]);
         assert_eq!(desk.chain().last().map(String::as_str), Some("human g"), "{event} at {step}: {chain:?}");
-        desk.world.assert_sound("in the end");
+        desk.assert_sound("in the end");
     }
 }
 
@@ -93,15 +93,15 @@ fn a_crash_leaves_a_turn_open_or_ended(#[case] before: usize, #[case] event: &st
 fn a_damaged_file_is_set_aside_and_named() {
     let desk = Desk::new();
     desk.prompt("s");
-    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    let path = desk.repo().join(".git/checkpoint/turns.toml");
     fs::write(&path, "version = 1\n[[session]]\nid = \"a\\nb\"\n").expect("it is ours");
     desk.add("f", "of nobody known");
-    desk.world.done(&["save", "-q"]);
+    desk.done(&["save", "-q"]);
     desk.shell("s", "1", "g", "of s");
     desk.stop("s");
     assert_eq!(desk.chain(), ["unknown f", "s g"]);
     assert!(path.with_extension("bad").exists());
-    let doctor = desk.world.json(&["doctor", "--json"]);
+    let doctor = desk.json(&["doctor", "--json"]);
     assert_eq!(doctor["problems"][0]["code"], "turns-damaged", "{doctor}");
 }
 
@@ -110,7 +110,7 @@ fn a_damaged_file_is_set_aside_and_named() {
 fn what_is_unsaved_when_an_event_finds_a_damaged_file_has_an_unknown_author() {
     let desk = Desk::new();
     desk.prompt("s");
-    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    let path = desk.repo().join(".git/checkpoint/turns.toml");
     fs::write(&path, "noise").expect("it is ours");
     desk.add("f", "of nobody known");
     desk.edit("s", "1", "g", "of s");
@@ -128,7 +128,7 @@ fn blame_goes_on_without_it(#[case] is_unreadable: bool) {
     desk.edit("s", "1", "f", "of s");
     desk.add("f", "of nobody known");
     desk.add("new", "of nobody known");
-    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    let path = desk.repo().join(".git/checkpoint/turns.toml");
     fs::remove_file(&path).expect("it is there");
     if is_unreadable {
         std::os::unix::fs::symlink("turns.toml", &path).expect("it leads to itself");
@@ -136,7 +136,7 @@ fn blame_goes_on_without_it(#[case] is_unreadable: bool) {
         fs::write(&path, "noise").expect("it is ours");
     }
     let owners = |path: &str| {
-        let lines = desk.world.json(&["blame", "--json", path])["lines"].clone();
+        let lines = desk.json(&["blame", "--json", path])["lines"].clone();
         let owner =
             |lines: &serde_json::Value| format!("{} {}", lines["end"], lines["owner"].as_str().unwrap_or_default());
         lines.as_array().expect("a list").iter().map(owner).collect::<Vec<_>>()
@@ -144,18 +144,18 @@ fn blame_goes_on_without_it(#[case] is_unreadable: bool) {
     assert_eq!(owners("f"), ["20 unknown", "21 agent", "22 unknown"]);
     assert_eq!(owners("new"), ["1 unknown"]);
     let said = |path: &str| {
-        let output = desk.world.checkpoint(&["blame", path]);
+        let output = desk.checkpoint(&["blame", path]);
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     assert!(said("f").contains("'git checkpoint doctor'"), "{}", said("f"));
     assert_eq!(said("g"), "", "it has no line that is not committed");
-    let files = desk.world.json(&["attribution", "--worktree", "--json"])["files"].clone();
+    let files = desk.json(&["attribution", "--worktree", "--json"])["files"].clone();
     assert_eq!(files[1]["owners"][0]["owner"], "unknown", "{files}");
     let doctor: serde_json::Value =
-        serde_json::from_slice(&desk.world.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
+        serde_json::from_slice(&desk.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
     assert!(doctor["problems"][0]["code"].as_str().is_some_and(|code| code.starts_with("turns-")), "{doctor}");
-    desk.world.checkpoint(&["save", "-q"]);
+    desk.checkpoint(&["save", "-q"]);
     assert_eq!(owners("f"), ["20 unknown", "21 agent", "22 unknown"]);
 }
 
@@ -163,20 +163,20 @@ fn blame_goes_on_without_it(#[case] is_unreadable: bool) {
 fn a_file_that_cannot_be_read_is_named() {
     let desk = Desk::new();
     desk.prompt("s");
-    let path = desk.world.repo().join(".git/checkpoint/turns.toml");
+    let path = desk.repo().join(".git/checkpoint/turns.toml");
     fs::remove_file(&path).expect("it is there");
     std::os::unix::fs::symlink("turns.toml", &path).expect("it leads to itself");
-    let status = desk.world.json(&["status", "--json"]);
+    let status = desk.json(&["status", "--json"]);
     assert!(status["notes"][0].as_str().is_some_and(|note| note.contains("turns.toml")), "{status}");
     let doctor: serde_json::Value =
-        serde_json::from_slice(&desk.world.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
+        serde_json::from_slice(&desk.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
     assert_eq!(doctor["problems"][0]["code"], "turns-unreadable", "{doctor}");
 }
 
 #[test]
 fn files_of_an_earlier_version_are_removed() {
     let desk = Desk::new();
-    let ours = desk.world.repo().join(".git/checkpoint");
+    let ours = desk.repo().join(".git/checkpoint");
     for folder in ["claims", "turns"] {
         fs::create_dir_all(ours.join(folder)).expect("it can be made");
     }

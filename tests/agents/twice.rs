@@ -5,7 +5,7 @@ use serde_json::json;
 use super::desk::{Desk, fixture, piped, tool};
 
 fn turns(desk: &Desk, session: &str) -> u64 {
-    desk.world.json(&["session", "show", session, "--json"])["session"]["turn"].as_u64().expect("a number")
+    desk.json(&["session", "show", session, "--json"])["session"]["turn"].as_u64().expect("a number")
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_late_copy_takes_nothing_from_the_tool() {
 fn copies_that_come_at_once_are_one() {
     let desk = Desk::new();
     let at_once = |event: &str, more: serde_json::Value| {
-        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.world.repo().display().to_string() });
+        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.repo().display().to_string() });
         for (key, value) in more.as_object().expect("an object") {
             payload[key] = value.clone();
         }
@@ -69,7 +69,7 @@ fn copies_that_come_at_once_are_one() {
     at_once("post-tool", tool("1", &[]));
     at_once("stop", json!({}));
     assert_eq!(desk.chain(), ["s f"]);
-    let prompts = desk.world.json(&["session", "show", "s", "--json"])["prompts"].as_array().map(Vec::len);
+    let prompts = desk.json(&["session", "show", "s", "--json"])["prompts"].as_array().map(Vec::len);
     assert_eq!(prompts, Some(1));
     desk.finish();
 }
@@ -92,7 +92,7 @@ fn the_hooks_of_another_agent_are_no_other_session() {
         desk.tell("cursor", &payload);
         desk.tell("claude-code", &payload);
     }
-    let sessions = desk.world.json(&["session", "list", "--all", "--json"]);
+    let sessions = desk.json(&["session", "list", "--all", "--json"]);
     let names: Vec<_> = sessions["sessions"].as_array().expect("a list").iter().map(|it| it["agent"].clone()).collect();
     assert_eq!(names, ["cursor"]);
     assert_eq!(desk.chain().len(), 1);

@@ -14,7 +14,7 @@ fn what_people_change_between_events_is_theirs() {
     desk.add("f", "between two tools");
     desk.edit("s", "2", "f", "b");
     desk.add("g", "before a shell");
-    desk.world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
     desk.shell("s", "3", "new", "c");
     assert_eq!(desk.chain(), ["human h", "s f", "human f", "s f", "human g", "s new"]);
     desk.stop("s");
@@ -32,12 +32,12 @@ fn what_people_change_between_events_is_theirs() {
 #[case::restore(&["restore", "-q", "base", "--", "h"])]
 fn what_is_saved_while_a_tool_is_in_use_is_its(#[case] command: &[&str]) {
     let desk = Desk::new();
-    desk.world.done(&["save", "-q"]);
-    desk.world.git(&["tag", "base"]);
+    desk.done(&["save", "-q"]);
+    desk.git(&["tag", "base"]);
     desk.prompt("s");
     desk.before("s", "1", &[]);
     desk.add("f", "a");
-    desk.world.done(command);
+    desk.done(command);
     desk.after("s", "1", &[]);
     desk.stop("s");
     desk.commit();
@@ -59,7 +59,7 @@ fn in_a_clean_worktree_a_tool_takes_its_own_files_only() {
 
 /// Sends an event of a session as the agent does, or as its helper, if one is named.
 fn recorded_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
-    let cwd = desk.world.repo().display().to_string();
+    let cwd = desk.repo().display().to_string();
     let payload = if agent == "opencode" {
         let hook = match event {
             "UserPromptSubmit" => "chat.message",
@@ -126,12 +126,12 @@ fn what_a_shell_has_left_running_is_the_agents(
 ) {
     let desk = Desk::new();
     let session = if agent == "gemini" { "694ad403-7190-425e-84c2-6a60499578dd" } else { "ses_01" };
-    std::fs::create_dir(desk.world.root().join("home/.gemini")).expect("a folder can be made");
+    std::fs::create_dir(desk.root().join("home/.gemini")).expect("a folder can be made");
     for name in [prompt, tool] {
         desk.tell(agent, &fixture(&desk.world, agent, name));
     }
     // The agent is this process.
-    let mut left = desk.world.command("sleep").arg("600").spawn().expect("sleep starts");
+    let mut left = desk.command("sleep").arg("600").spawn().expect("sleep starts");
     desk.add("g", "of what the shell has started");
     desk.tell(agent, &fixture(&desk.world, agent, stop));
     left.kill().and_then(|()| left.wait()).expect("it is ours");
@@ -154,7 +154,7 @@ fn nothing_of_a_persons_is_deleted_unsaved(
 ) {
     let desk = Desk::new();
     for folder in [".claude", ".gemini", ".mine"] {
-        std::fs::create_dir(desk.world.root().join("home").join(folder)).expect("a folder can be made");
+        std::fs::create_dir(desk.root().join("home").join(folder)).expect("a folder can be made");
     }
     let mut payload = fixture(&desk.world, agent, payload);
     if agent == "generic" {
@@ -172,7 +172,7 @@ fn nothing_of_a_persons_is_deleted_unsaved(
     tell(events[1], "make");
     desk.write("new", "of a person, a moment ago\n");
     tell(events[0], "git clean -fdq");
-    desk.world.git(&["clean", "-fdq"]);
+    desk.git(&["clean", "-fdq"]);
     tell(events[1], "git clean -fdq");
     let chain = desk.chain();
     assert_eq!((chain.len(), chain[1].as_str()), (3, "human new"), "{chain:?}");
@@ -323,7 +323,7 @@ fn helpers_are_named() {
     desk.event("subagent-stop", "s", &json!({ "agent_id": "h2" }));
     assert_eq!(desk.chain()[1..], ["s+h2 g"]);
     desk.stop("s");
-    let told = desk.world.json(&["attribution", "--worktree", "--json"]);
+    let told = desk.json(&["attribution", "--worktree", "--json"]);
     let owners = told["files"].as_array().expect("files").iter();
     let owners: Vec<_> = owners.map(|file| file["owners"][0]["agent_id"].clone()).collect();
     assert_eq!(owners, ["h1", "h2"]);
@@ -348,7 +348,7 @@ fn tools_begin_a_turn_without_a_prompt() {
 #[test]
 fn a_conversation_goes_on_under_another_id() {
     let desk = Desk::new();
-    desk.world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    desk.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
     desk.prompt("old");
     desk.shell("old", "1", "f", "a");
     desk.add("g", "b");
@@ -370,7 +370,7 @@ fn a_file_that_is_ignored_or_gits_own_is_nobodys() {
     desk.before("s", "2", &[".git/description"]);
     desk.after("s", "2", &[".git/description"]);
     desk.before("s", "3", &["f"]);
-    std::fs::remove_file(desk.world.repo().join("f")).expect("it is there");
+    std::fs::remove_file(desk.repo().join("f")).expect("it is there");
     desk.after("s", "3", &["f"]);
     desk.stop("s");
     assert_eq!(desk.chain(), ["human .gitignore", "s f"]);

@@ -9,7 +9,7 @@ fn paths_count_from_where_the_agent_is() {
     let desk = Desk::new();
     desk.write("sub/deep/x", "x\n");
     desk.commit();
-    let cwd = desk.world.repo().join("sub/deep").display().to_string();
+    let cwd = desk.repo().join("sub/deep").display().to_string();
     let tool = |paths: &[&str]| json!({ "cwd": cwd, "tool": { "name": "write", "id": "1", "paths": paths } });
     desk.event("prompt", "s", &json!({ "cwd": cwd }));
     desk.add("g", "of a human");
@@ -25,8 +25,8 @@ fn paths_count_from_where_the_agent_is() {
 #[test]
 fn an_agent_moves_to_another_worktree_and_back() {
     let desk = Desk::new();
-    desk.world.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
-    let side = desk.world.root().join("side");
+    desk.git(&["worktree", "add", "-q", "-b", "side", "../side"]);
+    let side = desk.root().join("side");
     let there = |more: serde_json::Value| {
         let mut more = more;
         more["cwd"] = side.display().to_string().into();
@@ -39,13 +39,13 @@ fn an_agent_moves_to_another_worktree_and_back() {
     desk.event("post-tool", "s", &there(json!({ "tool": { "name": "shell", "id": "2" } })));
     desk.write("h", "here, and not told of\n");
     desk.event("stop", "s", &there(json!({})));
-    let session = &desk.world.json(&["session", "show", "s", "--json"])["session"];
+    let session = &desk.json(&["session", "show", "s", "--json"])["session"];
     assert_eq!((&session["phase"], &session["checkpoints"]), (&json!("idle"), &json!(2)), "{session}");
     assert_eq!(desk.chain().len(), 2, "{:?}", desk.chain());
-    assert_eq!(desk.world.shadows().len(), 2);
+    assert_eq!(desk.shadows().len(), 2);
     desk.event("prompt", "s", &there(json!({ "prompt": "on" })));
     std::fs::write(side.join("f"), "there\n").expect("a file can be written");
     desk.event("session-end", "s", &there(json!({})));
-    assert_eq!(desk.world.json(&["session", "show", "s", "--json"])["session"]["phase"], "ended");
+    assert_eq!(desk.json(&["session", "show", "s", "--json"])["session"]["phase"], "ended");
     desk.finish();
 }

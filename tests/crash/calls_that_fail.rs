@@ -64,8 +64,7 @@ fn saved_tree(output: &Output) -> String {
 
 /// Makes a repository with more files than one thread looks at.
 fn large() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     for n in 0..1100 {
         world.write(&format!("d{}/{n}", n % 40), format!("{n}\n"));
     }
@@ -121,8 +120,7 @@ fn restore_and_undo_need_no_thread() {
 
 #[test]
 fn a_turn_needs_no_thread() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }
@@ -171,8 +169,7 @@ fn an_agents_event_needs_no_thread() {
 
 #[test]
 fn what_an_agents_event_leaves_is_swept() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }
@@ -196,8 +193,7 @@ fn what_an_agents_event_leaves_is_swept() {
 /// A process that dies while it keeps its new pack leaves nothing that keeps it for ever.
 #[test]
 fn what_keeps_a_pack_goes_with_who_has_died() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }
@@ -233,8 +229,7 @@ fn a_few_of_all_calls() {
 /// What cannot be looked at is not taken for absent.
 #[test]
 fn an_index_that_cannot_be_read_is_not_an_empty_one() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }
@@ -310,8 +305,7 @@ fn a_mark_that_cannot_be_written_leaves_no_checkpoint() {
 
 #[test]
 fn a_shadow_that_cannot_go_is_not_in_the_archive_either() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("f", "only in the worktree\n");
     world.done(&["save", "-q"]);
     if !can_inject(&world) {
@@ -329,8 +323,7 @@ fn a_shadow_that_cannot_go_is_not_in_the_archive_either() {
 
 #[test]
 fn a_repository_that_cannot_be_looked_at_has_settings_that_are_not_known() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write(".checkpoint.toml", "disable-multisession-warning = true\n");
     if !can_inject(&world) {
         return;
@@ -349,8 +342,7 @@ fn a_repository_that_cannot_be_looked_at_has_settings_that_are_not_known() {
 
 #[test]
 fn a_hook_that_cannot_be_looked_at_is_not_left_in_silence() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }
@@ -367,8 +359,7 @@ fn a_hook_that_cannot_be_looked_at_is_not_left_in_silence() {
 
 #[test]
 fn what_a_change_of_settings_has_left_is_named_and_swept() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }
@@ -390,8 +381,7 @@ fn what_a_change_of_settings_has_left_is_named_and_swept() {
 
 #[test]
 fn a_log_that_cannot_be_written_is_no_reason_to_stop() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("f", "changed\n");
     let line = "exec git checkpoint save -q -vv 2>/dev/full";
     let output = world.command("sh").args(["-c", line]).output().expect("sh runs");
@@ -408,8 +398,7 @@ fn text_of(path: &Path) -> &str {
 /// A directory that a checkpoint holds becomes unreadable, as one that a container has taken over.
 #[test]
 fn ignore_rules_that_cannot_be_read_stop_no_save() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }
@@ -429,8 +418,7 @@ fn ignore_rules_that_cannot_be_read_stop_no_save() {
 /// A lock of ours that the disk does not let go is known as ours by the next command.
 #[test]
 fn a_lock_that_cannot_be_removed_stops_no_later_save() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }
@@ -448,8 +436,7 @@ fn a_lock_that_cannot_be_removed_stops_no_later_save() {
 /// The file of open turns belongs to somebody else, as after a command that ran as root.
 #[test]
 fn a_turn_does_not_end_while_the_file_of_open_turns_cannot_be_read() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if !can_inject(&world) {
         return;
     }

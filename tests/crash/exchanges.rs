@@ -63,8 +63,7 @@ fn write_to_old_file(world: &World) {
 
 /// Returns a world with the file `f`, and a checkpoint in which it is `then`, or is not there.
 fn repository(is_deletion: bool) -> (World, String) {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     if is_deletion {
         fs::remove_file(path(&world)).expect("it is there");
     } else {

@@ -8,8 +8,7 @@ use crate::support::{
 };
 
 fn repository() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("f", "saved before\n");
     world.done(&["save", "-q"]);
     world

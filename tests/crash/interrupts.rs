@@ -16,8 +16,7 @@ const INTERRUPTED: Option<i32> = Some(130);
 const SIGINT: i32 = 2;
 
 fn repository(files: usize) -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     for n in 0..files {
         world.write(&format!("many/{n}"), format!("then {n}\n"));
     }

@@ -78,8 +78,7 @@ fn edit(world: &World, dice: &mut Dice, trial: u64) -> Vec<String> {
 }
 
 fn repository() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("untracked", "untracked\n");
     world.write("staged", "staged\n");
     world.git(&["add", "staged"]);

@@ -20,10 +20,7 @@ const STEPS: [&str; 5] =
 const MOST: usize = 40;
 
 fn site() -> World {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
-    world
+    World::with_hooks()
 }
 
 /// Sets two shadows aside, and begins one; there are no others.

@@ -163,8 +163,7 @@ fn on_disk(world: &World, path: &str) -> Vec<Vec<u8>> {
 #[test]
 #[expect(clippy::print_stdout, reason = "the figures of a long run by hand")]
 fn what_a_program_saves_during_a_restore_is_never_lost() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let states = two_states(&world);
     let (mut conflicts, mut kept, mut expected) = (0, 0, 0);
     let (mut away, mut hidden) = (Vec::new(), Vec::new());

@@ -42,9 +42,7 @@ fn lines(what: &str) -> String {
 
 /// A repository with our hooks and packed refs, so that deleting one takes their lock.
 fn site() -> World {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     world.write("old", "of a human\n");
     world.done(&["save", "-q"]);
     world.git(&["pack-refs", "--all"]);
@@ -295,8 +293,7 @@ fn enabling_and_disabling_hooks_that_die_can_be_done_again() {
     let enabling = ["hooks:before-aside", "hooks:before-install:2", "hooks:after-install", "state:before-rename:2"];
     let disabling = ["hooks:after-removal", "hooks:after-removal:3", "hooks:before-end", "state:before-rename"];
     for (at, step) in enabling.iter().chain(&disabling).enumerate() {
-        let world = World::new();
-        world.repository();
+        let world = World::with_commit();
         let hook = world.repo().join(".git/hooks/post-commit");
         fs::create_dir_all(hook.parent().expect("it has one")).expect("made");
         let text = "#!/bin/sh\necho ran >>\"$(git rev-parse --git-dir)/ran\"\n";

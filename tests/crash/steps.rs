@@ -19,15 +19,15 @@ const STEPS: [&str; 4] = ["save:before-objects", "save:after-objects", "save:aft
 const SIGABRT: i32 = 6;
 
 fn site(work: Work) -> World {
-    let world = World::new();
     if work == Work::Unborn {
+        let world = World::new();
         world.git(&["init", "-q", "-b", "main", "."]);
-    } else {
-        world.repository();
-        world.write("f", "saved before\n");
-        world.settle();
-        world.done(&["save", "-q", "-m", "before"]);
+        return world;
     }
+    let world = World::with_commit();
+    world.write("f", "saved before\n");
+    world.settle();
+    world.done(&["save", "-q", "-m", "before"]);
     world
 }
 

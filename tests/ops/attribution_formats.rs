@@ -8,9 +8,7 @@ use crate::support::World;
 
 /// One agent, two files with blanks in their names, and a person.
 fn world() -> World {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     world.done(&["session", "start", "s|1", "--agent", "claude-code", "--model", "claude-x"]);
     world.done(&["session", "prompt", "s|1", "--message", "go"]);
     world.write("a b", "1 alpha\n2 beta\n3 gamma\n");

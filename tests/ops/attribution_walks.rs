@@ -13,11 +13,11 @@ fn step(play: &mut Play) {
         }
         6..=8 => play.commit_all(),
         9 => {
-            play.world.git(&["add", file]);
-            play.world.git(&["commit", "-q", "--allow-empty", "-m", "one file"]);
+            play.git(&["add", file]);
+            play.git(&["commit", "-q", "--allow-empty", "-m", "one file"]);
         }
         10 => commit_hunks(play, file),
-        11 => drop(play.world.git(&["commit", "-q", "-a", "--amend", "--allow-empty", "--no-edit"])),
+        11 => drop(play.git(&["commit", "-q", "-a", "--amend", "--allow-empty", "--no-edit"])),
         _ => rewrite(play),
     }
 }
@@ -25,42 +25,42 @@ fn step(play: &mut Play) {
 /// Something that git does to commits; it begins with nothing uncommitted.
 fn rewrite(play: &mut Play) {
     play.commit_all();
-    let count = play.world.git(&["rev-list", "--count", "HEAD"]).trim().parse::<usize>().expect("a number");
+    let count = play.git(&["rev-list", "--count", "HEAD"]).trim().parse::<usize>().expect("a number");
     match play.roll(5) {
         0 if count > 2 => {
             let script = "GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -q -i HEAD~2";
-            drop(play.world.command("sh").args(["-c", script]).output());
+            drop(play.command("sh").args(["-c", script]).output());
             abort(play, "rebase");
         }
         1 if count > 1 => {
-            play.world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+            play.git(&["reset", "-q", "--soft", "HEAD~1"]);
             if play.roll(2) == 0 {
                 play.agent(SESSIONS[1], FILES[0]);
             }
-            play.world.git(&["commit", "-q", "-a", "--allow-empty", "-m", "once more"]);
+            play.git(&["commit", "-q", "-a", "--allow-empty", "-m", "once more"]);
         }
         2 if count > 1 => {
-            play.world.git(&["checkout", "-q", "--detach", "HEAD~1"]);
+            play.git(&["checkout", "-q", "--detach", "HEAD~1"]);
             play.human(FILES[0]);
             play.commit_all();
-            drop(play.world.command("git").args(["cherry-pick", "main"]).output());
+            drop(play.command("git").args(["cherry-pick", "main"]).output());
             abort(play, "cherry-pick");
-            play.world.git(&["checkout", "-q", "-B", "main"]);
+            play.git(&["checkout", "-q", "-B", "main"]);
         }
         3 => {
             play.agent("s1", FILES[1]);
-            play.world.git(&["stash", "-q"]);
+            play.git(&["stash", "-q"]);
             play.human(FILES[0]);
             play.commit_all();
-            play.world.git(&["stash", "pop", "-q"]);
+            play.git(&["stash", "pop", "-q"]);
         }
         _ if count > 1 => {
-            play.world.git(&["checkout", "-q", "--detach", "HEAD~1"]);
+            play.git(&["checkout", "-q", "--detach", "HEAD~1"]);
             play.human(FILES[1]);
             play.commit_all();
-            drop(play.world.command("git").args(["rebase", "-q", "HEAD", "main"]).output());
+            drop(play.command("git").args(["rebase", "-q", "HEAD", "main"]).output());
             abort(play, "rebase");
-            play.world.git(&["checkout", "-q", "main"]);
+            play.git(&["checkout", "-q", "main"]);
         }
         _ => {}
     }
@@ -68,21 +68,21 @@ fn rewrite(play: &mut Play) {
 
 /// Conflicts are not what this is about.
 fn abort(play: &Play, what: &str) {
-    drop(play.world.command("git").args([what, "--abort"]).output());
+    drop(play.command("git").args([what, "--abort"]).output());
 }
 
 /// Commits some of the hunks of `file`, as `git add -p` does.
 fn commit_hunks(play: &mut Play, file: &str) {
-    play.world.git(&["reset", "-q"]);
+    play.git(&["reset", "-q"]);
     let answers: String = (0..20).map(|_| if play.roll(2) == 0 { "y\n" } else { "n\n" }).collect();
     let script = format!("printf '{answers}' | git add -p {file}").replace('\n', "\\n");
-    drop(play.world.command("sh").args(["-c", &script]).output());
-    play.world.git(&["commit", "-q", "--allow-empty", "-m", "some hunks"]);
+    drop(play.command("sh").args(["-c", &script]).output());
+    play.git(&["commit", "-q", "--allow-empty", "-m", "some hunks"]);
 }
 
 fn walk(seed: u64, algorithm: &str) {
     let mut play = Play::new(seed);
-    play.world.git(&["config", "diff.algorithm", algorithm]);
+    play.git(&["config", "diff.algorithm", algorithm]);
     // From the first record on, what has none is known to be people's.
     play.agent("s1", FILES[0]);
     play.commit_all();
@@ -90,8 +90,7 @@ fn walk(seed: u64, algorithm: &str) {
         step(&mut play);
     }
     play.commit_all();
-    play.check();
-    play.check_agreement();
+    play.check_all();
 }
 
 #[rstest::rstest]
@@ -125,18 +124,20 @@ fn walk_with_moves(seed: u64) {
             7 => {
                 play.commit_all();
                 names[name] = format!("{step}.txt");
-                play.world.git(&["mv", &file, &names[name]]);
+                play.git(&["mv", &file, &names[name]]);
             }
-            8 => drop(play.world.git(&["commit", "-q", "-a", "--amend", "--allow-empty", "--no-edit"])),
+            8 => drop(play.git(&["commit", "-q", "-a", "--amend", "--allow-empty", "--no-edit"])),
             _ => play.commit_all(),
         }
     }
     let check = |play: &mut Play| {
-        play.check_commits();
+        let found = play.check_commits();
         for file in &names {
             play.check_blame(file, &[]);
         }
-        play.check_agreement();
+        for (commit, found) in found {
+            play.check_agreement_of(&commit, &found);
+        }
     };
     check(&mut play);
     play.commit_all();
@@ -163,7 +164,7 @@ fn a_line_that_an_agents_block_passes_stays_the_persons() {
     let mut lines = play.read(FILES[0]);
     let mine = play.line("human");
     lines.insert(2, mine.clone());
-    play.world.write(FILES[0], lines.concat());
+    play.write(FILES[0], lines.concat());
     play.turn("s1", |play| {
         // The three lines below it go above it; git's diff says that it went down.
         let mut lines = play.read(FILES[0]);
@@ -171,9 +172,9 @@ fn a_line_that_an_agents_block_passes_stays_the_persons() {
         lines.swap(3, 4);
         lines.swap(4, 5);
         assert_eq!(lines[5], mine);
-        play.world.write(FILES[0], lines.concat());
+        play.write(FILES[0], lines.concat());
     });
-    let found = play.world.json(&["attribution", "--worktree", "--json"]);
+    let found = play.json(&["attribution", "--worktree", "--json"]);
     assert_eq!(
         (&found["summary"]["agent_lines"], &found["summary"]["human_added"]),
         (&0.into(), &1.into()),
@@ -190,10 +191,10 @@ fn an_agents_lines_that_a_person_formats_without_any_agent_stay_the_agents() {
     play.agent("s1", FILES[0]);
     play.commit_all();
     let text = play.read(FILES[0]);
-    play.world.write(FILES[0], text.iter().map(|line| format!("  {line}")).collect::<String>());
+    play.write(FILES[0], text.iter().map(|line| format!("  {line}")).collect::<String>());
     play.human(FILES[1]);
     play.commit_all();
-    let found = play.world.json(&["attribution", "--json"]);
+    let found = play.json(&["attribution", "--json"]);
     assert_eq!(found["records"], serde_json::json!([]));
     assert_eq!(
         (&found["summary"]["kept_added"], &found["summary"]["kept_removed"]),
@@ -217,10 +218,10 @@ fn a_persons_new_file_that_an_agent_renames_and_edits_stays_the_persons() {
     play.agent("s2", FILES[1]);
     play.human("new.txt");
     play.turn("s1", |play| {
-        std::fs::rename(play.world.repo().join("new.txt"), play.world.repo().join("other.txt")).expect("it is there");
+        std::fs::rename(play.repo().join("new.txt"), play.repo().join("other.txt")).expect("it is there");
         play.edit("other.txt", "s1");
     });
-    let found = play.world.json(&["attribution", "--worktree", "--json"]);
+    let found = play.json(&["attribution", "--worktree", "--json"]);
     assert!(found["summary"]["human_added"].as_u64() > Some(0), "{found:#}");
     play.check_blame(FILES[1], &[]);
     play.commit_all();
@@ -238,16 +239,15 @@ fn a_block_that_an_amend_moves_is_whose_it_was() {
         play.rearrange(FILES[0]);
         let mut lines = play.read(FILES[0]);
         lines.rotate_left(5);
-        play.world.write(FILES[0], lines.concat());
+        play.write(FILES[0], lines.concat());
     };
     play.agent("s2", FILES[0]);
     play.commit_all();
     for _ in 0..3 {
         play.turn("s2", swapped);
         play.agent("s1", FILES[0]);
-        play.world.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
-        play.check();
-        play.check_agreement();
+        play.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+        play.check_all();
     }
 }
 
@@ -257,15 +257,13 @@ fn work_that_is_committed_once_more_with_other_work_keeps_its_owners() {
     play.agent("s1", FILES[0]);
     play.human(FILES[0]);
     play.commit_all();
-    play.world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    play.git(&["reset", "-q", "--soft", "HEAD~1"]);
     play.agent("s2", FILES[0]);
     play.commit_all();
-    play.check();
-    play.check_agreement();
+    play.check_all();
     // And so after a rewrite.
-    play.world.git(&["commit", "-q", "--amend", "-m", "another message"]);
-    play.check();
-    play.check_agreement();
+    play.git(&["commit", "-q", "--amend", "-m", "another message"]);
+    play.check_all();
 }
 
 #[test]
@@ -276,9 +274,9 @@ fn a_record_that_is_not_here_makes_the_rest_unknown() {
     // Of another clone, whose records were not fetched.
     play.agent("s1", FILES[0]);
     play.human(FILES[1]);
-    play.world.git(&["add", "-A"]);
-    play.world.git(&["commit", "-q", "-m", "squashed", "-m", "Checkpoint: 0123456789abcdef"]);
-    let found = play.world.json(&["attribution", "--json"]);
+    play.git(&["add", "-A"]);
+    play.git(&["commit", "-q", "-m", "squashed", "-m", "Checkpoint: 0123456789abcdef"]);
+    let found = play.json(&["attribution", "--json"]);
     let summary = &found["summary"];
     assert!(summary["agent_lines"].as_u64() > Some(0), "{found:#}");
     assert!(summary["unknown"].as_u64() > Some(0), "{found:#}");
@@ -291,10 +289,9 @@ fn a_file_that_an_amend_renames_keeps_its_owners() {
     let mut play = Play::new(260);
     play.agent("s1", "new.txt");
     play.commit_all();
-    play.world.git(&["mv", "new.txt", "other.txt"]);
-    play.world.git(&["commit", "-q", "--amend", "--no-edit"]);
-    play.check();
-    play.check_agreement();
-    let blame = play.world.json(&["blame", "--json", "other.txt"]);
+    play.git(&["mv", "new.txt", "other.txt"]);
+    play.git(&["commit", "-q", "--amend", "--no-edit"]);
+    play.check_all();
+    let blame = play.json(&["blame", "--json", "other.txt"]);
     assert_eq!(blame["lines"][0]["session"], "s1", "{blame:#}");
 }

@@ -7,15 +7,19 @@ use git_checkpoint::{
     testing::ops::doctor::{self, Options},
 };
 
-use crate::support::{World, site::described};
+use crate::support::{World, site::described, template::Template};
+
+/// A repository with two commits, in which no checkpoint holds a large file.
+static TWO_COMMITS: Template = Template::new(|world| {
+    world.commit_base();
+    world.write("d/e/c", "c\n");
+    world.commit_all("more");
+    world.git(&["config", "checkpoint.save.maxFileSize", "30"]);
+});
 
 /// Three checkpoints; the last one adds a directory, stages what is in no file, and skips something.
 pub(super) fn world() -> World {
-    let world = World::new();
-    world.repository();
-    world.write("d/e/c", "c\n");
-    world.git(&["add", "-A"]);
-    world.git(&["commit", "-qm", "more"]);
+    let world = TWO_COMMITS.world();
     for (number, path) in ["one", "two"].iter().enumerate() {
         world.write("f", format!("{number}\n"));
         world.write(&format!("d/e/{path}"), format!("{path}\n"));
@@ -26,7 +30,6 @@ pub(super) fn world() -> World {
     world.git(&["add", "staged"]);
     world.write("staged", "in the file\n");
     fs::write(world.repo().join("big"), vec![b'x'; 40]).expect("files can be written");
-    world.git(&["config", "checkpoint.save.maxFileSize", "30"]);
     world.done(&["save"]);
     world
 }

@@ -179,8 +179,7 @@ fn what_sessions_did_between_each_other_is_copied_too(
     #[values("mine^{tree}", "mine:m", "mine^{commit}")] object: &str,
     #[values(Loss::Gone, Loss::Torn)] loss: Loss,
 ) {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.git(&["config", "checkpoint.storage", "session"]);
     for (session, path) in [("mine", "m"), ("other", "o"), ("mine", "n")] {
         world.write(path, format!("{path}\n"));
@@ -200,8 +199,7 @@ fn what_sessions_did_between_each_other_is_copied_too(
 
 #[rstest::rstest]
 fn work_that_was_carried_on_is_still_known(#[values("^{tree}", ":f")] object: &str) {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.done(&["session", "prompt", "s", "-m", "p"]);
     for content in ["one\n", "one\ntwo\n"] {
         world.write("f", content);
@@ -220,8 +218,7 @@ fn work_that_was_carried_on_is_still_known(#[values("^{tree}", ":f")] object: &s
 
 #[rstest::rstest]
 fn what_was_restored_and_is_damaged_since_stops_nothing(#[values("^{tree}", ":f")] object: &str) {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     for content in ["zero\n", "one\n"] {
         world.write("f", content);
         world.done(&["save", "--session", "s", "--agent", "a"]);

@@ -4,8 +4,7 @@ use crate::support::{World, site::described};
 
 /// Checkpoints on two commits, neither of which is the first one; returns the one on the older commit, and that commit.
 fn world() -> (World, String, String) {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("a", "committed\n");
     world.write("kept", "kept\n");
     world.git(&["add", "-A"]);

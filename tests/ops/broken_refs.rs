@@ -7,8 +7,7 @@ use crate::support::{World, site::described};
 
 /// A commit with `f`, then three checkpoints.
 fn world() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("f", "precious\n");
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "precious"]);
@@ -140,8 +139,7 @@ fn what_only_the_verified_mark_leads_to_goes_into_the_archive(#[case] command: &
 #[case::with_another_change(true)]
 #[case::alone(false)]
 fn the_first_save_stores_what_the_index_names_and_no_object_has(#[case] is_changed: bool) {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("precious", "precious\n");
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "precious"]);

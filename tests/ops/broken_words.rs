@@ -108,8 +108,7 @@ fn run_shown(world: &World, text: &str, before: &str, after: &str) {
 
 #[test]
 fn commands_to_copy_do_what_they_say() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let refs = world.repo().join(".git/refs/heads");
     std::fs::write(refs.join("noise"), "noise\n").expect("written");
     let odd = refs.join("a;touch${IFS}pwned");

@@ -5,7 +5,7 @@ mod filters;
 
 use std::{cell::Cell, collections::BTreeMap, fs, process::Output};
 
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// What a rule is: lines of `.gitattributes`, and a setting.
 #[derive(Clone, Copy)]
@@ -48,51 +48,60 @@ const FILES: [(&str, &[u8]); 9] = [
 
 type Files = BTreeMap<String, Vec<u8>>;
 
+/// A repository with the filter `rot` and no commit.
+static WITH_FILTER: Template = Template::new(|world| {
+    world.init();
+    world.git(&["config", "filter.rot.clean", "tr ab bc"]);
+    world.git(&["config", "filter.rot.smudge", "tr bc ab"]);
+});
+
+/// The same with a commit of no file.
+static WITH_EMPTY_COMMIT: Template = Template::new(|world| {
+    WITH_FILTER.make(world);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
+});
+
 struct Scene {
     world: World,
     /// The name of the setting that a rule has made; empty if none has.
     setting: Cell<&'static str>,
 }
 
+impl std::ops::Deref for Scene {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Scene {
     fn new(rule: Rule, commits: bool) -> Self {
-        let world = World::new();
-        world.git(&["init", "-q", "-b", "main"]);
-        world.git(&["config", "filter.rot.clean", "tr ab bc"]);
-        world.git(&["config", "filter.rot.smudge", "tr bc ab"]);
+        let world = if commits { WITH_FILTER.world() } else { WITH_EMPTY_COMMIT.world() };
         let scene = Self { world, setting: Cell::default() };
         scene.apply(rule);
         for (path, bytes) in FILES {
             scene.write(path, bytes);
         }
         if commits {
-            scene.world.git(&["add", "-A"]);
-            scene.world.git(&["commit", "-qm", "base"]);
-        } else {
-            scene.world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
+            scene.commit_all("base");
         }
         // Git normalizes what it stores, not what is in the worktree.
         for (path, bytes) in FILES {
-            assert_eq!(fs::read(scene.world.repo().join(path)).expect("readable"), bytes);
+            assert_eq!(fs::read(scene.repo().join(path)).expect("readable"), bytes);
         }
         scene
-    }
-
-    fn write(&self, path: &str, bytes: &[u8]) {
-        let path = self.world.repo().join(path);
-        fs::create_dir_all(path.parent().expect("below the root")).expect("made");
-        fs::write(path, bytes).expect("written");
     }
 
     fn apply(&self, rule: Rule) {
         let before = self.setting.replace(rule.setting.0);
         if !before.is_empty() {
-            self.world.git(&["config", "--unset-all", before]);
+            self.git(&["config", "--unset-all", before]);
         }
         if !rule.setting.0.is_empty() {
-            self.world.git(&["config", rule.setting.0, rule.setting.1]);
+            self.git(&["config", rule.setting.0, rule.setting.1]);
         }
-        let path = self.world.repo().join(".gitattributes");
+        let path = self.repo().join(".gitattributes");
         match rule.attributes {
             "" => drop(fs::remove_file(path)),
             text => fs::write(path, text).expect("written"),
@@ -101,11 +110,11 @@ impl Scene {
 
     fn files(&self) -> Files {
         let names = FILES.iter().map(|(name, _)| *name).chain([".gitattributes"]);
-        names.filter_map(|name| Some((name.to_owned(), fs::read(self.world.repo().join(name)).ok()?))).collect()
+        names.filter_map(|name| Some((name.to_owned(), fs::read(self.repo().join(name)).ok()?))).collect()
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
-        let output = self.world.checkpoint(arguments);
+        let output = self.checkpoint(arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{arguments:?}: {said}");
         output
@@ -122,7 +131,7 @@ impl Scene {
         for (at, (path, _)) in FILES.iter().enumerate() {
             match at % 3 {
                 0 => self.write(path, b"damaged\r\n"),
-                1 => drop(fs::remove_file(self.world.repo().join(path))),
+                1 => drop(fs::remove_file(self.repo().join(path))),
                 _ => self.write(path, b"damaged\n"),
             }
         }
@@ -169,11 +178,11 @@ fn bytes_stay_when_rules_change(
     #[values(true, false)] is_saved_first: bool,
 ) {
     let scene = Scene::new(first, commits);
-    scene.world.settle();
+    scene.settle();
     let as_first = scene.files();
     let first_id = is_saved_first.then(|| scene.save(&[]));
     scene.apply(then);
-    scene.world.settle();
+    scene.settle();
     let as_then = scene.files();
     let then_id = scene.save(&[]);
     assert_eq!(scene.files(), as_then, "a save writes no file");
@@ -196,7 +205,7 @@ fn bytes_stay_when_rules_change(
 #[case::filter_to_crlf(FILTER, CRLF)]
 fn bytes_stay_when_only_the_rules_are_saved(#[case] first: Rule, #[case] then: Rule) {
     let scene = Scene::new(first, true);
-    scene.world.settle();
+    scene.settle();
     let as_first = scene.files();
     let first_id = scene.save(&[]);
     scene.apply(then);
@@ -233,14 +242,14 @@ fn bytes_stay_when_only_the_rules_are_saved(#[case] first: Rule, #[case] then: R
 #[case::filter_outside("echo '*.txt filter=rot' >.git/info/attributes", "echo >.git/info/attributes")]
 fn rules_from_outside_may_go(#[case] first: &str, #[case] then: &str) {
     let scene = Scene::new(NONE, false);
-    fs::create_dir_all(scene.world.repo().join(".git/info")).expect("made");
+    fs::create_dir_all(scene.repo().join(".git/info")).expect("made");
     let bash = |script: &str| {
-        let output = scene.world.command("bash").args(["-ec", script]).output().expect("bash runs");
+        let output = scene.command("bash").args(["-ec", script]).output().expect("bash runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     bash(first);
     bash("git add *.txt; git commit -qm more");
-    scene.world.settle();
+    scene.settle();
     let before = scene.files();
     let first_id = scene.save(&[]);
     bash(then);
@@ -283,12 +292,12 @@ fn a_filter_of_another_time_changes_no_byte(
 ) {
     let scene = Scene::new(NONE, commits);
     let bash = |script: &str| {
-        let output = scene.world.command("bash").args(["-ec", script]).output().expect("bash runs");
+        let output = scene.command("bash").args(["-ec", script]).output().expect("bash runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     bash(first);
     scene.write("lf.txt", b"abba\n");
-    scene.world.settle();
+    scene.settle();
     let before = scene.files();
     let id = scene.save(&[]);
     scene.damage();
@@ -297,7 +306,7 @@ fn a_filter_of_another_time_changes_no_byte(
     let damaged = scene.files();
     scene.run(&["restore", "--all", &id]);
     bash(first);
-    let undone = scene.world.checkpoint(&["undo"]);
+    let undone = scene.checkpoint(&["undo"]);
     // What was saved by way of a command that is gone cannot come back: it stays, and is a conflict.
     let is_gone = first.contains("remove-section") || first.contains("unset");
     assert_eq!(undone.status.code(), Some(i32::from(is_gone)), "{}", String::from_utf8_lossy(&undone.stdout));
@@ -318,16 +327,16 @@ fn a_rule_that_is_gone_has_converted_a_file(
     let scene = Scene { world, setting: Cell::default() };
     scene.write(".git/info/exclude", ignored.as_bytes());
     scene.write("dir/f", b"a\n");
-    scene.world.git(&["add", "-A"]);
-    scene.world.git(&["commit", "-qm", "base"]);
+    scene.git(&["add", "-A"]);
+    scene.git(&["commit", "-qm", "base"]);
     scene.write(rules, b"* eol=crlf\n");
-    let file = scene.world.repo().join("dir/f");
+    let file = scene.repo().join("dir/f");
     fs::remove_file(&file).expect("it is there");
-    scene.world.git(&["checkout", "-q", "dir/f"]);
+    scene.git(&["checkout", "-q", "dir/f"]);
     assert_eq!(fs::read(&file).expect("readable"), b"a\r\n");
-    scene.world.settle();
-    scene.world.git(&["status"]);
-    fs::remove_file(scene.world.repo().join(rules)).expect("it is there");
+    scene.settle();
+    scene.git(&["status"]);
+    fs::remove_file(scene.repo().join(rules)).expect("it is there");
     let id = scene.save(&[]);
     scene.write("dir/f", b"x\n");
     scene.run(&["restore", "--all", &id]);

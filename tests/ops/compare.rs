@@ -10,8 +10,7 @@ use crate::support::World;
 
 /// Takes a checkpoint, runs `script`, takes another.
 fn world(before: &str, after: &str) -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let mut shadow = world.shadow("main", 0);
     for script in [before, after] {
         let status = world.command("bash").args(["-euc", script]).status().expect("bash runs");
@@ -150,8 +149,7 @@ fn pathspecs_limit_the_files() {
 
 #[test]
 fn pathspecs_of_a_subdirectory_become_those_of_the_root() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     let root =
         |text: &str| repo(&context).root_pathspecs(&[text.into()], "src/a/".into()).map(|specs| specs[0].to_string());

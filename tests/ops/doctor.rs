@@ -15,8 +15,7 @@ use crate::support::World;
 
 /// A base, and two commits with records, the second without a trailer.
 fn world() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     for (file, id, message) in [("a", ONE, "add a\n\nCheckpoint: 0123456789abcdef"), ("b", TWO, "add b")] {
         world.write(file, format!("{file}\n{file} again\nthree\n"));
         world.git(&["add", "-A"]);

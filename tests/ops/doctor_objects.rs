@@ -11,8 +11,7 @@ fn problems(world: &World) -> Vec<Problem> {
 
 /// Two checkpoints of two files, the first one archived and tagged elsewhere; what is staged is in no file.
 fn world() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("a", "a 1\n");
     world.done(&["save"]);
     world.done(&["reset"]);

@@ -22,8 +22,7 @@ fn names(world: &World, since: Option<i64>) -> Vec<String> {
 
 #[test]
 fn what_happened_is_read_in_order_over_a_rotation() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     assert!(names(&world, None).is_empty(), "no log is no error");
     let context = Context::open(&world.repo()).expect("a repository");
     world.write("f", "1");
@@ -41,8 +40,7 @@ fn what_happened_is_read_in_order_over_a_rotation() {
 
 #[test]
 fn a_followed_log_tells_what_happens_until_told_to_stop() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let mut context = Context::open(&world.repo()).expect("a repository");
     let flag = std::sync::Arc::default();
     context.interrupt_by(std::sync::Arc::clone(&flag));

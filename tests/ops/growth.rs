@@ -17,8 +17,7 @@ fn blocks_below(directory: &Path) -> u64 {
 #[test]
 fn saves_of_a_few_changed_files_take_little_room_and_git_agrees_with_what_is_there() {
     const SAVES: u64 = 120;
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let text = |seed: u64| {
         (0..200).map(|line| format!("{} {seed}\n", (line + seed).wrapping_mul(0x9e37_79b9))).collect::<String>()
     };
@@ -57,8 +56,7 @@ fn checkpoints_counted_once_are_counted_right_ever_after() {
             shadow.commit(tree, "more", &agent(session, u32::try_from(turn).expect("few")));
         }
     }
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let mut shadow = world.shadow("main", 0);
     let context = Context::open(&world.repo()).expect("a repository");
     let tally = || {
@@ -101,8 +99,7 @@ fn bytes_read(world: &World, arguments: &[&str]) -> u64 {
 fn a_restore_reads_what_many_files_share_only_once() {
     const LENGTH: u64 = 1 << 20;
     const COPIES: u64 = 20;
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let mut state = 1_u64;
     let mut noise = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -27,8 +27,7 @@ fn subjects(world: &World, options: &ListOptions) -> String {
 
 /// Two shadows of this worktree, one of another, one in the archive.
 fn world() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let mut archived = world.shadow("main", -10_000);
     world.write("f", "archived\n");
     let tip = archived.save("archived", &Origin::default());
@@ -146,8 +145,7 @@ fn the_line_of_json_has_every_field() {
 
 #[test]
 fn a_checkpoint_is_shown_with_its_side_commit() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("sub/manifest.toml", "version = 1\n[[skipped]]\npath = \"big\"\nreason = \"too-large\"\nsize = 7\n");
     world.git(&["add", "-A"]);
     world.git(&["mv", "f", "g"]);

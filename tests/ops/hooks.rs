@@ -83,8 +83,7 @@ fn health(world: &World) -> BTreeMap<String, String> {
 #[test]
 fn a_foreign_hook_sees_what_it_saw_before() {
     let log = |is_enabled: bool| {
-        let world = World::new();
-        world.repository();
+        let world = World::with_commit();
         for name in NAMES {
             put(&hooks(&world).join(name), LOGGER, 0o755);
         }
@@ -117,8 +116,7 @@ fn a_foreign_hook_sees_what_it_saw_before() {
 
 #[test]
 fn hooks_of_all_kinds_come_back_as_they_were() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let directory = hooks(&world);
     put(&directory.join("helpers/real"), "#!/bin/sh\ntouch linked\n", 0o755);
     symlink("helpers/real", directory.join("post-commit")).expect("links can be made");
@@ -155,8 +153,7 @@ fn hooks_of_all_kinds_come_back_as_they_were() {
 #[case::after_the_message("commit-msg", false)]
 #[case::after_the_commit("post-commit", true)]
 fn the_status_of_a_foreign_hook_is_kept(#[case] name: &str, #[case] is_committed: bool) {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     put(&hooks(&world).join(name), "#!/bin/sh\nexit 3\n", 0o755);
     world.done(&["enable"]);
     complain(&world);
@@ -167,8 +164,7 @@ fn the_status_of_a_foreign_hook_is_kept(#[case] name: &str, #[case] is_committed
 
 #[test]
 fn a_checkout_ends_as_the_foreign_hook_says() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     put(&hooks(&world).join("post-checkout"), "#!/bin/sh\nexit 7\n", 0o755);
     let without = git(&world, &["checkout", "-q", "--detach"]).status.code();
     world.done(&["enable"]);
@@ -179,8 +175,7 @@ fn a_checkout_ends_as_the_foreign_hook_says() {
 
 #[test]
 fn what_users_put_in_place_of_ours_is_kept() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let directory = hooks(&world);
     let original = "#!/bin/sh\n# original\n";
     for name in ["post-commit", "post-merge", "post-rewrite"] {
@@ -212,8 +207,7 @@ fn what_users_put_in_place_of_ours_is_kept() {
 
 #[test]
 fn nothing_that_was_set_aside_is_overwritten() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let hook = hooks(&world).join("post-commit");
     put(&hook, "#!/bin/sh\n# first\n", 0o755);
     world.done(&["enable"]);
@@ -230,8 +224,7 @@ fn nothing_that_was_set_aside_is_overwritten() {
 
 #[test]
 fn a_hook_that_asks_for_its_name_stays_where_it_is() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let hook = hooks(&world).join("post-commit");
     let text = "#!/bin/sh\ntouch \"ran-$(basename \"$0\")\"\n";
     put(&hook, text, 0o755);
@@ -248,9 +241,7 @@ fn a_hook_that_asks_for_its_name_stays_where_it_is() {
 
 #[test]
 fn a_repository_without_the_program_commits_as_ever() {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     for name in NAMES {
         let path = hooks(&world).join(name);
         let text = fs::read_to_string(&path).expect("a script");
@@ -279,9 +270,7 @@ fn post_commit_starts_us_if_there_is_something_to_do(
     #[case] options: &[&str],
     #[case] is_started: bool,
 ) {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     shell(&world, before);
     world.git(&["config", "checkpoint.archive.keep-days", "many"]);
     let arguments = [&["-c", "core.editor=true", "commit", "-q", "--allow-empty", "-m", "x"], options].concat();
@@ -291,9 +280,7 @@ fn post_commit_starts_us_if_there_is_something_to_do(
 
 #[test]
 fn what_an_aborted_commit_has_told_is_forgotten() {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     let refusal = hooks(&world).join("commit-msg.before-checkpoint");
     put(&refusal, "#!/bin/sh\nexit 1\n", 0o755);
     assert!(!git(&world, &["commit", "-q", "--allow-empty", "-m", "x"]).status.success());
@@ -308,9 +295,7 @@ fn what_an_aborted_commit_has_told_is_forgotten() {
 
 #[test]
 fn a_client_without_our_path_finds_the_program() {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     complain(&world);
     let mut command = world.command("git");
     let output = command.env("PATH", "/usr/bin:/bin").args(["commit", "--allow-empty", "-qm", "x"]).output();
@@ -348,8 +333,7 @@ fn paths_may_hold_anything() {
 
 #[test]
 fn hooks_are_enabled_from_anywhere_in_the_repository() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.git(&["worktree", "add", "-q", "../linked"]);
     let linked = world.root().join("linked");
     fs::create_dir(linked.join("inner")).expect("directories can be made");
@@ -377,9 +361,7 @@ fn without_a_worktree_nothing_is_enabled() {
 
 #[test]
 fn hooks_can_be_switched_off_by_a_setting() {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     world.git(&["config", "checkpoint.enabled", "false"]);
     let output = world.checkpoint(&["enable"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("'enabled' is false"), "{}", described(&output));
@@ -390,9 +372,7 @@ fn hooks_can_be_switched_off_by_a_setting() {
 
 #[test]
 fn a_hook_that_fails_is_noted_and_breaks_nothing() {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     let elsewhere = world.root().join("objects");
     fs::create_dir(&elsewhere).expect("directories can be made");
     let mut command = world.command("git");
@@ -410,9 +390,7 @@ fn a_hook_that_fails_is_noted_and_breaks_nothing() {
 
 #[test]
 fn the_objects_of_the_repository_itself_may_be_named() {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     complain(&world);
     let mut command = world.command("git");
     command.env("GIT_OBJECT_DIRECTORY", world.repo().join(".git/objects"));
@@ -424,9 +402,7 @@ fn the_objects_of_the_repository_itself_may_be_named() {
 
 #[test]
 fn tools_that_call_each_other_come_to_an_end() {
-    let world = World::new();
-    world.repository();
-    world.done(&["enable"]);
+    let world = World::with_hooks();
     let hook = hooks(&world).join("post-commit");
     // What a tool does that moves hooks away under a name made up as it goes.
     fs::rename(&hook, hooks(&world).join("post-commit.theirs")).expect("it is there");

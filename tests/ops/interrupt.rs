@@ -11,8 +11,7 @@ use crate::support::World;
 
 #[test]
 fn a_save_ends_and_the_next_one_works() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("new", "content\n");
     let flag = Arc::new(AtomicBool::new(true));
     let mut context = Context::open(&world.repo()).expect("a repository");

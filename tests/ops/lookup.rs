@@ -10,8 +10,7 @@ use crate::support::World;
 
 #[test]
 fn every_way_to_name_a_checkpoint() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let mut shadow = world.shadow("main", 0);
     let ids: Vec<_> = (0..3)
         .map(|n| {
@@ -42,8 +41,7 @@ fn every_way_to_name_a_checkpoint() {
 
 #[test]
 fn what_is_no_checkpoint_is_refused_with_the_next_step() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     let resolve = |text: &str| git_checkpoint::resolve(&context, text).expect_err(text);
 
@@ -68,8 +66,7 @@ fn what_is_no_checkpoint_is_refused_with_the_next_step() {
 
 #[test]
 fn a_prefix_finds_only_checkpoints_of_any_worktree_and_the_archive() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let tree = world.tree();
     // Enough of them that some share their first digits.
     let mut shadow = world.shadow("other", 0);
@@ -91,8 +88,7 @@ fn a_prefix_finds_only_checkpoints_of_any_worktree_and_the_archive() {
 
 #[test]
 fn a_left_over_does_not_make_a_prefix_ambiguous() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let tree = world.tree();
     let mut dropped = world.shadow("dropped", 100_000);
     let left_over = dropped.commits(tree, &numbered("left over", 400));

@@ -20,8 +20,7 @@ fn child() {
 
 /// Makes a repository in which every commit gets a trailer by a hook, and our own hooks are enabled.
 fn world() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let hook = world.repo().join(".git/hooks/prepare-commit-msg");
     let program = std::env::current_exe().expect("this is one");
     let call = format!("'{}' --quiet --exact --ignored ops::message::child >/dev/null", program.display());

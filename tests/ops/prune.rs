@@ -15,8 +15,7 @@ const DAY: i64 = 86_400;
 
 /// Five shadows set aside 50, 40, 20, 10 and 1 days ago, each with 100 kB of its own; and a live one.
 fn world() -> (World, Vec<ObjectId>) {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let now = jiff::Timestamp::now().as_second();
     let tips = [50, 40, 20, 10, 1]
         .map(|days| {
@@ -93,8 +92,7 @@ fn age_count_and_bytes_can_be_given() {
 
 #[test]
 fn what_a_script_with_an_old_date_sets_aside_is_not_old() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("f", "1\n");
     for arguments in [&["save"][..], &["verify", "--reset"], &["reset"], &["prune"]] {
         // As in a rebase, the date of commits is long past.

@@ -82,8 +82,7 @@ pub(super) const ONE: &str = "0123456789abcdef";
 pub(super) const TWO: &str = "01fedcba98765432";
 
 fn world() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     world.write("a", "1\n2\n3\n");
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "work\n\nCheckpoint: 0123456789abcdef"]);

@@ -27,8 +27,7 @@ fn subjects(context: &Context, archived: bool) -> usize {
 
 #[test]
 fn a_reset_moves_the_shadow_and_nothing_else() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     save(&context, &world, "1");
     let last = save(&context, &world, "2");
@@ -53,8 +52,7 @@ fn a_reset_moves_the_shadow_and_nothing_else() {
 
 #[test]
 fn an_archived_shadow_is_listed_and_brought_back() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     let first = save(&context, &world, "1");
     save(&context, &world, "2");
@@ -80,8 +78,7 @@ fn an_archived_shadow_is_listed_and_brought_back() {
 
 #[test]
 fn a_shadow_of_another_worktree_is_not_brought_back_here() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let mut shadow = world.shadow("linked", 0);
     let tip = shadow.save("elsewhere", &Origin::default());
     world.git(&["update-ref", &refname::archive_ref(1, tip), &tip.to_string()]);
@@ -93,8 +90,7 @@ fn a_shadow_of_another_worktree_is_not_brought_back_here() {
 
 #[test]
 fn a_broken_shadow_can_be_set_aside() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let shadow = world.shadow("main", 0);
     world.git(&["update-ref", &shadow.name(), "HEAD"]);
     let context = Context::open(&world.repo()).expect("a repository");
@@ -108,8 +104,7 @@ fn a_broken_shadow_can_be_set_aside() {
 
 #[test]
 fn resets_within_a_second_get_names_of_their_own() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     save(&context, &world, "1");
     let done = reset::reset(&context, &Options::default()).expect("there is a shadow");

@@ -80,7 +80,7 @@ fn what_holds_already_is_not_touched() {
     let a = stage.save();
     stage.write("f", "two\n");
     let stat = |path: &str| {
-        let metadata = std::fs::metadata(stage.world.repo().join(path)).expect("it is there");
+        let metadata = std::fs::metadata(stage.repo().join(path)).expect("it is there");
         (metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec())
     };
     let before = stat("same");
@@ -96,7 +96,7 @@ fn the_executable_bit_alone_changes_no_inode_and_other_bits_stay() {
     stage.chmod("f", 0o640);
     let a = stage.save();
     stage.chmod("f", 0o750);
-    let inode = |path: &str| std::fs::metadata(stage.world.repo().join(path)).expect("it is there").ino();
+    let inode = |path: &str| std::fs::metadata(stage.repo().join(path)).expect("it is there").ino();
     let before = inode("f");
     stage.restore(a);
     assert_eq!((stage.mode("f"), inode("f")), (0o640, before));
@@ -279,13 +279,13 @@ fn a_dry_run_tells_the_same_and_changes_nothing() {
     stage.save_as(&agent("s1", 2));
     stage.write("by-hand", "unsaved\n");
     stage.write("ignored.log", "x");
-    let refs = || stage.world.git(&["for-each-ref"]);
-    let (disk, before, objects) = (stage.disk(), refs(), stage.world.git(&["count-objects", "-v"]));
+    let refs = || stage.git(&["for-each-ref"]);
+    let (disk, before, objects) = (stage.disk(), refs(), stage.git(&["count-objects", "-v"]));
     let options = RestoreOptions { dry_run: true, ..RestoreOptions::default() };
     let dry = stage.restore_with(a, options.clone());
     assert!(dry.dry_run && dry.pre_restore.is_none());
     assert_eq!((stage.disk(), refs()), (disk, before));
-    assert_eq!(stage.world.git(&["count-objects", "-v"]), objects, "not even an object is written");
+    assert_eq!(stage.git(&["count-objects", "-v"]), objects, "not even an object is written");
     let real = stage.restore(a);
     assert_eq!(picture(&dry), picture(&real));
     let dry = undo(&stage.context, &UndoOptions { dry_run: true, all: false }).expect("looked at");
@@ -297,12 +297,12 @@ fn an_unknown_target_changes_nothing() {
     let stage = Stage::new();
     stage.write("untracked", "x\n");
     let disk = stage.disk();
-    let refs = stage.world.git(&["for-each-ref"]);
+    let refs = stage.git(&["for-each-ref"]);
     for target in ["0123456789", "nope", "HEAD", &"1".repeat(40)] {
         let options = RestoreOptions { target: target.into(), ..RestoreOptions::default() };
         assert_eq!(kind_of(restore(&stage.context, &options)).0, Kind::User, "{target}");
     }
-    assert_eq!((stage.disk(), stage.world.git(&["for-each-ref"])), (disk, refs));
+    assert_eq!((stage.disk(), stage.git(&["for-each-ref"])), (disk, refs));
 }
 
 #[test]
@@ -311,9 +311,9 @@ fn a_checkpoint_of_the_archive_restores_like_any_other() {
     stage.write("f", "archived\n");
     stage.write("g", "archived\n");
     let a = stage.save_as(&agent("s1", 1));
-    let shadow = stage.world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow"]);
-    stage.world.git(&["update-ref", "refs/checkpoints/archive/1-abc", &a.to_string()]);
-    stage.world.git(&["update-ref", "-d", shadow.trim()]);
+    let shadow = stage.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow"]);
+    stage.git(&["update-ref", "refs/checkpoints/archive/1-abc", &a.to_string()]);
+    stage.git(&["update-ref", "-d", shadow.trim()]);
     stage.write("f", "base\n");
     stage.remove("g");
     assert_eq!(picture(&stage.restore(a)), ["+f", "+g"]);
@@ -327,8 +327,8 @@ fn commits_made_since_are_kept_by_default() {
     stage.write("mine", "two\n");
     stage.save_as(&agent("s1", 2));
     stage.write("upstream", "new\n");
-    stage.world.git(&["add", "-A"]);
-    stage.world.git(&["commit", "-qm", "more"]);
+    stage.git(&["add", "-A"]);
+    stage.git(&["commit", "-qm", "more"]);
     // What is a commit's alone is not even worth a word.
     assert_eq!(picture(&stage.restore(a)), ["=mine: changed by commits since"]);
     assert_eq!(picture(&stage.restore_paths(a, &["mine"])), ["+mine"]);

@@ -28,10 +28,10 @@ fn a_victim() {
 
 fn die(stage: &Stage, target: ObjectId, failpoint: &str) -> ExitStatus {
     let program = std::env::current_exe().expect("this program has a path");
-    let mut command = stage.world.command(program.to_str().expect("a plain path"));
+    let mut command = stage.command(program.to_str().expect("a plain path"));
     command
         .args(["--exact", "ops::restore_crash::a_victim"])
-        .env(DIRECTORY, stage.world.repo())
+        .env(DIRECTORY, stage.repo())
         .env(TARGET, target.to_string())
         .env("CHECKPOINT_FAILPOINT", failpoint)
         .output()
@@ -48,7 +48,7 @@ fn scene() -> (Stage, ObjectId) {
     stage.write("dir/one", "1\n");
     stage.write("dir/two", "2\n");
     stage.link("link", "a");
-    stage.world.git(&["add", "a"]);
+    stage.git(&["add", "a"]);
     let target = stage.save();
     for path in ["a", "b"] {
         stage.write(path, "now\n");
@@ -62,7 +62,7 @@ fn scene() -> (Stage, ObjectId) {
     stage.link("link", "b");
     stage.write("new", "now\n");
     stage.chmod("mode", 0o755);
-    stage.world.git(&["add", "b"]);
+    stage.git(&["add", "b"]);
     (stage, target)
 }
 
@@ -87,7 +87,7 @@ const FAILPOINTS: [&str; 17] = [
 ];
 
 fn staged(stage: &Stage) -> String {
-    stage.world.git(&["ls-files", "--stage"])
+    stage.git(&["ls-files", "--stage"])
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
             let (disk, index) = (stage.disk(), staged(&stage));
             let status = die(&stage, target, failpoint);
             assert_eq!(status.signal(), Some(6), "{failpoint} is met");
-            stage.world.assert_sound(failpoint);
-            let journal = Journal::read(&stage.world.repo().join(".git")).expect("never torn");
+            stage.assert_sound(failpoint);
+            let journal = Journal::read(&stage.repo().join(".git")).expect("never torn");
             let is_applying = journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying);
             let at = format!("{failpoint}, resumes: {resumes}");
             let go_on = RestoreOptions { resume: true, ..RestoreOptions::default() };
@@ -141,7 +141,7 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
                 (disk, index),
                 "{at}: all is as before, no temporary file stays"
             );
-            stage.world.assert_sound(failpoint);
+            stage.assert_sound(failpoint);
         }
     }
 }
@@ -172,22 +172,22 @@ fn what_was_staged_after_the_crash_stays() {
         let (stage, target) = scene();
         die(&stage, target, "restore:after-write:2");
         stage.write(".git/precious", "staged after the crash\n");
-        let blob = stage.world.git(&["hash-object", "-w", ".git/precious"]);
+        let blob = stage.git(&["hash-object", "-w", ".git/precious"]);
         for path in ["b", "other"] {
-            stage.world.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{},{path}", blob.trim())]);
+            stage.git(&["update-index", "--add", "--cacheinfo", &format!("100644,{},{path}", blob.trim())]);
         }
         let left = if resumes {
             let restored = restore(&stage.context, &RestoreOptions { resume: true, ..RestoreOptions::default() })
                 .expect("resumed");
             let tip = git_checkpoint::resolve(&stage.context, "@{0}").expect("found");
-            assert_eq!(stage.world.git(&["rev-parse", &format!("{tip}^2:index/b")]), blob);
+            assert_eq!(stage.git(&["rev-parse", &format!("{tip}^2:index/b")]), blob);
             restored.conflicts
         } else {
             stage.undo().kept
         };
         assert_eq!(left.iter().map(|left| left.path.clone()).collect::<Vec<_>>(), ["b"]);
         for path in [":b", ":other"] {
-            assert_eq!(stage.world.git(&["show", path]), "staged after the crash\n");
+            assert_eq!(stage.git(&["show", path]), "staged after the crash\n");
         }
     }
 }
@@ -200,7 +200,7 @@ fn what_was_staged_after_the_crash_stays() {
 fn what_a_restore_has_left_without_a_journal_gets_a_name_that_saves_see(#[case] failpoint: &str) {
     let (stage, target) = scene();
     die(&stage, target, failpoint);
-    let left = stage.world.leftovers();
+    let left = stage.leftovers();
     assert_eq!(left.len(), 1, "{left:?}");
     let content = std::fs::read(&left[0]).expect("there");
     let look = |fix| -> Vec<Problem> {
@@ -208,7 +208,7 @@ fn what_a_restore_has_left_without_a_journal_gets_a_name_that_saves_see(#[case] 
         found.problems.into_iter().filter(|problem| problem.code == "restore-left").collect()
     };
     assert_eq!([look(false), look(true)], [[], []], "it can be gone on with");
-    let journal = stage.world.repo().join(".git/checkpoint/restore.json");
+    let journal = stage.repo().join(".git/checkpoint/restore.json");
     let text = std::fs::read_to_string(&journal).expect("there");
     std::fs::write(&journal, "damaged").expect("written");
     assert_eq!(look(true), [], "what is damaged may be mended");
@@ -216,14 +216,14 @@ fn what_a_restore_has_left_without_a_journal_gets_a_name_that_saves_see(#[case] 
     assert_eq!(look(false).len(), 1, "one that is over looks for nothing");
     std::fs::remove_file(&journal).expect("there");
 
-    let name = left[0].strip_prefix(stage.world.repo()).expect("in the worktree").to_str().expect("plain");
+    let name = left[0].strip_prefix(stage.repo()).expect("in the worktree").to_str().expect("plain");
     let named = look(false);
     assert_eq!(
         named.iter().map(|problem| (problem.subject.as_str(), problem.fixed)).collect::<Vec<_>>(),
         [(name, false)]
     );
     let saved = stage.save();
-    assert!(!stage.world.git(&["ls-tree", "-r", "--name-only", &saved.to_string()]).contains(".tmp"));
+    assert!(!stage.git(&["ls-tree", "-r", "--name-only", &saved.to_string()]).contains(".tmp"));
     stage.restore(target);
     assert_eq!(std::fs::read(&left[0]).expect("it stays"), content);
 
@@ -232,5 +232,5 @@ fn what_a_restore_has_left_without_a_journal_gets_a_name_that_saves_see(#[case] 
     let kept = left[0].with_file_name("unknown.git-checkpoint-conflict-1");
     assert_eq!(std::fs::read(&kept).expect("kept"), content);
     stage.save();
-    assert!(stage.world.held().contains(&content));
+    assert!(stage.held().contains(&content));
 }

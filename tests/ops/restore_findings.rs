@@ -27,7 +27,7 @@ fn session(id: &str) -> Origin {
 }
 
 fn reopened(stage: &Stage) -> Context {
-    Context::open(&stage.world.repo()).expect("opens")
+    Context::open(&stage.repo()).expect("opens")
 }
 
 /// Sets all checkpoints aside.
@@ -38,7 +38,7 @@ fn set_aside(stage: &Stage) {
 /// Drops everything from the archive that may be dropped, and collects it with git.
 fn prune_all(stage: &Stage) {
     prune::prune(&reopened(stage), &prune::Options { keep: Some(0), ..prune::Options::default() }).expect("pruned");
-    stage.world.git(&["gc", "-q", "--prune=now"]);
+    stage.git(&["gc", "-q", "--prune=now"]);
 }
 
 fn to(target: ObjectId) -> RestoreOptions {
@@ -60,7 +60,7 @@ fn a_pruned_target_of_an_earlier_restore_is_no_obstacle() {
     stage.save_as(&session("s"));
     stage.restore(kept);
     prune_all(&stage);
-    let found = stage.world.command("git").args(["cat-file", "-e", &pruned.to_string()]).output().expect("git runs");
+    let found = stage.command("git").args(["cat-file", "-e", &pruned.to_string()]).output().expect("git runs");
     assert!(!found.status.success(), "it is gone");
     stage.write("f", "three\n");
     stage.save_as(&session("s"));
@@ -96,7 +96,7 @@ fn a_swap_that_fails_half_way_brings_back_what_made_room() {
     stage.write("d", "a file now\n");
     stage.chmod("d", 0o640);
     for (key, value) in [("smudge", "false"), ("required", "true")] {
-        stage.world.git(&["config", &format!("filter.broken.{key}"), value]);
+        stage.git(&["config", &format!("filter.broken.{key}"), value]);
     }
     let before = stage.disk();
     let restored = restore(&reopened(&stage), &to(a)).expect("restored");
@@ -115,7 +115,7 @@ fn a_name_in_another_case_still_is_to_be_written() {
     let a = stage.save();
     stage.remove("readme");
     stage.write("README", "one\n");
-    let root = stage.world.repo();
+    let root = stage.repo();
     let mut context = reopened(&stage);
     context.subscribe(Box::new(Meddler(Box::new(move || {
         drop(fs::hard_link(root.join("README"), root.join("readme")));
@@ -133,16 +133,16 @@ fn a_name_in_another_case_still_is_to_be_written() {
 fn forged_manifests_are_refused(#[case] text: &str) {
     let stage = Stage::new();
     let seed = stage.save().to_string();
-    let git = |arguments: &[&str]| stage.world.git(arguments).trim().to_owned();
+    let git = |arguments: &[&str]| stage.git(arguments).trim().to_owned();
     let blob = git(&["rev-parse", "HEAD:f"]);
     stage.write(".git/forged", format!("version = 1\n{text}id = \"{blob}\"\n"));
     let manifest = git(&["hash-object", "-w", "--", ".git/forged"]);
     let side_tree = {
-        let mut command = stage.world.command("git");
+        let mut command = stage.command("git");
         command.env("GIT_INDEX_FILE", ".git/index-of-side");
         let info = format!("100644,{manifest},manifest.toml");
         assert!(command.args(["update-index", "--add", "--cacheinfo", &info]).output().expect("runs").status.success());
-        let mut command = stage.world.command("git");
+        let mut command = stage.command("git");
         let output = command.env("GIT_INDEX_FILE", ".git/index-of-side").arg("write-tree").output().expect("runs");
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     };
@@ -164,14 +164,14 @@ fn a_foreign_session_prints_no_control_characters() {
     stage.write("f", "two\n");
     let evil = stage.save_as(&session("evil")).to_string();
     // A save refuses such an id; what others have made is not asked.
-    let git = |arguments: &[&str]| stage.world.git(arguments);
+    let git = |arguments: &[&str]| stage.git(arguments);
     let text = git(&["cat-file", "commit", &evil]).replace("evil", "evil\u{1b}[31m");
-    let file = stage.world.root().join("evil");
+    let file = stage.root().join("evil");
     std::fs::write(&file, text).expect("files can be written");
     let forged = git(&["hash-object", "-t", "commit", "-w", &file.display().to_string()]);
     let shadow = git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow"]);
     git(&["update-ref", shadow.trim(), forged.trim(), &evil]);
-    let output = stage.world.checkpoint(&["restore", &a.to_string()]);
+    let output = stage.checkpoint(&["restore", &a.to_string()]);
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(text.contains("evil"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");

@@ -57,7 +57,7 @@ fn act() -> impl Strategy<Value = Act> {
 
 /// Removes what is at `path`, and any file or link in the place of a directory on the way to it.
 fn make_room(stage: &Stage, path: &str) {
-    let root = stage.world.repo();
+    let root = stage.repo();
     for (at, _) in path.match_indices('/').chain([(path.len(), "")]) {
         let part: PathBuf = root.join(&path[..at]);
         let Ok(metadata) = fs::symlink_metadata(&part) else { continue };
@@ -71,7 +71,7 @@ fn make_room(stage: &Stage, path: &str) {
 
 fn is_below_link(stage: &Stage, path: &str) -> bool {
     let is_dir =
-        |at: usize| fs::symlink_metadata(stage.world.repo().join(&path[..at])).is_ok_and(|metadata| metadata.is_dir());
+        |at: usize| fs::symlink_metadata(stage.repo().join(&path[..at])).is_ok_and(|metadata| metadata.is_dir());
     !path.match_indices('/').all(|(at, _)| is_dir(at))
 }
 
@@ -104,21 +104,21 @@ fn play(acts: &[Act]) {
             }
             Act::Directory(path) => {
                 make_room(&stage, PATHS[*path]);
-                fs::create_dir_all(stage.world.repo().join(PATHS[*path])).expect("made");
+                fs::create_dir_all(stage.repo().join(PATHS[*path])).expect("made");
             }
             Act::Attributes(at) => {
                 // The files stay as they are, and so must what is restored.
                 match ATTRIBUTES[*at] {
-                    "" => drop(fs::remove_file(stage.world.repo().join(".gitattributes"))),
+                    "" => drop(fs::remove_file(stage.repo().join(".gitattributes"))),
                     text => stage.write(".gitattributes", text),
                 }
             }
             Act::Setting(at) => {
                 let (name, value) = SETTINGS[*at];
-                stage.world.git(&["config", name, value]);
+                stage.git(&["config", name, value]);
                 continue;
             }
-            Act::Settle => stage.world.settle(),
+            Act::Settle => stage.settle(),
             Act::Save => saves.push((stage.save(), files(&stage))),
             Act::Restore(at) => {
                 let (id, expected) = &saves[at % saves.len()];
@@ -177,8 +177,8 @@ fn what_changes_under_way_is_not_overwritten() {
     }
     stage.remove("gone");
     stage.write("made", "now\n");
-    let root = stage.world.repo();
-    let outside = stage.world.root().join("outside");
+    let root = stage.repo();
+    let outside = stage.root().join("outside");
     fs::create_dir(&outside).expect("made");
     fs::write(outside.join("x"), "now\n").expect("written");
     let mut context = Context::open(&root).expect("opens");

@@ -13,7 +13,7 @@ use crate::support::stage::{Stage, picture};
 fn forge(stage: &Stage, build: impl FnOnce(&dyn Fn(&str) -> String, &dyn Fn(&[u8]) -> String) -> String) -> ObjectId {
     use std::io::Write as _;
     let feed = |arguments: &[&str], input: &[u8]| {
-        let mut command = stage.world.command("git");
+        let mut command = stage.command("git");
         command.args(arguments).stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
         let mut child = command.spawn().expect("git runs");
         child.stdin.take().expect("piped").write_all(input).expect("git reads");
@@ -26,8 +26,8 @@ fn forge(stage: &Stage, build: impl FnOnce(&dyn Fn(&str) -> String, &dyn Fn(&[u8
     let tree = |raw: &[u8]| feed(&["hash-object", "-w", "--literally", "-t", "tree", "--stdin"], raw);
     let tree_id = build(&blob, &tree);
     let seed = stage.save();
-    let message = stage.world.git(&["log", "-1", "--format=%B", &seed.to_string()]);
-    let commit = stage.world.git(&["commit-tree", &tree_id, "-p", &seed.to_string(), "-m", &message]);
+    let message = stage.git(&["log", "-1", "--format=%B", &seed.to_string()]);
+    let commit = stage.git(&["commit-tree", &tree_id, "-p", &seed.to_string(), "-m", &message]);
     ObjectId::from_hex(commit.trim().as_bytes()).expect("an id")
 }
 
@@ -54,13 +54,13 @@ fn forged_names_are_refused(#[case] name: &str) {
         entries.sort_by(|a, b| a[6..].cmp(&b[6..]));
         tree(&entries.concat())
     });
-    let config = fs::read(stage.world.repo().join(".git/config")).expect("it is there");
+    let config = fs::read(stage.repo().join(".git/config")).expect("it is there");
     let restored = stage.restore(target);
     assert_eq!(picture(&restored), ["+f".to_owned(), format!("!{name}/config: invalid name")]);
-    assert_eq!(fs::read(stage.world.repo().join(".git/config")).expect("it is there"), config);
-    assert!(!stage.world.root().join("config").exists());
-    assert_eq!(stage.world.git(&["rev-parse", "HEAD", "main"]).lines().count(), 2);
-    assert_eq!(before.1, fs::read(stage.world.repo().join(".git/index")).expect("it is there"));
+    assert_eq!(fs::read(stage.repo().join(".git/config")).expect("it is there"), config);
+    assert!(!stage.root().join("config").exists());
+    assert_eq!(stage.git(&["rev-parse", "HEAD", "main"]).lines().count(), 2);
+    assert_eq!(before.1, fs::read(stage.repo().join(".git/index")).expect("it is there"));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_symbolic_link_in_a_parent_is_never_followed() {
     stage.write("dir/file", "one\n");
     stage.write("dir/gone", "one\n");
     let a = stage.save();
-    let outside = stage.world.root().join("outside");
+    let outside = stage.root().join("outside");
     fs::create_dir(&outside).expect("made");
     fs::write(outside.join("file"), "precious").expect("written");
     fs::write(outside.join("kept"), "precious").expect("written");
@@ -81,7 +81,7 @@ fn a_symbolic_link_in_a_parent_is_never_followed() {
     assert_eq!(fs::read_dir(&outside).expect("readable").count(), 2);
     assert_eq!(stage.read("dir/file"), "one\n");
     stage.undo();
-    assert_eq!(fs::read_link(stage.world.repo().join("dir")).expect("a link"), Path::new("../outside"));
+    assert_eq!(fs::read_link(stage.repo().join("dir")).expect("a link"), Path::new("../outside"));
     assert_eq!(fs::read(outside.join("file")).expect("still there"), b"precious");
 }
 
@@ -91,7 +91,7 @@ fn an_ignored_link_in_a_parent_is_a_conflict() {
     stage.write("dir/file", "one\n");
     let a = stage.save();
     stage.remove("dir");
-    let outside = stage.world.root().join("outside");
+    let outside = stage.root().join("outside");
     fs::create_dir(&outside).expect("made");
     stage.write(".git/info/exclude", "dir\n");
     stage.link("dir", "../outside");
@@ -164,9 +164,9 @@ fn nested_repositories_are_a_boundary() {
     let a = stage.save();
     stage.remove("lib");
     stage.write("lib/work", "inside\n");
-    stage.world.git(&["init", "-q", "lib"]);
+    stage.git(&["init", "-q", "lib"]);
     stage.write("other/x", "x\n");
-    stage.world.git(&["init", "-q", "unborn/deep"]);
+    stage.git(&["init", "-q", "unborn/deep"]);
     stage.write("unborn/deep/file", "inside\n");
     stage.save();
     let restored = stage.restore(a);
@@ -179,10 +179,10 @@ fn nested_repositories_are_a_boundary() {
 fn a_nested_repository_with_commits_is_a_boundary_too() {
     let stage = Stage::new();
     let a = stage.save();
-    stage.world.git(&["init", "-q", "sub"]);
+    stage.git(&["init", "-q", "sub"]);
     stage.write("sub/file", "x\n");
-    stage.world.git(&["-C", "sub", "add", "-A"]);
-    stage.world.git(&["-C", "sub", "commit", "-qm", "inside"]);
+    stage.git(&["-C", "sub", "add", "-A"]);
+    stage.git(&["-C", "sub", "commit", "-qm", "inside"]);
     let b = stage.save();
     assert_eq!(picture(&stage.restore(a)), ["=sub: a nested repository"]);
     assert_eq!(stage.read("sub/file"), "x\n");
@@ -208,5 +208,5 @@ fn a_directory_with_anything_unsaved_never_gives_way_to_a_file() {
     assert_eq!(stage.read("d"), "a file\n");
     stage.undo();
     assert_eq!(stage.read("d/saved"), "x\n");
-    assert!(stage.world.repo().join("d/sub").is_dir(), "and comes back");
+    assert!(stage.repo().join("d/sub").is_dir(), "and comes back");
 }

@@ -11,7 +11,7 @@ fn staged(stage: &Stage, target: ObjectId) {
 
 /// Everything the index says, without what git makes of the worktree.
 fn index(stage: &Stage) -> String {
-    stage.world.git(&["ls-files", "--stage", "-t"]) + &stage.world.git(&["diff", "--cached", "--name-status"])
+    stage.git(&["ls-files", "--stage", "-t"]) + &stage.git(&["diff", "--cached", "--name-status"])
 }
 
 #[test]
@@ -19,14 +19,14 @@ fn the_staged_tree_comes_back_and_goes_again() {
     let stage = Stage::new();
     stage.write("f", "staged\n");
     stage.write("new", "staged\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     stage.write("f", "and more\n");
     let at_a = index(&stage);
     let a = stage.save();
-    stage.world.git(&["reset", "-q"]);
+    stage.git(&["reset", "-q"]);
     stage.write("other", "only in the index\n");
     stage.write("dir/x", "x\n");
-    stage.world.git(&["add", "other", "dir"]);
+    stage.git(&["add", "other", "dir"]);
     stage.remove("other");
     let later = index(&stage);
     stage.restore(a);
@@ -36,7 +36,7 @@ fn the_staged_tree_comes_back_and_goes_again() {
     assert_eq!(stage.read("f"), "and more\n");
     stage.undo();
     assert_eq!(index(&stage), later, "what only the index held is back");
-    assert_eq!(stage.world.git(&["show", ":other"]), "only in the index\n");
+    assert_eq!(stage.git(&["show", ":other"]), "only in the index\n");
     stage.undo();
     assert_eq!(index(&stage), at_a);
     stage.untouchables();
@@ -48,7 +48,7 @@ fn a_checkpoint_with_nothing_staged_unstages() {
     stage.write("f", "one\n");
     let a = stage.save();
     let clean = index(&stage);
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     staged(&stage, a);
     assert_eq!(index(&stage), clean);
 }
@@ -58,40 +58,40 @@ fn pathspecs_limit_the_index_too() {
     let stage = Stage::new();
     stage.write("a", "one\n");
     stage.write("b", "one\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     let a = stage.save();
     stage.write("a", "two\n");
     stage.write("b", "two\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     stage.restore_with(a, RestoreOptions { staged: true, pathspecs: vec!["a".into()], ..RestoreOptions::default() });
-    assert_eq!((stage.world.git(&["show", ":a"]), stage.world.git(&["show", ":b"])), ("one\n".into(), "two\n".into()));
+    assert_eq!((stage.git(&["show", ":a"]), stage.git(&["show", ":b"])), ("one\n".into(), "two\n".into()));
     stage.undo();
-    assert_eq!(stage.world.git(&["show", ":a"]), "two\n");
+    assert_eq!(stage.git(&["show", ":a"]), "two\n");
 }
 
 #[test]
 fn unmerged_and_intended_entries_come_back() {
     let stage = Stage::new();
-    stage.world.git(&["checkout", "-qb", "side"]);
+    stage.git(&["checkout", "-qb", "side"]);
     stage.write("f", "theirs\n");
-    stage.world.git(&["commit", "-qam", "theirs"]);
-    stage.world.git(&["checkout", "-q", "main"]);
+    stage.git(&["commit", "-qam", "theirs"]);
+    stage.git(&["checkout", "-q", "main"]);
     stage.write("f", "ours\n");
-    stage.world.git(&["commit", "-qam", "ours"]);
-    let merge = stage.world.command("git").args(["merge", "side"]).output().expect("git runs");
+    stage.git(&["commit", "-qam", "ours"]);
+    let merge = stage.command("git").args(["merge", "side"]).output().expect("git runs");
     assert!(!merge.status.success());
     stage.write("intended", "x\n");
-    stage.world.git(&["add", "-N", "intended"]);
-    let unmerged = stage.world.git(&["ls-files", "-u"]);
+    stage.git(&["add", "-N", "intended"]);
+    let unmerged = stage.git(&["ls-files", "-u"]);
     let conflicted = index(&stage);
     let a = stage.save();
     stage.write("f", "resolved\n");
-    stage.world.git(&["add", "f", "intended"]);
+    stage.git(&["add", "f", "intended"]);
     let resolved = index(&stage);
     staged(&stage, a);
-    assert_eq!(stage.world.git(&["ls-files", "-u"]), unmerged);
+    assert_eq!(stage.git(&["ls-files", "-u"]), unmerged);
     assert_eq!(index(&stage), conflicted);
-    assert!(stage.world.git(&["diff", "--cached", "--name-only"]).lines().all(|path| path != "intended"));
+    assert!(stage.git(&["diff", "--cached", "--name-only"]).lines().all(|path| path != "intended"));
     stage.undo();
     assert_eq!(index(&stage), resolved);
 }
@@ -105,27 +105,27 @@ fn unmerged_submodules_come_back() {
     for (id, stage) in ids.iter().zip(1..) {
         input += &format!("160000 {id} {stage}\tsub\n");
     }
-    std::fs::write(stage.world.root().join("input"), input).expect("it can be written");
+    std::fs::write(stage.root().join("input"), input).expect("it can be written");
     let read = "git update-index --index-info <../input";
-    assert!(stage.world.command("sh").args(["-c", read]).status().expect("sh runs").success());
-    let unmerged = stage.world.git(&["ls-files", "-u"]);
+    assert!(stage.command("sh").args(["-c", read]).status().expect("sh runs").success());
+    let unmerged = stage.git(&["ls-files", "-u"]);
     assert_eq!(unmerged.lines().count(), 3);
     let a = stage.save();
-    stage.world.git(&["rm", "-q", "--cached", "sub"]);
+    stage.git(&["rm", "-q", "--cached", "sub"]);
     staged(&stage, a);
-    assert_eq!(stage.world.git(&["ls-files", "-u"]), unmerged);
+    assert_eq!(stage.git(&["ls-files", "-u"]), unmerged);
 }
 
 #[test]
 fn files_and_directories_swap_in_the_index() {
     let stage = Stage::new();
     stage.write("d", "a file\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     let at_a = index(&stage);
     let a = stage.save();
     stage.remove("d");
     stage.write("d/x", "x\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     let at_b = index(&stage);
     staged(&stage, a);
     assert_eq!(index(&stage), at_a);
@@ -137,10 +137,10 @@ fn files_and_directories_swap_in_the_index() {
 fn a_locked_index_stops_before_anything_is_written() {
     let stage = Stage::new();
     stage.write("f", "one\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     let a = stage.save();
     stage.write("f", "two\n");
-    stage.world.git(&["reset", "-q"]);
+    stage.git(&["reset", "-q"]);
     stage.write(".git/index.lock", "");
     let options = RestoreOptions { target: a.to_string(), staged: true, ..RestoreOptions::default() };
     let error = restore(&stage.context, &options).map(drop).expect_err("locked");
@@ -148,7 +148,7 @@ fn a_locked_index_stops_before_anything_is_written() {
     assert_eq!(stage.read("f"), "two\n");
     stage.remove(".git/index.lock");
     restore(&stage.context, &options).expect("restored");
-    assert_eq!(stage.world.git(&["show", ":f"]), "one\n");
+    assert_eq!(stage.git(&["show", ":f"]), "one\n");
 }
 
 #[test]
@@ -161,11 +161,11 @@ fn sparse_entries_stay_sparse() {
         world.git(&["sparse-checkout", "set", "in"]);
     });
     stage.write("in/f", "two\n");
-    stage.world.git(&["add", "in/f"]);
+    stage.git(&["add", "in/f"]);
     let at_a = index(&stage);
     assert!(at_a.contains("S 100644"), "{at_a}");
     let a = stage.save();
-    stage.world.git(&["reset", "-q"]);
+    stage.git(&["reset", "-q"]);
     staged(&stage, a);
     assert_eq!(index(&stage), at_a);
     assert!(!stage.exists("out"));
@@ -176,17 +176,17 @@ fn undo_leaves_what_was_staged_since() {
     let stage = Stage::new();
     stage.write("f", "one\n");
     stage.write("g", "one\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     let a = stage.save();
     stage.write("f", "two\n");
     stage.write("g", "two\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     staged(&stage, a);
     stage.write("later", "later\n");
     stage.write("g", "three\n");
-    stage.world.git(&["add", "later", "g"]);
+    stage.git(&["add", "later", "g"]);
     let undone = stage.undo();
-    let show = |path: &str| stage.world.git(&["show", &format!(":{path}")]);
+    let show = |path: &str| stage.git(&["show", &format!(":{path}")]);
     assert_eq!((show("f"), show("g"), show("later")), ("two\n".into(), "three\n".into(), "later\n".into()));
     assert_eq!(picture(&undone), ["+f", "=g: changed since the restore"]);
 }
@@ -195,11 +195,11 @@ fn undo_leaves_what_was_staged_since() {
 fn the_checkpoint_after_a_restore_has_the_new_staged_tree() {
     let stage = Stage::new();
     stage.write("f", "one\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     let a = stage.save();
     stage.write("f", "two\n");
-    stage.world.git(&["add", "-A"]);
+    stage.git(&["add", "-A"]);
     staged(&stage, a);
     let tip = git_checkpoint::resolve(&stage.context, "@{0}").expect("found");
-    assert_eq!(stage.world.git(&["rev-parse", &format!("{tip}^2:index")]), stage.world.git(&["write-tree"]));
+    assert_eq!(stage.git(&["rev-parse", &format!("{tip}^2:index")]), stage.git(&["write-tree"]));
 }

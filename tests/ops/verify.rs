@@ -15,8 +15,7 @@ fn shown(context: &Context) -> Option<gix::ObjectId> {
 
 #[test]
 fn the_mark_is_set_shown_and_taken_away() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     assert_eq!(shown(&context), None);
     let first = save(&context, &world, "1");
@@ -41,8 +40,7 @@ fn the_mark_is_set_shown_and_taken_away() {
 
 #[test]
 fn marking_by_hand_is_as_good_as_the_next_save() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     save(&context, &world, "1");
     verify::reset(&context).expect("it can be taken away");
@@ -52,8 +50,7 @@ fn marking_by_hand_is_as_good_as_the_next_save() {
 
 #[test]
 fn a_save_that_verifies_needs_no_change() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     let verifying = SaveOptions { verify: true, ..SaveOptions::default() };
     let first = git_checkpoint::save(&context, &verifying).expect("it can be saved");
@@ -67,8 +64,7 @@ fn a_save_that_verifies_needs_no_change() {
 
 #[test]
 fn only_checkpoints_can_be_verified() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     assert_eq!(
         git_checkpoint::verify(&context, None).expect_err("none yet").message(),
@@ -81,8 +77,7 @@ fn only_checkpoints_can_be_verified() {
 
 #[test]
 fn a_mark_is_not_taken_away_while_a_save_is_at_work() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let mut context = Context::open(&world.repo()).expect("a repository");
     save(&context, &world, "1");
     context.settings.lock_timeout = std::time::Duration::ZERO;
@@ -98,8 +93,7 @@ fn a_mark_is_not_taken_away_while_a_save_is_at_work() {
 
 #[test]
 fn many_at_once_do_not_fail() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     let ids: Vec<_> = (0..4).filter_map(|n| save(&context, &world, &n.to_string()).id).collect();
     std::thread::scope(|scope| {

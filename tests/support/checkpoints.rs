@@ -19,21 +19,6 @@ pub(crate) struct Shadow<'w> {
 }
 
 impl World {
-    /// Makes a repository with one commit of the file `f`.
-    pub(crate) fn repository(&self) {
-        self.git(&["init", "-q", "-b", "main", "."]);
-        self.write("f", "base\n");
-        self.git(&["add", "-A"]);
-        self.git(&["commit", "-qm", "base"]);
-    }
-
-    /// Writes the file `path` of the repository.
-    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.repo().join(path);
-        std::fs::create_dir_all(path.parent().expect("it is in the repository")).expect("directories can be made");
-        std::fs::write(path, content).expect("files can be written");
-    }
-
     /// Runs git, and returns the id it printed.
     pub(crate) fn id(&self, arguments: &[&str]) -> ObjectId {
         ObjectId::from_hex(self.git(arguments).trim().as_bytes()).expect("git prints an id")

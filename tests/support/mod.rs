@@ -2,10 +2,12 @@
 
 pub(crate) mod account;
 pub(crate) mod checkpoints;
+pub(crate) mod files;
 pub(crate) mod jj;
 pub(crate) mod play;
 pub(crate) mod site;
 pub(crate) mod stage;
+pub(crate) mod template;
 
 use std::{
     path::{Path, PathBuf},

@@ -19,15 +19,21 @@ pub(crate) struct Play {
 pub(crate) const SESSIONS: [&str; 2] = ["s1", "s2"];
 pub(crate) const FILES: [&str; 2] = ["a.txt", "dir/b.txt"];
 
+impl std::ops::Deref for Play {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Play {
     pub(crate) fn new(seed: u64) -> Self {
-        let world = World::new();
-        world.repository();
-        world.done(&["enable"]);
+        let world = World::with_hooks();
         let mut play = Self { world, dice: Dice(seed), turns: BTreeMap::new(), number: 0, is_rearranged: false };
         for file in FILES {
             let text: String = (0..12).map(|_| play.line("human")).collect();
-            play.world.write(file, text);
+            play.write(file, text);
         }
         play.commit_all();
         play
@@ -40,7 +46,7 @@ impl Play {
     }
 
     pub(crate) fn read(&self, file: &str) -> Vec<String> {
-        let text = std::fs::read_to_string(self.world.repo().join(file)).unwrap_or_default();
+        let text = std::fs::read_to_string(self.repo().join(file)).unwrap_or_default();
         text.split_inclusive('\n').map(str::to_owned).collect()
     }
 
@@ -57,7 +63,7 @@ impl Play {
             let new: Vec<String> = (0..=self.roll(3)).map(|_| self.line(who)).collect();
             lines.splice(at..at + gone, new);
         }
-        self.world.write(file, lines.concat());
+        self.write(file, lines.concat());
     }
 
     /// Moves or indents some lines, which stay whose they are.
@@ -75,7 +81,7 @@ impl Play {
             let at = self.roll(lines.len() + 1);
             lines.splice(at..at, block);
         }
-        self.world.write(file, lines.concat());
+        self.write(file, lines.concat());
     }
 
     pub(crate) fn human(&mut self, file: &str) {
@@ -89,38 +95,55 @@ impl Play {
     /// A turn of `session`, in which it does `what`.
     pub(crate) fn turn(&mut self, session: &'static str, what: impl FnOnce(&mut Self)) {
         if !self.turns.contains_key(session) {
-            self.world.done(&["session", "start", session, "--agent", "claude-code", "--model", "m1"]);
+            self.done(&["session", "start", session, "--agent", "claude-code", "--model", "m1"]);
         }
         let turn = self.turns.entry(session).or_default();
         *turn += 1;
         let message = format!("turn {turn} of {session}");
-        self.world.done(&["session", "prompt", session, "--message", &message]);
+        self.done(&["session", "prompt", session, "--message", &message]);
         what(self);
-        self.world.done(&["save", "--session", session]);
-        self.world.done(&["session", "stop", session]);
+        self.done(&["save", "--session", session]);
+        self.done(&["session", "stop", session]);
     }
 
     pub(crate) fn commit_all(&self) {
-        self.world.git(&["add", "-A"]);
-        self.world.git(&["commit", "-q", "--allow-empty", "-m", "step"]);
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "--allow-empty", "-m", "step"]);
     }
 
     /// Each commit's sums are those of git, and each line is whose its last word says.
     pub(crate) fn check(&self) {
-        self.check_commits();
+        self.check_lines();
+    }
+
+    /// The same, and that all commands agree.
+    pub(crate) fn check_all(&mut self) {
+        for (commit, found) in self.check_lines() {
+            self.check_agreement_of(&commit, &found);
+        }
+    }
+
+    /// Returns the attributions of all commits.
+    fn check_lines(&self) -> Vec<(String, Value)> {
+        let found = self.check_commits();
         for file in FILES {
             self.check_blame(file, &[]);
             self.check_blame(file, &["--rev", "HEAD"]);
         }
+        found
     }
 
-    pub(crate) fn check_commits(&self) {
-        for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
+    /// Returns the attributions of all commits.
+    pub(crate) fn check_commits(&self) -> Vec<(String, Value)> {
+        let commits = self.git(&["rev-list", "HEAD"]);
+        let check = |commit: &str| {
             let found = check_sums(&self.world, commit);
             for file in found["files"].as_array().expect("a list") {
                 self.check_file(commit, file);
             }
-        }
+            (commit.to_owned(), found)
+        };
+        commits.lines().map(check).collect()
     }
 
     pub(crate) fn check_file(&self, commit: &str, file: &Value) {
@@ -128,7 +151,7 @@ impl Play {
         if path == "f" || file["blob"].is_null() {
             return;
         }
-        let text = self.world.git(&["show", &format!("{commit}:{path}")]);
+        let text = self.git(&["show", &format!("{commit}:{path}")]);
         let lines: Vec<&str> = text.lines().collect();
         for owner in file["owners"].as_array().expect("a list") {
             if self.is_rearranged && owner["owner"] == "base" {
@@ -142,10 +165,10 @@ impl Play {
     }
 
     pub(crate) fn check_blame(&self, file: &str, options: &[&str]) {
-        let found = self.world.json(&[&["blame", "--json", file], options].concat());
+        let found = self.json(&[&["blame", "--json", file], options].concat());
         let rev = options.get(1).copied().into_iter();
         let arguments: Vec<&str> = ["blame", "--line-porcelain"].into_iter().chain(rev).chain(["--", file]).collect();
-        let porcelain = self.world.git(&arguments);
+        let porcelain = self.git(&arguments);
         let mut commits = Vec::new();
         let mut texts = Vec::new();
         for line in porcelain.lines() {
@@ -180,27 +203,29 @@ type Owners = BTreeMap<u64, (Value, Value)>;
 impl Play {
     /// `blame`, `why` and `explain` say of each commit what `attribution` says.
     pub(crate) fn check_agreement(&mut self) {
-        for commit in self.world.git(&["rev-list", "HEAD"]).lines() {
-            let found = self.world.json(&["attribution", "--json", commit]);
-            if found["records"].as_array().is_some_and(|records| !records.is_empty()) {
-                let explained = self.world.json(&["explain", "--json", commit]);
-                for (ours, theirs) in [("agent", "agent_lines"), ("mixed", "mixed"), ("unknown", "unknown")] {
-                    assert_eq!(
-                        explained["lines"][ours], found["summary"][theirs],
-                        "{commit}: {explained:#}\n{found:#}"
-                    );
-                }
+        for commit in self.git(&["rev-list", "HEAD"]).lines() {
+            let found = self.json(&["attribution", "--json", commit]);
+            self.check_agreement_of(commit, &found);
+        }
+    }
+
+    /// The same of one commit, whose attribution is `found`.
+    pub(crate) fn check_agreement_of(&mut self, commit: &str, found: &Value) {
+        if found["records"].as_array().is_some_and(|records| !records.is_empty()) {
+            let explained = self.json(&["explain", "--json", commit]);
+            for (ours, theirs) in [("agent", "agent_lines"), ("mixed", "mixed"), ("unknown", "unknown")] {
+                assert_eq!(explained["lines"][ours], found["summary"][theirs], "{commit}: {explained:#}\n{found:#}");
             }
-            for file in found["files"].as_array().expect("a list").iter().filter(|file| !file["blob"].is_null()) {
-                self.check_agreement_on(commit, file);
-            }
+        }
+        for file in found["files"].as_array().expect("a list").iter().filter(|file| !file["blob"].is_null()) {
+            self.check_agreement_on(commit, file);
         }
     }
 
     fn check_agreement_on(&mut self, commit: &str, file: &Value) {
         let path = file["path"].as_str().expect("a path");
         let counted = owners(&file["owners"]);
-        let blamed = self.world.json(&["blame", "--json", "--rev", commit, path]);
+        let blamed = self.json(&["blame", "--json", "--rev", commit, path]);
         let groups = blamed["lines"].as_array().expect("a list").iter();
         let of_commit: Vec<Value> = groups.filter(|group| group["commit"] == commit).cloned().collect();
         let blamed = owners(&Value::Array(of_commit));
@@ -214,7 +239,7 @@ impl Play {
         }
         if let Some((line, who)) = blamed.iter().nth(self.roll(blamed.len().max(1))) {
             let place = format!("{path}:{line}");
-            let why = self.world.json(&["why", "--json", "--rev", commit, &place]);
+            let why = self.json(&["why", "--json", "--rev", commit, &place]);
             assert_eq!((&why["owner"], &why["session"]), (&who.0, &who.1), "{commit} {place}");
         }
     }

@@ -31,6 +31,14 @@ pub(crate) enum Node {
 /// What is on a disk, by path.
 pub(crate) type Disk = BTreeMap<BString, Node>;
 
+impl std::ops::Deref for Stage {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Stage {
     pub(crate) fn new() -> Self {
         Self::with(|_| {})
@@ -38,43 +46,10 @@ impl Stage {
 
     /// The same, with `prepare` run before the library opens the repository.
     pub(crate) fn with(prepare: impl FnOnce(&World)) -> Self {
-        let world = World::new();
-        world.repository();
+        let world = World::with_commit();
         prepare(&world);
         let context = Context::open(&world.repo()).expect("the repository opens");
         Self { world, context }
-    }
-
-    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        self.world.write(path, content);
-    }
-
-    pub(crate) fn read(&self, path: &str) -> BString {
-        fs::read(self.world.repo().join(path)).unwrap_or_else(|error| panic!("{path}: {error}")).into()
-    }
-
-    pub(crate) fn exists(&self, path: &str) -> bool {
-        fs::symlink_metadata(self.world.repo().join(path)).is_ok()
-    }
-
-    pub(crate) fn remove(&self, path: &str) {
-        let path = self.world.repo().join(path);
-        let is_directory = fs::symlink_metadata(&path).expect("it is there").is_dir();
-        if is_directory { fs::remove_dir_all(path) } else { fs::remove_file(path) }.expect("it can be removed");
-    }
-
-    pub(crate) fn link(&self, path: &str, target: &str) {
-        let path = self.world.repo().join(path);
-        fs::create_dir_all(path.parent().expect("it is in the repository")).expect("directories can be made");
-        std::os::unix::fs::symlink(target, path).expect("links can be made");
-    }
-
-    pub(crate) fn chmod(&self, path: &str, mode: u32) {
-        fs::set_permissions(self.world.repo().join(path), fs::Permissions::from_mode(mode)).expect("it is ours");
-    }
-
-    pub(crate) fn mode(&self, path: &str) -> u32 {
-        fs::symlink_metadata(self.world.repo().join(path)).expect("it is there").permissions().mode() & 0o7777
     }
 
     /// Takes a checkpoint as a human.
@@ -107,17 +82,12 @@ impl Stage {
         undo(&self.context, &UndoOptions::default()).expect("undone")
     }
 
-    /// Returns everything on the disk but `.git`.
-    pub(crate) fn disk(&self) -> Disk {
-        disk(&self.world.repo())
-    }
-
     /// Checks that the repository is sound, and returns what must not move: HEAD, branches, stash, index.
     pub(crate) fn untouchables(&self) -> (String, Vec<u8>) {
-        self.world.assert_sound("the repository");
-        let refs = self.world.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/stash"]);
-        let head = fs::read_to_string(self.world.repo().join(".git/HEAD")).expect("HEAD is there");
-        (refs + &head, fs::read(self.world.repo().join(".git/index")).unwrap_or_default())
+        self.assert_sound("the repository");
+        let refs = self.git(&["for-each-ref", "refs/heads", "refs/tags", "refs/stash"]);
+        let head = fs::read_to_string(self.repo().join(".git/HEAD")).expect("HEAD is there");
+        (refs + &head, fs::read(self.repo().join(".git/index")).unwrap_or_default())
     }
 }
 

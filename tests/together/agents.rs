@@ -159,8 +159,7 @@ fn said(world: &World) -> String {
 }
 
 fn site() -> World {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     let settings =
         [("maintenance.auto", "true"), ("gc.auto", "60"), ("gc.autoPackLimit", "6"), ("gc.autoDetach", "false")];
     for (key, value) in settings {

@@ -49,9 +49,7 @@ fn picture(world: &World) -> Picture {
 }
 
 fn world() -> World {
-    let world = World::new();
-    world.repository();
-    world
+    World::with_commit()
 }
 
 fn home(world: &World) -> PathBuf {

@@ -18,12 +18,12 @@ fn a_filter_that_fails_stops_nothing(
     #[values(true, false)] is_saved_first: bool,
 ) {
     let scene = Scene::new(FILTER, true);
-    scene.world.settle();
+    scene.settle();
     if is_saved_first {
         scene.save(&[]);
     }
     let script = format!("{breaks}{required}");
-    let output = scene.world.command("bash").args(["-ec", &script]).output().expect("bash runs");
+    let output = scene.command("bash").args(["-ec", &script]).output().expect("bash runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     scene.write("lf.txt", b"edited, and again\n");
     scene.write("new.txt", b"new\r\n");
@@ -40,18 +40,18 @@ fn a_filter_that_fails_stops_nothing(
     scene.damage();
     let damaged = scene.files();
     // What was stored while the filter worked cannot be brought back without it; what was saved since can.
-    let output = scene.world.checkpoint(&["restore", "--all", &id]);
+    let output = scene.checkpoint(&["restore", "--all", &id]);
     let restored = scene.files();
     assert_eq!(restored.get("lf.txt"), before.get("lf.txt"), "{}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(fs::read(scene.world.repo().join("new.txt")).expect("there"), b"new\r\n");
+    assert_eq!(fs::read(scene.repo().join("new.txt")).expect("there"), b"new\r\n");
     for (path, bytes) in &restored {
         assert!(before.get(path) == Some(bytes) || damaged.get(path) == Some(bytes), "'{path}' is another");
     }
-    let undone = scene.world.checkpoint(&["undo"]);
+    let undone = scene.checkpoint(&["undo"]);
     assert_eq!(scene.files(), damaged, "{}", String::from_utf8_lossy(&undone.stderr));
     // Once the filter works again, everything does.
     let mend = "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'; git config filter.rot.required false; git config --unset filter.rot.process || true";
-    assert!(scene.world.command("bash").args(["-c", mend]).output().expect("bash runs").status.success());
+    assert!(scene.command("bash").args(["-c", mend]).output().expect("bash runs").status.success());
     scene.restore(&id, &before, "the filter works again");
 }
 
@@ -61,10 +61,10 @@ fn a_filter_that_fails_is_said_once_and_listed(
     #[values("true", "false")] required: &str,
 ) {
     let scene = Scene::new(FILTER, true);
-    scene.world.git(&["config", "filter.rot.clean", clean]);
-    scene.world.git(&["config", "filter.rot.required", required]);
+    scene.git(&["config", "filter.rot.clean", clean]);
+    scene.git(&["config", "filter.rot.required", required]);
     scene.write("lf.txt", b"edited\n");
-    scene.world.settle();
+    scene.settle();
     let said = |arguments: &[&str]| String::from_utf8(scene.run(arguments).stderr).expect("UTF-8");
     let first = said(&["save"]);
     assert!(first.contains("warning: filter 'rot' failed") && first.contains("unfiltered: 'lf.txt'"), "{first}");
@@ -84,7 +84,7 @@ fn a_filter_that_fails_is_said_once_and_listed(
     assert!(shown.contains("lf.txt (filter 'rot'"), "{shown}");
     let status = String::from_utf8(scene.run(&["status"]).stdout).expect("UTF-8");
     assert!(status.contains("Saved unfiltered") && status.contains("lf.txt"), "{status}");
-    let blob = scene.world.git(&["cat-file", "blob", &format!("{id}:lf.txt")]);
+    let blob = scene.git(&["cat-file", "blob", &format!("{id}:lf.txt")]);
     assert_eq!(blob, "edited\n");
 }
 
@@ -95,7 +95,7 @@ fn an_encoding_that_changes_nothing_is_no_filter_that_failed() {
     scene.apply(FILTER);
     scene.write(".gitattributes", b"lf.txt working-tree-encoding=CP437\n");
     scene.write("lf.txt", b"plain letters\n");
-    scene.world.settle();
+    scene.settle();
     let saved: serde_json::Value = serde_json::from_slice(&scene.run(&["save", "--json"]).stdout).expect("JSON");
     assert_eq!(saved["unfiltered"].as_array().map(Vec::len), Some(0), "{saved}");
 }
@@ -108,10 +108,10 @@ fn a_filter_that_cannot_be_started_is_tried_again(
 ) {
     let scene = Scene::new(NONE, false);
     for (path, _) in FILES {
-        fs::remove_file(scene.world.repo().join(path)).expect("removed");
+        fs::remove_file(scene.repo().join(path)).expect("removed");
     }
     scene.apply(FILTER);
-    let program = scene.world.root().join("rot");
+    let program = scene.root().join("rot");
     let server = "0016git-filter-server\\n000eversion=2\\n00000015capability=clean\\n0000";
     let script = match command {
         "clean" => "#!/bin/sh\nexec tr ab bc\n".to_owned(),
@@ -122,13 +122,13 @@ fn a_filter_that_cannot_be_started_is_tried_again(
     };
     fs::write(&program, script).expect("written");
     fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("made executable");
-    scene.world.git(&["config", &format!("filter.rot.{command}"), program.to_str().expect("plain")]);
-    scene.world.git(&["config", "filter.rot.required", required]);
+    scene.git(&["config", &format!("filter.rot.{command}"), program.to_str().expect("plain")]);
+    scene.git(&["config", "filter.rot.required", required]);
     scene.write("lf.txt", b"baab\n\n");
-    scene.world.settle();
+    scene.settle();
     let save = || serde_json::from_slice::<serde_json::Value>(&scene.run(&["save", "--json"]).stdout).expect("JSON");
     let blob = |saved: &serde_json::Value| {
-        scene.world.git(&["cat-file", "blob", &format!("{}:lf.txt", saved["id"].as_str().expect("a checkpoint"))])
+        scene.git(&["cat-file", "blob", &format!("{}:lf.txt", saved["id"].as_str().expect("a checkpoint"))])
     };
     let busy = fs::OpenOptions::new().write(true).open(&program).expect("opened");
     let first = save();
@@ -144,15 +144,15 @@ fn a_filter_that_cannot_be_started_is_tried_again(
         if saved["unfiltered"].as_array().is_some_and(Vec::is_empty) {
             break;
         }
-        scene.world.settle();
+        scene.settle();
         saved = save();
     }
     assert_eq!(blob(&saved), "cbbc\n\n", "{saved}");
     assert_eq!(saved["unfiltered"].as_array().map(Vec::len), Some(0), "{saved}");
     assert_eq!(save()["created"], false, "it is settled");
-    fs::write(scene.world.repo().join("lf.txt"), "damaged").expect("written");
+    fs::write(scene.repo().join("lf.txt"), "damaged").expect("written");
     scene.run(&["restore", "--all", first["id"].as_str().expect("a checkpoint")]);
-    assert_eq!(fs::read(scene.world.repo().join("lf.txt")).expect("there"), b"baab\n\n");
+    assert_eq!(fs::read(scene.repo().join("lf.txt")).expect("there"), b"baab\n\n");
 }
 
 #[rstest::rstest]
@@ -168,8 +168,8 @@ fn a_filter_that_cannot_be_started_is_tried_again(
 #[case::babble("process", "read line; echo hello, world", "'process' failed (it does not speak the protocol)")]
 fn a_warning_names_the_filter_and_says_shortly_why(#[case] command: &str, #[case] line: &str, #[case] expected: &str) {
     let scene = Scene::new(FILTER, true);
-    scene.world.git(&["config", &format!("filter.rot.{command}"), line]);
-    scene.world.git(&["config", "filter.rot.required", "true"]);
+    scene.git(&["config", &format!("filter.rot.{command}"), line]);
+    scene.git(&["config", "filter.rot.required", "true"]);
     scene.write("lf.txt", b"edited\n");
     let said = String::from_utf8(scene.run(&["save"]).stderr).expect("UTF-8");
     let warning = said.lines().find(|line| line.starts_with("warning:")).unwrap_or_default();
@@ -189,7 +189,7 @@ fn an_error_for_want_of_files_names_the_path() {
     for most in 4..40 {
         let script = format!("ulimit -n {most}; exec \"$0\" save");
         let program = env!("CARGO_BIN_EXE_git-checkpoint");
-        let output = scene.world.command("bash").args(["-c", &script, program]).output().expect("bash runs");
+        let output = scene.command("bash").args(["-c", &script, program]).output().expect("bash runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!said.contains("''"), "with {most} files: {said}");
         ends.insert(most, (output.status.code(), said));
@@ -209,12 +209,12 @@ fn an_error_for_want_of_files_names_the_path() {
 #[case::gone_since("git add -A; git commit -qm more; sleep 0.05; rm .gitattributes")]
 fn a_filter_of_the_attributes_themselves_changes_no_byte(#[case] commit: &str) {
     let scene = Scene::new(NONE, false);
-    scene.world.git(&["config", "filter.rot.clean", "tr a-z n-za-m"]);
-    scene.world.git(&["config", "filter.rot.smudge", "tr a-z n-za-m"]);
+    scene.git(&["config", "filter.rot.clean", "tr a-z n-za-m"]);
+    scene.git(&["config", "filter.rot.smudge", "tr a-z n-za-m"]);
     scene.write(".gitattributes", b"* filter=rot text\n");
     // Git takes what is old enough for unchanged without a look at it.
-    scene.world.settle();
-    let output = scene.world.command("bash").args(["-ec", commit]).output().expect("bash runs");
+    scene.settle();
+    let output = scene.command("bash").args(["-ec", commit]).output().expect("bash runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let before = scene.files();
     let id = scene.save(&[]);
@@ -237,18 +237,18 @@ fn a_filter_of_the_attributes_themselves_changes_no_byte(#[case] commit: &str) {
 #[case::gone_as_its_rule_is(&["--remove-section", "filter.rot"], "* -filter\n")]
 fn a_filter_that_fails_in_a_restore_is_a_conflict(#[case] setting: &[&str], #[case] attributes: &str) {
     let scene = Scene::new(FILTER, true);
-    scene.world.git(&["config", "filter.rot.clean", "tr a-z A-Z"]);
-    scene.world.git(&["config", "filter.rot.smudge", "tr A-Z a-z"]);
+    scene.git(&["config", "filter.rot.clean", "tr a-z A-Z"]);
+    scene.git(&["config", "filter.rot.smudge", "tr A-Z a-z"]);
     scene.write("lf.txt", b"yy\n");
     let id = scene.save(&[]);
     scene.write("lf.txt", b"zz\n");
-    scene.world.git(&[&["config"], setting].concat());
+    scene.git(&[&["config"], setting].concat());
     if !attributes.is_empty() {
         scene.write(".gitattributes", attributes.as_bytes());
     }
-    let output = scene.world.checkpoint(&["restore", &id]);
+    let output = scene.checkpoint(&["restore", &id]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    assert_eq!(fs::read(scene.world.repo().join("lf.txt")).expect("there"), b"zz\n", "{said}");
+    assert_eq!(fs::read(scene.repo().join("lf.txt")).expect("there"), b"zz\n", "{said}");
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("its filter failed"), "{said}");
 }
@@ -259,19 +259,19 @@ fn a_filter_that_fails_in_a_restore_is_a_conflict(#[case] setting: &[&str], #[ca
 #[case::one_path(&["save", "--paths", "plain"])]
 fn a_committed_file_is_left_alone_without_its_filter(#[case] save: &[&str]) {
     let scene = Scene::new(FILTER, true);
-    scene.world.git(&["config", "filter.rot.required", "true"]);
+    scene.git(&["config", "filter.rot.required", "true"]);
     let bash = |script: &str| {
-        assert!(scene.world.command("bash").args(["-ec", script]).output().expect("bash runs").status.success());
+        assert!(scene.command("bash").args(["-ec", script]).output().expect("bash runs").status.success());
     };
-    let read = |path: &str| fs::read_to_string(scene.world.repo().join(path)).expect("readable");
+    let read = |path: &str| fs::read_to_string(scene.repo().join(path)).expect("readable");
     scene.write("lf.txt", b"abba\n");
-    scene.world.git(&["commit", "-qam", "with work for the filter"]);
-    assert_eq!(scene.world.git(&["cat-file", "blob", "HEAD:lf.txt"]), "bccb\n");
+    scene.git(&["commit", "-qam", "with work for the filter"]);
+    assert_eq!(scene.git(&["cat-file", "blob", "HEAD:lf.txt"]), "bccb\n");
     scene.write("plain", b"good\n");
     scene.run(save);
     scene.write("plain", b"bad\n");
     bash("cp .git/config ../config; git config --remove-section filter.rot");
-    let output = scene.world.checkpoint(&["restore", "@{0}"]);
+    let output = scene.checkpoint(&["restore", "@{0}"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert_eq!((read("lf.txt").as_str(), read("plain").as_str()), ("abba\n", "good\n"), "{said}");
     assert!(output.status.code() == Some(1) && said.contains("its filter failed"), "{said}");
@@ -293,14 +293,14 @@ fn a_filter_that_was_never_configured_stops_no_restore(#[case] save: &[&str]) {
     {
         scene.write(path, bytes.as_bytes());
     }
-    scene.world.git(&["add", "-A"]);
-    scene.world.git(&["commit", "-qm", "base"]);
-    scene.world.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
+    scene.git(&["add", "-A"]);
+    scene.git(&["commit", "-qm", "base"]);
+    scene.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
     scene.write("plain", b"edited\n");
     scene.write("b.txt", b"edited\n");
     scene.run(save);
     let first = scene.save(&[]);
-    let read = |path: &str| fs::read_to_string(scene.world.repo().join(path)).expect("readable");
+    let read = |path: &str| fs::read_to_string(scene.repo().join(path)).expect("readable");
     scene.write("a.txt", b"mine\n");
     scene.write("b.txt", b"mine\n");
     scene.run(&["save"]);
@@ -309,7 +309,7 @@ fn a_filter_that_was_never_configured_stops_no_restore(#[case] save: &[&str]) {
     scene.run(&["undo"]);
     assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "mine\n"));
     // The work goes on upon another commit, and from there back to the one below.
-    scene.world.git(&["commit", "-qm", "mine", "a.txt"]);
+    scene.git(&["commit", "-qm", "mine", "a.txt"]);
     scene.run(&["restore", "--all", "base"]);
     assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "b\n"));
     let of_base = scene.save(&[]);
@@ -324,9 +324,9 @@ fn a_filter_that_was_never_configured_stops_no_restore(#[case] save: &[&str]) {
 fn a_required_filter_without_a_command_is_named() {
     let scene = Scene::new(FILTER, true);
     let unset = ["config", "--unset-all", "filter.rot.clean"];
-    drop(scene.world.command("git").args(unset).output().expect("git runs"));
-    scene.world.git(&["config", "filter.rot.required", "true"]);
-    scene.world.git(&["config", "filter.rot.smudge", "cat"]);
+    drop(scene.command("git").args(unset).output().expect("git runs"));
+    scene.git(&["config", "filter.rot.required", "true"]);
+    scene.git(&["config", "filter.rot.smudge", "cat"]);
     scene.write("lf.txt", b"edited\n");
     let output = scene.run(&["save"]);
     let said = String::from_utf8_lossy(&output.stderr);

@@ -9,8 +9,8 @@ use Concurrency::{Refuse, Strict};
 fn chain(ground: &Ground) -> String {
     let format = "--format=%(trailers:key=Checkpoint-Contributor,valueonly,separator=)\
         /%(trailers:key=Checkpoint-Session,valueonly,separator=)";
-    let tip = ground.world.shadows().remove(0);
-    let text = ground.world.git(&["log", "--first-parent", "--reverse", format, &format!("HEAD..{tip}")]);
+    let tip = ground.shadows().remove(0);
+    let text = ground.git(&["log", "--first-parent", "--reverse", format, &format!("HEAD..{tip}")]);
     text.trim().replace('\n', " ")
 }
 
@@ -19,7 +19,7 @@ fn its_work_is_saved_as_its_own(#[values(Refuse, Strict)] policy: Concurrency) {
     let ground = Ground::new();
     ground.prompt("a");
     before(&ground, policy, "a", "1");
-    ground.world.write("f", "half of it\n");
+    ground.write("f", "half of it\n");
     ground.kill("a");
     let verdict = before(&ground, policy, "b", "1");
     assert_eq!((verdict.decision, verdict.notes.len()), (Decision::Allow, 1), "{verdict:?}");
@@ -28,17 +28,17 @@ fn its_work_is_saved_as_its_own(#[values(Refuse, Strict)] policy: Concurrency) {
         "{verdict:?}"
     );
     assert_eq!(chain(&ground), "agent/a");
-    let tip = ground.world.shadows().remove(0);
-    assert_eq!(ground.world.git(&["cat-file", "blob", &format!("{tip}:f")]), "half of it\n");
+    let tip = ground.shadows().remove(0);
+    assert_eq!(ground.git(&["cat-file", "blob", &format!("{tip}:f")]), "half of it\n");
     assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "it is said once");
     assert!(!ground.has_claim("a"));
     let shown = sessions::show(&ground.context(policy), "a").expect("it is known").session;
     assert_eq!((shown.state.phase, shown.interrupted), (Phase::Idle, true));
-    assert!(ground.world.done(&["session", "list"]).contains(", interrupted\n"));
+    assert!(ground.done(&["session", "list"]).contains(", interrupted\n"));
     // It may come back.
     ground.prompt("a");
     assert!(!sessions::show(&ground.context(policy), "a").expect("it is known").session.interrupted);
-    ground.world.assert_sound("in the end");
+    ground.assert_sound("in the end");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_prompt_notices_it_first() {
     let ground = Ground::new();
     ground.prompt("a");
     before(&ground, Refuse, "a", "1");
-    ground.world.write("f", "half of it\n");
+    ground.write("f", "half of it\n");
     ground.kill("a");
     let notes = ground.prompt("b");
     assert_eq!(notes.len(), 1, "{notes:?}");
@@ -61,7 +61,7 @@ fn left_between_tools() -> Ground {
     before(&ground, Refuse, "a", "1");
     after(&ground, Refuse, "a", "1");
     ground.kill("a");
-    ground.world.write("f", "a person's\n");
+    ground.write("f", "a person's\n");
     ground
 }
 
@@ -69,7 +69,7 @@ fn left_between_tools() -> Ground {
 fn what_changed_while_no_tool_was_at_work_is_not_taken_for_its_own() {
     let ground = left_between_tools();
     assert_eq!(before(&ground, Refuse, "b", "1").notes.len(), 1);
-    assert!(ground.world.shadows().is_empty());
+    assert!(ground.shadows().is_empty());
 }
 
 #[test]
@@ -77,14 +77,14 @@ fn what_changed_before_it_comes_back_is_not_taken_for_its_own() {
     let ground = left_between_tools();
     assert_eq!(ground.prompt("a"), Vec::<String>::new());
     assert_eq!(chain(&ground), "human/");
-    ground.world.assert_sound("in the end");
+    ground.assert_sound("in the end");
 }
 
 #[test]
 fn its_file_may_be_gone_too() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
-    ground.world.write("f", "half of it\n");
+    ground.write("f", "half of it\n");
     ground.kill("a");
     assert_eq!(before(&ground, Strict, "b", "1").notes.len(), 1);
     assert_eq!(chain(&ground), "agent/a");
@@ -95,7 +95,7 @@ fn it_comes_back_itself() {
     let ground = Ground::new();
     ground.prompt("a");
     before(&ground, Strict, "a", "1");
-    ground.world.write("f", "half of it\n");
+    ground.write("f", "half of it\n");
     ground.kill("a");
     // The turn that was never stopped is closed, as ever.
     assert_eq!(ground.prompt("a"), Vec::<String>::new());

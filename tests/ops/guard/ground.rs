@@ -9,10 +9,17 @@ pub(super) struct Ground {
     root: PathBuf,
 }
 
+impl std::ops::Deref for Ground {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Ground {
     pub(super) fn new() -> Self {
-        let world = World::new();
-        world.repository();
+        let world = World::with_commit();
         Self::on(world)
     }
 
@@ -24,8 +31,8 @@ impl Ground {
 
     /// The same in a linked worktree.
     pub(super) fn linked(self) -> Self {
-        let root = self.world.root().join("linked");
-        self.world.git(&["worktree", "add", "-q", "-b", "side", root.to_str().expect("a plain path")]);
+        let root = self.root().join("linked");
+        self.git(&["worktree", "add", "-q", "-b", "side", root.to_str().expect("a plain path")]);
         Self { root, ..self }
     }
 
@@ -60,8 +67,8 @@ impl Ground {
 
     /// Commits something with `message`.
     pub(super) fn commit(&self, message: &str) -> String {
-        self.world.git(&["commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message]);
-        self.world.git(&["rev-parse", "HEAD"]).trim().to_owned()
+        self.git(&["commit", "-q", "--allow-empty", "--cleanup=verbatim", "-m", message]);
+        self.git(&["rev-parse", "HEAD"]).trim().to_owned()
     }
 
     /// Returns the file of what is open here.
@@ -96,12 +103,12 @@ impl Ground {
     /// Returns all refs, all of our files, and how many objects there are.
     pub(super) fn everything(&self) -> BTreeMap<String, String> {
         let mut all = BTreeMap::new();
-        all.insert("refs".into(), self.world.git(&["for-each-ref", "--format=%(refname) %(objectname)"]));
-        all.insert("objects".into(), self.world.git(&["count-objects", "-v"]));
+        all.insert("refs".into(), self.git(&["for-each-ref", "--format=%(refname) %(objectname)"]));
+        all.insert("objects".into(), self.git(&["count-objects", "-v"]));
         for name in ["HEAD", "logs/HEAD", "index"] {
-            all.insert(name.into(), format!("{:?}", std::fs::read(self.world.repo().join(".git").join(name)).ok()));
+            all.insert(name.into(), format!("{:?}", std::fs::read(self.repo().join(".git").join(name)).ok()));
         }
-        let mut folders = vec![self.world.repo().join(".git/checkpoint"), self.git_dir().join("checkpoint")];
+        let mut folders = vec![self.repo().join(".git/checkpoint"), self.git_dir().join("checkpoint")];
         while let Some(folder) = folders.pop() {
             for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
                 if entry.path().is_dir() {

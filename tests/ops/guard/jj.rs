@@ -15,7 +15,7 @@ fn ground() -> Option<Ground> {
     if !jj::is_there(&world) {
         return None;
     }
-    world.repository();
+    world.commit_base();
     world.colocate();
     world.jj(&["describe", "-m", "user work"]);
     world.write("user", "the user's\n");
@@ -25,9 +25,9 @@ fn ground() -> Option<Ground> {
 
 /// Returns the report of a denial, after which nothing may be other than before, jj's operations neither.
 fn report(ground: &Ground, policy: Concurrency, session: &str) -> Option<Report> {
-    let operations = ground.world.operations();
+    let operations = ground.operations();
     let code = denied(ground, policy, session);
-    assert_eq!(ground.world.operations(), operations, "a look is no operation");
+    assert_eq!(ground.operations(), operations, "a look is no operation");
     code?;
     before(ground, policy, session, "").report
 }
@@ -37,10 +37,10 @@ fn concurrent_session_on_temp_workspace(#[values(Refuse, Strict)] policy: Concur
     let Some(ground) = ground() else { return };
     ground.prompt("a");
     before(&ground, policy, "a", "1");
-    ground.world.jj(&["new", "-m", WORKSPACE_OF_A]);
+    ground.jj(&["new", "-m", WORKSPACE_OF_A]);
     let report = report(&ground, policy, "b").expect("it is another's");
     assert_eq!((report.code, report.context), (Code::TemporaryWorkspace, Where::Now));
-    let change = ground.world.change("@");
+    let change = ground.change("@");
     assert_eq!((report.change.as_deref(), report.other_session.as_deref()), (Some(change.as_str()), Some("a")));
     let text = report.text("Claude");
     let start = "Error: Temporary workspace detected\n\nThe working copy is ";
@@ -54,10 +54,10 @@ fn concurrent_session_on_temp_workspace(#[values(Refuse, Strict)] policy: Concur
 fn concurrent_session_on_claude_change(#[values(Refuse, Strict)] policy: Concurrency) {
     let Some(ground) = ground() else { return };
     ground.prompt("a");
-    ground.world.jj(&["new", "-m", CHANGE_OF_A]);
-    ground.world.jj(&["new", "-m", "user work again"]);
+    ground.jj(&["new", "-m", CHANGE_OF_A]);
+    ground.jj(&["new", "-m", "user work again"]);
     assert_eq!(denied(&ground, policy, "b"), None, "what is below does not count");
-    ground.world.jj(&["edit", "@-"]);
+    ground.jj(&["edit", "@-"]);
     let report = report(&ground, policy, "b").expect("it is another's");
     assert_eq!((report.code, report.other_session.as_deref()), (Code::ConcurrentSession, Some("a")));
     let text = report.text("Claude");
@@ -74,18 +74,18 @@ fn poisoned_original_working_copy(
     #[values(Refuse, Strict)] policy: Concurrency,
 ) {
     let Some(ground) = ground() else { return };
-    let original = ground.world.change("@");
+    let original = ground.change("@");
     ground.prompt("b");
     before(&ground, policy, "b", "1");
-    ground.world.write("f", "what the tool did\n");
-    ground.world.jj(&["new", "-m", "elsewhere"]);
-    ground.world.jj(&["describe", "-r", &original, "-m", message]);
+    ground.write("f", "what the tool did\n");
+    ground.jj(&["new", "-m", "elsewhere"]);
+    ground.jj(&["describe", "-r", &original, "-m", message]);
     let verdict = after(&ground, policy, "b", "1");
     let report = verdict.report.expect("it is another's");
     assert_eq!((verdict.decision, report.code, report.context), (Decision::Deny, code, Where::Original));
     assert_eq!((report.change, report.other_session), (Some(original), Some("a".into())));
     let kept = verdict.kept.expect("it is kept");
-    assert_eq!(ground.world.git(&["cat-file", "blob", &format!("{kept}:f")]), "what the tool did\n");
+    assert_eq!(ground.git(&["cat-file", "blob", &format!("{kept}:f")]), "what the tool did\n");
 }
 
 #[rstest::rstest]
@@ -94,7 +94,7 @@ fn sequential_sessions(#[values(Refuse, Strict)] policy: Concurrency) {
     for session in ["a", "b"] {
         ground.prompt(session);
         assert_eq!(before(&ground, policy, session, "1").decision, Decision::Allow);
-        ground.world.write(session, "what the tool did\n");
+        ground.write(session, "what the tool did\n");
         assert_eq!(after(&ground, policy, session, "1").decision, Decision::Allow);
         ground.stop(session);
     }
@@ -106,10 +106,10 @@ fn same_session_continuation(#[values(Refuse, Strict)] policy: Concurrency) {
     ground.prompt("a");
     for call in ["1", "2"] {
         assert_eq!(before(&ground, policy, "a", call).decision, Decision::Allow);
-        ground.world.jj(&["new", "-m", WORKSPACE_OF_A]);
-        ground.world.write(call, "what the tool did\n");
+        ground.jj(&["new", "-m", WORKSPACE_OF_A]);
+        ground.write(call, "what the tool did\n");
         assert_eq!(after(&ground, policy, "a", call).decision, Decision::Allow);
-        ground.world.jj(&["edit", "@-"]);
+        ground.jj(&["edit", "@-"]);
     }
 }
 
@@ -119,10 +119,10 @@ fn session_with_own_claude_change(#[values(Refuse, Strict)] policy: Concurrency)
     ground.prompt("a");
     // More than one commit may have its name.
     for call in ["1", "2"] {
-        ground.world.jj(&["new", "-m", CHANGE_OF_A]);
+        ground.jj(&["new", "-m", CHANGE_OF_A]);
         assert_eq!(before(&ground, policy, "a", call).decision, Decision::Allow);
-        ground.world.write(call, "what the tool did\n");
-        ground.world.jj(&["status"]);
+        ground.write(call, "what the tool did\n");
+        ground.jj(&["status"]);
         assert_eq!(after(&ground, policy, "a", call).decision, Decision::Allow);
     }
 }
@@ -130,7 +130,7 @@ fn session_with_own_claude_change(#[values(Refuse, Strict)] policy: Concurrency)
 #[test]
 fn the_user_adds_the_trailer_by_hand() {
     let Some(ground) = ground() else { return };
-    ground.world.jj(&["describe", "-m", "mine\n\nClaude-session-ID: made-up"]);
+    ground.jj(&["describe", "-m", "mine\n\nClaude-session-ID: made-up"]);
     assert_eq!(denied(&ground, Strict, "b"), Some(Code::ConcurrentSession));
     assert_eq!(denied(&ground, Refuse, "b"), None, "nobody of that name lives");
 }
@@ -138,28 +138,28 @@ fn the_user_adds_the_trailer_by_hand() {
 #[test]
 fn the_user_edits_another_change_during_a_call() {
     let Some(ground) = ground() else { return };
-    ground.world.jj(&["new", "-m", CHANGE_OF_A]);
-    ground.world.jj(&["new", "-m", "user work again"]);
+    ground.jj(&["new", "-m", CHANGE_OF_A]);
+    ground.jj(&["new", "-m", "user work again"]);
     ground.prompt("b");
     before(&ground, Refuse, "b", "1");
-    ground.world.jj(&["edit", "@-"]);
+    ground.jj(&["edit", "@-"]);
     assert_eq!(after(&ground, Refuse, "b", "1").report.map(|it| it.code), Some(Code::StartingPointMoved));
     assert_eq!(denied(&ground, Strict, "b"), Some(Code::ConcurrentSession), "the next call notices it, too");
     // To ordinary work it may be moved.
-    ground.world.jj(&["edit", "@-"]);
+    ground.jj(&["edit", "@-"]);
     before(&ground, Strict, "b", "2");
-    ground.world.jj(&["new", "-m", "more"]);
+    ground.jj(&["new", "-m", "more"]);
     assert_eq!(after(&ground, Strict, "b", "2").decision, Decision::Allow);
 }
 
 #[test]
 fn an_original_that_is_gone_is_nobodys() {
     let Some(ground) = ground() else { return };
-    let original = ground.world.change("@");
+    let original = ground.change("@");
     ground.prompt("b");
     before(&ground, Strict, "b", "1");
-    ground.world.jj(&["new", "root()"]);
-    ground.world.jj(&["abandon", &original]);
+    ground.jj(&["new", "root()"]);
+    ground.jj(&["abandon", &original]);
     assert_eq!(after(&ground, Strict, "b", "1").decision, Decision::Allow);
 }
 
@@ -168,10 +168,10 @@ fn an_original_of_which_there_are_two() {
     let Some(ground) = ground() else { return };
     ground.prompt("b");
     before(&ground, Refuse, "b", "1");
-    let operation = ground.world.jj(&["op", "log", "--no-graph", "-n", "1", "-T", "id"]);
-    ground.world.jj(&["describe", "-m", "one"]);
-    ground.world.jj(&["--at-op", &operation, "--ignore-working-copy", "describe", "-m", "two"]);
-    ground.world.jj(&["--ignore-working-copy", "log"]);
+    let operation = ground.jj(&["op", "log", "--no-graph", "-n", "1", "-T", "id"]);
+    ground.jj(&["describe", "-m", "one"]);
+    ground.jj(&["--at-op", &operation, "--ignore-working-copy", "describe", "-m", "two"]);
+    ground.jj(&["--ignore-working-copy", "log"]);
     let verdict = after(&ground, Refuse, "b", "1");
     assert_eq!(verdict.report.map(|it| it.code), Some(Code::StartingPointDiverged));
 }
@@ -181,26 +181,26 @@ fn where_jj_has_not_followed_gits_head_counts() {
     let Some(ground) = ground() else { return };
     ground.commit("work\n\nClaude-Session-Id: a");
     assert_eq!(denied(&ground, Strict, "b"), Some(Code::ConcurrentSession));
-    ground.world.jj(&["status"]);
+    ground.jj(&["status"]);
     assert_eq!(denied(&ground, Strict, "b"), None, "now it is what '@' stands on");
 }
 
 #[test]
 fn gits_own_files_stay_as_they_are() {
     let Some(ground) = ground() else { return };
-    ground.world.write("new", "not seen by jj yet\n");
-    let (facts, operations) = (ground.world.facts(), ground.world.operations());
+    ground.write("new", "not seen by jj yet\n");
+    let (facts, operations) = (ground.facts(), ground.operations());
     ground.prompt("a");
     before(&ground, Strict, "a", "1");
     after(&ground, Strict, "a", "1");
-    assert_eq!((ground.world.facts(), ground.world.operations()), (facts, operations));
+    assert_eq!((ground.facts(), ground.operations()), (facts, operations));
 }
 
 #[test]
 fn jj_may_be_switched_off() {
     let Some(ground) = ground() else { return };
-    ground.world.jj(&["new", "-m", WORKSPACE_OF_A]);
-    let mut context = git_checkpoint::Context::open(&ground.world.repo()).expect("a repository");
+    ground.jj(&["new", "-m", WORKSPACE_OF_A]);
+    let mut context = git_checkpoint::Context::open(&ground.repo()).expect("a repository");
     context.settings.jj = git_checkpoint::settings::Jj::Off;
     let worktree = git_checkpoint::testing::ops::lock(&context).expect("the lock is free");
     let verdict =
@@ -226,8 +226,7 @@ fn notes_without_jj(world: &World) -> serde_json::Value {
 
 #[test]
 fn without_the_command_gits_checks_remain() {
-    let world = World::new();
-    world.repository();
+    let world = World::with_commit();
     assert_eq!(notes_without_jj(&world), serde_json::json!([]));
     std::fs::create_dir(world.repo().join(".jj")).expect("directories can be made");
     let notes = notes_without_jj(&world);

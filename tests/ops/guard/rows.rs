@@ -92,16 +92,16 @@ fn what_is_published_is_no_mess() {
     ground.prompt("a");
     let id = ground.commit("work\n\nClaude-Session-Id: a");
     assert_eq!(denied(&ground, Refuse, "b"), NAMED);
-    ground.world.git(&["update-ref", "refs/remotes/origin/main", &id]);
+    ground.git(&["update-ref", "refs/remotes/origin/main", &id]);
     assert_eq!((denied(&ground, Refuse, "b"), denied(&ground, Strict, "b")), (None, NAMED));
     // Further down, too.
     let tip = ground.commit("a person's");
-    ground.world.git(&["update-ref", "refs/remotes/origin/main", &tip]);
-    ground.world.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
-    ground.world.git(&["reset", "-q", "--hard", &id]);
+    ground.git(&["update-ref", "refs/remotes/origin/main", &tip]);
+    ground.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+    ground.git(&["reset", "-q", "--hard", &id]);
     assert_eq!(denied(&ground, Refuse, "b"), None);
     // Another history is not it.
-    ground.world.git(&["update-ref", "refs/remotes/origin/main", &format!("{id}~1")]);
+    ground.git(&["update-ref", "refs/remotes/origin/main", &format!("{id}~1")]);
     assert_eq!(denied(&ground, Refuse, "b"), NAMED);
 }
 
@@ -124,11 +124,11 @@ fn a_message_of_a_temporary_workspace(#[case] message: &str, #[case] other: &str
 fn somebody_stays_on_a_checkpoint() {
     let ground = Ground::new();
     ground.prompt("a");
-    ground.world.write("f", "of a's\n");
+    ground.write("f", "of a's\n");
     ground.stop("a");
-    let tip = ground.world.shadows().remove(0);
-    let branch = ground.world.git(&["symbolic-ref", "--short", "HEAD"]);
-    ground.world.git(&["checkout", "-qf", "--detach", &tip]);
+    let tip = ground.shadows().remove(0);
+    let branch = ground.git(&["symbolic-ref", "--short", "HEAD"]);
+    ground.git(&["checkout", "-qf", "--detach", &tip]);
     for session in ["a", "b"] {
         assert_eq!((denied(&ground, Refuse, session), denied(&ground, Strict, session)), (TEMPORARY, TEMPORARY));
     }
@@ -136,11 +136,11 @@ fn somebody_stays_on_a_checkpoint() {
     assert!(text.starts_with("Error: Temporary workspace detected\n"), "{text}");
     assert!(text.contains("`git switch <your-branch>`") && text.contains("Other session:  a\n"), "{text}");
     // What else is below our refs is none of the user's either.
-    ground.world.git(&["checkout", "-qf", branch.trim()]);
+    ground.git(&["checkout", "-qf", branch.trim()]);
     let id = ground.commit("something");
-    ground.world.git(&["checkout", "-qf", "--detach", &id]);
+    ground.git(&["checkout", "-qf", "--detach", &id]);
     assert_eq!(denied(&ground, Strict, "b"), None, "an ordinary commit");
-    ground.world.git(&["update-ref", "refs/checkpoints/anything", &id]);
+    ground.git(&["update-ref", "refs/checkpoints/anything", &id]);
     assert_eq!(denied(&ground, Refuse, "b"), TEMPORARY);
 }
 
@@ -166,18 +166,18 @@ fn the_starting_point_becomes_anothers(#[case] message: &str, #[case] code: Code
     let ground = Ground::new();
     ground.prompt("a");
     before(&ground, Refuse, "a", "1");
-    ground.world.write("f", "what the tool did\n");
-    ground.world.git(&["commit", "-q", "--amend", "--allow-empty", "-m", message]);
-    let (mut facts, chain) = (ground.everything(), ground.world.shadows());
+    ground.write("f", "what the tool did\n");
+    ground.git(&["commit", "-q", "--amend", "--allow-empty", "-m", message]);
+    let (mut facts, chain) = (ground.everything(), ground.shadows());
     let verdict = after(&ground, Refuse, "a", "1");
     let report = verdict.report.expect("a denial says why");
     assert_eq!((verdict.decision, report.code, report.context), (Decision::Deny, code, Where::Original));
     assert!(report.text("Claude").contains("The stored original working copy "), "{report:?}");
     // What the tool did is kept, and nothing else has changed but the claim.
     let kept = verdict.kept.expect("it is kept").to_string();
-    assert_eq!(ground.world.git(&["cat-file", "blob", &format!("{kept}:f")]), "what the tool did\n");
-    assert!(ground.world.git(&["for-each-ref", "refs/checkpoints/archive/"]).contains(&kept));
-    assert_eq!(ground.world.shadows(), chain);
+    assert_eq!(ground.git(&["cat-file", "blob", &format!("{kept}:f")]), "what the tool did\n");
+    assert!(ground.git(&["for-each-ref", "refs/checkpoints/archive/"]).contains(&kept));
+    assert_eq!(ground.shadows(), chain);
     let mut now = ground.everything();
     for name in ["refs", "objects"].map(Into::into).into_iter().chain([ground.turns_file().display().to_string()]) {
         facts.remove(&name);
@@ -186,7 +186,7 @@ fn the_starting_point_becomes_anothers(#[case] message: &str, #[case] code: Code
     for (name, content) in facts {
         assert_eq!(now.get(&name), Some(&content), "{name}");
     }
-    ground.world.assert_sound("after it");
+    ground.assert_sound("after it");
 }
 
 #[test]
@@ -209,13 +209,13 @@ fn head_may_move_during_a_call() {
         ground.commit("mine");
         before(&ground, policy, "a", "pull");
         let id = ground.commit("theirs\n\nClaude-Session-Id: x");
-        ground.world.git(&["update-ref", "refs/remotes/origin/main", &id]);
+        ground.git(&["update-ref", "refs/remotes/origin/main", &id]);
         assert_eq!(after(&ground, policy, "a", "pull").decision, expected);
     }
     // A call that is not strict may begin at a session's commit that is over, and rewrite it.
     before(&ground, Refuse, "a", "amend");
-    ground.world.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
-    ground.world.git(&["commit", "-q", "--amend", "--allow-empty", "-m", "better\n\nClaude-Session-Id: x"]);
+    ground.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    ground.git(&["commit", "-q", "--amend", "--allow-empty", "-m", "better\n\nClaude-Session-Id: x"]);
     assert_eq!(after(&ground, Refuse, "a", "amend").decision, Decision::Allow);
 }
 
@@ -223,12 +223,12 @@ fn head_may_move_during_a_call() {
 fn a_call_that_moves_to_a_checkpoint() {
     let ground = Ground::new();
     ground.prompt("x");
-    ground.world.write("f", "of x's\n");
+    ground.write("f", "of x's\n");
     ground.stop("x");
-    let tip = ground.world.shadows().remove(0);
+    let tip = ground.shadows().remove(0);
     ground.prompt("a");
     before(&ground, Refuse, "a", "1");
-    ground.world.git(&["checkout", "-qf", "--detach", &tip]);
+    ground.git(&["checkout", "-qf", "--detach", &tip]);
     let verdict = after(&ground, Refuse, "a", "1");
     assert_eq!(verdict.report.map(|it| it.code), TEMPORARY);
     assert!(verdict.kept.is_some());
@@ -237,8 +237,8 @@ fn a_call_that_moves_to_a_checkpoint() {
 #[rstest::rstest]
 fn what_was_known_of_a_session_is_removed_under_way(#[values(true, false)] is_all: bool) {
     let ground = Ground::new();
-    ground.world.write("f", "a person's\n");
-    ground.world.done(&["save"]);
+    ground.write("f", "a person's\n");
+    ground.done(&["save"]);
     ground.prompt("a");
     before(&ground, Strict, "a", "1");
     let folder = ground.git_dir().join("checkpoint");
@@ -249,12 +249,12 @@ fn what_was_known_of_a_session_is_removed_under_way(#[values(true, false)] is_al
     }
     let verdict = after(&ground, Strict, "a", "1");
     assert_eq!((verdict.decision, verdict.is_attributed), (Decision::Allow, false));
-    let status = ground.world.json(&["status", "--json"]);
+    let status = ground.json(&["status", "--json"]);
     assert!(status["notes"][0].as_str().is_some_and(|note| note.contains("'a'")), "{status}");
-    assert!(ground.world.done(&["status"]).contains("\nNotes:\n\tthe file of the session 'a'"));
+    assert!(ground.done(&["status"]).contains("\nNotes:\n\tthe file of the session 'a'"));
     // A new turn is a new start.
     ground.prompt("a");
-    assert_eq!(ground.world.json(&["status", "--json"])["notes"], serde_json::json!([]));
+    assert_eq!(ground.json(&["status", "--json"])["notes"], serde_json::json!([]));
     before(&ground, Strict, "a", "2");
     assert!(after(&ground, Strict, "a", "2").is_attributed);
     // A session of which nothing was known before is another matter.

@@ -46,9 +46,7 @@ fn special_files_stay_and_are_in_the_way() {
     stage.write("pipe", "one\n");
     let a = stage.save();
     stage.remove("pipe");
-    assert!(
-        std::process::Command::new("mkfifo").arg(stage.world.repo().join("pipe")).status().expect("runs").success()
-    );
+    assert!(std::process::Command::new("mkfifo").arg(stage.repo().join("pipe")).status().expect("runs").success());
     let restored = stage.restore(a);
     assert!(restored.written.is_empty() && restored.deleted.is_empty(), "{restored:?}");
     assert_eq!(stage.disk().get(&BString::from("pipe")), Some(&Node::Special));
@@ -58,14 +56,14 @@ fn special_files_stay_and_are_in_the_way() {
 fn names_of_any_bytes_and_case_come_back() {
     let stage = Stage::new();
     let odd = std::ffi::OsStr::from_bytes(b"new\nline \xff\xfe");
-    fs::write(stage.world.repo().join(odd), "odd\n").expect("written");
+    fs::write(stage.repo().join(odd), "odd\n").expect("written");
     stage.write("emoji 🦀/ñ", "x\n");
     stage.write("README", "upper\n");
     stage.write(&"n".repeat(200), "long\n");
     let a = stage.save();
     let at_a = stage.disk();
-    fs::remove_file(stage.world.repo().join(odd)).expect("removed");
-    fs::rename(stage.world.repo().join("README"), stage.world.repo().join("readme")).expect("renamed");
+    fs::remove_file(stage.repo().join(odd)).expect("removed");
+    fs::rename(stage.repo().join("README"), stage.repo().join("readme")).expect("renamed");
     stage.remove("emoji 🦀");
     stage.remove(&"n".repeat(200));
     stage.restore(a);
@@ -109,8 +107,8 @@ fn hard_links_and_times_of_others_stay() {
     stage.write("f", "one\n");
     let a = stage.save();
     stage.write("f", "two\n");
-    let outside = stage.world.root().join("twin");
-    fs::hard_link(stage.world.repo().join("f"), &outside).expect("linked");
+    let outside = stage.root().join("twin");
+    fs::hard_link(stage.repo().join("f"), &outside).expect("linked");
     stage.restore(a);
     assert_eq!(fs::read(&outside).expect("readable"), b"two\n", "a twin outside is not written through");
     assert_eq!(fs::metadata(&outside).expect("there").nlink(), 1);
@@ -119,14 +117,14 @@ fn hard_links_and_times_of_others_stay() {
 #[test]
 fn empty_directories_come_back_and_only_emptied_ones_go() {
     let stage = Stage::new();
-    fs::create_dir_all(stage.world.repo().join("empty/inner")).expect("made");
+    fs::create_dir_all(stage.repo().join("empty/inner")).expect("made");
     stage.write("d/e/f", "x\n");
     let a = stage.save();
     let at_a = stage.disk();
     stage.remove("empty");
     stage.remove("d");
     stage.write("new/deep/file", "x\n");
-    fs::create_dir_all(stage.world.repo().join("users/own")).expect("made");
+    fs::create_dir_all(stage.repo().join("users/own")).expect("made");
     stage.save();
     let restored = stage.restore(a);
     assert_eq!(picture(&restored), ["+d/e/f", "+empty/inner/", "-new/deep/file"]);

@@ -17,10 +17,10 @@ fn a_missing_blob_stops_the_restore_before_anything_is_written() {
     stage.write("f", "two\n");
     stage.write("g", "two\n");
     stage.save();
-    let id = stage.world.git(&["rev-parse", &format!("{a}:f")]);
+    let id = stage.git(&["rev-parse", &format!("{a}:f")]);
     let file = format!(".git/objects/{}/{}", &id[..2], id[2..].trim());
-    fs::remove_file(stage.world.repo().join(file)).expect("it is loose");
-    let context = Context::open(&stage.world.repo()).expect("opens");
+    fs::remove_file(stage.repo().join(file)).expect("it is loose");
+    let context = Context::open(&stage.repo()).expect("opens");
     let options = RestoreOptions { target: a.to_string(), ..RestoreOptions::default() };
     let error = restore(&context, &options).map(drop).expect_err("a blob is missing");
     assert_eq!(error.kind(), Kind::Corrupt);
@@ -98,11 +98,11 @@ fn a_sparse_checkout_is_not_filled() {
     stage.write("out/f", "two\n");
     stage.write("out/new", "two\n");
     let a = stage.save();
-    stage.world.git(&["checkout", "-q", "."]);
+    stage.git(&["checkout", "-q", "."]);
     stage.remove("out/new");
-    stage.world.git(&["sparse-checkout", "set", "in"]);
+    stage.git(&["sparse-checkout", "set", "in"]);
     assert!(!stage.exists("out"));
-    let context = Context::open(&stage.world.repo()).expect("opens");
+    let context = Context::open(&stage.repo()).expect("opens");
     let restored =
         restore(&context, &RestoreOptions { target: a.to_string(), ..RestoreOptions::default() }).expect("restored");
     assert!(restored.written.contains(&"in/f".into()));
@@ -115,20 +115,20 @@ fn a_sparse_checkout_is_not_filled() {
 #[test]
 fn a_merge_in_progress_stays_one() {
     let stage = Stage::new();
-    stage.world.git(&["checkout", "-qb", "side"]);
+    stage.git(&["checkout", "-qb", "side"]);
     stage.write("f", "theirs\n");
-    stage.world.git(&["commit", "-qam", "theirs"]);
-    stage.world.git(&["checkout", "-q", "main"]);
+    stage.git(&["commit", "-qam", "theirs"]);
+    stage.git(&["checkout", "-q", "main"]);
     stage.write("f", "ours\n");
-    stage.world.git(&["commit", "-qam", "ours"]);
+    stage.git(&["commit", "-qam", "ours"]);
     stage.write("g", "one\n");
     let a = stage.save();
-    let merge = stage.world.command("git").args(["merge", "side"]).output().expect("git runs");
+    let merge = stage.command("git").args(["merge", "side"]).output().expect("git runs");
     assert!(!merge.status.success());
-    let unmerged = stage.world.git(&["ls-files", "-u"]);
+    let unmerged = stage.git(&["ls-files", "-u"]);
     stage.write("g", "two\n");
     assert_eq!(picture(&stage.restore(a)), ["+f", "+g"]);
-    assert_eq!(stage.world.git(&["ls-files", "-u"]), unmerged);
+    assert_eq!(stage.git(&["ls-files", "-u"]), unmerged);
     assert!(stage.exists(".git/MERGE_HEAD"));
     stage.undo();
     assert!(stage.read("f").contains(&b'<'));
@@ -137,8 +137,8 @@ fn a_merge_in_progress_stays_one() {
 #[test]
 fn a_linked_worktree_has_its_own_restore() {
     let stage = Stage::new();
-    let other = stage.world.root().join("other");
-    stage.world.git(&["worktree", "add", "-q", "-b", "other", other.to_str().expect("plain")]);
+    let other = stage.root().join("other");
+    stage.git(&["worktree", "add", "-q", "-b", "other", other.to_str().expect("plain")]);
     let context = Context::open(&other).expect("opens");
     fs::write(other.join("f"), "there\n").expect("written");
     let a = git_checkpoint::save(&context, &git_checkpoint::SaveOptions::default()).expect("saved");
@@ -160,7 +160,7 @@ fn temporary_files_of_a_crash_are_no_files_of_the_user() {
     stage.write("d/.git-checkpoint-0123456789abcdef-4.tmp", "torn");
     let restored = stage.restore(a);
     assert_eq!(picture(&restored), Vec::<String>::new());
-    let tree = stage.world.git(&["ls-tree", "-r", "--name-only", &stage.save().to_string()]);
+    let tree = stage.git(&["ls-tree", "-r", "--name-only", &stage.save().to_string()]);
     assert_eq!(tree.trim(), "f");
 }
 
@@ -176,18 +176,18 @@ fn repositories_of_other_formats_restore_too(#[case] format: &[&str]) {
     });
     stage.write("f", "one\n");
     stage.write("mixed", "a\r\nb\n");
-    stage.world.git(&["add", "f"]);
+    stage.git(&["add", "f"]);
     let a = stage.save();
     let at_a = stage.disk();
     stage.write("f", "two\n");
     stage.remove("mixed");
-    stage.world.git(&["reset", "-q"]);
+    stage.git(&["reset", "-q"]);
     stage.restore_with(a, RestoreOptions { staged: true, ..RestoreOptions::default() });
     assert_eq!(stage.disk(), at_a);
-    assert_eq!(stage.world.git(&["show", ":f"]), "one\n");
+    assert_eq!(stage.git(&["show", ":f"]), "one\n");
     stage.undo();
     assert_eq!((stage.read("f"), stage.exists("mixed")), ("two\n".into(), false));
-    assert_eq!(stage.world.git(&["show", ":f"]), "base\n");
+    assert_eq!(stage.git(&["show", ":f"]), "base\n");
     stage.untouchables();
 }
 

@@ -108,7 +108,7 @@ fn an_amend_with_new_work_has_both(#[case] arguments: &[&str]) {
 #[test]
 fn an_amend_with_new_work_of_the_same_session_and_file() {
     let bench = bench();
-    bench.turn("a", || bench.append("one", &lines("more", 3)));
+    bench.turn("a", || bench.add_to("one", &lines("more", 3)));
     bench.git(&["commit", "-qa", "--amend", "--no-edit"]);
     assert_eq!(bench.sessions("HEAD"), ["a"]);
     assert!(bench.ids("HEAD").len() <= 2);
@@ -143,8 +143,8 @@ fn an_amend_of_work_by_hand_takes_an_agents_work_in() {
 fn an_amend_that_takes_only_a_part_lets_the_rest_go_on() {
     let bench = bench();
     bench.turn("b", || {
-        bench.write("two", &lines("two", 6));
-        bench.write("three", &lines("three", 6));
+        bench.write("two", lines("two", 6));
+        bench.write("three", lines("three", 6));
     });
     bench.git(&["add", "two"]);
     bench.git(&["commit", "-q", "--amend", "--no-edit"]);
@@ -185,7 +185,7 @@ fn an_amend_that_keeps_a_line_of_the_work_keeps_the_record() {
     let bench = bench();
     let ids = bench.ids("HEAD");
     let line = lines("one", 6).lines().next().expect("six").replace("number", "fine number");
-    bench.write("one", &format!("by hand\n{line}\n"));
+    bench.write("one", format!("by hand\n{line}\n"));
     bench.git(&["commit", "-qa", "--amend", "--no-edit"]);
     assert_eq!(bench.ids("HEAD"), ids, "{}", bench.message("HEAD"));
     assert_eq!(bench.named("HEAD").len(), 1);

@@ -66,7 +66,7 @@ fn a_cherry_pick_with_a_conflict() {
     bench.git(&["commit", "-qam", "a"]);
     bench.agent_commit("b", "two");
     bench.git(&["checkout", "-q", "main"]);
-    bench.write("f", &lines("hand", 9));
+    bench.write("f", lines("hand", 9));
     bench.git(&["commit", "-qam", "hand"]);
     bench.stops(&["cherry-pick", "main~1..work"]);
     bench.write("f", &(lines("hand", 3) + &lines("agent", 6)));
@@ -87,7 +87,7 @@ fn a_cherry_pick_with_a_conflict_and_a_commit(#[case] then: &[&str]) {
     bench.agent("a", "f", &lines("agent", 9));
     bench.git(&["commit", "-qam", "a"]);
     bench.git(&["checkout", "-q", "main"]);
-    bench.write("f", &lines("hand", 9));
+    bench.write("f", lines("hand", 9));
     bench.git(&["commit", "-qam", "hand"]);
     bench.stops(&["cherry-pick", "work"]);
     bench.write("f", &(lines("hand", 3) + &lines("agent", 6)));
@@ -271,7 +271,7 @@ fn a_merge_with_a_conflict_that_a_human_resolves() {
     bench.agent("a", "f", &lines("agent", 9));
     bench.git(&["commit", "-qam", "a"]);
     bench.git(&["checkout", "-q", "main"]);
-    bench.write("f", &lines("hand", 9));
+    bench.write("f", lines("hand", 9));
     bench.git(&["commit", "-qam", "hand"]);
     bench.stops(&["merge", "-q", "work"]);
     bench.write("f", &(lines("hand", 3) + &lines("agent", 6)));
@@ -288,7 +288,7 @@ fn a_merge_with_a_conflict_that_an_agent_resolves() {
     bench.agent("a", "f", &lines("agent", 9));
     bench.git(&["commit", "-qam", "a"]);
     bench.git(&["checkout", "-q", "main"]);
-    bench.write("f", &lines("hand", 9));
+    bench.write("f", lines("hand", 9));
     bench.git(&["commit", "-qam", "hand"]);
     bench.stops(&["merge", "-q", "work"]);
     bench.agent("b", "f", &lines("resolved", 9));

@@ -194,8 +194,8 @@ fn committed_while_the_lock_is_held() {
 fn two_commits_while_the_lock_is_held() {
     let bench = Bench::new();
     bench.turn("a", || {
-        bench.write("one", &lines("one", 6));
-        bench.write("two", &lines("two", 6));
+        bench.write("one", lines("one", 6));
+        bench.write("two", lines("two", 6));
     });
     bench.git(&["config", "checkpoint.lock-timeout", "100ms"]);
     let lock = bench.world.lock();

@@ -24,31 +24,42 @@ use git_checkpoint::{
 };
 use gix::ObjectId;
 
-use crate::support::{World, account::promises_something, site::described};
+use crate::support::{World, account::promises_something, site::described, template::Template};
 
 /// Makes a file of `count` lines that are like no others.
 fn lines(what: &str, count: usize) -> String {
     (1..=count).map(|at| format!("{what} has a line with the number {at}\n")).collect()
 }
 
-/// A repository with our hooks, a commit with `f` and `g`, and clocks that run.
+/// A repository with our hooks, and a commit with `f` and `g`.
+static BASE: Template = Template::new(|world| {
+    world.init();
+    world.write("f", lines("base", 9));
+    world.write("g", lines("other", 9));
+    world.git(&["add", "-A"]);
+    // So old that no commit of the tests has the same date.
+    let mut first = world.command("git");
+    first.env("GIT_AUTHOR_DATE", "@1700000000 +0000").env("GIT_COMMITTER_DATE", "@1700000000 +0000");
+    assert!(first.args(["commit", "-qm", "base"]).status().expect("git runs").success());
+    world.git(&["checkpoint", "enable"]);
+});
+
+/// That repository, and clocks that run.
 struct Bench {
     world: World,
 }
 
+impl std::ops::Deref for Bench {
+    type Target = World;
+
+    fn deref(&self) -> &World {
+        &self.world
+    }
+}
+
 impl Bench {
     fn new() -> Self {
-        let bench = Self { world: World::new() };
-        bench.world.git(&["init", "-q", "-b", "main", "."]);
-        bench.write("f", &lines("base", 9));
-        bench.write("g", &lines("other", 9));
-        bench.git(&["add", "-A"]);
-        // So old that no commit of the tests has the same date.
-        let mut first = bench.command("git");
-        first.env("GIT_AUTHOR_DATE", "@1700000000 +0000").env("GIT_COMMITTER_DATE", "@1700000000 +0000");
-        assert!(first.args(["commit", "-qm", "base"]).status().expect("git runs").success());
-        bench.git(&["checkpoint", "enable"]);
-        bench
+        Self { world: BASE.world() }
     }
 
     fn command(&self, program: &str) -> Command {
@@ -91,15 +102,6 @@ impl Bench {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    fn write(&self, path: &str, content: &str) {
-        self.world.write(path, content);
-    }
-
-    fn append(&self, path: &str, content: &str) {
-        let old = std::fs::read_to_string(self.world.repo().join(path)).unwrap_or_default();
-        self.write(path, &(old + content));
-    }
-
     /// Runs a turn of `session` that writes `content` to `path`.
     fn agent(&self, session: &str, path: &str, content: &str) {
         self.turn(session, || self.write(path, content));
@@ -123,7 +125,7 @@ impl Bench {
 
     /// A commit of a file that no session knows.
     fn human_commit(&self, path: &str) -> ObjectId {
-        self.write(path, &lines(path, 4));
+        self.write(path, lines(path, 4));
         self.git(&["add", "--", path]);
         self.git(&["commit", "-qm", &format!("by hand: {path}"), "--", path]);
         self.id("HEAD")
@@ -158,9 +160,9 @@ impl Bench {
 
     /// Returns the sessions in the records of a commit.
     fn sessions(&self, revision: &str) -> Vec<String> {
-        let context = self.context();
+        let (context, commit) = (self.context(), self.id(revision));
         let mut sessions = BTreeSet::new();
-        for id in self.ids(revision) {
+        for id in records::of_commit(repo(&context), commit).expect("sound") {
             let record = records::find(repo(&context), &id).expect("sound").expect("it is there");
             sessions.extend(record.sessions.into_iter().map(|part| part.id));
         }
@@ -170,7 +172,8 @@ impl Bench {
     /// Returns how a commit is linked to its records.
     fn how(&self, revision: &str) -> Vec<How> {
         let (context, commit) = (self.context(), self.id(revision));
-        let links = self.ids(revision).into_iter().flat_map(|id| records::links(repo(&context), &id).expect("sound"));
+        let ids = records::of_commit(repo(&context), commit).expect("sound");
+        let links = ids.into_iter().flat_map(|id| records::links(repo(&context), &id).expect("sound"));
         links.filter(|link| link.commit == commit).map(|link| link.how).collect()
     }
 
@@ -207,7 +210,7 @@ impl Bench {
             let unique: BTreeSet<&&str> = named.iter().collect();
             assert_eq!(unique.len(), named.len(), "{}", self.message(commit));
             let id = ObjectId::from_hex(commit.as_bytes()).expect("an id");
-            let ids = self.ids_of(id);
+            let ids = records::of_commit(repo(&context), id).expect("sound");
             let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
             for name in &named {
                 assert!(
@@ -221,7 +224,7 @@ impl Bench {
                 assert!(links.iter().any(|link| link.commit == id), "not linked: {}", self.message(commit));
             }
         }
-        for id in self.all() {
+        for id in records::all(repo(&context)).expect("sound") {
             let record = records::find(repo(&context), &id).expect("sound").expect("it is there");
             assert!(!record.sessions.is_empty(), "a record of nobody's work: {record:?}");
             assert!(!records::links(repo(&context), &id).expect("sound").is_empty(), "a record of no commit: {id}");

@@ -6,8 +6,8 @@ use super::{Bench, lines};
 fn with_another_index() {
     let bench = Bench::new();
     bench.turn("a", || {
-        bench.write("one", &lines("one", 6));
-        bench.write("two", &lines("two", 6));
+        bench.write("one", lines("one", 6));
+        bench.write("two", lines("two", 6));
     });
     let index = bench.world.root().join("index");
     let run = |arguments: &[&str]| {
@@ -129,7 +129,7 @@ fn in_the_middle_of_a_turn_by_the_agent_itself() {
     let bench = Bench::new();
     bench.turn("a", || {
         for path in ["one", "two"] {
-            bench.write(path, &lines(path, 6));
+            bench.write(path, lines(path, 6));
             bench.checkpoint(&["save", "--session", "a"]);
             bench.git(&["add", path]);
             bench.git(&["commit", "-qm", path]);
@@ -138,7 +138,7 @@ fn in_the_middle_of_a_turn_by_the_agent_itself() {
         bench.git(&["reset", "-q", "--soft", "HEAD~2"]);
         bench.git(&["commit", "-qm", "both"]);
         assert_eq!(bench.sessions("HEAD"), ["a"]);
-        bench.write("three", &lines("three", 6));
+        bench.write("three", lines("three", 6));
     });
     bench.git(&["add", "three"]);
     bench.git(&["commit", "-q", "--amend", "--no-edit"]);

@@ -106,8 +106,8 @@ fn reorder() {
 fn split_of_one_commit() {
     let bench = Bench::new();
     bench.turn("a", || {
-        bench.write("one", &lines("one", 6));
-        bench.write("two", &lines("two", 6));
+        bench.write("one", lines("one", 6));
+        bench.write("two", lines("two", 6));
     });
     bench.git(&["add", "-A"]);
     bench.git(&["commit", "-qm", "one and two"]);
@@ -147,7 +147,7 @@ fn work_of_an_agent_while_a_rebase_waits() {
 fn edit_and_amend() {
     let bench = bench();
     bench.rebase("sed -i '2s/^pick/edit/'", &["HEAD~3"]);
-    bench.append("two", "by hand\n");
+    bench.add_to("two", "by hand\n");
     bench.git(&["commit", "-qa", "--amend", "-m", "other words"]);
     bench.git(&["rebase", "--continue"]);
     is(&bench, "HEAD~2", &["a"]);
@@ -229,7 +229,7 @@ fn conflict_that_a_human_resolves(#[case] then: &[&str]) {
     bench.git(&["commit", "-qam", "a"]);
     bench.agent_commit("b", "two");
     bench.git(&["checkout", "-q", "-b", "base", "HEAD~2"]);
-    bench.write("f", &lines("hand", 9));
+    bench.write("f", lines("hand", 9));
     bench.git(&["commit", "-qam", "hand"]);
     bench.git(&["checkout", "-q", "main"]);
     bench.stops(&["rebase", "-q", "base"]);
@@ -252,7 +252,7 @@ fn a_rebase_that_is_given_up_changes_nothing() {
     bench.agent("a", "f", &lines("agent", 9));
     bench.git(&["commit", "-qam", "a"]);
     bench.git(&["checkout", "-q", "-b", "base", "HEAD~1"]);
-    bench.write("f", &lines("hand", 9));
+    bench.write("f", lines("hand", 9));
     bench.git(&["commit", "-qam", "hand"]);
     bench.git(&["checkout", "-q", "main"]);
     bench.stops(&["rebase", "-q", "base"]);

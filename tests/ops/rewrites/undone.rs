@@ -12,8 +12,8 @@ fn is(bench: &Bench, revision: &str, sessions: &[&str]) {
 fn bench() -> Bench {
     let bench = Bench::new();
     bench.turn("a", || {
-        bench.write("one", &lines("one", 6));
-        bench.write("two", &lines("two", 6));
+        bench.write("one", lines("one", 6));
+        bench.write("two", lines("two", 6));
     });
     bench.git(&["add", "-A"]);
     bench.git(&["commit", "-qm", "one and two"]);
@@ -85,8 +85,8 @@ fn committed_again_after_two_resets() {
 fn committed_again_with_changes_by_hand() {
     let bench = bench();
     bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
-    bench.append("one", "by hand\n");
-    bench.append("two", "by hand\n");
+    bench.add_to("one", "by hand\n");
+    bench.add_to("two", "by hand\n");
     bench.git(&["commit", "-qam", "again"]);
     is(&bench, "HEAD", &["a"]);
     bench.is_whole();
@@ -159,8 +159,8 @@ fn a_stash_that_is_popped_over_a_change_of_the_same_file() {
 fn a_part_that_is_stashed_while_the_rest_is_committed() {
     let bench = Bench::new();
     bench.turn("a", || {
-        bench.write("one", &lines("one", 6));
-        bench.write("two", &lines("two", 6));
+        bench.write("one", lines("one", 6));
+        bench.write("two", lines("two", 6));
     });
     bench.git(&["stash", "push", "-q", "-u", "--", "two"]);
     bench.git(&["add", "-A"]);

@@ -14,7 +14,7 @@ use bstr::{BString, ByteSlice as _};
 use serde_json::Value;
 
 use super::child::{Failure, Order};
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// What every script may use.
 const PRELUDE: &str = r#"
@@ -26,6 +26,19 @@ base() { init "$@"; printf '%s\n' {1..20} >file; mkdir -p dir/deep; echo one >di
 
 /// What makes the expected tree, as long as nothing else is set.
 const ADD_ALL: &str = "git add -A";
+
+/// A world without a repository.
+static EMPTY: Template = Template::new(|world| {
+    for name in ["oracle", "template/info"] {
+        std::fs::create_dir_all(world.root().join(name)).expect("a directory can be made");
+    }
+});
+
+/// The repository that `base` makes.
+static BASE: Template = Template::new(|world| {
+    EMPTY.make(world);
+    run(world, "base");
+});
 
 /// A repository under test.
 pub(super) struct Bench {
@@ -81,16 +94,20 @@ impl Saved {
 impl Bench {
     /// Makes a world and runs `script` in its empty directory for repositories.
     pub(super) fn new(script: &str) -> Self {
-        let bench = Self::empty();
-        bench.run(script);
+        // What most begin with is made once.
+        let (template, rest) = match script.strip_prefix("base") {
+            Some(rest) if rest.is_empty() || rest.starts_with([';', '\n']) => (&BASE, rest.trim_start_matches(';')),
+            _ => (&EMPTY, script),
+        };
+        let bench = Self::of(template);
+        if !rest.trim().is_empty() {
+            bench.run(rest);
+        }
         bench
     }
 
-    fn empty() -> Self {
-        let world = World::new();
-        for name in ["oracle", "template/info"] {
-            std::fs::create_dir_all(world.root().join(name)).expect("a directory can be made");
-        }
+    fn of(template: &Template) -> Self {
+        let world = template.world();
         let oracle = ADD_ALL.into();
         Self { world, at: String::new(), oracle, count: AtomicUsize::new(0), git_dir: OnceLock::new() }
     }
@@ -120,20 +137,7 @@ impl Bench {
 
     /// Runs `script` where repositories are made.
     pub(super) fn run(&self, script: &str) {
-        let output = self.bash(&self.world.repo(), script, &[]);
-        assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
-    }
-
-    fn bash(&self, directory: &Path, script: &str, environment: &[(&str, &Path)]) -> std::process::Output {
-        self.world
-            .command("bash")
-            .current_dir(directory)
-            .env("W", self.world.root())
-            .env("GIT_TEMPLATE_DIR", "")
-            .envs(environment.iter().copied())
-            .args(["-c", &format!("{PRELUDE}{script}")])
-            .output()
-            .expect("bash runs")
+        run(&self.world, script);
     }
 
     /// Runs git in the worktree, and returns what it printed without the final line break.
@@ -149,7 +153,13 @@ impl Bench {
 
     /// Returns the git directory of the worktree.
     pub(super) fn git_dir(&self) -> &Path {
-        self.git_dir.get_or_init(|| self.git(&["rev-parse", "--absolute-git-dir"]).into())
+        self.git_dir.get_or_init(|| {
+            let below = self.root().join(".git");
+            // All else is git's to find.
+            let is_plain = below.is_dir() && !below.is_symlink() && below.join("HEAD").is_file();
+            let of_git = || self.git(&["rev-parse", "--absolute-git-dir"]).into();
+            if is_plain { below.canonicalize().expect("it is there") } else { of_git() }
+        })
     }
 
     fn objects(&self) -> PathBuf {
@@ -186,7 +196,7 @@ impl Bench {
         let prepared = if self.oracle == ADD_ALL {
             git(&["add", "-A"])
         } else {
-            self.bash(&self.root(), &self.oracle, &environment)
+            bash(&self.world, &self.root(), &self.oracle, &environment)
         };
         assert!(prepared.status.success(), "oracle: {}", String::from_utf8_lossy(&prepared.stderr));
         let output = git(&["write-tree", "--missing-ok"]);
@@ -366,6 +376,18 @@ impl Bench {
     }
 }
 
+fn run(world: &World, script: &str) {
+    let output = bash(world, &world.repo(), script, &[]);
+    assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn bash(world: &World, directory: &Path, script: &str, environment: &[(&str, &Path)]) -> std::process::Output {
+    let mut command = world.command("bash");
+    command.current_dir(directory).env("W", world.root()).env("GIT_TEMPLATE_DIR", "");
+    command.envs(environment.iter().copied()).args(["-c", &format!("{PRELUDE}{script}")]);
+    command.output().expect("bash runs")
+}
+
 fn assert_same(before: &BTreeMap<PathBuf, String>, after: &BTreeMap<PathBuf, String>) {
     let (gone, new) = (differences(before, after), differences(after, before));
     assert!(gone.is_empty() && new.is_empty(), "a save has changed\nbefore: {gone:#?}\nafter: {new:#?}");
@@ -455,9 +477,7 @@ impl<'s> Scenario<'s> {
     }
 
     fn bench(&self) -> Bench {
-        let bench = Bench::empty().at(self.at).oracle(self.oracle);
-        bench.run(self.first);
-        bench
+        Bench::new(self.first).at(self.at).oracle(self.oracle)
     }
 
     /// Saves, changes, saves: by a full pass, without the stat cache, and by the names of the changed paths. Each

@@ -10,7 +10,7 @@ use git_checkpoint::{
     Context,
     testing::{
         model::record::{Record, RecordId},
-        ops::records,
+        ops::{records, status},
         repo,
     },
 };
@@ -35,20 +35,15 @@ pub(super) struct Desk {
 impl Desk {
     /// A repository with one commit: `f` of twenty lines, `g` and `h`.
     pub(super) fn new() -> Self {
-        let desk = Self::unborn();
-        desk.write("f", numbered(1..=20));
-        desk.write("g", "g\n");
-        desk.write("h", "h\n");
-        desk.git(&["add", "-A"]);
-        desk.git(&["commit", "-qm", "base"]);
-        desk
+        Self::in_world(World::with_lines())
     }
 
     /// A repository without a commit.
     pub(super) fn unborn() -> Self {
-        let world = World::new();
-        world.git(&["init", "-q", "-b", "main", "."]);
-        world.done(&["enable"]);
+        Self::in_world(World::unborn_with_hooks())
+    }
+
+    fn in_world(world: World) -> Self {
         Self { world, place: RefCell::new("repo".into()), minutes: Cell::new(0) }
     }
 
@@ -224,8 +219,7 @@ impl Desk {
 
     /// Returns the ref of the live shadow here, if there is one.
     pub(super) fn shadow(&self) -> Option<String> {
-        let status = self.json(&["status"]);
-        status["shadow"]["ref"].as_str().map(Into::into)
+        status::status(&self.context()).expect("a status").shadow.map(|shadow| shadow.r#ref)
     }
 
     /// Returns what `path` is in the latest checkpoint.
