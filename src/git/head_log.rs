@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-use bstr::ByteSlice as _;
+use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{Repo, ref_store::RefStore};
@@ -43,6 +43,9 @@ struct HeadLog {
 struct Entry<'l> {
     old: Base,
     new: ObjectId,
+    /// Who moved it.
+    name: &'l BStr,
+    email: &'l BStr,
     /// Why.
     message: &'l [u8],
     end: Option<LogEnd>,
@@ -71,8 +74,9 @@ impl<'l> Entry<'l> {
         let mut words = facts.splitn_str(3, " ");
         let mut id = || ObjectId::from_hex(words.next()?).ok();
         let (old, new) = (id()?, id()?);
+        let who = gix::actor::SignatureRef::from_bytes(words.next()?).ok()?;
         let old = Base::of_head(Some(old).filter(|id| !id.is_null()));
-        Some(Self { old, new, message, end })
+        Some(Self { old, new, name: who.name, email: who.email, message, end })
     }
 }
 
@@ -141,16 +145,32 @@ impl Repo {
         self.head_log(None).entries().next().filter(|entry| entry.new == head).map(|entry| entry.old)
     }
 
-    /// Returns the move of `entry`. An entry without a word that we know counts as a gap.
+    /// Returns the move of `entry`. An entry without a word that we know counts as a gap, if the one who moved HEAD has made the
+    /// commits.
     fn typed(&self, entry: &Entry<'_>) -> Result<Vec<HeadMove>> {
+        let one = |kind| HeadMove { kind, from: entry.old, to: entry.new, end: entry.end };
         let Some(kind) = MoveKind::of_message(entry.message) else {
             let mut moves = self.unlogged(entry.old, entry.new)?;
-            moves.iter_mut().last().into_iter().for_each(|last| last.end = entry.end);
+            for moved in &moves {
+                if moved.kind != MoveKind::Reset && !self.is_by_mover(moved.to, entry)? {
+                    return Ok(vec![one(MoveKind::Reset)]);
+                }
+            }
+            if let Some(last) = moves.last_mut() {
+                last.end = entry.end;
+            }
             return Ok(moves);
         };
         let is_lost = kind.makes_commit() && !self.is_commit(entry.new)?;
         let kind = if is_lost { MoveKind::Reset } else { kind };
-        Ok(vec![HeadMove { kind, from: entry.old, to: entry.new, end: entry.end }])
+        Ok(vec![one(kind)])
+    }
+
+    /// Returns true if the committer of `commit` is the one who moved HEAD.
+    fn is_by_mover(&self, commit: ObjectId, entry: &Entry<'_>) -> Result<bool> {
+        self.with_commit(commit, |commit| {
+            commit.committer().is_ok_and(|it| it.name == entry.name && it.email == entry.email)
+        })
     }
 
     /// Returns the moves from `from` to `to` that the reflog does not have: the commits between them, an amend if both have
