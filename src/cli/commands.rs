@@ -1,5 +1,7 @@
 //! The command line: the global options and the table of all commands.
 
+use std::ffi::OsString;
+
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use super::{
@@ -25,6 +27,35 @@ pub(super) struct Cli {
     pub(super) globals: Globals,
     #[command(subcommand)]
     pub(super) command: Command,
+}
+
+/// The command line of a hook.
+#[derive(Debug, Parser)]
+#[command(name = "git-checkpoint", bin_name = "git checkpoint")]
+struct HookLine {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: OnlyHook,
+}
+
+#[derive(Debug, Subcommand)]
+enum OnlyHook {
+    Hook(hook::HookCommand),
+}
+
+impl Cli {
+    /// Parses `arguments`, with the program's name first.
+    ///
+    /// Hooks start us often, and to describe all commands takes longer than most of what they do.
+    pub(super) fn read(arguments: &[OsString]) -> std::result::Result<Self, clap::Error> {
+        if arguments.get(1).is_some_and(|word| word == "hook")
+            && let Ok(HookLine { globals, command: OnlyHook::Hook(hook) }) = HookLine::try_parse_from(arguments)
+        {
+            return Ok(Self { globals, command: Command::Hook(hook) });
+        }
+        Self::try_parse_from(arguments)
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -44,8 +44,6 @@ mod why;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser as _;
-
 use crate::error::Kind;
 use call::Call;
 use commands::{Cli, Command};
@@ -55,7 +53,7 @@ use output::Output;
 /// Runs the command line `arguments` (with the program's name first) and returns the exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let exit = match Cli::try_parse_from(&arguments) {
+    let exit = match Cli::read(&arguments) {
         Ok(cli) => run(cli),
         Err(error) if error.use_stderr() && hook::is_agents(&arguments) => {
             hook::excuse(&error.to_string());

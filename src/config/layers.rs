@@ -65,6 +65,9 @@ fn merge(layers: Vec<(Layer, Vec<Found>)>, mut gathering: Gathering, sources: &S
                 || below.is_some_and(|below| found.key.is_allowed_in_project(&found.value, below));
             if is_allowed { accepted.push(found) } else { gathering.warn_untrusted(found.key.name, &found.place) }
         }
+        if accepted.is_empty() {
+            continue;
+        }
         figment = figment.merge(FigmentLayer { layer, path: sources.file(layer), settings: &accepted });
         origins.extend(accepted.into_iter().map(|found| (found.key.name, found.into_origin(layer))));
     }

@@ -211,8 +211,8 @@ impl Repo {
         self.head_log(None).entries().next().is_some()
     }
 
-    /// Returns where the reflog of HEAD ends, if it is a file.
-    pub(crate) fn head_log_end(&self) -> Option<LogEnd> {
+    /// Returns where the reflog of HEAD ends now, if it is a file.
+    pub(super) fn head_log_end_now(&self) -> Option<LogEnd> {
         match self.ref_store {
             RefStore::Files => std::fs::metadata(self.head_log_file()).ok().map(|metadata| metadata.len()),
             RefStore::Git => None,
@@ -234,11 +234,12 @@ impl Repo {
 
     fn head_log_in_file(&self, known: Option<LogEnd>) -> io::Result<HeadLog> {
         let mut file = File::open(self.head_log_file())?;
-        let length = file.metadata()?.len();
+        let now = file.metadata()?.len();
+        let length = self.head_log_end().map_or(now, |end| end.min(now));
         let start = known.map_or(length, |known| known.min(length)).saturating_sub(LONGEST);
         file.seek(SeekFrom::Start(start))?;
         let mut text = Vec::new();
-        file.read_to_end(&mut text)?;
+        file.take(length - start).read_to_end(&mut text)?;
         Ok(HeadLog { text, start: Some(start) })
     }
 

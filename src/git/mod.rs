@@ -69,6 +69,7 @@ mod repo;
 pub(crate) mod revision;
 mod scan;
 pub(crate) mod seed;
+mod seen_head;
 mod senseless_refs;
 pub(crate) mod sequence;
 pub mod settings;
@@ -89,5 +90,5 @@ mod weight;
 pub(crate) mod written;
 
 pub(crate) use environment::home;
-pub(crate) use repo::SkippedRefs;
 pub use repo::{Head, Repo};
+pub(crate) use repo::{SeenHead, SkippedRefs};

@@ -216,6 +216,7 @@ impl Repo {
             worktree_id: self.worktree_id.clone(),
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
+            seen_head: self.seen_head.clone(),
             interrupt: self.interrupt.clone(),
             packs: std::cell::OnceCell::new(),
             is_wary: self.is_wary.clone(),

@@ -18,8 +18,8 @@ pub struct RefUpdate {
 }
 
 impl Repo {
-    /// Returns what HEAD points to.
-    pub fn head(&self) -> Result<Head> {
+    /// Returns what HEAD points to now.
+    pub(super) fn head_now(&self) -> Result<Head> {
         match self.ref_store {
             RefStore::Files => self.head_in_files(),
             RefStore::Git => {

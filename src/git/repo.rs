@@ -4,7 +4,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
+    sync::{Arc, OnceLock, Weak, atomic::AtomicBool},
 };
 
 use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
@@ -14,7 +14,10 @@ use super::{
     environment, found_lock::FoundLock, interrupt::Interrupt, presence::may_exist, ref_store::RefStore,
     settled_packs::SettledPack,
 };
-use crate::error::{Context as _, Error, Kind, Result};
+use crate::{
+    error::{Context as _, Error, Kind, Result},
+    model::head_move::LogEnd,
+};
 
 /// How many bytes of objects are cached after reading.
 const OBJECT_CACHE: usize = 8 << 20;
@@ -38,6 +41,8 @@ pub struct Repo {
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
     /// Refs that were skipped.
     pub(super) skipped_refs: SkippedRefs,
+    /// What HEAD was when an operation that goes on first asked for it.
+    pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
 }
@@ -50,6 +55,10 @@ pub struct Head {
     /// The full name of the branch; none if HEAD is detached.
     pub branch: Option<BString>,
 }
+
+/// What HEAD was when it was first asked for, and where its reflog ended then.
+#[derive(Debug, Default)]
+pub(crate) struct SeenHead(pub(super) OnceLock<(Head, Option<LogEnd>)>);
 
 impl Repo {
     /// Opens the repository that contains `dir`, regardless of `GIT_*` variables.
@@ -129,6 +138,7 @@ impl Repo {
             is_wary: std::cell::Cell::new(false),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
+            seen_head: std::cell::RefCell::default(),
             interrupt: Interrupt::default(),
         })
     }
@@ -147,6 +157,7 @@ impl Repo {
             is_wary: std::cell::Cell::new(false),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: SkippedRefs::default(),
+            seen_head: std::cell::RefCell::default(),
             interrupt: Interrupt::default(),
         })
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use super::{
     Context, Worktree,
-    session_info::{clock, open_turns},
+    session_info::{self, clock, open_turns},
 };
 use crate::{
     error::Result,
@@ -22,10 +22,7 @@ use crate::{
         session::Session,
         turns::{Call, Command, Turns},
     },
-    state::{
-        process,
-        sessions::{self, Found},
-    },
+    state::{process, sessions::Found},
 };
 
 /// A tool in use, and the session that uses it.
@@ -226,7 +223,7 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
 }
 
 fn is_gone(context: &Context, session: &str) -> bool {
-    let session = sessions::peek(context.repo.common_dir(), session);
+    let session = session_info::peek(context, session);
     session.is_some_and(|session| process::life(session.process.as_ref()) == Life::Dead)
 }
 
@@ -247,7 +244,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Result<Origin> 
         (1, Some((session, call))) if !is_background => {
             let is_one = open.iter().all(|(_, it)| it.agent_id == call.agent_id);
             let agent_id = call.agent_id.clone().filter(|_| is_one);
-            match sessions::load(context.repo.common_dir(), session)? {
+            match session_info::load(context, session)? {
                 Found::Session(session) => Ok(of_session(&session, agent_id)),
                 _ => Ok(unknown()),
             }

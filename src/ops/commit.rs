@@ -29,7 +29,7 @@ use crate::{
     },
     state::{
         self,
-        commit_note::{self, CommitNote, Prepared},
+        commit_note::{self, CommitNote},
         failpoint,
     },
 };
@@ -54,19 +54,19 @@ pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, obj
 
 fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
     let repo = &context.repo;
-    let head = repo.head()?.id;
-    let base = Base::of_head(head);
     failpoint::hit("condense:before-prepare");
-    // A failure must not stop the commit; the next command tries again.
-    context.emit_failure("condense", before_commit(context)).unwrap_or_default();
     // Two commits that are prepared at once must not overwrite each other's note.
     let locked = save::lock_soon(context)?;
+    let head = repo.head()?.id;
+    let base = Base::of_head(head);
     if let Some(worktree) = &locked {
+        // A failure must not stop the commit; the next command tries again.
+        context.emit_failure("condense", before_commit(worktree)).unwrap_or_default();
         let saved = save_before_commit(worktree);
         // A failed save must not stop the commit.
         context.emit_failure("save", saved).unwrap_or_default();
     }
-    let mut prepared = Prepared::read(repo.git_dir())?;
+    let mut prepared = context.prepared()?;
     // Of all commits that are being prepared on one HEAD, one is made: they may all be promised the same record.
     let before = prepared.on(&base.to_string());
     let is_alone = before.is_none_or(CommitNote::is_plain);
@@ -92,11 +92,11 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     if is_new && is_alone && locked.is_some() && is_followed_later(context, message_file, base)? {
         // A note that says nothing means the same as no note, and costs a file write.
         prepared.commits.retain(|note| note.head != base.to_string());
-        prepared.write(repo.git_dir())?;
+        context.write_prepared(&prepared)?;
         return commit_note::set_followed_later(repo.git_dir(), true);
     }
     prepared.set(note);
-    prepared.write(repo.git_dir())?;
+    context.write_prepared(&prepared)?;
     failpoint::hit("condense:after-note");
     let mut unnamed = ids;
     // In a cherry-picked message, our trailers may be in the middle.

@@ -6,15 +6,13 @@ use std::{
     sync::{Arc, Weak, atomic::AtomicBool},
 };
 
+use super::locked::Locked;
 use crate::{
     config::Settings,
     error::Result,
     git::Repo,
     model::{event::Event, set_aside::SetAside, turns::Turns},
-    state::{
-        self,
-        turns::{Held, peek},
-    },
+    state::{self, commit_note::Prepared, turns::peek},
 };
 
 /// A repository with the settings that hold in it: what every operation works on.
@@ -26,8 +24,8 @@ pub struct Context {
     subscribers: Vec<Box<dyn Subscriber + Send + Sync>>,
     /// Broken chains that were set aside since the last `save` or `reset` began.
     broken: RefCell<Vec<SetAside>>,
-    /// Which turns are open in this worktree, while this process holds its lock.
-    turns: RefCell<Weak<Held>>,
+    /// What is known of this worktree while this process holds its lock.
+    locked: RefCell<Weak<Locked>>,
 }
 
 /// Hears of every operation; for editors and orchestrators that embed this crate.
@@ -44,7 +42,7 @@ impl Context {
 
     /// Returns the context of `repo` with `settings`.
     pub(crate) fn new(repo: Repo, settings: Settings) -> Self {
-        Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), turns: RefCell::default() }
+        Self { repo, settings, subscribers: Vec::new(), broken: RefCell::default(), locked: RefCell::default() }
     }
 
     /// Calls `subscriber` after every operation from now on.
@@ -66,14 +64,35 @@ impl Context {
         self.broken.borrow_mut().push(set_aside);
     }
 
-    /// Lets [`turns`](Self::turns) return what `held` has, as long as that lives: this process holds the worktree's lock.
-    pub(super) fn hold_turns(&self, held: &Arc<Held>) {
-        *self.turns.borrow_mut() = Arc::downgrade(held);
+    /// Lets [`locked`](Self::locked) return `locked` as long as that lives.
+    pub(super) fn lock_by(&self, locked: &Arc<Locked>) {
+        *self.locked.borrow_mut() = Arc::downgrade(locked);
+        self.repo.see_head_by(&locked.head);
+    }
+
+    /// Returns what is known of this worktree while this process holds its lock; none if it does not.
+    pub(super) fn locked(&self) -> Option<Arc<Locked>> {
+        self.locked.borrow().upgrade()
     }
 
     /// Returns which turns are open in this worktree, and what belongs to them.
     pub(crate) fn turns(&self) -> Turns {
-        self.turns.borrow().upgrade().map_or_else(|| peek(self.repo.git_dir()), |held| held.get())
+        self.locked().map_or_else(|| peek(self.repo.git_dir()), |locked| locked.turns.get())
+    }
+
+    /// Returns the notes of the commits that were prepared here.
+    pub(super) fn prepared(&self) -> Result<Prepared> {
+        let read = || Prepared::read(self.repo.git_dir());
+        self.locked().map_or_else(read, |locked| locked.prepared(read))
+    }
+
+    /// Writes these notes.
+    pub(super) fn write_prepared(&self, prepared: &Prepared) -> Result<()> {
+        let written = prepared.write(self.repo.git_dir());
+        if let Some(locked) = self.locked() {
+            locked.note_prepared(written.is_ok().then(|| prepared.clone()));
+        }
+        written
     }
 
     /// Makes long operations end with an error once `flag` is set. What they had begun can be resumed.

@@ -55,17 +55,17 @@ pub(crate) fn enter(context: &Context) -> Result<Worktree<'_>> {
     Ok(worktree)
 }
 
-/// Brings the checkpoints of `worktree` up to date with HEAD; does nothing if HEAD is where this call found it before.
+/// Brings the checkpoints of `worktree` up to date with HEAD, once.
 pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
     // During a rebase, HEAD is at commits that the work was never based on.
     if repo.is_rebasing() {
         return Ok(());
     }
-    let now = Base::of_head(repo.head()?.id);
-    if worktree.followed() == Some(now) {
+    if worktree.is_followed() {
         return Ok(());
     }
+    let now = Base::of_head(repo.head()?.id);
     let end = match reconcile(worktree) {
         Ok(end) => end,
         Err(error) => {
@@ -86,7 +86,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         }
         note_base(worktree, now, end)?;
     }
-    worktree.note_followed(now);
+    worktree.note_followed();
     Ok(())
 }
 

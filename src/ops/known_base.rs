@@ -1,22 +1,32 @@
 //! Where HEAD was when git-checkpoint last looked.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use super::{Context, Worktree};
+use super::{Context, Worktree, locked::KnownHead};
 use crate::{
     error::Result,
     model::{head_move::LogEnd, refname::Base},
     state,
 };
 
+/// More is in the file only if it is damaged.
+const LONGEST: u64 = 4096;
+
 fn base_file(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("base")
 }
 
 /// Returns where HEAD was when we last looked, and the end of the reflog then, if it was noted.
-pub(crate) fn known_head(context: &Context) -> Option<(Base, Option<LogEnd>)> {
+pub(crate) fn known_head(context: &Context) -> KnownHead {
+    match context.locked() {
+        Some(locked) => locked.known_head(|| read(context)),
+        None => read(context),
+    }
+}
+
+fn read(context: &Context) -> KnownHead {
     // A cache: what cannot be read is not known.
-    let text = fs::read_to_string(base_file(context)).ok()?;
+    let text = state::read_text(&base_file(context), LONGEST).ok().flatten()?;
     let (base, end) = text.trim().split_once(' ').unwrap_or((text.trim(), ""));
     Some((Base::parse(base)?, end.parse().ok()))
 }
@@ -34,6 +44,9 @@ pub(crate) fn is_head_known(context: &Context) -> Result<bool> {
 /// Remembers where HEAD is, and `end`, the end of the entry of the reflog that says so.
 pub(crate) fn note_base(worktree: &Worktree<'_>, base: Base, end: Option<LogEnd>) -> Result<()> {
     state::ensure_directory(worktree.repo.git_dir())?;
-    let end = end.map(|end| format!(" {end}")).unwrap_or_default();
-    state::replace_file(&base_file(worktree), format!("{base}{end}\n").as_bytes())
+    worktree.forget_known_head();
+    let text = end.map(|end| format!(" {end}")).unwrap_or_default();
+    state::replace_file(&base_file(worktree), format!("{base}{text}\n").as_bytes())?;
+    worktree.note_known_head(base, end);
+    Ok(())
 }

@@ -36,13 +36,6 @@ pub fn lock(context: &Context) -> Result<Worktree<'_>> {
     Worktree::new(context, lock)
 }
 
-/// Takes the lock if it is free, without waiting.
-pub(crate) fn try_lock(context: &Context) -> Result<Option<Worktree<'_>>> {
-    let lock = Lock::try_acquire(&state::ensure_directory(context.repo.git_dir())?.join("lock"))?;
-    context.repo.remove_dead_locks();
-    lock.map(|lock| Worktree::new(context, lock)).transpose()
-}
-
 /// Takes the lock if it gets free within two seconds: a commit is waiting for us.
 pub(crate) fn lock_soon(context: &Context) -> Result<Option<Worktree<'_>>> {
     const LONGEST: Duration = Duration::from_secs(2);

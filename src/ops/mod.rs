@@ -1,7 +1,7 @@
 //! The verbs: what git-checkpoint does. They never print, never read the environment, never exit.
 //!
 //! Each file or folder here is a unit, and uses only units below it (`tests/architecture` checks that). From the bottom up:
-//! - `context`, `worktree`, `known_base`, `verified_mark`, `share`, `protected`, `restored_target`: used by all others.
+//! - `locked`, `context`, `worktree`, `known_base`, `verified_mark`, `share`, `protected`, `restored_target`: used by all others.
 //! - `chain`: a shadow; looks at the worktree, takes the next checkpoint, carries work forward, archives it.
 //! - `lookup`, `history`, `session_info`, `author`, `turn`: what is known of checkpoints, sessions and open turns.
 //! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
@@ -44,6 +44,7 @@ mod context;
 mod held;
 mod holding;
 mod known_base;
+mod locked;
 mod locking;
 mod protected;
 mod provenance;

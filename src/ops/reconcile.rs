@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree,
+    Worktree,
     chain::onward::Rest,
     condense::{self, Candidate, Made},
     known_base::{known_head, note_base},
-    locking::try_lock,
     provenance::recorded,
     rewrite,
 };
@@ -35,9 +34,14 @@ use crate::{
 ///
 /// If one command both changed files and committed them, the changes are the committer's.
 ///
-/// Returns where the reflog ends.
+/// Does so once; returns where the reflog ends.
 pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
-    reconcile_with(worktree, None)
+    if let Some(end) = worktree.reconciled() {
+        return Ok(*end);
+    }
+    let end = reconcile_with(worktree, None)?;
+    worktree.note_reconciled(end);
+    Ok(end)
 }
 
 /// Does the same if it can be done; a failure is only emitted.
@@ -58,16 +62,16 @@ pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
 
-/// Does the same before a commit is prepared, if there may be work that it takes, and if the lock is free. If not, this
-/// commit and the earlier ones are reconciled together.
-pub(crate) fn before_commit(context: &Context) -> Result<()> {
-    let repo = &context.repo;
+/// Does the same before a commit is prepared, if there may be work that it takes. If not, this commit and the earlier ones are
+/// reconciled together.
+pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
+    let repo = &worktree.repo;
     let now = (Base::of_head(repo.head()?.id), repo.head_log_end());
-    let Some(known) = known_head(context).filter(|known| *known != now) else { return Ok(()) };
+    let Some(known) = known_head(worktree).filter(|known| *known != now) else { return Ok(()) };
     if !Prepared::is_there(repo.git_dir()) && !condense::has_work_on(repo, known.0)? {
         return Ok(());
     }
-    try_lock(context)?.map_or(Ok(()), |worktree| reconcile(&worktree).map(drop))
+    reconcile(worktree).map(drop)
 }
 
 fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result<Option<LogEnd>> {
@@ -80,7 +84,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     }
     let before = reported.map(|commit| head_before(repo, commit)).transpose()?;
     let Some(known) = known_head(worktree).or(before.map(|before| (before, None))) else { return Ok(log_end) };
-    let prepared = Prepared::read(repo.git_dir())?;
+    let prepared = worktree.prepared()?;
     if known == (Base::Commit(head), log_end) && prepared.commits.is_empty() {
         return Ok(log_end);
     }
@@ -112,7 +116,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         // Another commit may have been prepared since.
         let mut left = Prepared::read(repo.git_dir())?;
         left.commits.retain(|note| !done.contains(note));
-        left.write(repo.git_dir())?;
+        worktree.write_prepared(&left)?;
     }
     Ok(log_end)
 }

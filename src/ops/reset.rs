@@ -205,7 +205,7 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
         }
         turn::end(&worktree, &mut session, End::Reset, None)?;
         session_info::store(&worktree, &session)?;
-        worktree.write_turns()?;
+        turn::write(&worktree)?;
     }
     Ok(GivenUp { version: 1, session: State::from(&session), archive, dry_run })
 }

@@ -13,7 +13,7 @@ use super::{
     follow::follow_head,
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
-    turn::OpenTurn,
+    turn::{self, OpenTurn},
 };
 use crate::{
     error::{Kind, Result},
@@ -57,7 +57,7 @@ pub fn save(context: &Context, options: &SaveOptions) -> Result<Saved> {
     let taken = checked.and_then(|()| refuse_protected(context, options.force)).and_then(|()| {
         context.forget_broken();
         let worktree = lock_to_write(context)?;
-        let taken = save_worktree(&worktree, &Request::from(options))?;
+        let taken = save_and_note(&worktree, &Request::from(options))?;
         if let Some(session) = session {
             note_alive(&worktree, session);
         }
@@ -79,6 +79,16 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
         // The checkpoint is taken.
         tracing::warn!(%error, "the session is not noted as alive");
     }
+}
+
+/// Takes a checkpoint of `worktree` outside of an event, which would note at its end what it has done to turns.
+pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
+    let taken = save_worktree(worktree, request)?;
+    if let Err(error) = turn::write(worktree) {
+        // The checkpoint is taken, and its ref shows that.
+        tracing::warn!(%error, "turn not noted");
+    }
+    Ok(taken)
 }
 
 /// Takes a checkpoint of `worktree`.

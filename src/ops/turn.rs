@@ -85,6 +85,23 @@ pub(crate) fn phase_after(phase: Phase, why: End) -> Phase {
     }
 }
 
+/// Writes which turns are open in this worktree, and then releases what those began with that have a checkpoint now.
+pub(crate) fn write(worktree: &Worktree<'_>) -> Result<()> {
+    for session in worktree.write_turns()? {
+        if let Err(error) = release_pending(worktree, &session, None) {
+            // The end of the turn releases it.
+            tracing::warn!(%error, "what was before a turn is not released");
+        }
+    }
+    Ok(())
+}
+
+/// Does the same after what has ended with `outcome`, and returns that: an event that fails has taken its checkpoints.
+pub(crate) fn write_after<T>(worktree: &Worktree<'_>, outcome: Result<T>) -> Result<T> {
+    let written = write(worktree);
+    outcome.and_then(|done| written.map(|()| done))
+}
+
 /// A turn under way in this worktree.
 pub(crate) struct OpenTurn<'c> {
     session: Session,
@@ -205,7 +222,7 @@ impl<'c> OpenTurn<'c> {
         Ok(())
     }
 
-    /// Notes that the turn has a checkpoint.
+    /// Notes that the turn has a checkpoint. The caller ends with [`write`].
     pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
         // Until it is released below, the pending ref leads to all that this relied on.
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
@@ -215,12 +232,6 @@ impl<'c> OpenTurn<'c> {
         if !self.turn.has_checkpoint {
             let turn = UnderWay { has_checkpoint: true, should_reset_shadow: false, ..self.turn };
             worktree.edit_turns(|turns| turns.set_turn(&self.session.id, Some(&turn)));
-            // The ref has moved: what the turn was to do first is done, whatever happens to this process.
-            let noted = worktree.write_turns().and_then(|()| release_pending(worktree, &self.session.id, None));
-            if let Err(error) = noted {
-                // The checkpoint is taken, and its ref shows that.
-                tracing::warn!(%error, "turn not noted");
-            }
         }
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{directory, ensure_directory, replace_file};
+use super::{directory, ensure_directory, read_text, replace_file};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     model::record::RecordId,
@@ -46,6 +46,9 @@ pub struct CommitNote {
     pub copied: Option<String>,
 }
 
+/// More is in the file only if it is damaged.
+const LONGEST: u64 = 1 << 24;
+
 fn file(git_dir: &Path) -> PathBuf {
     directory(git_dir).join("commit.toml")
 }
@@ -65,12 +68,8 @@ impl CommitNote {
 impl Prepared {
     /// Returns the notes in the worktree's `git_dir`; none if they make no sense.
     pub fn read(git_dir: &Path) -> Result<Self> {
-        let path = file(git_dir);
-        match fs::read_to_string(&path) {
-            Ok(text) => Ok(toml::from_str(&text).unwrap_or_default()),
-            Err(cause) if [ErrorKind::NotFound, ErrorKind::InvalidData].contains(&cause.kind()) => Ok(Self::default()),
-            Err(cause) => Err(Error::internal(format!("cannot read '{}'", path.display())).with_cause(cause)),
-        }
+        let text = read_text(&file(git_dir), LONGEST)?;
+        Ok(text.and_then(|text| toml::from_str(&text).ok()).unwrap_or_default())
     }
 
     /// Returns true if there are notes in `git_dir`.
@@ -133,7 +132,9 @@ mod tests {
         let note =
             |head: &str, id: &str| CommitNote { head: head.into(), reserved: Some(id.into()), ..CommitNote::default() };
         let mut notes = Prepared::default();
-        [note("unborn", "0"), note("a", "1"), note("unborn", "2")].into_iter().for_each(|note| notes.set(note));
+        for (head, id) in [("unborn", "0"), ("a", "1"), ("unborn", "2")] {
+            notes.set(note(head, id));
+        }
         notes.write(git_dir).expect("it can be written");
         let read = Prepared::read(git_dir).expect("readable");
         assert_eq!((read.commits.len(), read.on("unborn")), (2, Some(&note("unborn", "2"))));

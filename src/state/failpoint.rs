@@ -1,4 +1,7 @@
-//! Where crash tests stop the process; nothing at all without the feature `failpoints`.
+//! Where crash tests stop the process, and others count its opens of our files; nothing at all without the feature
+//! `failpoints`.
+
+use std::path::Path;
 
 /// Aborts the process if `CHECKPOINT_FAILPOINT` is `name`, or `name:n` and this is the n-th time; with `stop@` before
 /// the name, halts it until it gets SIGCONT. `stop@rename:*` halts it at each name that begins with `rename:`.
@@ -39,3 +42,19 @@ pub(crate) fn hit(name: &str) {
 #[cfg(not(feature = "failpoints"))]
 #[inline]
 pub(crate) fn hit(_name: &str) {}
+
+/// Appends a line to the file that `CHECKPOINT_OPENED` names: our process, `how` it opens a file, and the file.
+#[cfg(feature = "failpoints")]
+#[expect(clippy::disallowed_methods, reason = "a test has no other way to see what a hook opens")]
+pub(crate) fn opened(how: &str, path: &Path) {
+    use std::io::Write as _;
+    let Some(log) = std::env::var_os("CHECKPOINT_OPENED") else { return };
+    let mut log = std::fs::File::options().append(true).create(true).open(log).expect("the test can read it");
+    let line = format!("{} {how} {}\n", std::process::id(), path.display());
+    log.write_all(line.as_bytes()).expect("the test can read it");
+}
+
+/// Does nothing: the feature `failpoints` is off.
+#[cfg(not(feature = "failpoints"))]
+#[inline]
+pub(crate) fn opened(_how: &str, _path: &Path) {}

@@ -49,19 +49,41 @@ pub fn replace_file_durably(path: &Path, content: &[u8]) -> Result<()> {
     replace(path, content, true)
 }
 
-/// Returns the text of the file `path`; none if it does not exist, is not text or is longer than `most` bytes.
+/// What is in the place of a file of ours.
+#[derive(Debug)]
+enum Found {
+    Nothing,
+    /// No text, or more than there should be.
+    Nonsense,
+    Text(String),
+}
+
+/// Reads the file `path`, which has at most `most` bytes.
 ///
 /// # Errors
 /// If it cannot be read: a caller that took it for absent would overwrite it.
-fn read_text(path: &Path, most: u64) -> Result<Option<String>> {
+fn read(path: &Path, most: u64) -> Result<Found> {
     let what = || format!("cannot read '{}'", path.display());
+    failpoint::opened("read", path);
     match std::fs::metadata(path) {
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(cause) => return Err(Error::internal(what()).with_cause(cause)),
-        Ok(metadata) if !metadata.is_file() || metadata.len() > most => return Ok(None),
+        Ok(metadata) if !metadata.is_file() || metadata.len() > most => return Ok(Found::Nonsense),
         Ok(_) => {}
     }
-    std::fs::read(path).context(Kind::Internal, what).map(|bytes| String::from_utf8(bytes).ok())
+    let bytes = std::fs::read(path).context(Kind::Internal, what)?;
+    Ok(String::from_utf8(bytes).map_or(Found::Nonsense, Found::Text))
+}
+
+/// Returns the text of the file `path`; none if it does not exist, is not text or is longer than `most` bytes.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_text(path: &Path, most: u64) -> Result<Option<String>> {
+    Ok(match read(path, most)? {
+        Found::Text(text) => Some(text),
+        Found::Nothing | Found::Nonsense => None,
+    })
 }
 
 /// Appends `content` to the file `path` if it is the one with this inode and length, and returns whether it was.
@@ -84,6 +106,7 @@ pub fn append(path: &Path, inode: u64, length: u64, content: &[u8]) -> Result<bo
 
 fn replace(path: &Path, content: &[u8], is_durable: bool) -> Result<()> {
     let what = || format!("cannot write '{}'", path.display());
+    failpoint::opened("write", path);
     let directory = path.parent().expect("our files are in a directory");
     let prefix = temporary::prefix(".tmp-");
     let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(directory).context(Kind::Internal, what)?;

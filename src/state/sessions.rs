@@ -3,10 +3,12 @@
 //! They hold intent and caches. What is lost or damaged here is rebuilt from refs by `ops`.
 
 use std::{
+    collections::HashMap,
     fs,
     io::{ErrorKind, Write as _},
     os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use serde::{Deserialize, Serialize};
@@ -78,11 +80,6 @@ pub(crate) fn read(common_dir: &Path, id: &str) -> Result<Option<Session>> {
     Ok(read_file(&file(common_dir, id, "toml"))?.sound().filter(|session| session.id == id))
 }
 
-/// The same, where a file that cannot be read is none.
-pub(crate) fn peek(common_dir: &Path, id: &str) -> Option<Session> {
-    read(common_dir, id).ok().flatten()
-}
-
 /// What a session's file holds.
 enum OnDisk {
     Absent,
@@ -100,16 +97,68 @@ impl OnDisk {
 }
 
 fn read_file(path: &Path) -> Result<OnDisk> {
-    let what = || format!("cannot read '{}'", path.display());
-    match fs::metadata(path) {
-        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(OnDisk::Absent),
-        Err(cause) => return Err(crate::error::Error::internal(what()).with_cause(cause)),
-        Ok(metadata) if !metadata.is_file() || metadata.len() > LONGEST => return Ok(OnDisk::Damaged),
-        Ok(_) => {}
-    }
-    let text = fs::read(path).context(Kind::Internal, what)?;
-    let session = String::from_utf8(text).ok().and_then(|text| Session::parse(&text));
+    let session = match super::read(path, LONGEST)? {
+        super::Found::Nothing => return Ok(OnDisk::Absent),
+        super::Found::Nonsense => None,
+        super::Found::Text(text) => Session::parse(&text),
+    };
     Ok(session.map_or(OnDisk::Damaged, |session| OnDisk::Sound(Box::new(session))))
+}
+
+/// The files of sessions, while the lock of a worktree is held: each is read once, and what is stored here is known.
+///
+/// The lock of another worktree guards what a session does there. What is stored under that one counts in the next event.
+#[derive(Debug)]
+pub(crate) struct Held {
+    common_dir: PathBuf,
+    files: Mutex<HashMap<String, Option<Session>>>,
+}
+
+impl Held {
+    pub(crate) fn new(common_dir: &Path) -> Self {
+        Self { common_dir: common_dir.to_owned(), files: Mutex::default() }
+    }
+
+    /// As [`load`].
+    pub(crate) fn load(&self, id: &str) -> Result<Found> {
+        if let Some(known) = self.lock().get(id) {
+            return Ok(known.clone().map_or(Found::Absent, |session| Found::Session(Box::new(session))));
+        }
+        let found = load(&self.common_dir, id)?;
+        let session = if let Found::Session(session) = &found { Some(session.as_ref().clone()) } else { None };
+        self.lock().insert(id.to_owned(), session);
+        Ok(found)
+    }
+
+    /// As [`read`].
+    pub(crate) fn read(&self, id: &str) -> Result<Option<Session>> {
+        if let Some(known) = self.lock().get(id) {
+            return Ok(known.clone());
+        }
+        let session = read(&self.common_dir, id)?;
+        // A damaged file is not absent: `load` sets it aside.
+        if session.is_some() {
+            self.lock().insert(id.to_owned(), session.clone());
+        }
+        Ok(session)
+    }
+
+    /// As [`store`].
+    pub(crate) fn store(&self, session: &Session) -> Result<()> {
+        self.forget(&session.id);
+        store(&self.common_dir, session)?;
+        self.lock().insert(session.id.clone(), Some(session.clone().with_turn(None)));
+        Ok(())
+    }
+
+    /// Forgets what was read of the session `id`, whose file has changed in another way.
+    pub(crate) fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Option<Session>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Writes the session's file.

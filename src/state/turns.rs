@@ -117,16 +117,17 @@ impl Held {
         content.trouble.is_none() && !content.is_damaged
     }
 
-    /// Writes what is open, if that is something else than before.
+    /// Writes what is open, if that is something else than before. Returns the sessions whose turn has a checkpoint now and had
+    /// none before.
     ///
     /// # Errors
     /// If the file cannot be written, or could not be read: what it holds must not be lost.
-    pub(crate) fn write(&self) -> Result<()> {
+    pub(crate) fn write(&self) -> Result<Vec<String>> {
         let content = &mut *self.lock();
         content.now.forget_oldest();
         let is_same = content.stored.as_ref().map_or(content.now == Turns::default(), |stored| *stored == content.now);
         if is_same {
-            return Ok(());
+            return Ok(Vec::new());
         }
         content.check()?;
         let folder = ensure_directory(&self.git_dir)?;
@@ -135,8 +136,10 @@ impl Held {
         if content.stored.is_none() {
             remove_former(&folder);
         }
-        content.stored = Some(content.now.clone());
-        Ok(())
+        let stored = content.stored.replace(content.now.clone()).unwrap_or_default();
+        let has_checkpoint = |turns: &Turns, id: &str| turns.turn_of(id).is_some_and(|turn| turn.has_checkpoint);
+        let ids = content.now.entries.iter().map(|entry| &entry.id);
+        Ok(ids.filter(|id| has_checkpoint(&content.now, id) && !has_checkpoint(&stored, id)).cloned().collect())
     }
 
     fn lock(&self) -> MutexGuard<'_, Content> {

@@ -7,6 +7,7 @@ mod guard;
 mod hostile;
 mod meeting;
 mod notice;
+mod once;
 mod refused;
 mod secrets;
 mod sequences;

@@ -21,6 +21,7 @@ use super::{
     save,
     session_info::{OnMultisession, SessionInfo, check_id, clock, is_elsewhere, known, prepare},
     sessions::{Opening, Question, begin_session, leave, leave_elsewhere, question},
+    turn,
 };
 use crate::{
     error::Result,
@@ -48,12 +49,15 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
     if !matches!(report.what, What::BeforeTool(_)) {
         try_reconcile(&worktree)?;
     }
-    let answer = dispatch(&worktree, report, &event)?;
+    let answer = match dispatch(&worktree, report, &event) {
+        Err(error) => return turn::write_after(&worktree, Err(error)),
+        answer => answer?,
+    };
     let is_denied = matches!(answer, Answer::Deny(_));
     if !is_denied {
         worktree.edit_turns(|turns| turns.handled.push(event.mark(report)));
     }
-    worktree.write_turns()?;
+    turn::write(&worktree)?;
     if !is_denied {
         agents::note(context.repo.common_dir(), report.agent, report.moment, clock())?;
     }

@@ -10,6 +10,7 @@ use super::{
         save::{self, Author, Request, Scope, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
         sessions::{Opening, seen_here},
+        turn,
     },
     event, opening, paths, popped,
     report::{Answer, Message, Reach, Report, Tool},
@@ -65,7 +66,7 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: &Saving) -> Re
     if saving.origin.contributor == Contributor::Unknown {
         author::settle(worktree);
     }
-    Ok(())
+    turn::write(worktree)
 }
 
 /// Follows what happens before a tool is used.

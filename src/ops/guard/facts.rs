@@ -17,8 +17,11 @@ use crate::{
         session::{Phase, is_valid_id},
         turns::{Entry, Start},
     },
-    ops::{Context, session_info::clock},
-    state::{owner::owner, process::life, sessions},
+    ops::{
+        Context,
+        session_info::{self, clock},
+    },
+    state::{owner::owner, process::life},
 };
 
 /// A finding: the state of the worktree, and the session it concerns.
@@ -164,13 +167,12 @@ pub(super) fn is_gone(context: &Context, entry: &Entry) -> bool {
 
 /// Returns true if the session `id` may still be running, in this worktree or elsewhere.
 fn is_live(context: &Context, id: &str) -> bool {
-    let repo = &context.repo;
     if !is_valid_id(id) {
         return false;
     }
     if context.turns().find(id).is_some_and(|entry| entry.has_claim() && !is_gone(context, entry)) {
         return true;
     }
-    let session = sessions::peek(repo.common_dir(), id).filter(|session| session.phase != Phase::Ended);
+    let session = session_info::peek(context, id).filter(|session| session.phase != Phase::Ended);
     session.is_some_and(|session| !is_silent(context, session.process.as_ref(), session.last_seen))
 }

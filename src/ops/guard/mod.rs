@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{
     Context, Worktree,
-    session_info::{check_id, clock},
+    session_info::{self, check_id, clock},
 };
 use crate::{
     config::Concurrency,
@@ -148,7 +148,7 @@ fn judge_after(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<Verdict> {
 /// has checkpoints but no session file at all. Otherwise, the session may simply be new.
 fn is_lost(context: &Context, session: &str, has_begun: bool) -> Result<bool> {
     let repo = &context.repo;
-    if sessions::peek(repo.common_dir(), session).is_some() {
+    if session_info::peek(context, session).is_some() {
         return Ok(false);
     }
     Ok(has_begun || !sessions::has_any(repo.common_dir()) && !repo.refs_below(refname::PREFIX)?.is_empty())
@@ -186,7 +186,7 @@ fn judged(worktree: &Worktree<'_>, session: &str, context: Where, scene: &Scene,
             let other_agent = other
                 .as_deref()
                 .filter(|other| is_valid_id(other))
-                .and_then(|other| sessions::peek(worktree.repo.common_dir(), other).and_then(|session| session.agent));
+                .and_then(|other| session_info::peek(worktree, other).and_then(|session| session.agent));
             let mut report =
                 Report::new(finding.state.code(), context, session, scene.is_jj).about(finding.change, other);
             (report.decision, report.other_agent) = (decision, other_agent);

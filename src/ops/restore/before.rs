@@ -83,7 +83,7 @@ impl<'c> Before<'c> {
             hold: Hold::ForRestore { index: request.keeps_index },
             ..save::Request::default()
         };
-        let taken = save::save_worktree(&worktree, &wanted)?;
+        let taken = save::save_and_note(&worktree, &wanted)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the worktree was not saved"))?;
         let mut snapshot = Snapshot::read(&context.repo, id)?;
         // A checkpoint that holds this state already may be older than what has been left out since.
@@ -132,7 +132,7 @@ impl<'c> Before<'c> {
             hold: Hold::ForRestore { index: true },
             ..save::Request::default()
         };
-        let taken = save::save_worktree(&self.worktree, &wanted)?;
+        let taken = save::save_and_note(&self.worktree, &wanted)?;
         let id = taken.saved.id.ok_or_else(|| Error::internal("the index was not saved"))?;
         self.worktree.repo.make_durable()?;
         Snapshot::read(&self.worktree.repo, id)
@@ -190,7 +190,7 @@ impl<'c> Before<'c> {
             let (steps, and_index) = (journal.steps.clone(), !journal.index.is_empty());
             let scope = Scope::Known(Known { steps, from, and_index });
             let message = Some(format!("restore {short}"));
-            save::save_worktree(&self.worktree, &save::Request { scope, author, message, ..save::Request::default() })
+            save::save_and_note(&self.worktree, &save::Request { scope, author, message, ..save::Request::default() })
         });
         if let Err(error) = saved {
             // The restore is done; the next save takes it up as a change like any other.

@@ -10,16 +10,41 @@ use crate::{
     model::{refname::decode_component, session::Session, turns::Turns},
     state::{
         sessions::{self, Found},
-        turns::peek,
+        turns,
     },
 };
 
 /// Returns what is found of the session `id`; a damaged file is set aside.
 pub(crate) fn load(context: &Context, id: &str) -> Result<Found> {
-    Ok(match sessions::load(context.repo.common_dir(), id)? {
+    let found = match context.locked() {
+        Some(locked) => locked.sessions.load(id),
+        None => sessions::load(context.repo.common_dir(), id),
+    };
+    Ok(match found? {
         Found::Session(session) => Found::Session(Box::new(with_turn(context, *session))),
         found => found,
     })
+}
+
+/// Returns what is in the file of the session `id`, and leaves it as it is; none if that makes no sense. It says nothing of a
+/// turn.
+fn read(context: &Context, id: &str) -> Result<Option<Session>> {
+    match context.locked() {
+        Some(locked) => locked.sessions.read(id),
+        None => sessions::read(context.repo.common_dir(), id),
+    }
+}
+
+/// The same, where a file that cannot be read is none.
+pub(crate) fn peek(context: &Context, id: &str) -> Option<Session> {
+    read(context, id).ok().flatten()
+}
+
+/// Lets the file of the session `id` be read anew: it was stored under the lock of another worktree.
+pub(crate) fn read_anew(context: &Context, id: &str) {
+    if let Some(locked) = context.locked() {
+        locked.sessions.forget(id);
+    }
 }
 
 /// Returns all sessions with a file that makes sense, latest first.
@@ -51,7 +76,7 @@ fn turns_of(context: &Context, session: &Session) -> Turns {
     // Nothing is open in a worktree that does not exist any more.
     let is_here = |id: &BString| is_plain(id) && !repo.has_lost_worktree(id.as_bstr());
     let id = decode_component(&session.worktree).filter(is_here);
-    id.map(|id| peek(&repo.git_dir_of(id.as_bstr()))).unwrap_or_default()
+    id.map(|id| turns::peek(&repo.git_dir_of(id.as_bstr()))).unwrap_or_default()
 }
 
 /// Returns the sessions with a turn under way in this worktree, by id; the number of other sessions costs no time.
@@ -60,7 +85,7 @@ pub(crate) fn open_turns(context: &Context) -> Result<Vec<Session>> {
     let mut open = Vec::new();
     for entry in context.turns().entries {
         let Some(turn) = &entry.turn else { continue };
-        let session = sessions::read(repo.common_dir(), &entry.id)?;
+        let session = read(context, &entry.id)?;
         // One that was taken over by another worktree has left its turn here behind.
         open.extend(session.filter(|it| it.is_in(repo.worktree_id())).map(|session| session.with_turn(Some(turn))));
     }
@@ -72,7 +97,7 @@ pub(crate) fn open_turns(context: &Context) -> Result<Vec<Session>> {
 ///
 /// The turn comes last, when the lock is released: until then it is as it was before.
 pub(crate) fn store(worktree: &Worktree<'_>, session: &Session) -> Result<()> {
-    sessions::store(worktree.repo.common_dir(), session)?;
+    worktree.store_session(session)?;
     if session.is_in(worktree.repo.worktree_id()) {
         worktree.edit_turns(|turns| turns.set_turn(&session.id, session.under_way.as_ref()));
     }

@@ -5,7 +5,7 @@ mod id;
 mod info;
 mod known;
 
-pub(crate) use files::{all, load, open_turns, store};
+pub(crate) use files::{all, load, open_turns, peek, read_anew, store};
 pub use id::new_id;
 pub(crate) use id::{check_id, unknown};
 pub(crate) use info::check_transcript;

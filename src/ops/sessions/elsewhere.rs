@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::{
     super::session_info::SessionInfo,
-    super::session_info::{is_elsewhere, known},
-    super::{Context, closing::check_turns, follow::enter},
+    super::session_info::{is_elsewhere, known, read_anew},
+    super::{Context, closing::check_turns, follow::enter, turn},
     events::{Stopped, leave},
 };
 use crate::{
@@ -53,7 +53,9 @@ pub(crate) fn leave_elsewhere(
     let there = Context::new(repo, context.settings.clone());
     let worktree = enter(&there)?;
     check_turns(&worktree)?;
-    leave(&worktree, id, info, session_event).map(Some)
+    let left = turn::write_after(&worktree, leave(&worktree, id, info, session_event));
+    read_anew(context, id);
+    left.map(Some)
 }
 
 /// A worktree may name what it shares by a way round.

@@ -75,7 +75,7 @@ pub fn start(
             if has_agreed {
                 warning::note_agreed(&worktree, id);
             }
-            worktree.write_turns().map(|()| started)
+            turn::write(&worktree).map(|()| started)
         });
     context.emit_failure("session start", started)
 }
@@ -129,8 +129,7 @@ fn enter_and_leave(context: &Context, id: &str, info: &SessionInfo, session_even
     prepare(context)?;
     let worktree = enter(context)?;
     check_turns(&worktree)?;
-    let left = leave(&worktree, id, info, session_event)?;
-    worktree.write_turns().map(|()| left)
+    turn::write_after(&worktree, leave(&worktree, id, info, session_event))
 }
 
 /// Ends the turn of the session `id`, or the session.
@@ -171,7 +170,7 @@ pub(crate) fn leave(
     failpoint::hit("stop:after-session");
     if !session.open_records.is_empty() {
         // What follows takes a while.
-        worktree.write_turns()?;
+        turn::write(worktree)?;
     }
     super::super::condense::complete(worktree, &mut session)?;
     let checkpoint = seen.filter(|seen| seen.created);

@@ -181,7 +181,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     session.process = None;
     owner::hand_over(repo.git_dir(), id)?;
     session_info::store(&worktree, &session)?;
-    worktree.write_turns()?;
+    turn::write(&worktree)?;
     Ok(Adopted { version: 1, session: State::from(&session), elsewhere, unsaved })
 }
 
@@ -206,6 +206,7 @@ pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
         sessions::mark_forgotten(common_dir, id)?;
     }
     sessions::remove(common_dir, id)?;
-    worktree.write_turns()?;
+    session_info::read_anew(context, id);
+    turn::write(&worktree)?;
     Ok(Forgotten { version: 1, id: id.to_owned() })
 }

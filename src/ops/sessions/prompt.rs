@@ -26,7 +26,7 @@ use super::{
         provenance::set_aside,
         salvage::{Look, set_broken_aside},
         save::{self, Seen, Shadow, SkippedPath, UnfilteredPath},
-        turn::release_pending,
+        turn::{self, release_pending},
     },
     elsewhere::{Elsewhere, end_elsewhere},
     retry::retry_on_race,
@@ -118,11 +118,11 @@ pub fn prompt(
             let begun = retry_on_race(|| {
                 let worktree = save::lock_to_write(context)?;
                 check_turns(&worktree)?;
-                let begun = begin(&worktree, id, opening, info)?;
-                if has_agreed {
+                let begun = begin(&worktree, id, opening, info);
+                if has_agreed && begun.is_ok() {
                     warning::note_agreed(&worktree, id);
                 }
-                worktree.write_turns().map(|()| begun)
+                turn::write_after(&worktree, begun)
             })?;
             Ok(Prompted { elsewhere, ..begun })
         });

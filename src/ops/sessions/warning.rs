@@ -4,7 +4,7 @@ use bstr::BString;
 use serde::Serialize;
 
 use super::{
-    super::session_info::OnMultisession,
+    super::session_info::{self, OnMultisession},
     super::{
         Context, Worktree,
         chain::{Shadow, carry::base_tree},
@@ -15,7 +15,7 @@ use crate::{
     config::Storage,
     error::{Error, Kind, Result},
     model::path_text,
-    state::sessions::{self, Found},
+    state::sessions::Found,
 };
 
 /// Another session with uncommitted work.
@@ -108,7 +108,7 @@ fn others(context: &Context, id: &str) -> Result<Option<Vec<Other>>> {
     };
     let mut others: Vec<Other> = tally.sessions.into_iter().map(as_other).collect();
     for other in &mut others {
-        if let Found::Session(session) = sessions::load(repo.common_dir(), &other.id)? {
+        if let Found::Session(session) = session_info::load(context, &other.id)? {
             other.last_seen = other.last_seen.max(session.last_seen);
         }
     }

@@ -1,0 +1,85 @@
+//! In one event, each of our files is read at most once and written at most once.
+
+use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, tool};
+use crate::support::site::described;
+
+/// The file that the programs append what they open to.
+fn log(desk: &Desk) -> PathBuf {
+    desk.world.root().join("opened")
+}
+
+/// Sends `event` of `session` in the neutral protocol, and returns what it opened more than once.
+fn event(desk: &Desk, event: &str, session: &str, more: &Value) -> Vec<String> {
+    let mut payload = json!({ "event": event, "session": session, "agent": "tester", "cwd": desk.world.repo() });
+    for (key, value) in more.as_object().expect("an object") {
+        payload[key] = value.clone();
+    }
+    let mut command = desk.hook("generic");
+    command.env("CHECKPOINT_OPENED", log(desk));
+    let output = desk.run(command, payload.to_string().as_bytes());
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
+    opened_again(desk, event)
+}
+
+/// Runs `arguments`, and returns what one of its processes opened more than once.
+fn run(desk: &Desk, program: &str, arguments: &[&str]) -> Vec<String> {
+    let mut command: Command = desk.world.command(program);
+    let output = command.args(arguments).env("CHECKPOINT_OPENED", log(desk)).output().expect("it runs");
+    assert!(output.status.success(), "{}", described(&output));
+    opened_again(desk, arguments[0])
+}
+
+/// Returns what was read or written more than once by a process, and forgets what was opened.
+fn opened_again(desk: &Desk, what: &str) -> Vec<String> {
+    let text = fs::read_to_string(log(desk)).expect("something was opened");
+    fs::remove_file(log(desk)).expect("it is the test's");
+    let mut counts = BTreeMap::new();
+    for line in text.lines() {
+        *counts.entry(line).or_insert(0) += 1;
+    }
+    let repo = format!("{}/.git/checkpoint/", desk.world.repo().display());
+    let again = counts.into_iter().filter(|(_, count)| *count > 1);
+    let again = again.map(|(line, count)| {
+        let opened = line.split_once(' ').map_or(line, |(_, opened)| opened);
+        format!("{what}: {count} times {}", opened.replace(&repo, ""))
+    });
+    again.collect()
+}
+
+#[test]
+fn events_open_each_file_once() {
+    let desk = Desk::new();
+    let mut again = Vec::new();
+    again.extend(event(&desk, "prompt", "s", &json!({ "prompt": "a wish" })));
+    for (call, paths) in [("1", &["f"][..]), ("2", &["f"]), ("3", &[])] {
+        again.extend(event(&desk, "pre-tool", "s", &tool(call, paths)));
+        desk.add("f", call);
+        again.extend(event(&desk, "post-tool", "s", &tool(call, paths)));
+    }
+    // What nothing has reported is saved by the next event, and before a commit.
+    desk.add("g", "typed");
+    again.extend(event(&desk, "pre-tool", "s", &tool("4", &[])));
+    desk.add("f", "4");
+    desk.world.git(&["add", "f"]);
+    again.extend(run(&desk, "git", &["commit", "-qm", "in mid-turn"]));
+    again.extend(event(&desk, "post-tool", "s", &tool("4", &[])));
+    // The turn has ended before the record of its commit is completed, which may take so long that the agent kills the hook.
+    let twice = ["stop: 2 times write sessions/s.toml", "stop: 2 times write turns.toml"];
+    assert_eq!(event(&desk, "stop", "s", &json!({})), twice);
+    desk.add("h", "typed");
+    again.extend(run(&desk, env!("CARGO_BIN_EXE_git-checkpoint"), &["save"]));
+    again.extend(run(&desk, "git", &["commit", "-qam", "between turns"]));
+    again.extend(run(&desk, "git", &["commit", "-qm", "empty", "--allow-empty"]));
+    again.extend(event(&desk, "prompt", "s", &json!({ "prompt": "another wish" })));
+    again.extend(event(&desk, "pre-tool", "s", &tool("5", &["f"])));
+    desk.add("f", "5");
+    again.extend(event(&desk, "post-tool", "s", &tool("5", &["f"])));
+    again.extend(event(&desk, "session-end", "s", &json!({})));
+    again.extend(run(&desk, "git", &["commit", "-qam", "after the session"]));
+    assert!(again.is_empty(), "\n{}", again.join("\n"));
+    desk.finish();
+}
