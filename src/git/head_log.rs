@@ -93,7 +93,11 @@ impl Repo {
         let log = self.head_log(end);
         let (mut since, mut is_found) = (Vec::new(), false);
         for entry in log.entries() {
-            is_found = Base::Commit(entry.new) == known && (end.is_none() || entry.end == end);
+            is_found = match known {
+                Base::Commit(known) => entry.new == known && (end.is_none() || entry.end == end),
+                // HEAD was at a branch without a commit, of which the reflog says nothing.
+                Base::Unborn => end.is_some() && entry.end == end,
+            };
             if is_found {
                 break;
             }

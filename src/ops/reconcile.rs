@@ -85,7 +85,8 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let before = reported.map(|commit| head_before(repo, commit)).transpose()?;
     let Some(known) = known_head(worktree).or(before.map(|before| (before, None))) else { return Ok(log_end) };
     let prepared = worktree.prepared()?;
-    if known == (Base::Commit(head), log_end) && prepared.commits.is_empty() {
+    let now = Base::of_head(repo.head()?.id);
+    if known == (now, log_end) && prepared.commits.is_empty() {
         return Ok(log_end);
     }
     let (moves, log_end) = repo.head_moves(known, head)?;
@@ -98,7 +99,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         is_in_rebase: false,
     };
     let takes_work = moves.iter().map(|moved| judge.takes_work(moved)).collect::<Result<Vec<bool>>>()?;
-    let now = Base::of_head(repo.head()?.id).to_string();
+    let now = now.to_string();
     let mut done: Vec<CommitNote> = prepared.commits.iter().filter(|note| note.head != now).cloned().collect();
     for effect in plan(&moves, &takes_work) {
         worktree.check_interrupt()?;
