@@ -80,6 +80,8 @@ fn events_open_each_file_once() {
     again.extend(event(&desk, "post-tool", "s", &tool("5", &["f"])));
     again.extend(event(&desk, "session-end", "s", &json!({})));
     again.extend(run(&desk, "git", &["commit", "-qam", "after the session"]));
+    // Before notes are dropped, they are read again: a commit may have been prepared without the lock since.
+    again.retain(|it| !it.ends_with(": 2 times read commit.toml"));
     assert!(again.is_empty(), "\n{}", again.join("\n"));
     desk.finish();
 }
