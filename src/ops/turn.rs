@@ -222,7 +222,7 @@ impl<'c> OpenTurn<'c> {
         Ok(())
     }
 
-    /// Notes that the turn has a checkpoint. The caller ends with [`write`].
+    /// Notes that the turn has a checkpoint. The caller ends with [`write()`].
     pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
         // Until it is released below, the pending ref leads to all that this relied on.
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
