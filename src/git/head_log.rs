@@ -149,8 +149,8 @@ impl Repo {
         self.head_log(None).entries().next().filter(|entry| entry.new == head).map(|entry| entry.old)
     }
 
-    /// Returns the move of `entry`. An entry without a word that we know counts as a gap, if the one who moved HEAD has made the
-    /// commits.
+    /// Returns the move of `entry`. An entry with an unknown message counts as a gap if the committer of its commits also moved
+    /// HEAD, and otherwise as one move of unknown kind.
     fn typed(&self, entry: &Entry<'_>) -> Result<Vec<HeadMove>> {
         let one = |kind| HeadMove { kind, from: entry.old, to: entry.new, end: entry.end };
         let Some(kind) = MoveKind::of_message(entry.message) else {

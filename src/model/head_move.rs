@@ -42,8 +42,8 @@ pub enum MoveKind {
     Merge,
     /// HEAD goes to a commit that was there: `git switch`, `git pull` that fast-forwards, the creation of a branch.
     Existing,
-    /// HEAD goes somewhere else: `git reset`, or what a program with words of its own did, if that is no commit on `from` or
-    /// in its place.
+    /// HEAD goes to a commit that is neither a child of `from` nor replaces it: `git reset`, or a program with messages of its
+    /// own.
     Reset,
 }
 

@@ -160,15 +160,15 @@ fn go_on_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     }
 }
 
-/// Returns what was noted of the commit that `moved` made when it was prepared; if no hook prepared it, what its content
-/// tells.
+/// Returns the note of the commit that `moved` made, from when it was prepared; if no hook prepared it, a note of the records
+/// whose work it contains again.
 fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Prepared) -> Result<CommitNote> {
     let repo = &worktree.repo;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
     // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    // Git has made the others, while a commit that was prepared before may have been given up.
+    // Git makes other commits without preparing them; the note is of a commit that the user gave up.
     let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {

@@ -111,7 +111,7 @@ impl Held {
         self.lock().check()
     }
 
-    /// Returns false if it is not known what was open before: an author of changes cannot be told from it.
+    /// Returns false if the file was damaged or could not be read: the author of unsaved changes is unknown then.
     pub(crate) fn is_known(&self) -> bool {
         let content = self.lock();
         content.trouble.is_none() && !content.is_damaged

@@ -36,7 +36,7 @@ fn trust_is_bound_to_place_and_content() {
     assert_eq!(untrusted(HOOKS, "/h/hooks.json", &off), ["Stop"]);
 }
 
-/// The hash is over the command as it is in the file, with what is around it.
+/// Codex hashes the whole command, including the test for the program.
 #[test]
 fn trust_of_a_command_that_looks_for_the_program_first() {
     let plain = "/bin/git-checkpoint hook --agent codex";

@@ -129,7 +129,7 @@ fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     Ok(answer(notes, None))
 }
 
-/// Begins a turn, and returns what the user should know of that.
+/// Begins a turn, and returns notes for the user.
 fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<Vec<String>> {
     leave_elsewhere(worktree, &report.session, &report.info, SessionEvent::Stop)?;
     // What tools in use have changed until now is not what was there before. Those of a turn that was not stopped are closed

@@ -1,4 +1,4 @@
-//! The begin of a turn, and what the user should know of it.
+//! Begins a turn, and collects notes for the user.
 
 use super::report::Report;
 use crate::{
@@ -9,7 +9,8 @@ use crate::{
     },
 };
 
-/// Begins a turn of the session of `report`, and returns notes for the user. What the stash holds is said once.
+/// Begins a turn of the session of `report`, and returns notes for the user. Work in the stash is noted only after the stash
+/// has changed.
 pub(super) fn begin(worktree: &Worktree<'_>, report: &Report, opening: Opening<'_>) -> Result<Vec<String>> {
     let stashes = worktree.turns().stashes;
     let mut prompted = begin_turn(worktree, &report.session, opening, &report.info)?;

@@ -103,8 +103,8 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
     Ok(allowed(verdict))
 }
 
-/// Returns true if a helper uses a tool for a turn that is over: the agent does not wait for helpers in the background. Nothing
-/// would end a turn that began here.
+/// Returns true if the tool is used by a helper that the agent left in the background when it stopped. A turn that began here
+/// would stay open: the agent reports no second stop.
 fn is_of_last_turn(session: Option<&Session>, report: &Report) -> bool {
     report.agent_id.is_some() && session.is_some_and(|session| session.turn.number > 0)
 }

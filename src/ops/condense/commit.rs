@@ -155,7 +155,10 @@ fn free_id(repo: &Repo, made: &Made, named: &[RecordId]) -> Result<RecordId> {
             return Ok(*id);
         }
     }
-    Ok(RecordId::of_commit(made.commit))
+    let own = RecordId::of_commit(made.commit);
+    // A record that came from elsewhere may have it.
+    let is_taken = log.map_or(Ok(None), |log| log.find(&own))?.is_some_and(|record| record.commit != made.commit);
+    Ok(if is_taken { RecordId::random() } else { own })
 }
 
 /// Returns the records of the commit of `note` besides its own.

@@ -72,6 +72,13 @@ impl Bench {
         self.command("git").args(arguments).output().expect("git runs")
     }
 
+    /// Runs a script of the shell, and returns what it prints.
+    fn sh(&self, script: &str) -> String {
+        let output = self.command("sh").args(["-ec", script]).output().expect("sh runs");
+        assert!(output.status.success(), "{script}: {}", described(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     fn git(&self, arguments: &[&str]) -> String {
         let output = self.try_git(arguments);
         assert!(output.status.success(), "git {arguments:?}: {}", described(&output));

@@ -61,8 +61,7 @@ fn lines_keep_their_sessions(#[values(true, false)] has_hooks: bool, #[case] scr
     bench.agent_commit("one", "a");
     bench.human_commit("h");
     bench.agent_commit("two", "b");
-    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
-    assert!(output.status.success(), "{}", described(&output));
+    bench.sh(script);
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
     assert_eq!(sessions_of_lines(&bench, "b"), ["two"; 6]);
@@ -88,8 +87,7 @@ fn work_is_committed_on_another_branch(
     }
     bench.agent("one", "a", &lines("a", 6));
     let script = format!("{moves}; git add -A; git commit -qm 'the work'; git switch -q main; git switch -q -");
-    let output = bench.command("sh").args(["-ec", &script]).output().expect("sh runs");
-    assert!(output.status.success(), "{}", described(&output));
+    bench.sh(&script);
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(bench.sessions("HEAD"), ["one"]);
     assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
@@ -114,8 +112,7 @@ fn without_a_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str
     bench.human_commit("h");
     bench.agent_commit("two", "b");
     bench.checkpoint(&["save", "-q"]);
-    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
-    assert!(output.status.success(), "{}", described(&output));
+    bench.sh(script);
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
     assert_eq!(sessions_of_lines(&bench, "b"), ["two"; 6]);
@@ -140,8 +137,7 @@ fn a_branch_that_is_not_checked_out_is_rewritten(#[case] script: &str) {
     bench.agent_commit("one", "a");
     bench.human_commit("h");
     bench.agent_commit("two", "b");
-    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
-    assert!(output.status.success(), "{}", described(&output));
+    bench.sh(script);
     assert_eq!(bench.named("side"), [""; 0]);
     assert_eq!(sessions_of_lines_at(&bench, "side", "a"), ["one"; 6]);
     assert_eq!(sessions_of_lines_at(&bench, "side", "b"), ["two"; 6]);
@@ -166,8 +162,7 @@ fn other_words_in_the_reflog(#[values(true, false)] has_hooks: bool, #[case] scr
     }
     bench.agent("one", "a", &lines("a", 6));
     bench.git(&["add", "-A"]);
-    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
-    assert!(output.status.success(), "{}", described(&output));
+    bench.sh(script);
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(bench.sessions("HEAD"), ["one"]);
     assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
@@ -192,8 +187,7 @@ fn commits_of_others_stay_theirs(#[values(true, false)] has_hooks: bool, #[case]
     bench.agent("one", "f", &(common.to_owned() + &lines("agent", 3) + &lines("base", 9)));
     bench.git(&["commit", "-qam", "an agent's"]);
     bench.checkpoint(&["save", "-q"]);
-    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
-    assert!(output.status.success(), "{}", described(&output));
+    bench.sh(script);
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(bench.sessions("up"), [""; 0]);
     assert_eq!(sessions_of_lines_at(&bench, "up", "f"), ["-"; 10]);
@@ -212,9 +206,7 @@ fn a_reset_in_a_shallow_clone_stops_no_record() {
         git reset -q --hard origin/main; git checkpoint session prompt s -m x >/dev/null; echo more >>f
         git checkpoint session stop s >/dev/null; git commit -qam w2; git checkpoint save -q
         git checkpoint explain --json HEAD; grep '\"error\"' .git/checkpoint/events.jsonl || :";
-    let output = bench.command("sh").args(["-ec", script]).output().expect("sh runs");
-    assert!(output.status.success(), "{}", described(&output));
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = bench.sh(script);
     assert!(text.contains("\"id\":\"s\"") && !text.contains("\"error\""), "{text}");
 }
 
@@ -232,8 +224,7 @@ fn a_commit_that_was_given_up_says_nothing_of_the_next() {
     let given_up = bench.edit("false", "true", &["commit"]);
     assert!(!given_up.status.success());
     bench.git(&["reset", "-q", "--hard"]);
-    let output = bench.command("sh").args(["-ec", "git am -q ../0001-*.patch"]).output().expect("sh runs");
-    assert!(output.status.success(), "{}", described(&output));
+    bench.sh("git am -q ../0001-*.patch");
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(bench.ids("HEAD"), []);
     bench.is_whole();
@@ -245,8 +236,8 @@ fn the_same_change_by_a_person_before() {
     let bench = Bench::new();
     let person = bench.human_commit("a");
     bench.git(&["revert", "--no-edit", "HEAD"]);
-    let mut later = bench.command("sh");
-    later.args(["-ec", "sleep 1.1"]).status().expect("sh runs");
+    // The record is of a later second than the person's commit.
+    bench.sh("sleep 1.1");
     bench.agent("one", "a", &lines("a", 4));
     bench.git(&["add", "-A"]);
     bench.git(&["commit", "-qm", "again"]);
@@ -262,7 +253,7 @@ fn a_move_that_is_not_over_does_not_count() {
     bench.git(&["add", "-A"]);
     let script = "id=$(git commit-tree $(git write-tree) -p HEAD -m w)
         printf '%s %s A <a@example.com> 1700000000 +0000\tcommit: w\n' $(git rev-parse HEAD) $id >>.git/logs/HEAD";
-    assert!(bench.command("sh").args(["-ec", script]).status().expect("sh runs").success());
+    bench.sh(script);
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(bench.all(), []);
 }
@@ -277,4 +268,30 @@ fn a_commit_before_an_orphan_branch_has_its_record() {
     bench.git(&["checkout", "-q", "--orphan", "x"]);
     bench.checkpoint(&["save", "-q"]);
     assert_eq!(bench.sessions("main"), ["one"]);
+}
+
+/// A record that another commit names has the id that this commit would give its own.
+#[test]
+fn an_id_that_is_taken_is_not_used_again() {
+    let bench = Bench::new();
+    bench.git(&["config", "core.hooksPath", "/dev/null"]);
+    bench.agent("two", "b", &lines("b", 6));
+    let script = "git add b; GIT_AUTHOR_DATE='@1800000000 +0000' GIT_COMMITTER_DATE='@1800000000 +0000' \
+        git commit-tree -p HEAD -m two $(git write-tree)";
+    let two = bench.sh(script);
+    let id = &two.trim()[two.trim().len() - 16..];
+    bench.git(&["stash", "-q"]);
+    bench.agent("one", "a", &lines("a", 6));
+    bench.git(&["add", "a"]);
+    bench.git(&["commit", "-q", "-m", "one", "-m", &format!("Checkpoint: {id}")]);
+    bench.checkpoint(&["save", "-q"]);
+    assert_eq!(bench.ids("HEAD").iter().map(ToString::to_string).collect::<Vec<_>>(), [id]);
+    bench.git(&["checkpoint", "save", "-q"]);
+    bench.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
+    bench.git(&["stash", "pop", "-q"]);
+    bench.git(&["update-ref", "HEAD", two.trim()]);
+    bench.checkpoint(&["save", "-q"]);
+    assert_eq!(bench.sessions("HEAD"), ["two"]);
+    assert_eq!(bench.sessions("main"), ["one"]);
+    bench.is_whole();
 }
