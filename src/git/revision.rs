@@ -39,12 +39,18 @@ impl Repo {
 
     /// Returns true if a remote-tracking branch contains the commit `id`.
     pub(crate) fn is_published(&self, id: ObjectId) -> Result<bool> {
-        use gix::revision::walk::Sorting;
-        use gix::traverse::commit::simple::CommitTimeOrder;
         /// Clocks of different machines differ.
         const SLACK: i64 = 24 * 60 * 60;
-        let what = || format!("cannot tell whether '{id}' is published");
-        let mut tips: Vec<ObjectId> = self.refs_below("refs/remotes/")?.into_iter().map(|(_, tip)| tip).collect();
+        let tips = self.refs_below("refs/remotes/")?.into_iter().map(|(_, tip)| tip);
+        self.reaches(tips.collect(), id, SLACK)
+    }
+
+    /// Returns true if one of `tips` is the commit `id` or has it as an ancestor; tips that are missing or no commits do not
+    /// count. No descendant of `id` may be older than it by more than `slack` seconds.
+    pub(crate) fn reaches(&self, mut tips: Vec<ObjectId>, id: ObjectId, slack: i64) -> Result<bool> {
+        use gix::revision::walk::Sorting;
+        use gix::traverse::commit::simple::CommitTimeOrder;
+        let what = || format!("cannot look for descendants of '{id}'");
         if tips.contains(&id) {
             return Ok(true);
         }
@@ -53,10 +59,9 @@ impl Repo {
             return Ok(false);
         }
         let time = self.with_commit(id, |commit| commit.committer().ok().and_then(|it| it.time().ok()))?;
-        // An older commit cannot contain it.
         let sorting = match time {
             Some(time) => {
-                Sorting::ByCommitTimeCutoff { order: CommitTimeOrder::NewestFirst, seconds: time.seconds - SLACK }
+                Sorting::ByCommitTimeCutoff { order: CommitTimeOrder::NewestFirst, seconds: time.seconds - slack }
             }
             None => Sorting::BreadthFirst,
         };

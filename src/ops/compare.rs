@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-use super::{Context, lookup, status};
+use super::{Context, chain::peek::worktree_tree, lookup};
 use crate::{
     error::Result,
     git::{
@@ -122,7 +122,7 @@ pub struct FileDiff {
 /// # Errors
 /// If a side cannot be found, a pathspec is malformed, or content is missing (as in partial clones) though needed.
 pub fn diff(context: &Context, options: &DiffOptions) -> Result<Comparison> {
-    let worktree = options.to.is_none().then(|| status::worktree_tree(context)).transpose()?;
+    let worktree = options.to.is_none().then(|| worktree_tree(context)).transpose()?;
     // New content of the worktree is only in the in-memory objects of the worktree's own repository handle.
     let repo = worktree.as_ref().map_or(&context.repo, |worktree| &worktree.repo);
     let (from, old_tree) = match &options.from {

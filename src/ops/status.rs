@@ -8,26 +8,19 @@ use serde::Serialize;
 
 use super::{
     Context,
-    chain::shadows,
+    chain::{peek::worktree_tree, shadows},
     guard, hooks,
     salvage::{if_readable, why_unreadable},
-    save::{self, SkippedPath, UnfilteredPath},
+    save::{SkippedPath, UnfilteredPath},
     session_info,
     tally::{Part, Tally},
 };
 use crate::{
     error::{Error, Kind, Result},
-    git::{
-        Repo,
-        hooks::Health,
-        snapshot::{Keep, full_pass},
-        stat_cache::StatCache,
-    },
+    git::{Repo, hooks::Health},
     model::{
         change::Change,
-        id_text,
-        manifest::Manifest,
-        path_text,
+        id_text, path_text,
         process::Life,
         refname::{self, Base},
         session::Phase,
@@ -136,31 +129,6 @@ pub struct Status {
     pub notes: Vec<String>,
     /// Bytes on disk of objects that saves wrote and git has not repacked yet.
     pub bytes: u64,
-}
-
-/// The worktree as a tree that is written nowhere.
-pub(crate) struct Worktree {
-    /// The repository, with the tree and its blobs in its object memory.
-    pub(crate) repo: Repo,
-    /// The tree.
-    pub(crate) tree_id: ObjectId,
-    /// What the tree cannot say.
-    pub(crate) manifest: Manifest,
-}
-
-/// Looks at the worktree as a save would, and writes nothing.
-pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
-    let repo = context.repo.with_object_memory();
-    let path = state::directory(repo.git_dir()).join("index");
-    let cache = StatCache::load(&path, repo.object_hash()).filter(|_| !repo.is_wary());
-    let had_cache = cache.is_some();
-    let limits = save::limits(context);
-    let (snapshot, _) = match full_pass(&repo, &limits, cache, Keep::InMemory) {
-        // What the cache relies on may have been pruned.
-        Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(&repo, &limits, None, Keep::InMemory)?,
-        other => other?,
-    };
-    Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, repo })
 }
 
 /// Returns the state of this worktree's checkpoints.

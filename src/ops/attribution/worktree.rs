@@ -7,10 +7,9 @@ use gix::ObjectId;
 use super::{
     super::{
         Context, author,
-        chain::{carry::base_tree, shadows},
+        chain::{carry::base_tree, peek::worktree_tree, shadows},
         condense::{renamed_since, steps_aside},
         provenance::replay::{Step, Work, steps},
-        status::worktree_tree,
     },
     commit::{OfCommit, OfFile, Reader},
     options::Options,

@@ -9,6 +9,7 @@ mod changes;
 pub(crate) mod draft;
 mod look;
 pub(crate) mod onward;
+pub(crate) mod peek;
 mod request;
 mod saved;
 mod shadow;

@@ -164,8 +164,16 @@ fn a_filter_that_cannot_be_started_is_tried_again(
 #[case::missing("clean", "/no/such/program", "'clean' cannot be run: No such file or directory (os error 2)")]
 #[case::killed("clean", "kill -9 $$", "'clean' failed (signal: 9 (SIGKILL))")]
 #[case::silent_server("process", "sh -c 'exit 3 # long'", "'process' failed (it hung up)")]
-#[case::no_server("process", "read line; echo 0000", "'process' failed (it does not speak version 2 of the protocol)")]
-#[case::babble("process", "read line; echo hello, world", "'process' failed (it does not speak the protocol)")]
+#[case::no_server(
+    "process",
+    "read line; echo 0000; cat >/dev/null",
+    "'process' failed (it does not speak version 2 of the protocol)"
+)]
+#[case::babble(
+    "process",
+    "read line; echo hello, world; cat >/dev/null",
+    "'process' failed (it does not speak the protocol)"
+)]
 fn a_warning_names_the_filter_and_says_shortly_why(#[case] command: &str, #[case] line: &str, #[case] expected: &str) {
     let scene = Scene::new(FILTER, true);
     scene.git(&["config", &format!("filter.rot.{command}"), line]);

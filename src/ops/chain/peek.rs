@@ -1,0 +1,39 @@
+//! Looks at the worktree as a save would, and writes nothing.
+
+use gix::ObjectId;
+
+use super::{cache::cache_path, look::limits};
+use crate::{
+    error::{Kind, Result},
+    git::{
+        Repo,
+        snapshot::{Keep, full_pass},
+        stat_cache::StatCache,
+    },
+    model::manifest::Manifest,
+    ops::Context,
+};
+
+/// The worktree as a tree that is written nowhere.
+pub(crate) struct Worktree {
+    /// The repository, with the tree and its blobs in its object memory.
+    pub(crate) repo: Repo,
+    /// The tree.
+    pub(crate) tree_id: ObjectId,
+    /// What the tree cannot say.
+    pub(crate) manifest: Manifest,
+}
+
+/// Looks at the worktree as a save would, and writes nothing.
+pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
+    let repo = context.repo.with_object_memory();
+    let cache = StatCache::load(&cache_path(&repo)?, repo.object_hash()).filter(|_| !repo.is_wary());
+    let had_cache = cache.is_some();
+    let limits = limits(context);
+    let (snapshot, _) = match full_pass(&repo, &limits, cache, Keep::InMemory) {
+        // What the cache relies on may have been pruned.
+        Err(error) if error.kind() == Kind::Corrupt && had_cache => full_pass(&repo, &limits, None, Keep::InMemory)?,
+        other => other?,
+    };
+    Ok(Worktree { tree_id: snapshot.tree_id, manifest: snapshot.manifest, repo })
+}
