@@ -38,6 +38,26 @@ fn a_stash_that_a_person_pops_after_a_commit(#[case] who: &str) {
     desk.finish();
 }
 
+/// The stash is the last thing that the agent does, and nothing is saved before the commit.
+#[rstest::rstest]
+#[case::alone(&[])]
+#[case::with_a_person_before(&["of a person"])]
+fn a_stash_of_the_agents_own_that_a_person_pops_at_once(#[case] before: &[&str]) {
+    let desk = Desk::new();
+    before.iter().for_each(|line| desk.add("f", line));
+    desk.prompt("s");
+    desk.edit("s", "1", "f", "of s");
+    git(&desk, "s", "2", &["stash", "-q"]);
+    desk.stop("s");
+    desk.git(&["stash", "pop", "-q"]);
+    let owners = desk.json(&["blame", "--json", "f"])["lines"].as_array().expect("a list").clone();
+    assert_eq!(owners.last().expect("a line")["session"], json!("s"));
+    desk.commit();
+    let expected: &[&str] = if before.is_empty() { &["f agent 1"] } else { &["f agent 1 human 1"] };
+    assert_eq!(desk.owners(), expected);
+    desk.finish();
+}
+
 #[test]
 fn a_stash_that_the_agent_pops_in_its_next_turn() {
     let desk = at_work();

@@ -72,6 +72,8 @@ impl World {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC")
+            // It would wait ten seconds for someone to read its warning.
+            .env("FILTER_BRANCH_SQUELCH_WARNING", "1")
             .current_dir(self.repo());
         command
     }

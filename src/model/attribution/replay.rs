@@ -1,6 +1,9 @@
 //! The replay: applies steps and tracks the owner of each line; `finish` computes what the commit adds and deletes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+};
 
 use bstr::{BStr, BString};
 
@@ -16,7 +19,8 @@ pub(super) const NOBODY: AuthorId = AuthorId::MAX;
 
 /// The state of all files that any step has touched.
 ///
-/// Steps in a row by one author are one step: a checkpoint more or less between them changes nothing.
+/// Steps in a row by one author are one step: a checkpoint more or less between them changes nothing. But a step that takes a
+/// file back to an earlier content, as a stash does, is one of its own: the lines that it deletes may come back.
 pub struct Replay<'d> {
     pub(super) differ: Differ<'d>,
     pub(super) limits: Limits,
@@ -24,6 +28,8 @@ pub struct Replay<'d> {
     /// By file of the base: who deleted each line.
     pub(super) fates: Vec<Vec<AuthorId>>,
     pub(super) bases: HashMap<BString, u32>,
+    /// By file of the base: a digest of its content.
+    starts: Vec<u64>,
     author: Option<AuthorId>,
     pending: BTreeMap<BString, Pending>,
 }
@@ -43,6 +49,12 @@ struct Job {
     is_replaced: bool,
 }
 
+fn digest(content: Option<&Content>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    hasher.finish()
+}
+
 impl<'d> Replay<'d> {
     /// Returns a replay that begins at the commit's parent; each change brings the parent's content of its file.
     pub fn new(differ: Differ<'d>) -> Self {
@@ -56,6 +68,7 @@ impl<'d> Replay<'d> {
             files: HashMap::new(),
             fates: Vec::new(),
             bases: HashMap::new(),
+            starts: Vec::new(),
             author: None,
             pending: BTreeMap::new(),
         }
@@ -78,7 +91,7 @@ impl<'d> Replay<'d> {
         if changes.is_empty() {
             return;
         }
-        if self.author != Some(author) {
+        if self.author != Some(author) || changes.iter().any(|change| self.takes_back(change)) {
             self.flush();
             self.author = Some(author);
         }
@@ -92,7 +105,16 @@ impl<'d> Replay<'d> {
         }
     }
 
+    /// Returns true if `change` undoes what the pending steps have done to its file, or all that was done to it.
+    fn takes_back(&self, change: &Change) -> bool {
+        let before = self.files.get(&change.path).and_then(|file| file.content.as_ref());
+        let is_start = |index: &u32| self.starts[*index as usize] == digest(change.after.as_ref());
+        self.pending.contains_key(&change.path)
+            && (before == change.after.as_ref() || self.bases.get(&change.path).is_some_and(is_start))
+    }
+
     fn begin(&mut self, path: BString, content: Option<Content>) {
+        self.starts.push(digest(content.as_ref()));
         let index = u32::try_from(self.fates.len()).unwrap_or(u32::MAX);
         let file = File::base(content, index);
         self.fates.push(vec![NOBODY; file.lines.len()]);
