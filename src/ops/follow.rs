@@ -13,9 +13,10 @@ use super::{
         carried::{bring, carries},
         draft::Draft,
         look_at_all,
-        onward::{Aim, Line, Moved, Rest},
+        onward::{Aim, Moved, Rest},
         shadows::Live,
     },
+    condense::line_to_carry,
     known_base::{known_base, note_base},
     locking::lock_to_write,
     provenance::{recorded::left_behind, set_aside::take_up},
@@ -95,9 +96,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     // What is carried forward builds on this.
     keep_taken_back(worktree, known)?;
     let turns = turns_at(worktree, known)?;
-    // Checkpoints of a human alone are not carried forward: attribution does not need them.
-    let line = Line::read(repo, known)?;
-    let has_agent = line.as_ref().map_or(Ok(false), |line| line.has_agent(repo))?;
+    let line = line_to_carry(worktree, known)?;
     // A shadow that an open turn is about to set aside is not carried forward.
     let is_over = |live: &Live| {
         let resets = turns.iter().filter_map(|it| Some((&it.id, it.under_way.as_ref()?)));
@@ -106,7 +105,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
             None => turn.shadow_tip == Some(live.id),
         })
     };
-    let line = line.filter(|line| has_agent && !line.shadows.iter().all(|(live, _)| is_over(live)));
+    let line = line.filter(|line| !line.shadows.iter().all(|(live, _)| is_over(live)));
     let mut pending = Vec::new();
     for session in &turns {
         if let Some((_, id)) = pending_of(repo, &session.id)? {

@@ -34,7 +34,7 @@ use crate::{
 /// If git may have brought more files than this, we do not look: the tool would have to wait.
 const MOST_FILES: usize = 1_000;
 /// How many versions git blames at most. The author of what came from others is unknown.
-const MOST_BLAMED: usize = 32;
+const MOST_BLAMED: usize = 64;
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 

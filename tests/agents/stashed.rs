@@ -58,6 +58,76 @@ fn a_stash_of_the_agents_own_that_a_person_pops_at_once(#[case] before: &[&str])
     desk.finish();
 }
 
+/// A person pops it in a turn that has begun without it, and somebody adds a line beside it.
+#[rstest::rstest]
+#[case::by_the_session("s", "of s, too", &["f agent 2"])]
+#[case::by_a_person("", "of a person", &["f agent 1 human 1"])]
+fn a_stash_that_comes_back_in_a_later_turn(#[case] who: &str, #[case] line: &str, #[case] expected: &[&str]) {
+    let desk = at_work();
+    desk.stop("s");
+    desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    desk.git(&["stash", "-q"]);
+    desk.answer("prompt", "s", &json!({ "prompt": "a wish" }));
+    desk.shell("s", "2", "g", "of s");
+    desk.git(&["stash", "pop", "-q"]);
+    desk.before("s", "3", &[]);
+    desk.after("s", "3", &[]);
+    match who {
+        "" => desk.add("f", line),
+        session => desk.edit(session, "4", "f", line),
+    }
+    desk.before("s", "5", &[]);
+    desk.after("s", "5", &[]);
+    desk.stop("s");
+    desk.commit();
+    assert_eq!(desk.owners(), [expected, &["g agent 1"]].concat());
+    desk.finish();
+}
+
+/// The agent renames the file of another session's line, a third one stashes both, and a person pops them.
+#[test]
+fn a_stash_of_a_renamed_file() {
+    let desk = at_work();
+    desk.before("s", "2", &[]);
+    desk.sh("mv f moved");
+    desk.after("s", "2", &[]);
+    desk.stop("s");
+    desk.prompt("t");
+    git(&desk, "t", "3", &["stash", "-q", "-u"]);
+    desk.stop("t");
+    desk.git(&["stash", "pop", "-q"]);
+    let lines = desk.json(&["blame", "--json", "moved"])["lines"].as_array().expect("a list").clone();
+    assert_eq!(lines.last().expect("a line")["session"], json!("s"), "{lines:?}");
+    desk.commit();
+    assert_eq!(desk.owners(), ["moved agent 1"]);
+    desk.finish();
+}
+
+/// What a person changes in the middle of a turn is saved as theirs before the agent moves HEAD.
+#[rstest::rstest]
+#[case::reset("git reset -q --hard HEAD~1")]
+#[case::switch("git switch -q -c other HEAD~1")]
+#[case::rebase("git branch -q side HEAD~1; git rebase -q --autostash --onto side HEAD~1")]
+fn what_a_person_did_before_the_agent_moves_head_stays_theirs(#[case] command: &str) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    desk.sh("echo second >second; git add second; git commit -qm second");
+    desk.prompt("s");
+    desk.before("s", "1", &[]);
+    desk.after("s", "1", &[]);
+    desk.sh("echo 'of a person' >of-a-person");
+    desk.before("s", "2", &[]);
+    desk.after("s", "2", &[]);
+    desk.before("s", "3", &[]);
+    desk.sh(command);
+    desk.after("s", "3", &[]);
+    desk.shell("s", "4", "g", "of s");
+    desk.stop("s");
+    desk.commit();
+    assert_eq!(desk.owners(), ["g agent 1", "of-a-person human 1"]);
+    desk.finish();
+}
+
 #[test]
 fn a_stash_that_the_agent_pops_in_its_next_turn() {
     let desk = at_work();

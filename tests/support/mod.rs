@@ -89,6 +89,12 @@ impl World {
         self.command(env!("CARGO_BIN_EXE_git-checkpoint")).args(arguments).output().expect("the program runs")
     }
 
+    /// Runs `script` with the shell; it must succeed.
+    pub(crate) fn sh(&self, script: &str) {
+        let output = self.command("sh").args(["-ec", script]).output().expect("there is a shell");
+        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
     /// Runs git with `arguments`, which must succeed, and returns what it printed.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let output = self.command("git").args(arguments).output().expect("git runs");

@@ -26,6 +26,9 @@ impl Replay<'_> {
 
 /// Replays the difference between the last step and the commit.
 fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
+    if committed.iter().any(|entry| entry.from.is_some()) {
+        replay.flush();
+    }
     let mut steps: BTreeMap<AuthorId, Vec<Change>> = BTreeMap::new();
     for entry in committed {
         let changes = steps.entry(entry.author).or_default();
@@ -36,7 +39,8 @@ fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
         };
         let is_there = replay.current(entry.path.as_ref()).is_some();
         let is_left = !replay.knows(from.as_ref()) || replay.current(from.as_ref()).is_some();
-        if !is_there && is_left {
+        // A file that was there before knows its lines better than the one that git takes for its old name.
+        if !is_there && is_left && !replay.remembers(entry.path.as_ref()) {
             changes.push(change(&entry.path, Some(from.clone()), entry.before.clone(), entry.after.clone()));
         } else {
             changes.push(change(&entry.path, None, None, entry.after.clone()));

@@ -79,6 +79,11 @@ impl<'d> Replay<'d> {
         self.files.contains_key(path) || self.pending.contains_key(path)
     }
 
+    /// Returns true if lines of a file at `path` are known that were deleted with it.
+    pub(super) fn remembers(&self, path: &BStr) -> bool {
+        self.files.get(path).is_some_and(|file| !file.graves.is_empty())
+    }
+
     /// Replays a step. A change that leaves the content as it is is ignored.
     pub fn step(&mut self, author: AuthorId, mut changes: Vec<Change>) {
         for change in &mut changes {

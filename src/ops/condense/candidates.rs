@@ -115,22 +115,25 @@ impl Candidate {
         Ok(false)
     }
 
-    /// Returns true if a session left the path of `change` as it is committed.
-    fn has_session_left(&self, repo: &Repo, change: &Change) -> Result<bool> {
-        if repo.find_leaf(self.checkpoint.tree_id, change.path.as_bstr())? != change.after {
-            return Ok(false);
+    /// Returns true if a session did the work `own` of another shadow anew on this one, where its file was `head` before.
+    fn has_done_anew(&self, repo: &Repo, own: &Change, head: Option<Leaf>) -> Result<bool> {
+        for step in steps(repo, &self.checkpoint, &|path| *path == own.path)? {
+            let left = at(&step.changes, &own.path).and_then(|change| change.after);
+            if left.is_some() && share(repo, own, head, left)?.is_half() {
+                return Ok(step.origin.session.is_some());
+            }
         }
-        let steps = steps(repo, &self.checkpoint, &|path| *path == change.path)?;
-        Ok(steps.last().is_some_and(|step| step.origin.session.is_some()))
+        Ok(false)
     }
 
     fn touches(&self, path: &BString) -> bool {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns the checkpoints that this shadow carries forward.
-    fn carried(&self, repo: &Repo) -> HashSet<ObjectId> {
-        repo.chain_in_time(self.checkpoint.id).flatten().filter_map(|checkpoint| checkpoint.origin.carried).collect()
+    /// Returns the checkpoints of this shadow, and those that it carries forward.
+    fn known(&self, repo: &Repo) -> HashSet<ObjectId> {
+        let chain = repo.chain_in_time(self.checkpoint.id).flatten();
+        chain.flat_map(|checkpoint| [Some(checkpoint.id), checkpoint.origin.carried]).flatten().collect()
     }
 
     /// Returns what of `committed` may be work of this shadow; for an archived shadow, files with similar content.
@@ -152,7 +155,10 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            part.begun.extend(Change::between(own.path.clone(), change.before, own.before));
+            // Of a rename in the commit, its parent has nothing at the new path.
+            let is_new_name = own.path == change.path && change.old_path.is_some();
+            let before = change.before.filter(|_| !is_new_name);
+            part.begun.extend(Change::between(own.path.clone(), before, own.before));
             if own.path != change.path {
                 let (path, old_path) = (change.path.clone(), Some(own.path.clone()));
                 // What has changed since is for the next steps to tell.
@@ -330,20 +336,24 @@ pub(super) fn steps_to(
 fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
     let mut parts = Vec::with_capacity(candidates.len());
     // Read only where it matters: a chain may be long.
-    let carried = OnceCell::new();
+    let known = OnceCell::new();
     for candidate in candidates {
         let mut part = candidate.part(repo, committed)?;
         if !candidate.is_live {
-            // If the live shadow's session left the path as committed, the archived shadow gets no credit for it. What the
-            // live shadow carries forward is among its own steps, in their order.
+            // If a session did the same anew on the live shadow, the archived shadow gets no credit for it. What the live shadow
+            // has, or carries forward, is among its own steps, in their order.
             let live = candidates.iter().filter(|other| other.is_live);
             for other in live {
                 for change in committed.iter().filter(|change| other.touches(&change.path)) {
                     if !part.paths.contains(&change.path) {
                         continue;
                     }
-                    let carried = carried.get_or_init(|| other.carried(repo));
-                    if carried.contains(&candidate.checkpoint.id) || other.has_session_left(repo, change)? {
+                    let known = known.get_or_init(|| other.known(repo));
+                    let is_anew = || match at(&candidate.touched, &change.path) {
+                        Some(own) => other.has_done_anew(repo, own, change.before),
+                        None => Ok(false),
+                    };
+                    if known.contains(&candidate.checkpoint.id) || is_anew()? {
                         part.paths.remove(&change.path);
                         part.begun.retain(|begun| begun.path != change.path);
                     }

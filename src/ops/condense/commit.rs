@@ -49,6 +49,13 @@ pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
     }
 }
 
+/// Returns the shadows on `base` if their work has to be carried forward to another base. In a turn, a human's own does, too:
+/// it must not become the turn's.
+pub(crate) fn line_to_carry(worktree: &Worktree<'_>, base: Base) -> Result<Option<Line>> {
+    let repo = &worktree.repo;
+    if open_turns(worktree)?.is_empty() { session_line(repo, base) } else { Line::read(repo, base) }
+}
+
 /// Links the commit to records that existed before it. Git reports the other commits of a rebase at its end, those that
 /// are made by hand are linked here.
 pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
@@ -174,9 +181,7 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
 /// that the worktree is as the commit.
 pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId, rest: Rest) -> Result<()> {
     let repo = &worktree.repo;
-    // A turn that has changed nothing yet began with a human's work, which must not become the turn's.
-    let line = if open_turns(worktree)?.is_empty() { session_line(repo, base)? } else { Line::read(repo, base)? };
-    let Some(line) = line else { return Ok(()) };
+    let Some(line) = line_to_carry(worktree, base)? else { return Ok(()) };
     let mut shadow = Shadow::read_at(repo, Base::Commit(commit))?;
     let now_tree_id = without_committed(repo, &line, commit)?;
     let aim = Aim { now_tree_id, is_now_seen: false, rest };
