@@ -91,7 +91,7 @@ fn try_take(worktree: &Worktree<'_>, shadow: &mut Shadow, seen: &Seen, objects: 
             files.extend(look(repo, file, after, &earlier)?);
         }
     }
-    put_on(worktree, shadow, files)
+    put_on(worktree, shadow, &files)
 }
 
 /// Returns the changed files of which git knows more than HEAD has: their content is stored already, or they are staged.
@@ -166,12 +166,12 @@ fn look<'t>(repo: &Repo, mut file: File<'t>, after: &[u8], earlier: &[ObjectId])
 }
 
 /// Puts a checkpoint for each author on `shadow`, each with the lines of the authors before it.
-fn put_on(worktree: &Worktree<'_>, shadow: &mut Shadow, files: Vec<File<'_>>) -> Result<()> {
+fn put_on(worktree: &Worktree<'_>, shadow: &mut Shadow, files: &[File<'_>]) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }
     let repo = &worktree.repo;
-    let owners = owners(worktree, &files)?;
+    let owners = owners(worktree, files)?;
     let mut authors: Vec<&Who> = Vec::new();
     for who in owners.iter().flat_map(BTreeMap::values) {
         if !authors.contains(&who) {
@@ -238,7 +238,7 @@ fn origin(who: &Who) -> Origin {
         Kind::Human => Contributor::Human,
         _ => Contributor::Unknown,
     };
-    Origin { contributor, session, turn, agent, model, agent_id, ..Origin::default() }
+    Origin { contributor, session, agent, model, turn, agent_id, ..Origin::default() }
 }
 
 /// Returns for each of `files` the authors of the lines that were found in a version.

@@ -44,7 +44,9 @@ fn a_stash_that_a_person_pops_after_a_commit(#[case] who: &str) {
 #[case::with_a_person_before(&["of a person"])]
 fn a_stash_of_the_agents_own_that_a_person_pops_at_once(#[case] before: &[&str]) {
     let desk = Desk::new();
-    before.iter().for_each(|line| desk.add("f", line));
+    for line in before {
+        desk.add("f", line);
+    }
     desk.prompt("s");
     desk.edit("s", "1", "f", "of s");
     git(&desk, "s", "2", &["stash", "-q"]);
