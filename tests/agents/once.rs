@@ -85,3 +85,41 @@ fn events_open_each_file_once() {
     assert!(again.is_empty(), "\n{}", again.join("\n"));
     desk.finish();
 }
+
+/// An agent waits for the hooks of each of its tools: they start no process of git.
+#[test]
+fn tools_start_no_process() {
+    let desk = Desk::new();
+    let folder = desk.world.root().join("bin");
+    fs::create_dir(&folder).expect("the root is the test's");
+    let path = std::env::var("PATH").expect("there is a PATH");
+    let script = "#!/bin/sh\necho \"$@\" >>\"${0%/bin/git}/started\"\nPATH=${PATH#*:} exec git \"$@\"\n";
+    fs::write(folder.join("git"), script).expect("the folder is new");
+    desk.world.sh("chmod +x ../bin/git");
+    let event = |event: &str, more: &Value| {
+        let mut payload = json!({ "event": event, "session": "s", "agent": "tester", "cwd": desk.world.repo() });
+        for (key, value) in more.as_object().expect("an object") {
+            payload[key] = value.clone();
+        }
+        let mut command = desk.hook("generic");
+        command.env("PATH", format!("{}:{path}", folder.display()));
+        let output = desk.run(command, payload.to_string().as_bytes());
+        assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
+        let started = desk.world.root().join("started");
+        let text = fs::read_to_string(&started).unwrap_or_default();
+        drop(fs::remove_file(started));
+        text
+    };
+    for turn in ["1", "2"] {
+        event("prompt", &json!({ "prompt": "a wish" }));
+        for (call, paths) in [("a", &["f"][..]), ("b", &["f"]), ("c", &[])] {
+            assert_eq!(event("pre-tool", &tool(call, paths)), "", "{turn} {call}");
+            desk.add("f", &format!("{turn} {call}"));
+            assert_eq!(event("post-tool", &tool(call, paths)), "", "{turn} {call}");
+        }
+        event("stop", &json!({}));
+        // The mark of the first checkpoint of each base moves in the next turn.
+        desk.commit();
+    }
+    desk.finish();
+}
