@@ -14,7 +14,7 @@ use super::{
     records,
 };
 use crate::{
-    error::Result,
+    error::{Error, Result},
     git::{
         Repo,
         edit_tree::edit_tree,
@@ -61,7 +61,8 @@ struct File<'t> {
     search: Search<'t>,
     /// The version that is the whole new content.
     whole: Option<usize>,
-    versions: Vec<Version>,
+    /// Each with the name that the file has there.
+    versions: Vec<(BString, Version)>,
 }
 
 fn try_take(worktree: &Worktree<'_>, shadow: &mut Shadow, seen: &Seen, objects: &NewObjects<'_>) -> Result<()> {
@@ -70,8 +71,7 @@ fn try_take(worktree: &Worktree<'_>, shadow: &mut Shadow, seen: &Seen, objects: 
     if changes.is_empty() || changes.len() > MOST_FILES {
         return Ok(());
     }
-    let paths: Vec<BString> = changes.iter().map(|change| change.path.clone()).collect();
-    let versions = repo.versions(&paths, &stashes(worktree)?)?;
+    let versions = versions(repo, shadow, &changes, &stashes(worktree)?)?;
     let texts = changes.iter().map(|change| {
         let text = |leaf: Option<Leaf>| leaf.map_or(Some(Vec::new()), |leaf| objects.read_blob(leaf.id));
         text(change.before).zip(text(change.after)).filter(|(before, after)| !is_binary(before) && !is_binary(after))
@@ -85,7 +85,9 @@ fn try_take(worktree: &Worktree<'_>, shadow: &mut Shadow, seen: &Seen, objects: 
             let file = File {
                 change,
                 search: Search::new(before, after, step_edits(before, after)),
-                whole: versions.iter().position(|version| Some(version.leaf.id) == change.after.map(|leaf| leaf.id)),
+                whole: versions
+                    .iter()
+                    .position(|(_, version)| Some(version.leaf.id) == change.after.map(|leaf| leaf.id)),
                 versions,
             };
             files.extend(look(repo, file, after, &earlier)?);
@@ -113,6 +115,32 @@ fn suspects(repo: &Repo, shadow: &Shadow, seen: &Seen, objects: &NewObjects<'_>)
         }
     }
     Ok(found)
+}
+
+/// Returns the versions of each changed file, also under the name that HEAD has for it.
+fn versions(
+    repo: &Repo,
+    shadow: &Shadow,
+    changes: &[Change],
+    stashes: &[ObjectId],
+) -> Result<Vec<Vec<(BString, Version)>>> {
+    let mut names: Vec<Vec<BString>> = changes.iter().map(|change| vec![change.path.clone()]).collect();
+    let is_new =
+        |change: &Change| Ok::<_, Error>(repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?.is_none());
+    let mut new = changes.iter().map(is_new);
+    if new.any(|it| it.unwrap_or(false)) {
+        let since = repo.detect_renames(repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?)?;
+        let former = |path: &BString| since.iter().find(|it| it.path == *path)?.old_path.clone();
+        for names in &mut names {
+            names.extend(former(&names[0]));
+        }
+    }
+    let mut found = repo.versions(&names.concat(), stashes)?.into_iter();
+    let of_names = |names: Vec<BString>| {
+        let each = names.into_iter().zip(&mut found);
+        each.flat_map(|(name, versions)| versions.into_iter().map(move |it| (name.clone(), it))).collect()
+    };
+    Ok(names.into_iter().map(of_names).collect())
 }
 
 /// Returns the stash entries from before the turn, which may be popped by now. What a session has stashed since is its own.
@@ -155,7 +183,7 @@ fn look<'t>(repo: &Repo, mut file: File<'t>, after: &[u8], earlier: &[ObjectId])
             break;
         }
         // A partial clone may lack it.
-        if let Ok(content) = repo.read_blob(file.versions[at].leaf.id)
+        if let Ok(content) = repo.read_blob(file.versions[at].1.leaf.id)
             && !is_binary(&content)
         {
             file.search.look_in(at, &step_edits(&content, after));
@@ -253,7 +281,8 @@ fn owners(worktree: &Worktree<'_>, files: &[File<'_>]) -> Result<Vec<BTreeMap<us
         for version in found.values().map(|origin| origin.version).collect::<BTreeSet<_>>() {
             blamed += usize::from(has_records);
             if has_records && blamed <= MOST_BLAMED {
-                let (path, rev) = (file.change.path.clone(), Some(file.versions[version].commit.to_string()));
+                let (path, at) = &file.versions[version];
+                let (path, rev) = (path.clone(), Some(at.commit.to_string()));
                 // Where git cannot say whose the lines are, they are of an unknown author.
                 let lines =
                     blame(worktree, &Options { path, rev, ..Options::default() }).map_or(Vec::new(), |it| it.lines);

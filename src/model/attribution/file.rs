@@ -8,7 +8,7 @@ use super::{AuthorId, Content, Owner};
 
 /// Like git, we look for NUL in this many bytes at the start to distinguish binary files from text.
 const FIRST_FEW_BYTES: usize = 8000;
-/// How many deleted lines of a file are kept; the oldest are dropped first.
+/// How many deleted lines of a file are kept; those of earlier steps are dropped first.
 const MOST_GRAVES: usize = 20_000;
 /// A longer line is not remembered.
 const LONGEST_GRAVE: usize = 4096;
@@ -99,24 +99,28 @@ impl File {
         self.content.is_none() && self.graves.is_empty()
     }
 
-    /// Moves the graves (the places of deleted lines) after `edits` replaced lines; the graves of replaced lines may be
-    /// anywhere in the new ones.
-    pub(super) fn shift_graves(&mut self, edits: &[(Range<usize>, Range<usize>)]) {
+    /// Keeps the lines that `edits` deleted, each with its number in the old content, so that a later step can restore them.
+    ///
+    /// Moves the graves that are there (the places of lines deleted before) to the new content; those of replaced lines may be
+    /// anywhere in the new ones. Graves that share a place stay in the order that their lines had.
+    pub(super) fn bury(&mut self, edits: &[(Range<usize>, Range<usize>)], deleted: Vec<(usize, Grave)>) {
         if edits.is_empty() {
             return;
         }
-        for grave in &mut self.graves {
+        // Gap 1 is below line 0, and above line 1.
+        let mut all: Vec<((usize, bool), Grave)> = Vec::with_capacity(self.graves.len() + deleted.len());
+        for mut grave in self.graves.drain(..) {
+            let place = (grave.first_gap, false);
             grave.first_gap = shifted(edits, grave.first_gap, |new| new.start);
             grave.last_gap = shifted(edits, grave.last_gap, |new| new.end);
+            all.push((place, grave));
         }
-    }
-
-    /// Keeps deleted lines, so that a later step can restore them.
-    pub(super) fn bury(&mut self, graves: impl IntoIterator<Item = Grave>) {
-        self.graves.extend(graves.into_iter().filter(|grave| grave.text.len() <= LONGEST_GRAVE));
-        if self.graves.len() > MOST_GRAVES {
-            self.graves.drain(..self.graves.len() - MOST_GRAVES);
-        }
+        let deleted = deleted.into_iter().filter(|(_, grave)| grave.text.len() <= LONGEST_GRAVE);
+        all.extend(deleted.map(|(line, grave)| ((line, true), grave)));
+        let surplus = all.len().saturating_sub(MOST_GRAVES);
+        all.drain(..surplus);
+        all.sort_by_key(|(place, _)| *place);
+        self.graves = all.into_iter().map(|(_, grave)| grave).collect();
     }
 }
 

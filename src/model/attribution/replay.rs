@@ -158,7 +158,7 @@ impl<'d> Replay<'d> {
         // Moved lines are not deleted, and restored ones no longer are. Deletions come first, because another file may
         // undo them.
         for outcome in &outcomes {
-            for origin in outcome.graves.iter().filter_map(|grave| grave.line.origin) {
+            for origin in outcome.graves.iter().filter_map(|(_, grave)| grave.line.origin) {
                 self.fates[origin.file as usize][origin.line as usize] = author;
             }
         }
@@ -221,8 +221,7 @@ fn applied(mut file: File, after: Option<Content>, outcome: Outcome, author: Aut
         at += 1;
         !outcome.reopened.contains(&(at - 1))
     });
-    file.shift_graves(&outcome.edits);
-    file.bury(outcome.graves);
+    file.bury(&outcome.edits, outcome.graves);
     file.is_cut_off |= outcome.is_cut_off;
     file
 }

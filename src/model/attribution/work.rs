@@ -51,8 +51,8 @@ pub(super) struct Outcome {
     pub(super) lines: Vec<Line>,
     /// The edits, in lines of the whole file.
     pub(super) edits: Vec<Edit>,
-    /// The deleted lines; a line that was edited is among them.
-    pub(super) graves: Vec<Grave>,
+    /// The deleted lines, each with its number in the old content; a line that was edited is among them.
+    pub(super) graves: Vec<(usize, Grave)>,
     /// Lines that are back.
     pub(super) reopened: HashSet<usize>,
     pub(super) is_cut_off: bool,
@@ -169,12 +169,13 @@ impl<'t> Work<'t> {
         let mut graves = Vec::new();
         for (gone, come) in &self.hunks {
             let dead = gone.clone().filter(|&old| !self.lives[old] || edited[old]);
-            graves.extend(dead.map(|old| Grave {
+            let grave = |old: usize| Grave {
                 first_gap: self.skip + come.start,
                 last_gap: self.skip + come.end,
                 text: self.old[old].into(),
                 line: self.known[old],
-            }));
+            };
+            graves.extend(dead.map(|old| (self.skip + old, grave(old))));
         }
         let moved = |range: &Range<usize>| range.start + self.skip..range.end + self.skip;
         Outcome {

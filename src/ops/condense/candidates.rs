@@ -130,10 +130,18 @@ impl Candidate {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns the checkpoints of this shadow, and those that it carries forward.
+    /// Returns the checkpoints of this shadow, those that it carries forward, and those that these follow or carry forward.
     fn known(&self, repo: &Repo) -> HashSet<ObjectId> {
-        let chain = repo.chain_in_time(self.checkpoint.id).flatten();
-        chain.flat_map(|checkpoint| [Some(checkpoint.id), checkpoint.origin.carried]).flatten().collect()
+        let (mut known, mut tips) = (HashSet::new(), vec![self.checkpoint.id]);
+        while let Some(tip) = tips.pop() {
+            for checkpoint in repo.chain_in_time(tip).flatten() {
+                if !known.insert(checkpoint.id) {
+                    break;
+                }
+                tips.extend(checkpoint.origin.carried);
+            }
+        }
+        known
     }
 
     /// Returns what of `committed` may be work of this shadow; for an archived shadow, files with similar content.
