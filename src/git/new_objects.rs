@@ -119,18 +119,6 @@ impl<'r> NewObjects<'r> {
         self.repo
     }
 
-    /// Returns true if the repository did not have the object `id` before.
-    pub(crate) fn is_new(&self, id: ObjectId) -> bool {
-        self.contains(id)
-    }
-
-    /// Returns the blob `id`, stored or new; none if it cannot be read.
-    pub(crate) fn read_blob(&self, id: ObjectId) -> Option<Vec<u8>> {
-        let mut buffer = Vec::new();
-        let found = self.try_find(&id, &mut buffer).ok().flatten();
-        found.filter(|data| data.kind == ObjectKind::Blob).map(|data| data.data.to_vec())
-    }
-
     fn contains(&self, id: ObjectId) -> bool {
         self.waiting.contains_key(&id) || self.spilled.contains_key(&id)
     }

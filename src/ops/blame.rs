@@ -283,7 +283,11 @@ impl Search<'_> {
             let Some((file, text)) = files.find(|(file, _)| file.change.path == line.path) else {
                 return Ok(Known::All(Owner::Author(self.reader.authors.plain(Contributor::Human))));
             };
-            self.worktree.extend(text.map(|text| (line.path.clone(), (file.change, text))));
+            let mut change = file.change;
+            if let Some((name, leaf)) = found.copied.get(&line.path) {
+                (change.old_path, change.before) = (Some(name.clone()), Some(*leaf));
+            }
+            self.worktree.extend(text.map(|text| (line.path.clone(), (change, text))));
             let ownership = self.reader.authors.adopt_file(file.ownership, &found.authors);
             return Ok(match ownership.whole {
                 Some(owner) => Known::All(owner),

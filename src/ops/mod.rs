@@ -7,7 +7,6 @@
 //! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `reconcile`, `follow`: the effect of commits and other moves of HEAD on records and shadows.
-//! - `attribution`, `blame`, `moved`: who wrote which line, and which lines git has only moved.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
 pub mod agent_hooks;
@@ -47,7 +46,6 @@ mod holding;
 mod known_base;
 mod locked;
 mod locking;
-mod moved;
 mod protected;
 mod provenance;
 mod reconcile;

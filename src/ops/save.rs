@@ -11,7 +11,6 @@ use super::{
         take,
     },
     follow::follow_head,
-    moved::take_moved,
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn::{self, OpenTurn},
@@ -135,13 +134,12 @@ fn try_save(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     let (mut seen, objects) = look(worktree, &request.scope, &shadow)?;
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
-    let has_moved = request.is_by_command && take_moved(worktree, &mut shadow, &seen, &objects)?;
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
     // The base itself cannot be marked.
     let is_wanted = match request.hold {
         Hold::ForRestore { .. } => true,
         Hold::Ref => request.verify || shadow.tip.is_some(),
-        Hold::AsBefore => request.verify || has_moved,
+        Hold::AsBefore => request.verify,
     };
     let is_missing = shadow.held_tip().is_none() && is_wanted;
     let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());

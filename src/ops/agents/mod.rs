@@ -7,6 +7,7 @@
 mod event;
 mod opening;
 mod paths;
+mod popped;
 mod report;
 mod sign_of_life;
 mod tool;

@@ -1,6 +1,8 @@
 //! The attribution of uncommitted changes: replays the archived shadows whose work is in the worktree again, then the
 //! live shadow, then the worktree as it is now.
 
+use std::collections::BTreeMap;
+
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
@@ -20,7 +22,12 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::{attribution::Author, change::Change, checkpoint::Origin, refname::Base},
+    model::{
+        attribution::Author,
+        change::{Change, Leaf},
+        checkpoint::Origin,
+        refname::Base,
+    },
     state,
 };
 
@@ -29,6 +36,8 @@ pub(crate) struct Uncommitted {
     pub(crate) work: OfCommit,
     pub(crate) authors: Vec<Author>,
     pub(crate) texts: Vec<Option<Text>>,
+    /// The new files that had another name before, which HEAD has and the worktree, too: each with that file.
+    pub(crate) copied: BTreeMap<BString, (BString, Leaf)>,
 }
 
 /// Returns the attribution of the lines that the worktree adds to HEAD in the file at `path`, whatever its name was.
@@ -88,6 +97,7 @@ fn beyond(
     for changes in [renamed, rest].into_iter().filter(|changes| !changes.is_empty()) {
         all.push(Step { origin: origin.clone(), changes });
     }
+    let copied = copied(repo, head_tree_id, &all, &changes)?;
     let work = Work::of(repo, &all, &changes, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());
     let mut texts = Vec::new();
@@ -111,7 +121,28 @@ fn beyond(
         inferred: Vec::new(),
         files,
     };
-    Ok(Uncommitted { work, authors: reader.authors.list, texts })
+    Ok(Uncommitted { work, authors: reader.authors.list, texts, copied })
+}
+
+/// Returns the files of HEAD that new files of `changes` come from by the renames in `steps`. Git has put those files back since.
+fn copied(
+    repo: &Repo,
+    head_tree_id: ObjectId,
+    steps: &[Step],
+    changes: &[Change],
+) -> Result<BTreeMap<BString, (BString, Leaf)>> {
+    let mut copied = BTreeMap::new();
+    for change in changes.iter().filter(|change| change.before.is_none() && change.old_path.is_none()) {
+        let mut name = &change.path;
+        for step in steps.iter().rev() {
+            let old_path = step.changes.iter().find(|it| it.path == *name).and_then(|it| it.old_path.as_ref());
+            name = old_path.unwrap_or(name);
+        }
+        if let Some(leaf) = repo.find_leaf(head_tree_id, name.as_bstr())? {
+            copied.insert(change.path.clone(), (name.clone(), leaf));
+        }
+    }
+    Ok(copied)
 }
 
 pub(super) fn add(context: &Context, options: &Options, sum: &mut Sum) -> Result<()> {

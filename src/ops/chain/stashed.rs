@@ -48,6 +48,13 @@ impl Stashes {
         self.0.is_empty()
     }
 
+    /// Returns the paths of all files, in order.
+    pub(crate) fn paths(&self) -> Vec<BString> {
+        let mut paths: Vec<BString> = self.0.keys().cloned().collect();
+        paths.sort();
+        paths
+    }
+
     /// Returns true if an entry has `leaf` at `path`.
     pub(crate) fn hold(&self, path: &BString, leaf: Option<Leaf>) -> bool {
         leaf.is_some_and(|leaf| self.0.get(path).is_some_and(|held| held.contains(&leaf)))

@@ -296,35 +296,6 @@ fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
     desk.finish();
 }
 
-/// One shell command of the agent brings a person's commit with git, edits and commits.
-#[rstest::rstest]
-#[case::message("git cherry-pick -n topic; echo a >>g; git commit -qam both")]
-#[case::message_of_the_pick("git cherry-pick -n topic; echo a >>g; git commit -qa --no-edit")]
-#[case::left_by_an_earlier_pick(
-    "git cherry-pick -n topic; git restore --staged --worktree k; echo a >>g; git commit -qam one"
-)]
-#[case::path("git checkout topic -- k; echo a >>g; git commit -qam both")]
-#[case::path_that_is_not_staged("git restore -s topic -- k; echo a >>g; git add -A; git commit -qm both")]
-#[case::squash("git merge -q --squash topic; echo a >>g; git commit -qam both")]
-fn what_a_tool_adds_to_what_git_brings_is_its_sessions(#[case] command: &str) {
-    let desk = Desk::new();
-    desk.git(&["checkout", "-q", "-b", "topic"]);
-    desk.write("k", "k\n");
-    desk.commit_all();
-    desk.git(&["checkout", "-q", "main"]);
-    let tell = |event: &str, rest: &str| {
-        let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
-        desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
-    };
-    tell("UserPromptSubmit", r#","prompt":"do it""#);
-    tell("PreToolUse", r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_use_id":"t1""#);
-    desk.sh(command);
-    let expected = [("g", "a"), ("k", "")]
-        .into_iter()
-        .filter(|(path, _)| desk.git(&["diff", "--name-only", "HEAD^", "HEAD"]).lines().any(|line| line == *path));
-    assert_eq!(desk.recorded("HEAD"), parts(&expected.collect::<Vec<_>>()));
-}
-
 #[test]
 fn what_a_tool_takes_back_and_commits_again_is_not_all_its_sessions() {
     let desk = Desk::new();
