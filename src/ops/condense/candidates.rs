@@ -115,17 +115,6 @@ impl Candidate {
         Ok(false)
     }
 
-    /// Returns true if a session did the work `own` of another shadow anew on this one, where its file was `head` before.
-    fn has_done_anew(&self, repo: &Repo, own: &Change, head: Option<Leaf>) -> Result<bool> {
-        for step in steps(repo, &self.checkpoint, &|path| *path == own.path)? {
-            let left = at(&step.changes, &own.path).and_then(|change| change.after);
-            if left.is_some() && share(repo, own, head, left)?.is_half() {
-                return Ok(step.origin.session.is_some());
-            }
-        }
-        Ok(false)
-    }
-
     fn touches(&self, path: &BString) -> bool {
         at(&self.touched, path).is_some()
     }
@@ -343,34 +332,51 @@ pub(super) fn steps_to(
 /// Returns for each of `candidates` what of `committed` may be its work.
 fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
     let mut parts = Vec::with_capacity(candidates.len());
+    let live = candidates.iter().find(|candidate| candidate.is_live);
     // Read only where it matters: a chain may be long.
-    let known = OnceCell::new();
+    let (known, done) = (OnceCell::new(), OnceCell::new());
     for candidate in candidates {
         let mut part = candidate.part(repo, committed)?;
-        if !candidate.is_live {
-            // If a session did the same anew on the live shadow, the archived shadow gets no credit for it. What the live shadow
-            // has, or carries forward, is among its own steps, in their order.
-            let live = candidates.iter().filter(|other| other.is_live);
-            for other in live {
-                for change in committed.iter().filter(|change| other.touches(&change.path)) {
-                    if !part.paths.contains(&change.path) {
-                        continue;
-                    }
-                    let known = known.get_or_init(|| other.known(repo));
-                    let is_anew = || match at(&candidate.touched, &change.path) {
-                        Some(own) => other.has_done_anew(repo, own, change.before),
-                        None => Ok(false),
-                    };
-                    if known.contains(&candidate.checkpoint.id) || is_anew()? {
-                        part.paths.remove(&change.path);
-                        part.begun.retain(|begun| begun.path != change.path);
-                    }
+        let Some(live) = live.filter(|_| !candidate.is_live) else {
+            parts.push(part);
+            continue;
+        };
+        // If a session did the same anew on the live shadow, the archived shadow gets no credit for it. What the live shadow has,
+        // or carries forward, is among its own steps, in their order.
+        for change in committed.iter().filter(|change| live.touches(&change.path)) {
+            if !part.paths.contains(&change.path) {
+                continue;
+            }
+            let is_known = known.get_or_init(|| live.known(repo)).contains(&candidate.checkpoint.id);
+            let is_anew = || {
+                if done.get().is_none() {
+                    let wanted: BTreeSet<&BString> = committed.iter().map(|change| &change.path).collect();
+                    drop(done.set(steps(repo, &live.checkpoint, &|path| wanted.contains(path))?));
                 }
+                let own = at(&candidate.touched, &change.path);
+                own.map_or(Ok(false), |own| {
+                    is_done_by_session(repo, done.get().map_or(&[], Vec::as_slice), own, change.before)
+                })
+            };
+            if is_known || is_anew()? {
+                part.paths.remove(&change.path);
+                part.begun.retain(|begun| begun.path != change.path);
             }
         }
         parts.push(part);
     }
     Ok(parts)
+}
+
+/// Returns true if the first of `steps` after which a file has the work `own`, which `head` does not have, is a session's.
+fn is_done_by_session(repo: &Repo, steps: &[Step], own: &Change, head: Option<Leaf>) -> Result<bool> {
+    for step in steps {
+        let left = at(&step.changes, &own.path).and_then(|change| change.after);
+        if left.is_some() && share(repo, own, head, left)?.is_half() {
+            return Ok(step.origin.session.is_some());
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,
