@@ -27,14 +27,14 @@ pub(crate) fn is_amending() -> Option<bool> {
     None
 }
 
-/// Returns true if the command after git's own options is `commit`.
+/// Returns true if the command after git's own options is `commit`, or `merge --continue`, which does the same.
 fn is_commit(words: &[&[u8]]) -> bool {
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         match *word {
             b"-c" | b"-C" | b"--git-dir" | b"--work-tree" | b"--namespace" | b"--config-env" => drop(rest.next()),
             word if word.starts_with(b"-") => {}
-            word => return word == b"commit",
+            word => return word == b"commit" || word == b"merge" && rest.any(|word| *word == b"--continue"),
         }
     }
     false
@@ -106,6 +106,8 @@ mod tests {
     #[case::plain(&["commit", "-q"], true)]
     #[case::options(&["-c", "a.b=commit", "-C", "commit", "--no-pager", "commit"], true)]
     #[case::rebase(&["rebase", "commit"], false)]
+    #[case::merge_goes_on(&["merge", "--continue"], true)]
+    #[case::merge(&["merge", "topic"], false)]
     #[case::option_value(&["-c", "commit", "merge"], false)]
     #[case::nothing(&["-c"], false)]
     fn the_command_is_found(#[case] words: &[&str], #[case] expected: bool) {

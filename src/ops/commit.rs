@@ -124,10 +124,15 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     Ok(session_info::open_turns(context)?.is_empty() && !condense::has_work_on(repo, base)?)
 }
 
-/// Returns true if the staged content was not brought by git: by a merge, cherry-pick, revert, rebase or reset.
+/// Returns true if the staged content was not brought by git: by a merge, cherry-pick, revert, rebase or reset. What is added to a
+/// merge before `git commit` ends it is new: of the rest, attribution knows that the parents have it.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
-    let is_brought = repo.is_rebasing() || repo.is_merging() || repo.prepared_message().is_some();
+    let is_brought = match repo.is_merging() {
+        true => ancestors::is_amending().is_none(),
+        false => repo.prepared_message().is_some(),
+    };
+    let is_brought = is_brought || repo.is_rebasing();
     Ok(!is_brought
         && is_head_known(context)?
         && repo.git_operation()? == GitOperation::New

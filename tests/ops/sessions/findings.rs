@@ -296,6 +296,37 @@ fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
     desk.finish();
 }
 
+/// One shell command of the agent changes what a merge has brought, and commits it: only its own lines are its session's.
+#[rstest::rstest]
+#[case::without_conflict("git merge -q --no-commit topic; echo a >>g; git commit -qam merged", "g", (1, 0))]
+#[case::after_a_conflict("git merge -q topic || sed -i '/^[<=>]\\{7\\}/d' f; echo a >>f; git commit -qam merged", "f", (1, 0))]
+#[case::continued("git merge -q topic || sed -i '/^[<=>]\\{7\\}/d' f; echo a >>f; git add f; GIT_EDITOR=true git merge --continue", "f", (1, 0))]
+fn what_a_tool_adds_to_a_merge_is_its_sessions(#[case] command: &str, #[case] path: &str, #[case] expected: (u64, u64)) {
+    let desk = Desk::new();
+    desk.git(&["checkout", "-q", "-b", "topic"]);
+    desk.write("k", "of a person\n");
+    if path == "f" {
+        desk.write("f", changed(&[(3, "of topic")]));
+    }
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    desk.write("f", changed(&[(3, "of main")]));
+    desk.commit_all();
+    let tell = |event: &str, rest: &str| {
+        let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
+        desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
+    };
+    tell("UserPromptSubmit", r#","prompt":"do it""#);
+    tell("PreToolUse", r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_use_id":"t1""#);
+    desk.sh(command);
+    assert_eq!(desk.git(&["rev-list", "--count", "HEAD^2"]).trim(), "2", "it is a merge");
+    assert_eq!(lines(&desk, "HEAD"), expected);
+    tell("PostToolUse", r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_response":{},"tool_use_id":"t1""#);
+    tell("Stop", "");
+    assert_eq!(desk.chain().len(), 0, "nothing is left");
+    desk.finish();
+}
+
 #[test]
 fn what_a_tool_takes_back_and_commits_again_is_not_all_its_sessions() {
     let desk = Desk::new();
