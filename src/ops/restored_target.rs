@@ -16,3 +16,8 @@ pub(crate) fn tool(target: ObjectId) -> String {
 pub(crate) fn restored(origin: &Origin) -> Option<ObjectId> {
     ObjectId::from_hex(origin.tool.as_deref()?.strip_prefix(RESTORE)?.as_bytes()).ok()
 }
+
+/// Returns true if the checkpoint of `origin` is, may be, or has put back the work of a session.
+pub(crate) fn may_have_session(origin: &Origin) -> bool {
+    origin.may_be_of_session() || restored(origin).is_some()
+}

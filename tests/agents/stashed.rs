@@ -249,3 +249,19 @@ fn it_does_not_hide_the_question_about_other_sessions() {
     assert!(message.starts_with(STASHED) && message.contains("uncommitted work on this base"), "{message}");
     desk.finish();
 }
+
+/// A person restores a session's checkpoint from the archive, and commits.
+#[test]
+fn what_comes_back_by_a_restore_after_a_reset() {
+    let desk = at_work();
+    desk.stop("s");
+    desk.done(&["save", "--allow-empty", "-m", "here"]);
+    let id =
+        desk.git(&["rev-parse", &desk.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow"]).trim()]);
+    for arguments in [&["restore", "--all", "base"][..], &["reset"], &["restore", "--all", id.trim()]] {
+        desk.done(arguments);
+    }
+    desk.commit();
+    assert_eq!(desk.owners(), ["f agent 1"]);
+    desk.finish();
+}

@@ -28,7 +28,7 @@ use crate::{
         checkpoint::Checkpoint,
         refname::{self, Base, Settled},
     },
-    ops::{Context, share::share},
+    ops::{Context, restored_target::may_have_session, share::share},
 };
 
 /// The live shadows of a commit.
@@ -90,7 +90,7 @@ impl Line {
     /// carry.
     pub(crate) fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.latest.id) {
-            if checkpoint?.origin.may_be_of_session() {
+            if may_have_session(&checkpoint?.origin) {
                 return Ok(true);
             }
         }

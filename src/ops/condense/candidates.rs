@@ -14,6 +14,7 @@ use super::super::{
         replay::{Step, Work, left_by, steps},
         set_aside::{Waiting, taken_back, waiting},
     },
+    restored_target::may_have_session,
     share::share,
 };
 use crate::{
@@ -108,7 +109,7 @@ impl Candidate {
     /// carry.
     fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.tip.id) {
-            if checkpoint?.origin.may_be_of_session() {
+            if may_have_session(&checkpoint?.origin) {
                 return Ok(true);
             }
         }

@@ -301,7 +301,11 @@ fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
 #[case::without_conflict("git merge -q --no-commit topic; echo a >>g; git commit -qam merged", "g", (1, 0))]
 #[case::after_a_conflict("git merge -q topic || sed -i '/^[<=>]\\{7\\}/d' f; echo a >>f; git commit -qam merged", "f", (1, 0))]
 #[case::continued("git merge -q topic || sed -i '/^[<=>]\\{7\\}/d' f; echo a >>f; git add f; GIT_EDITOR=true git merge --continue", "f", (1, 0))]
-fn what_a_tool_adds_to_a_merge_is_its_sessions(#[case] command: &str, #[case] path: &str, #[case] expected: (u64, u64)) {
+fn what_a_tool_adds_to_a_merge_is_its_sessions(
+    #[case] command: &str,
+    #[case] path: &str,
+    #[case] expected: (u64, u64),
+) {
     let desk = Desk::new();
     desk.git(&["checkout", "-q", "-b", "topic"]);
     desk.write("k", "of a person\n");
