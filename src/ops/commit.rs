@@ -128,11 +128,8 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
 /// merge before `git commit` ends it is new: of the rest, attribution knows that the parents have it.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
-    let is_brought = match repo.is_merging() {
-        true => ancestors::is_amending().is_none(),
-        false => repo.prepared_message().is_some(),
-    };
-    let is_brought = is_brought || repo.is_rebasing();
+    let is_brought = repo.is_rebasing()
+        || if repo.is_merging() { ancestors::is_amending().is_none() } else { repo.prepared_message().is_some() };
     Ok(!is_brought
         && is_head_known(context)?
         && repo.git_operation()? == GitOperation::New
