@@ -256,8 +256,8 @@ fn what_comes_back_by_a_restore_after_a_reset() {
     let desk = at_work();
     desk.stop("s");
     desk.done(&["save", "--allow-empty", "-m", "here"]);
-    let id =
-        desk.git(&["rev-parse", &desk.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow"]).trim()]);
+    let shadow = desk.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow"]);
+    let id = desk.git(&["rev-parse", shadow.trim()]);
     for arguments in [&["restore", "--all", "base"][..], &["reset"], &["restore", "--all", id.trim()]] {
         desk.done(arguments);
     }
