@@ -171,6 +171,9 @@ pub struct Turns {
     /// The entries that the stash had when the last turn began. What was popped since is not the work of that turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashes: Vec<String>,
+    /// The entries that were seen to hold work since: popped again, that keeps its authors, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stashed: Vec<String>,
     /// What each session has open.
     #[serde(default, rename = "session", skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<Entry>,
@@ -187,6 +190,7 @@ impl Default for Turns {
             asked: Vec::new(),
             lost: None,
             stashes: Vec::new(),
+            stashed: Vec::new(),
             entries: Vec::new(),
             handled: Vec::new(),
         }

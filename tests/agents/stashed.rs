@@ -250,6 +250,38 @@ fn it_does_not_hide_the_question_about_other_sessions() {
     desk.finish();
 }
 
+/// Within one turn, the agent stashes what a person and another session have left, HEAD moves, and the agent pops it.
+#[rstest::rstest]
+#[case::commit("git commit -q --allow-empty -m moved")]
+#[case::merge("git merge -q --ff-only side")]
+#[case::switch("git switch -q side")]
+fn what_an_agent_stashes_and_pops_on_another_base_keeps_its_authors(#[case] command: &str) {
+    let desk = Desk::new();
+    desk.sh(
+        "git branch side; git switch -q side; echo side >side; git add side; git commit -qm side; git switch -q main",
+    );
+    desk.prompt("t");
+    desk.edit("t", "1", "f", "of t");
+    desk.stop("t");
+    desk.add("g", "of a person");
+    desk.answer("prompt", "s", &json!({ "prompt": "a wish" }));
+    git(&desk, "s", "2", &["stash", "-q", "-u"]);
+    desk.before("s", "3", &[]);
+    desk.sh(command);
+    desk.after("s", "3", &[]);
+    git(&desk, "s", "4", &["stash", "pop", "-q"]);
+    desk.shell("s", "5", "h", "of s");
+    desk.stop("s");
+    desk.commit();
+    let session = |path: &str| {
+        let lines = desk.json(&["blame", "--json", path])["lines"].as_array().expect("a list").clone();
+        lines.last().expect("one")["session"].clone()
+    };
+    assert_eq!(desk.owners(), ["f agent 1", "g human 1", "h agent 1"]);
+    assert_eq!((session("f"), session("h")), (json!("t"), json!("s")));
+    desk.finish();
+}
+
 /// A person restores a session's checkpoint from the archive, and commits.
 #[test]
 fn what_comes_back_by_a_restore_after_a_reset() {

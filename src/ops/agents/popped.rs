@@ -18,8 +18,8 @@ const MOST_FILES: usize = 1_000;
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// After a tool of `session`: takes a checkpoint of the files that are exactly as in a stash entry from before the turn. What
-/// the session has stashed since then is its own.
+/// After a tool of `session`: takes a checkpoint of the files that are exactly as in a stash entry from before the turn, or in
+/// one that took work back since then, which is in the archive.
 ///
 /// The checkpoint names no session. Lines that an archived shadow contains keep their author; the others are a person's. A
 /// failure is only logged.
@@ -49,10 +49,11 @@ fn try_save(worktree: &Worktree<'_>, session: &str) -> Result<()> {
 fn brought_back(worktree: &Worktree<'_>, session: &str) -> Result<Vec<BString>> {
     let repo: &Repo = &worktree.repo;
     let turns = worktree.turns();
-    if turns.stashes.is_empty() {
+    let noted = [turns.stashes.as_slice(), &turns.stashed].concat();
+    if noted.is_empty() {
         return Ok(Vec::new());
     }
-    let stashes = Stashes::of(repo, turns.stashes.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()))?;
+    let stashes = Stashes::of(repo, noted.iter().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()))?;
     let mut paths = stashes.paths();
     if paths.len() > MOST_FILES {
         tracing::debug!(files = paths.len(), "too many files are stashed to look for popped ones");

@@ -89,21 +89,23 @@ fn add(repo: &Repo, stash: ObjectId, files: &mut HashMap<BString, Vec<Leaf>>) ->
 }
 
 /// Archives the tip of `shadow` if `changes`, those of the next checkpoint, take back what a stash entry holds:
-/// when the entry is popped, that work is found in the archive. A failure is only logged, and the save continues.
-pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
-    if let Err(error) = try_keep(repo, shadow, changes) {
+/// when the entry is popped, that work is found in the archive. Returns all stash entries then, and otherwise none. A failure is
+/// only logged, and the save continues.
+pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<Vec<ObjectId>> {
+    try_keep(repo, shadow, changes).or_else(|error| {
         repo.check_interrupt()?;
         tracing::warn!(%error, "work that is stashed may not be known again when it is popped");
-    }
-    Ok(())
+        Ok(Vec::new())
+    })
 }
 
-fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
-    let Some(tip) = &shadow.tip else { return Ok(()) };
+fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<Vec<ObjectId>> {
+    let Some(tip) = &shadow.tip else { return Ok(Vec::new()) };
     if !changes.iter().any(|change| change.before.is_some()) {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let stashes = Stashes::read(repo)?;
+    let entries = stash_entries(repo)?;
+    let stashes = Stashes::of(repo, entries.iter().copied())?;
     let mut is_stashed = false;
     for change in changes.iter().filter(|change| stashes.hold(&change.path, change.before)) {
         let head = repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?;
@@ -115,7 +117,7 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
                 .map_or(Ok(false), |work| share(repo, &work, work.before, change.after).map(|share| !share.is_all()))?;
     }
     if !is_stashed {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let mut names = repo.ref_names_below(refname::ARCHIVE)?;
     names.retain(|name| !refname::is_settled(name));
@@ -124,8 +126,9 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<()> {
         // The same work may have been stashed and archived before.
         let archived = repo.find_sound_ref(&name)?.and_then(|id| repo.find_checkpoint(id).ok().flatten());
         if archived.is_some_and(|archived| archived.tree_id == tip.tree_id && archived.base == tip.base) {
-            return Ok(());
+            return Ok(entries);
         }
     }
-    repo.update_refs(&[RefUpdate { name: archive_name(repo, tip.id)?, old: None, new: Some(tip.id) }])
+    repo.update_refs(&[RefUpdate { name: archive_name(repo, tip.id)?, old: None, new: Some(tip.id) }])?;
+    Ok(entries)
 }

@@ -75,7 +75,10 @@ pub(crate) fn take(
         is_start && !matches!(request.hold, Hold::ForRestore { .. }) && !verified_mark::is_marked_by_hand(worktree)?;
     let verified = request.verify || is_first || verified_mark::wants_verification(worktree)?;
     worktree.check_interrupt()?;
-    keep_stashed(repo, shadow, &changes)?;
+    let stashed = keep_stashed(repo, shadow, &changes)?;
+    if !stashed.is_empty() && !worktree.turns().entries.is_empty() {
+        worktree.edit_turns(|turns| turns.stashed = stashed.iter().map(ToString::to_string).collect());
+    }
     move_refs(worktree, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
     tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");

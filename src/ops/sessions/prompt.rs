@@ -164,7 +164,10 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         tracing::warn!(%error, "the stash cannot be read");
         Vec::new()
     });
-    worktree.edit_turns(|turns| turns.stashes = stashes.iter().map(ToString::to_string).collect());
+    worktree.edit_turns(|turns| {
+        turns.stashes = stashes.iter().map(ToString::to_string).collect();
+        turns.stashed.clear();
+    });
     follow_head(worktree)?;
     add_info(&mut session, info);
     let mut shadow = Shadow::read_for(worktree, Some(id))?;
