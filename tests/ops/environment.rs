@@ -82,3 +82,14 @@ fn what_stands_for_jj_holds_no_agent_up() {
     assert!(ended(&mut child, Duration::from_secs(40)).success());
     assert!(start.elapsed() >= Duration::from_secs(4), "it was asked");
 }
+
+/// Commands that read work where they may not write, and make no directory of ours.
+#[test]
+fn commands_that_read_make_no_directory() {
+    let world = World::new();
+    world.sh("git init -q; echo f >f; git add f; git commit -qm f; echo changed >f");
+    for command in [&["status"][..], &["diff"], &["attribution", "--worktree"], &["blame", "f"], &["list"]] {
+        drop(world.checkpoint(command));
+        assert!(!world.repo().join(".git/checkpoint").exists(), "{command:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use gix::ObjectId;
 
-use super::{cache::cache_path, look::limits};
+use super::look::limits;
 use crate::{
     error::{Kind, Result},
     git::{
@@ -12,6 +12,7 @@ use crate::{
     },
     model::manifest::Manifest,
     ops::Context,
+    state,
 };
 
 /// The worktree as a tree that is written nowhere.
@@ -27,7 +28,9 @@ pub(crate) struct Worktree {
 /// Looks at the worktree as a save would, and writes nothing.
 pub(crate) fn worktree_tree(context: &Context) -> Result<Worktree> {
     let repo = context.repo.with_object_memory();
-    let cache = StatCache::load(&cache_path(&repo)?, repo.object_hash()).filter(|_| !repo.is_wary());
+    // No directory is made for it: this may be a repository that we may not write to.
+    let path = state::directory(repo.git_dir()).join("index");
+    let cache = StatCache::load(&path, repo.object_hash()).filter(|_| !repo.is_wary());
     let had_cache = cache.is_some();
     let limits = limits(context);
     let (snapshot, _) = match full_pass(&repo, &limits, cache, Keep::InMemory) {
