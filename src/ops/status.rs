@@ -155,8 +155,15 @@ pub fn status(context: &Context) -> Result<Status> {
     if !repo.has_object(head_tree_id) {
         repo.grow_wary();
     }
+    let look_at_shadow = |broken: &mut _| shadow_status((repo, &worktree.repo), base, head_tree_id, broken);
+    let (mut shadow, mut parts) = look_at_shadow(&mut broken)?;
+    if !broken.is_empty() && !repo.is_wary() {
+        // The look at the worktree may have made anew in memory what HEAD has lost.
+        repo.grow_wary();
+        broken.clear();
+        (shadow, parts) = look_at_shadow(&mut broken)?;
+    }
     let head_damage = repo.is_wary().then(|| repo.diff_trees(repo.empty_tree_id(), head_tree_id).err()).flatten();
-    let (shadow, parts) = shadow_status((repo, &worktree.repo), base, head_tree_id, &mut broken)?;
     let changes = |tip| worktree.repo.diff_trees_if_damaged(repo.tree_of_commit(tip)?, worktree.tree_id);
     let unsaved = shadow.as_ref().map(|shadow| if_readable(changes(shadow.tip), &mut broken)).transpose()?.flatten();
     let unsaved = unsaved.map_or_else(|| dirty.clone(), paths);
