@@ -111,6 +111,7 @@ fn replayed(histories: &BTreeMap<String, Vec<Vec<u8>>>, algorithm: Algorithm) ->
             from: None,
             before: content(&versions[at - 1]),
             after: content(&versions[at]),
+            moved: None,
         };
         replay.step(AuthorId::try_from(at % 2).expect("0 or 1"), histories.iter().map(change).collect());
     }

@@ -86,6 +86,7 @@ pub(crate) mod threads;
 mod unchanged;
 pub(crate) mod untracked;
 pub(crate) mod user_index;
+pub(crate) mod versions;
 mod weight;
 pub(crate) mod written;
 

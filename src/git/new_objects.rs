@@ -114,6 +114,18 @@ impl<'r> NewObjects<'r> {
         self.contains(id) || self.repo.has_object(id)
     }
 
+    /// Returns true if the repository did not have the object `id` before.
+    pub(crate) fn is_new(&self, id: ObjectId) -> bool {
+        self.contains(id)
+    }
+
+    /// Returns the blob `id`, stored or new; none if it cannot be read.
+    pub(crate) fn read_blob(&self, id: ObjectId) -> Option<Vec<u8>> {
+        let mut buffer = Vec::new();
+        let found = self.try_find(&id, &mut buffer).ok().flatten();
+        found.filter(|data| data.kind == ObjectKind::Blob).map(|data| data.data.to_vec())
+    }
+
     /// Returns the repository that the objects are for.
     pub(super) fn repo(&self) -> &'r Repo {
         self.repo

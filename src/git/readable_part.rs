@@ -98,6 +98,11 @@ impl Reader<'_> {
                 }
                 continue;
             }
+            if entry.filename == "moved" {
+                // Without it, the lines count as work of the checkpoint's author.
+                side.moved_id = self.has_blob(entry.oid)?.then_some(entry.oid);
+                continue;
+            }
             let empty = self.repo.empty_tree_id();
             let beside = if entry.filename == "index" { base } else { empty };
             let part = self.readable_part(entry.oid, beside, None, objects)?;

@@ -1,7 +1,8 @@
 //! The side commit of a checkpoint: what the checkpoint's tree cannot contain.
 //!
 //! Its tree has `index/` (the staged tree, if it is not HEAD's), `raw/<path>` (exact bytes of files whose blobs do not
-//! convert back to them), `unmerged/<stage>/<path>` (the stages of an unfinished merge) and `manifest.toml`.
+//! convert back to them), `unmerged/<stage>/<path>` (the stages of an unfinished merge), `moved` (the authors of lines that the
+//! checkpoint has from elsewhere) and `manifest.toml`.
 
 use bstr::{BString, ByteSlice as _};
 use gix::{
@@ -21,7 +22,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    model::{change::Mode, manifest::Manifest, path_text},
+    model::{attribution::text::Attribution, change::Mode, manifest::Manifest, path_text},
 };
 
 /// The data of a side commit.
@@ -33,8 +34,17 @@ pub(crate) struct Side {
     pub(crate) raw_tree_id: Option<ObjectId>,
     /// The tree of unmerged stages.
     pub(crate) unmerged_tree_id: Option<ObjectId>,
+    /// The attribution of lines that git brought from elsewhere, as text; of this checkpoint alone.
+    pub(crate) moved_id: Option<ObjectId>,
     /// What no tree can contain.
     pub(crate) manifest: Manifest,
+}
+
+impl Side {
+    /// Returns the same for the next checkpoint, to be edited: it has no lines from elsewhere yet.
+    pub(crate) fn for_next(&self) -> Self {
+        Self { moved_id: None, ..self.clone() }
+    }
 }
 
 const DIRECTORY: u32 = 0o40_000;
@@ -64,8 +74,19 @@ impl Repo {
             index_tree_id: find("index")?,
             raw_tree_id: find("raw")?,
             unmerged_tree_id: find("unmerged")?,
+            moved_id: find("moved")?,
             manifest,
         })
+    }
+
+    /// Returns the attribution of lines that git brought into the checkpoint with the side commit `id`.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub(crate) fn moved_lines(&self, id: ObjectId) -> Result<Option<Attribution>> {
+        let Some((_, blob_id)) = self.find_entry(self.tree_of_commit(id)?, "moved".into())? else { return Ok(None) };
+        let damaged = |cause| Error::corrupt(format!("the moved lines of '{id}' are damaged")).with_cause(cause);
+        Attribution::from_text(&self.read_blob(blob_id)?).map(Some).map_err(damaged)
     }
 }
 
@@ -130,6 +151,7 @@ pub(crate) fn write_side_tree(side: &Side, objects: &mut NewObjects<'_>) -> Resu
         let id = objects.add(ObjectKind::Blob, side.manifest.to_toml().as_bytes())?;
         entries.push(entry("manifest.toml", FILE, id));
     }
+    entries.extend(side.moved_id.map(|id| entry("moved", FILE, id)));
     if entries.is_empty() {
         return Ok(None);
     }

@@ -15,6 +15,7 @@ pub mod line_diff;
 pub mod manifest;
 pub mod marks;
 pub mod moment;
+pub(crate) mod moved;
 pub mod overlap;
 pub mod path_text;
 pub mod plan;

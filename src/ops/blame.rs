@@ -376,7 +376,7 @@ fn origins(before: &[u8], after: &[u8]) -> HashMap<u32, u32> {
 }
 
 /// Joins lines, in order, into ranges for `-L`.
-fn ranges(lines: impl Iterator<Item = u32>) -> Vec<String> {
+pub(crate) fn ranges(lines: impl Iterator<Item = u32>) -> Vec<String> {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for line in lines {
         match ranges.last_mut() {

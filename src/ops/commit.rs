@@ -124,16 +124,13 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     Ok(session_info::open_turns(context)?.is_empty() && !condense::has_work_on(repo, base)?)
 }
 
-/// Returns true if the staged content was not brought by git: by a merge, cherry-pick, revert, rebase or reset. What is added to a
-/// merge before `git commit` ends it is new: of the rest, attribution knows that the parents have it.
+/// Returns true if `git commit` makes the commit, not a command that has brought all of its content: a revert, cherry-pick, rebase
+/// or merge. What such a command left for `git commit`, as `cherry-pick -n` does, is not new, which the save finds out.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
-    let is_brought = repo.is_rebasing()
-        || if repo.is_merging() { ancestors::is_amending().is_none() } else { repo.prepared_message().is_some() };
-    Ok(!is_brought
-        && is_head_known(context)?
-        && repo.git_operation()? == GitOperation::New
-        && rewrite::squashed_commits(context)?.is_empty())
+    let is_prepared = || repo.is_merging() || repo.prepared_message().is_some();
+    let is_brought = repo.is_rebasing() || is_prepared() && ancestors::is_amending().is_none();
+    Ok(!is_brought && is_head_known(context)? && repo.git_operation()? == GitOperation::New)
 }
 
 /// Returns true if a stash entry is gone that was there when the last turn began. Popped work is its author's: the commit finds

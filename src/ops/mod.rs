@@ -46,6 +46,7 @@ mod holding;
 mod known_base;
 mod locked;
 mod locking;
+mod moved;
 mod protected;
 mod provenance;
 mod reconcile;

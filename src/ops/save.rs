@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use gix::ObjectId;
+use gix::{ObjectId, objs::Kind as ObjectKind};
 
 use super::{
     Context, Worktree, author,
@@ -11,6 +11,7 @@ use super::{
         take,
     },
     follow::follow_head,
+    moved::moved_lines,
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn::{self, OpenTurn},
@@ -131,7 +132,11 @@ fn try_save(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     if let Scope::PathsIfThere(paths) = &mut request.scope {
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
-    let (mut seen, objects) = look(worktree, &request.scope, &shadow)?;
+    let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
+    if let Some(session) = origin.session.as_deref().filter(|_| request.is_by_command) {
+        let moved = moved_lines(worktree, session, &shadow, &seen, &objects)?;
+        seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved.to_text())).transpose()?;
+    }
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
@@ -188,7 +193,8 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
     let repo = &worktree.repo;
     match (scope, &shadow.tip) {
         (Scope::Known(known), Some(tip)) => {
-            let (mut seen, mut objects) = look_at_known(repo, known, tip, shadow.tip_side.clone().unwrap_or_default())?;
+            let side = shadow.tip_side.as_ref().map(Side::for_next).unwrap_or_default();
+            let (mut seen, mut objects) = look_at_known(repo, known, tip, side)?;
             if known.and_index {
                 look_at_index(repo, shadow, &mut seen, &mut objects)?;
             }

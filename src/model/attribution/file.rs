@@ -67,6 +67,14 @@ pub(super) struct Grave {
     pub(super) line: Line,
 }
 
+/// A line that a step deleted.
+pub(super) struct Deleted {
+    /// Its number in the content before, from 0.
+    pub(super) at: usize,
+    pub(super) grave: Grave,
+    pub(super) by: AuthorId,
+}
+
 /// A file as the last step left it.
 #[derive(Clone, Debug)]
 pub(super) struct File {
@@ -99,11 +107,11 @@ impl File {
         self.content.is_none() && self.graves.is_empty()
     }
 
-    /// Keeps the lines that `edits` deleted, each with its number in the old content, so that a later step can restore them.
+    /// Keeps the lines that `edits` deleted, so that a later step can restore them.
     ///
     /// Moves the graves that are there (the places of lines deleted before) to the new content; those of replaced lines may be
     /// anywhere in the new ones. Graves that share a place stay in the order that their lines had.
-    pub(super) fn bury(&mut self, edits: &[(Range<usize>, Range<usize>)], deleted: Vec<(usize, Grave)>) {
+    pub(super) fn bury(&mut self, edits: &[(Range<usize>, Range<usize>)], deleted: Vec<Deleted>) {
         if edits.is_empty() {
             return;
         }
@@ -115,8 +123,8 @@ impl File {
             grave.last_gap = shifted(edits, grave.last_gap, |new| new.end);
             all.push((place, grave));
         }
-        let deleted = deleted.into_iter().filter(|(_, grave)| grave.text.len() <= LONGEST_GRAVE);
-        all.extend(deleted.map(|(line, grave)| ((line, true), grave)));
+        let deleted = deleted.into_iter().filter(|it| it.grave.text.len() <= LONGEST_GRAVE);
+        all.extend(deleted.map(|it| ((it.at, true), it.grave)));
         let surplus = all.len().saturating_sub(MOST_GRAVES);
         all.drain(..surplus);
         all.sort_by_key(|(place, _)| *place);

@@ -32,7 +32,8 @@ fn replay_rest(replay: &mut Replay<'_>, committed: &[Committed]) {
     let mut steps: BTreeMap<AuthorId, Vec<Change>> = BTreeMap::new();
     for entry in committed {
         let changes = steps.entry(entry.author).or_default();
-        let change = |path: &bstr::BString, from, before, after| Change { path: path.clone(), from, before, after };
+        let change =
+            |path: &bstr::BString, from, before, after| Change { path: path.clone(), from, before, after, moved: None };
         let Some(from) = &entry.from else {
             changes.push(change(&entry.path, None, entry.before.clone(), entry.after.clone()));
             continue;

@@ -91,6 +91,8 @@ pub struct Change {
     pub before: Option<Content>,
     /// The content after it; none if the step deletes the file.
     pub after: Option<Content>,
+    /// The owners of lines that the step has from elsewhere: what it adds and these do not own is the author's.
+    pub moved: Option<FileOwnership>,
 }
 
 /// A file that differs between the parent and the commit.

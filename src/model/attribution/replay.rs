@@ -8,7 +8,7 @@ use std::{
 use bstr::{BStr, BString};
 
 use super::{
-    AuthorId, Change, Content, Differ, Limits, Owner,
+    AuthorId, Change, Content, Differ, FileOwnership, Limits, Owner,
     file::{self, File},
     moves,
     work::{Outcome, Work},
@@ -20,7 +20,8 @@ pub(super) const NOBODY: AuthorId = AuthorId::MAX;
 /// The state of all files that any step has touched.
 ///
 /// Steps in a row by one author are one step: a checkpoint more or less between them changes nothing. But a step that takes a
-/// file back to an earlier content, as a stash does, is one of its own: the lines that it deletes may come back.
+/// file back to an earlier content, as a stash does, is one of its own: the lines that it deletes may come back. So is a step
+/// that has lines from elsewhere.
 pub struct Replay<'d> {
     pub(super) differ: Differ<'d>,
     pub(super) limits: Limits,
@@ -38,6 +39,7 @@ struct Pending {
     /// The path before the steps that are pending.
     source: Option<BString>,
     after: Option<Content>,
+    moved: Option<FileOwnership>,
 }
 
 /// A file of a step that is being replayed.
@@ -45,6 +47,8 @@ struct Job {
     path: BString,
     old: File,
     after: Option<Content>,
+    /// The owners of lines that are from elsewhere.
+    moved: Option<FileOwnership>,
     /// Another file of the step has the path afterwards.
     is_replaced: bool,
 }
@@ -96,17 +100,21 @@ impl<'d> Replay<'d> {
         if changes.is_empty() {
             return;
         }
-        if self.author != Some(author) || changes.iter().any(|change| self.takes_back(change)) {
+        let has_moved = changes.iter().any(|change| change.moved.is_some());
+        if has_moved || self.author != Some(author) || changes.iter().any(|change| self.takes_back(change)) {
             self.flush();
             self.author = Some(author);
         }
         // Renames may form a circle, so all files are taken out before any is put back.
         let sources: Vec<Option<BString>> = changes.iter().map(|change| self.source(change)).collect();
         for from in changes.iter().filter_map(|change| change.from.clone()) {
-            self.pending.insert(from, Pending { source: None, after: None });
+            self.pending.insert(from, Pending { source: None, after: None, moved: None });
         }
         for (change, source) in changes.into_iter().zip(sources) {
-            self.pending.insert(change.path, Pending { source, after: change.after });
+            self.pending.insert(change.path, Pending { source, after: change.after, moved: change.moved });
+        }
+        if has_moved {
+            self.flush();
         }
     }
 
@@ -153,13 +161,16 @@ impl<'d> Replay<'d> {
             .map(|job| Work::new(&self.differ, &self.limits, &job.old, file::text(job.after.as_ref())))
             .collect();
         moves::place_moved(&mut works);
-        let outcomes: Vec<Outcome> =
-            works.into_iter().map(|work| work.finish(&self.differ, &self.limits, author)).collect();
+        let outcomes: Vec<Outcome> = works
+            .into_iter()
+            .zip(&jobs)
+            .map(|(work, job)| work.finish(&self.differ, &self.limits, author, job.moved.as_ref()))
+            .collect();
         // Moved lines are not deleted, and restored ones no longer are. Deletions come first, because another file may
         // undo them.
         for outcome in &outcomes {
-            for origin in outcome.graves.iter().filter_map(|(_, grave)| grave.line.origin) {
-                self.fates[origin.file as usize][origin.line as usize] = author;
+            for (origin, by) in outcome.deleted.iter().filter_map(|it| Some((it.grave.line.origin?, it.by))) {
+                self.fates[origin.file as usize][origin.line as usize] = by;
             }
         }
         for origin in outcomes.iter().flat_map(|outcome| &outcome.lines).filter_map(|line| line.origin) {
@@ -167,7 +178,8 @@ impl<'d> Replay<'d> {
         }
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
             if !job.is_replaced {
-                let file = applied(job.old, job.after, outcome, author);
+                let owner = job.moved.and_then(|moved| moved.whole).unwrap_or(Owner::Author(author));
+                let file = applied(job.old, job.after, outcome, owner);
                 self.files.insert(job.path, file);
             }
         }
@@ -182,11 +194,17 @@ impl<'d> Replay<'d> {
             }
         }
         let mut jobs = Vec::with_capacity(pending.len());
-        for (path, Pending { source, after }) in pending {
+        for (path, Pending { source, after, moved }) in pending {
             let old = source.and_then(|source| taken.remove(&source)).unwrap_or_else(File::absent);
-            jobs.push(Job { path, old, after, is_replaced: false });
+            jobs.push(Job { path, old, after, moved, is_replaced: false });
         }
-        jobs.extend(taken.into_iter().map(|(path, old)| Job { path, old, after: None, is_replaced: true }));
+        jobs.extend(taken.into_iter().map(|(path, old)| Job {
+            path,
+            old,
+            after: None,
+            moved: None,
+            is_replaced: true,
+        }));
         jobs
     }
 }
@@ -210,9 +228,10 @@ fn find_renames(jobs: &mut [Job]) {
     }
 }
 
-fn applied(mut file: File, after: Option<Content>, outcome: Outcome, author: AuthorId) -> File {
+/// Returns `file` as the step left it; `owner` has the whole of it, if it has no lines.
+fn applied(mut file: File, after: Option<Content>, outcome: Outcome, owner: Owner) -> File {
     if file.content != after {
-        file.whole = Owner::Author(author);
+        file.whole = owner;
     }
     file.content = after;
     file.lines.splice(outcome.replaced, outcome.lines);
@@ -221,7 +240,7 @@ fn applied(mut file: File, after: Option<Content>, outcome: Outcome, author: Aut
         at += 1;
         !outcome.reopened.contains(&(at - 1))
     });
-    file.bury(&outcome.edits, outcome.graves);
+    file.bury(&outcome.edits, outcome.deleted);
     file.is_cut_off |= outcome.is_cut_off;
     file
 }

@@ -130,7 +130,8 @@ fn authors_of(file: &FileOwnership) -> Vec<AuthorId> {
     ids.flatten().chain(file.removed.iter().map(|(author, _)| *author)).collect()
 }
 
-fn renumber(file: &mut FileOwnership, place: impl Fn(AuthorId) -> AuthorId) {
+/// Replaces the ids of authors by those that `place` returns.
+pub(crate) fn renumber(file: &mut FileOwnership, place: impl Fn(AuthorId) -> AuthorId) {
     let moved = |owner: Owner| match owner {
         Owner::Base => Owner::Base,
         Owner::Author(id) => Owner::Author(place(id)),

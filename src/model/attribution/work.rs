@@ -1,15 +1,16 @@
 //! One step in one file: finds the old line that each new line comes from.
 //!
 //! In this order: common lines of the diff; lines that differ only in blanks; lines that were deleted before and are
-//! back; (in `moves`) moved blocks; (in `words`) rewrapped or edited lines. The rest belongs to the author.
+//! back; (in `moves`) moved blocks; lines that the step has from elsewhere; (in `words`) rewrapped or edited lines. The rest
+//! belongs to the author.
 
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use bstr::ByteSlice as _;
 
 use super::{
-    AuthorId, Differ, Limits,
-    file::{File, Grave, Line, line_count},
+    AuthorId, Differ, FileOwnership, Limits, Owner,
+    file::{Deleted, File, Grave, Line, line_count},
     words::{self, Derived},
 };
 use crate::model::line_diff::Edit;
@@ -51,8 +52,8 @@ pub(super) struct Outcome {
     pub(super) lines: Vec<Line>,
     /// The edits, in lines of the whole file.
     pub(super) edits: Vec<Edit>,
-    /// The deleted lines, each with its number in the old content; a line that was edited is among them.
-    pub(super) graves: Vec<(usize, Grave)>,
+    /// The deleted lines; a line that was edited is among them.
+    pub(super) deleted: Vec<Deleted>,
     /// Lines that are back.
     pub(super) reopened: HashSet<usize>,
     pub(super) is_cut_off: bool,
@@ -157,8 +158,15 @@ impl<'t> Work<'t> {
         }
     }
 
-    /// Places the remaining lines of replaced hunks: rewrapped, edited, or the author's.
-    pub(super) fn finish(mut self, differ: &Differ<'_>, limits: &Limits, author: AuthorId) -> Outcome {
+    /// Places the remaining lines: those in `moved`, and those of replaced hunks: rewrapped, edited, or the author's.
+    pub(super) fn finish(
+        mut self,
+        differ: &Differ<'_>,
+        limits: &Limits,
+        author: AuthorId,
+        moved: Option<&FileOwnership>,
+    ) -> Outcome {
+        let brought = self.place_brought(moved);
         let mut edited = vec![false; self.old.len()];
         if !self.is_cut_off {
             for (gone, come) in self.parts() {
@@ -166,8 +174,12 @@ impl<'t> Work<'t> {
             }
         }
         let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(author))).collect();
-        let mut graves = Vec::new();
+        let is_written_here = brought.iter().zip(&lines).any(|(by, line)| by.is_none() && *line == Line::by(author));
+        let bringer = brought.iter().flatten().next().filter(|_| !is_written_here);
+        let mut deleted = Vec::new();
         for (gone, come) in &self.hunks {
+            // What is from elsewhere has replaced the lines in its place; if all is from there, so are the other deletions.
+            let by = *brought[come.clone()].iter().flatten().next().or(bringer).unwrap_or(&author);
             let dead = gone.clone().filter(|&old| !self.lives[old] || edited[old]);
             let grave = |old: usize| Grave {
                 first_gap: self.skip + come.start,
@@ -175,17 +187,31 @@ impl<'t> Work<'t> {
                 text: self.old[old].into(),
                 line: self.known[old],
             };
-            graves.extend(dead.map(|old| (self.skip + old, grave(old))));
+            deleted.extend(dead.map(|old| Deleted { at: self.skip + old, grave: grave(old), by }));
         }
         let moved = |range: &Range<usize>| range.start + self.skip..range.end + self.skip;
         Outcome {
             replaced: self.skip..self.skip + self.old.len(),
             lines,
             edits: self.hunks.iter().map(|(gone, come)| (moved(gone), moved(come))).collect(),
-            graves,
+            deleted,
             reopened: self.reopened,
             is_cut_off: self.is_cut_off,
         }
+    }
+
+    /// Places the lines that `moved` owns, and returns the author of each such line.
+    fn place_brought(&mut self, moved: Option<&FileOwnership>) -> Vec<Option<AuthorId>> {
+        let mut brought = vec![None; self.new.len()];
+        let Some(moved) = moved else { return brought };
+        for (at, placed) in self.placed.iter_mut().enumerate().filter(|(_, placed)| placed.is_none()) {
+            let owner = moved.owner(u32::try_from(self.skip + at + 1).unwrap_or(u32::MAX));
+            if let Owner::Author(by) | Owner::Mixed { of: by, .. } = owner {
+                *placed = Some(Line { owner, origin: None });
+                brought[at] = Some(by);
+            }
+        }
+        brought
     }
 
     /// The hunks, cut where lines only differ in blanks.

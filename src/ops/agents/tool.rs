@@ -35,12 +35,18 @@ pub(crate) struct Saving {
     /// In whose turn.
     turn_of: Option<String>,
     paths: Option<Vec<BString>>,
+    is_by_command: bool,
 }
 
 impl Saving {
     /// All that `origin` has changed.
     pub(super) fn all(origin: Origin) -> Self {
-        Self { origin, turn_of: None, paths: None }
+        Self { origin, turn_of: None, paths: None, is_by_command: false }
+    }
+
+    /// All that a command of `origin` has changed.
+    fn by_command(origin: Origin) -> Self {
+        Self { is_by_command: true, ..Self::all(origin) }
     }
 
     /// All that has changed, by an unknown author.
@@ -57,7 +63,7 @@ impl Saving {
 /// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     let origin = author::before_commit(worktree)?;
-    Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
+    Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::by_command(origin) }))
 }
 
 /// Saves it.
@@ -156,14 +162,14 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
         Inside::Nothing => {}
         Inside::Paths(paths) => {
             let turn_of = Some(report.session.clone());
-            drop(save(worktree, &Saving { origin, turn_of, paths: Some(paths) })?);
+            drop(save(worktree, &Saving { turn_of, paths: Some(paths), ..Saving::all(origin) })?);
         }
         Inside::Anything if author::is_another_at_work(worktree, &report.session) => {
             save_as_unknown(worktree, &Inside::Anything)?;
         }
         Inside::Anything => {
             popped::save_popped(worktree, &report.session)?;
-            drop(save(worktree, &Saving::all(origin))?);
+            drop(save(worktree, &Saving::by_command(origin))?);
         }
     }
     close(worktree, report, tool, key);
@@ -200,13 +206,15 @@ pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, path
     let digests = paths.as_ref().map(|paths| digests(paths));
     let origin = author::before(worktree, &report.session, key, digests.as_deref())?;
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
-    save(worktree, &Saving { origin, turn_of, paths }).map(drop)
+    save(worktree, &Saving { turn_of, paths, ..Saving::all(origin) }).map(drop)
 }
 
 pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
     let scope = saving.paths.clone().map_or(Scope::All, Scope::PathsIfThere);
-    let (author, turn_of) = (Author::Is(saving.origin.clone()), saving.turn_of.clone());
-    let taken = save::save_worktree(worktree, &Request { scope, author, turn_of, ..Request::default() })?;
+    let (author, turn_of, is_by_command) =
+        (Author::Is(saving.origin.clone()), saving.turn_of.clone(), saving.is_by_command);
+    let taken =
+        save::save_worktree(worktree, &Request { scope, author, is_by_command, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
         note_scan(worktree);
     }

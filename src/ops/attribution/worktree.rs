@@ -95,7 +95,7 @@ fn beyond(
         rest.retain(|change| names.contains(&&change.path) && !is_renamed(&change.path));
     }
     for changes in [renamed, rest].into_iter().filter(|changes| !changes.is_empty()) {
-        all.push(Step { origin: origin.clone(), changes });
+        all.push(Step::new(origin.clone(), changes));
     }
     let copied = copied(repo, head_tree_id, &all, &changes)?;
     let work = Work::of(repo, &all, &changes, &mut reader.counting)?;

@@ -82,7 +82,7 @@ pub(crate) fn look_at_all<'r>(worktree: &'r Worktree<'_>, shadow: &Shadow) -> Re
         file.reason = earlier.map(|earlier| earlier.reason.clone()).unwrap_or_default();
     }
     manifest.filters = repo.filters_with_smudge();
-    let side = Side { index_tree_id, raw_tree_id, unmerged_tree_id, manifest };
+    let side = Side { index_tree_id, raw_tree_id, unmerged_tree_id, moved_id: None, manifest };
     let cache = Some((snapshot.cache, snapshot.is_cache_new));
     Ok((Seen { tree_id: snapshot.tree_id, side, index_tree_id: Some(snapshot.index_tree_id), cache, skipped }, objects))
 }
@@ -115,7 +115,7 @@ pub(crate) fn look_at_paths<'r>(
     if let Some(path) = paths.iter().find(|path| !is_storable_path(path.as_bstr())) {
         return Err(Error::user(format!("invalid path '{}'", path_text::printable(path.as_bstr()))));
     }
-    let mut side = shadow.tip_side.clone().unwrap_or_default();
+    let mut side = shadow.tip_side.as_ref().map(Side::for_next).unwrap_or_default();
     let mut objects = NewObjects::new(repo, Target::Loose);
     let named = named_paths(repo, &shadow.before(), paths, &limits(context), &mut objects)?;
     let tree_id = edit_tree(shadow.last_tree_id(), &named.edits, &mut objects)?;

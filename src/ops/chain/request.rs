@@ -46,6 +46,8 @@ pub(crate) struct Request {
     pub(crate) scope: Scope,
     /// Who made the change.
     pub(crate) author: Author,
+    /// True if a command of a session made it, which may have run git: lines that git brought keep their authors.
+    pub(crate) is_by_command: bool,
     /// The session whose turn the checkpoint belongs to, if another author made the changes.
     pub(crate) turn_of: Option<String>,
     /// The message, as in [`SaveOptions`].
@@ -112,6 +114,6 @@ impl From<&SaveOptions> for Request {
     fn from(options: &SaveOptions) -> Self {
         let SaveOptions { message, author, paths, verify, allow_empty, force: _ } = options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
-        Self { scope, author, message, hold: Hold::Ref, verify, allow_empty, turn_of: None }
+        Self { scope, author, message, hold: Hold::Ref, verify, allow_empty, turn_of: None, is_by_command: false }
     }
 }

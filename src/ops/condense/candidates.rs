@@ -54,7 +54,7 @@ impl Part<'_> {
     /// Adds the steps of the shadow to `all`.
     fn add_steps(self, repo: &Repo, all: &mut Vec<Step>) -> Result<()> {
         let of_people = |changes: Vec<Change>| {
-            let step = Step { origin: Origin::default(), changes };
+            let step = Step::new(Origin::default(), changes);
             Some(step).filter(|step| !step.changes.is_empty())
         };
         all.extend(of_people(self.begun));
@@ -299,7 +299,7 @@ pub(super) fn work(
         return Ok((Work::default(), all));
     }
     if !renamed.is_empty() {
-        all.push(Step { origin: Origin::default(), changes: renamed });
+        all.push(Step::new(Origin::default(), renamed));
     }
     Ok((Work::of(repo, &all, committed, counting)?, all))
 }

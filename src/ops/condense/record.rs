@@ -111,7 +111,9 @@ fn part_of(id: &str, known: Option<&Session>, committed: &[Change], (work, steps
         }
         paths.extend(here.into_iter().filter_map(|change| change.old_path.clone()));
     }
-    let turns: BTreeSet<u32> = mine.iter().filter_map(|step| step.origin.turn).collect();
+    let moved = steps.iter().filter_map(|step| step.moved.as_ref()).flat_map(|moved| &moved.authors);
+    let moved = moved.filter(|author| author.session.as_deref() == Some(id)).filter_map(|author| author.turn);
+    let turns: BTreeSet<u32> = mine.iter().filter_map(|step| step.origin.turn).chain(moved).collect();
     let first = |from: fn(&Step) -> Option<&String>| mine.iter().find_map(|step| from(step)).cloned();
     SessionPart {
         id: id.to_owned(),

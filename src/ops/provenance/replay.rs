@@ -1,7 +1,10 @@
 //! Finds out whose work the content of a commit is: replays chains of checkpoints over the files that the commit
 //! changes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    rc::Rc,
+};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -17,7 +20,7 @@ use crate::{
     model::{
         attribution::{
             self, Author, AuthorId, Committed, Content, Differ, FileOwnership, Owner, Ownership, Replay,
-            text::{Attribution, File},
+            text::{Attribution, File, renumber},
         },
         change::{Change, Leaf, Mode},
         checkpoint::{Checkpoint, Origin},
@@ -34,6 +37,23 @@ pub(crate) struct Step {
     pub(crate) origin: Origin,
     /// By path.
     pub(crate) changes: Vec<Change>,
+    /// Whose the lines are that git brought from elsewhere.
+    pub(crate) moved: Option<Rc<Attribution>>,
+}
+
+impl Step {
+    /// Returns the step of a checkpoint that changes this and has no lines from elsewhere.
+    pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
+        Self { origin, changes, moved: None }
+    }
+
+    /// Returns the owners of the lines that git brought into a changed file from elsewhere.
+    pub(super) fn brought(&self, change: &Change) -> Option<&FileOwnership> {
+        let id = change.after?.id;
+        let files = &self.moved.as_ref()?.files;
+        let file = files.iter().find(|file| file.ownership.path == change.path && file.blob == Some(id))?;
+        Some(&file.ownership)
+    }
 }
 
 /// Returns what the chain that ends with `tip` did to the files that `wanted` accepts, oldest first.
@@ -100,11 +120,25 @@ fn steps_beside(
         }
         if !changes.is_empty() {
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
+            let moved = if is_own { moved(repo, &checkpoint) } else { None };
             let origin = if is_own { checkpoint.origin } else { Origin::default() };
-            all.push(Step { origin, changes });
+            all.push(Step { origin, changes, moved });
         }
     }
     Ok(all)
+}
+
+/// Returns the attribution of the lines that git brought into `checkpoint` from elsewhere.
+fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Option<Rc<Attribution>> {
+    if checkpoint.origin.contributor != Contributor::Agent {
+        return None;
+    }
+    repo.moved_lines(checkpoint.side_id?)
+        .unwrap_or_else(|error| {
+            tracing::warn!(%error, checkpoint = %checkpoint.id, "lines that git moved count as work of the session");
+            None
+        })
+        .map(Rc::new)
 }
 
 /// Returns true if this repository has the content that `steps` left.
@@ -176,11 +210,14 @@ impl Work {
             committed.iter().filter_map(|it| Some((it.before?, None))).collect();
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         for step in steps {
-            let author = author_of(&step.origin);
-            let id = *ids.entry(author.clone()).or_insert_with(|| {
-                authors.push(author);
-                AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
-            });
+            let mut id_of = |author: &Author| {
+                *ids.entry(author.clone()).or_insert_with(|| {
+                    authors.push(author.clone());
+                    AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
+                })
+            };
+            let id = id_of(&author_of(&step.origin));
+            let movers: Vec<AuthorId> = step.moved.iter().flat_map(|moved| &moved.authors).map(&mut id_of).collect();
             let mut changes = Vec::with_capacity(step.changes.len());
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -190,7 +227,13 @@ impl Work {
                 }
                 left.insert(&change.path, change.after);
                 let (path, from) = (change.path.clone(), change.old_path.clone());
-                changes.push(attribution::Change { path, from, before, after: content_by(change.after, &mut next)? });
+                let after = content_by(change.after, &mut next)?;
+                let moved = step.brought(change).map(|moved| {
+                    let mut moved = moved.clone();
+                    renumber(&mut moved, |id| movers.get(id as usize).copied().unwrap_or(id));
+                    moved
+                });
+                changes.push(attribution::Change { path, from, before, after, moved });
             }
             replay.step(id, changes);
         }
@@ -256,9 +299,11 @@ fn content_by(leaf: Option<Leaf>, read: &mut impl FnMut(ObjectId) -> Result<Vec<
 pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str> {
     let last = steps.iter().rev().find_map(|step| {
         let at = step.changes.binary_search_by(|it| it.path.cmp(&change.path)).ok()?;
-        (step.changes[at].after == change.after).then_some(&step.origin)
-    });
-    last.filter(|origin| origin.contributor == Contributor::Agent)?.session.as_deref()
+        (step.changes[at].after == change.after).then_some(step)
+    })?;
+    // If git brought lines of it, only the lines show whose work it is.
+    let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
+    last.origin.session.as_deref().filter(|_| is_own)
 }
 
 /// Returns the authors who contributed to the file.

@@ -10,6 +10,7 @@ mod index;
 mod linking;
 mod losses;
 mod manual;
+mod moved;
 mod remaining;
 mod renames;
 mod replaced;

@@ -24,7 +24,8 @@ fn compared(versions: &[(AuthorId, String)]) -> usize {
     let mut replay = Replay::new(Differ { steps: &counting, counted: &counted });
     for pair in versions.windows(2) {
         let (author, after) = &pair[1];
-        let change = Change { path: "f".into(), from: None, before: bytes(&pair[0].1), after: bytes(after) };
+        let change =
+            Change { path: "f".into(), from: None, before: bytes(&pair[0].1), after: bytes(after), moved: None };
         replay.step(*author, vec![change]);
     }
     let (first, last) = (&versions[0].1, &versions[versions.len() - 1].1);

@@ -41,7 +41,7 @@ fn text_that_was_binary_is_the_last_authors() {
 fn links_and_submodules_have_no_lines() {
     let opaque = |text: &str| Some(Content::Opaque(text.into()));
     let mut replay = Replay::new(DIFFER);
-    let change = Change { path: "f".into(), from: None, before: bytes("x1\n"), after: opaque("target") };
+    let change = Change { path: "f".into(), from: None, before: bytes("x1\n"), after: opaque("target"), moved: None };
     replay.step(AGENT, vec![change]);
     let entry = Committed {
         path: "f".into(),
@@ -64,6 +64,7 @@ fn the_commits_diff_decides_whether_a_file_was_renamed() {
             from: Some("a".into()),
             before: bytes("x1\nx2\n"),
             after: bytes("x1\nx2\ny3\n"),
+            moved: None,
         };
         replay.step(AGENT, vec![change]);
         replay

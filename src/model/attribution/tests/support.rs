@@ -69,7 +69,7 @@ impl History {
         let before = find(&self.now, from.unwrap_or(path));
         self.now.retain(|(other, _)| *other != path);
         self.now.extend(after.map(|after| (path, after.to_owned())));
-        Change { path: path.into(), from: from.map(Into::into), before, after: after.and_then(bytes) }
+        Change { path: path.into(), from: from.map(Into::into), before, after: after.and_then(bytes), moved: None }
     }
 
     /// Commits the current contents, or `committed` if given.

@@ -1,0 +1,216 @@
+//! Lines that an agent's command moves with git keep their authors.
+
+use super::desk::{Desk, parts};
+
+const TOOL: &str = r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_response":{},"tool_use_id":"t1""#;
+
+/// Reports an event of session `session`.
+fn tell(desk: &Desk, session: &str, event: &str, rest: &str) {
+    let payload = format!(r#"{{"session_id":"{session}","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
+    desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
+}
+
+/// A turn of `session` with one command.
+fn command(desk: &Desk, session: &str, command: &str) {
+    tell(desk, session, "UserPromptSubmit", r#","prompt":"do it""#);
+    tell(desk, session, "PreToolUse", TOOL);
+    desk.sh(command);
+    tell(desk, session, "PostToolUse", TOOL);
+    tell(desk, session, "Stop", "");
+}
+
+/// Returns the lines of `path` that are not as they are in the first commit, each with the author that blame names: a session,
+/// or else a word.
+fn blamed(desk: &Desk, path: &str) -> Vec<String> {
+    let json = desk.json(&["blame", path]);
+    let text = desk.read(path);
+    let mut lines = Vec::new();
+    for part in json["lines"].as_array().expect("lines") {
+        let who = part["session"].as_str().or(part["owner"].as_str()).expect("an author");
+        let number = |name: &str| usize::try_from(part[name].as_u64().expect("a number")).expect("small");
+        let here = text.lines().skip(number("start") - 1).take(number("end") + 1 - number("start"));
+        lines.extend(here.filter(|line| !line.starts_with("line ")).map(|line| format!("{line}: {who}")));
+    }
+    lines
+}
+
+/// The first word of each line names its author.
+fn expected(desk: &Desk, path: &str) -> Vec<String> {
+    let text = desk.read(path);
+    let lines = text.lines().filter(|line| !line.starts_with("line "));
+    lines.map(|line| format!("{line}: {}", line.split(' ').next().unwrap_or_default())).collect()
+}
+
+/// `f` with the line `number` replaced, and those of `others` as they are.
+fn lines(others: &[(u32, &str)]) -> String {
+    (1..=20)
+        .map(|number| match others.iter().find(|(at, _)| *at == number) {
+            Some((_, text)) => format!("{text}\n"),
+            None => format!("line {number}\n"),
+        })
+        .collect()
+}
+
+/// On `topic`, a person and the session `b` have changed `f`, and a person has added `k`. On `main`, a person has changed
+/// another line of `f`.
+fn with_topic() -> Desk {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.git(&["checkout", "-q", "-b", "topic"]);
+    desk.write("f", lines(&[(3, "human three")]));
+    desk.write("k", "human one\nhuman two\n");
+    desk.commit_all();
+    command(&desk, "b", "sed -i 's/^line 6$/b six/' f; echo 'b three' >>k; git commit -qam 'of b'");
+    desk.git(&["checkout", "-q", "main"]);
+    desk.write("f", lines(&[(15, "human fifteen")]));
+    desk.commit_all();
+    desk
+}
+
+#[rstest::rstest]
+#[case::checkout("git checkout -q topic -- f k")]
+#[case::restore("git restore -s topic f k")]
+#[case::restore_and_add("git restore -s topic f k; git add -A")]
+#[case::show("git show topic:f >f; git show topic:k >k")]
+#[case::pick("git cherry-pick -n main..topic")]
+#[case::pick_and_edit("git cherry-pick -n main..topic; sed -i 's/^line 10$/a ten/' f; echo 'a more' >>k")]
+#[case::pick_of_the_last("git cherry-pick -n topic || git checkout -q topic -- k; sed -i '/^[<=>|]\\{7\\}/d' f")]
+#[case::squash("git merge -q --squash topic")]
+#[case::squash_and_edit("git merge -q --squash topic; sed -i 's/^line 10$/a ten/' f; echo 'a more' >>k")]
+#[case::merge("git merge -q --no-commit topic; sed -i 's/^line 10$/a ten/' f")]
+#[case::old_version("git checkout -q HEAD~1 -- f; git checkout -q topic~1 -- k")]
+#[case::tag("git tag -a -m tagged v1 topic; git update-ref -d refs/heads/topic; git checkout -q v1 -- f k")]
+fn lines_that_a_command_brings_keep_their_authors(#[case] script: &str, #[values(false, true)] is_one_call: bool) {
+    let desk = with_topic();
+    if is_one_call {
+        command(&desk, "a", &format!("{script}; git add -A; git commit -qm 'all in one'"));
+        assert_eq!(desk.git(&["status", "--porcelain"]), "");
+    } else {
+        command(&desk, "a", script);
+        assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+        if !script.contains("old") {
+            desk.sh("git add -A");
+        }
+        desk.git(&["commit", "-qm", "by hand", "--allow-empty"]);
+    }
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    if !script.contains("'a ") && !script.contains("/a ") {
+        let records = desk.records("HEAD");
+        assert!(records.iter().flat_map(|record| &record.sessions).all(|part| part.id != "a"), "{records:?}");
+    }
+    desk.finish();
+}
+
+/// What is staged still is what git brought.
+#[test]
+fn lines_that_a_command_brings_and_edits_keep_their_authors() {
+    let desk = with_topic();
+    command(&desk, "a", "git checkout -q topic -- f k; echo 'a added' >>f; sed -i '1i a more' k");
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.commit_all();
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.finish();
+}
+
+#[test]
+fn a_rebase_that_stops_at_a_conflict_makes_nothing_the_sessions() {
+    let desk = with_topic();
+    desk.sh("sed -i 's/^line 6$/human main six/' f; git commit -qam six; git checkout -q topic");
+    command(&desk, "a", "git rebase -q main || true");
+    assert_eq!(desk.chain().len(), 1, "it has stopped");
+    desk.sh("sed -i '/^[<=>|]\\{7\\}/d' f; git add -A; GIT_EDITOR=true git rebase --continue");
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.finish();
+}
+
+#[test]
+fn lines_that_a_revert_brings_back_keep_their_authors() {
+    let desk = with_topic();
+    desk.sh("git checkout -q topic; sed -i '/six$/d; /three$/d' f k; git commit -qam without; sed -i '1i human zero' k; git commit -qam zero");
+    command(&desk, "a", "git revert -n HEAD~1");
+    desk.commit_all();
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.finish();
+}
+
+/// What the agent types is its own, even if a branch has the same line by chance, and even if it is staged.
+#[test]
+fn a_line_that_a_branch_has_by_chance_is_the_sessions() {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.git(&["checkout", "-q", "-b", "topic"]);
+    desk.write("f", lines(&[(3, "return the same thing"), (9, "human nine")]));
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    command(&desk, "a", "sed -i 's/^line 3$/return the same thing/; s/^line 12$/a twelve/' f; git add -A");
+    assert_eq!(blamed(&desk, "f"), ["return the same thing: a", "a twelve: a"]);
+    desk.finish();
+}
+
+/// Where no hook of ours runs, the author of the agent's own commit in another worktree is unknown, not a person.
+#[test]
+fn lines_of_an_unrecorded_commit_of_the_turn_have_an_unknown_author() {
+    let desk = Desk::new();
+    let date = "GIT_AUTHOR_DATE=$(($(date +%s) + 5)) ";
+    let other = format!(
+        "git worktree add -q ../other -b other; echo 'new line' >../other/n; git -C ../other add n; \
+         {date} git -C ../other -c core.hooksPath=/dev/null commit -qm n; git checkout -q other -- n"
+    );
+    command(&desk, "a", &other);
+    assert_eq!(blamed(&desk, "n"), ["new line: unknown"]);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "n"), ["new line: unknown"]);
+    desk.finish();
+}
+
+#[test]
+fn a_file_without_lines_that_a_command_brings_is_not_the_sessions() {
+    let desk = Desk::new();
+    desk.git(&["checkout", "-q", "-b", "topic"]);
+    desk.write("image", b"\0\x01\x02");
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    command(&desk, "a", "git checkout -q topic -- image");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[]));
+    desk.finish();
+}
+
+/// What a command brings and what it deletes besides.
+#[test]
+fn a_line_that_a_moved_line_replaces_is_not_deleted_by_the_session() {
+    let desk = with_topic();
+    command(&desk, "a", "git cherry-pick -n topic~1");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[]));
+    desk.finish();
+}
+
+/// A checkpoint with moved lines stays known when work is carried to another base, and when it is restored.
+#[test]
+fn moved_lines_are_known_on_another_base_and_after_a_restore() {
+    let desk = with_topic();
+    command(&desk, "a", "git checkout -q topic -- k; echo 'a four' >>k");
+    desk.git(&["stash", "-q"]);
+    desk.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
+    desk.git(&["stash", "pop", "-q"]);
+    assert_eq!(blamed(&desk, "k"), expected(&desk, "k"));
+    command(&desk, "b", "rm k");
+    desk.git(&["checkpoint", "restore", "@{1}", "--all"]);
+    assert_eq!(blamed(&desk, "k"), expected(&desk, "k"));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "k"), expected(&desk, "k"));
+    desk.finish();
+}
