@@ -48,6 +48,8 @@ const LONGEST_SEARCH: Duration = Duration::from_millis(300);
 const LONGEST_BLAME: Duration = Duration::from_secs(1);
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
+/// How many files of a commit we compare with one that may be any of them under a new name.
+const MOST_NAMES: usize = 16;
 /// How many commits of files staged by a cherry-pick we look at.
 const MOST_PICKED: usize = 100;
 
@@ -123,18 +125,36 @@ impl<'s> Search<'s> {
         for change in changes {
             let mut sources: Vec<Source> = found.extract_if(.., |source| source.path == change.path).collect();
             for commit in noted.iter().filter(|_| is_by_git(&change)) {
-                let leaf = worktree.repo.find_leaf(worktree.repo.tree_of_commit(*commit)?, change.path.as_bstr())?;
-                sources.extend(leaf.filter(|leaf| is_file(*leaf)).map(|leaf| Source {
-                    commit: *commit,
-                    path: change.path.clone(),
-                    leaf,
-                }));
+                sources.extend(search.sources_in(*commit, &change.path)?);
             }
             if !sources.is_empty() && !search.had(&change)? {
                 search.suspects.push(Suspect { change, sources });
             }
         }
         Ok(search)
+    }
+
+    /// Returns the file at `path` in `commit`. If there is none, git may have merged a file that HEAD has under a new name:
+    /// returns the files that the commit changes and that HEAD does not have.
+    fn sources_in(&self, commit: ObjectId, path: &BString) -> Result<Vec<Source>> {
+        let repo = &self.worktree.repo;
+        let tree_id = repo.tree_of_commit(commit)?;
+        let source = |path: &BString, leaf: Leaf| Source { commit, path: path.clone(), leaf };
+        if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())? {
+            return Ok(Vec::from_iter(is_file(leaf).then(|| source(path, leaf))));
+        }
+        let Some(parent) = repo.parents_of(commit)?.first().copied() else { return Ok(Vec::new()) };
+        let mut sources = Vec::new();
+        for change in repo.diff_trees(repo.tree_of_commit(parent)?, tree_id)? {
+            let leaf = change.after.filter(|leaf| is_file(*leaf));
+            if let Some(leaf) = leaf
+                && repo.find_leaf(self.shadow.head_tree_id, change.path.as_bstr())?.is_none()
+            {
+                sources.push(source(&change.path, leaf));
+            }
+        }
+        sources.truncate(MOST_NAMES);
+        Ok(sources)
     }
 
     /// Returns the files that were staged since the last checkpoint, with what is staged now.
@@ -188,9 +208,15 @@ impl<'s> Search<'s> {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for commit in repo.commits_touching(&paths, &exclude, MOST_PICKED)? {
-            if trimmed(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted {
-                found.push(commit);
+        // If the file has another name by now, no such commit touches it.
+        for paths in [paths.as_slice(), &[]] {
+            for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
+                if trimmed(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted {
+                    found.push(commit);
+                }
+            }
+            if !found.is_empty() {
+                break;
             }
         }
         Ok(found)

@@ -119,6 +119,18 @@ fn lines_that_a_command_brings_and_edits_keep_their_authors() {
     desk.finish();
 }
 
+/// HEAD has the file under a new name.
+#[test]
+fn lines_that_are_picked_onto_a_renamed_file_keep_their_authors() {
+    let desk = with_topic();
+    desk.sh("git mv f renamed; git commit -qm renamed");
+    command(&desk, "a", "git cherry-pick -n topic || true; sed -i 's/^line 10$/a ten/' renamed; rm -f k; git add -A");
+    assert_eq!(blamed(&desk, "renamed"), ["b six: b", "a ten: a", "human fifteen: human"]);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "renamed"), ["b six: b", "a ten: a", "human fifteen: human"]);
+    desk.finish();
+}
+
 #[test]
 fn a_rebase_that_stops_at_a_conflict_makes_nothing_the_sessions() {
     let desk = with_topic();
