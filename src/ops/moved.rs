@@ -134,8 +134,8 @@ impl<'s> Search<'s> {
         Ok(search)
     }
 
-    /// Returns the file at `path` in `commit`. If there is none, git may have merged a file that HEAD has under a new name:
-    /// returns the files that the commit changes and that HEAD does not have.
+    /// Returns the file at `path` in `commit`. If there is none, git may have merged a file that has a new name here: returns the
+    /// files that the commit changes and that the last checkpoint does not have.
     fn sources_in(&self, commit: ObjectId, path: &BString) -> Result<Vec<Source>> {
         let repo = &self.worktree.repo;
         let tree_id = repo.tree_of_commit(commit)?;
@@ -148,7 +148,7 @@ impl<'s> Search<'s> {
         for change in repo.diff_trees(repo.tree_of_commit(parent)?, tree_id)? {
             let leaf = change.after.filter(|leaf| is_file(*leaf));
             if let Some(leaf) = leaf
-                && repo.find_leaf(self.shadow.head_tree_id, change.path.as_bstr())?.is_none()
+                && repo.find_leaf(self.shadow.last_tree_id(), change.path.as_bstr())?.is_none()
             {
                 sources.push(source(&change.path, leaf));
             }

@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::support::{AGENT, HUMAN, History, OTHER, letters, replayed};
-use crate::model::attribution::AuthorId;
+use crate::model::attribution::{AuthorId, FileOwnership, Owner, Span};
 
 type Steps<'s> = &'s [(AuthorId, &'s str)];
 
@@ -142,4 +142,42 @@ fn deletions_are_attributed(
 ) {
     let file = replayed(base, steps).1;
     assert_eq!((file.removed.as_slice(), file.kept), (removed, kept));
+}
+
+/// A step of the agent's with lines that are a human's, or another agent's: their owners are the letters, `.` for the agent's.
+#[rstest]
+#[case::inserted("a1\nb2\n", "a1\nx3\ny4\nb2\n", "..h.", ".ah.", &[])]
+#[case::all("", "x1\ny2\n", "oo", "oo", &[])]
+#[case::replaces_a_line("a1\nb2\nc3\n", "a1\nx4\nc3\n", ".o.", ".o.", &[(OTHER, 1)])]
+#[case::deletes_besides("a1\nb2\nc3\nd4\n", "x5\na1\nc3\nd4\n", "h...", "h...", &[(HUMAN, 1)])]
+#[case::agent_deletes_besides("a1\nb2\nc3\nd4\n", "x5\na1\nc3\nd4\ny6\n", "h....", "h...a", &[(AGENT, 1)])]
+#[case::kept_lines_keep_their_owner("a1\nb2\n", "a1\nb2\n", "oo", "..", &[])]
+fn lines_from_elsewhere_keep_their_owners(
+    #[case] base: &str,
+    #[case] text: &str,
+    #[case] owners: &str,
+    #[case] expected: &str,
+    #[case] removed: &[(AuthorId, u32)],
+) {
+    let spans = (1..).zip(owners.chars()).filter_map(|(line, letter)| {
+        let id = "ho".find(letter).map(|at| [HUMAN, OTHER][at])?;
+        Some(Span { start: line, end: line, owner: Owner::Author(id) })
+    });
+    let moved = FileOwnership { path: "f".into(), spans: spans.collect(), ..FileOwnership::default() };
+    // What comes before and after it is no part of the step.
+    let history = History::new(&[("f", base)]).step(AGENT, &[("g", Some("1\n"))]).bring(AGENT, "f", text, moved);
+    let ownership = history.step(AGENT, &[("g", Some("1\n2\n"))]).commit(HUMAN, None);
+    let file = ownership.files.iter().find(|file| file.path == "f").cloned().unwrap_or_default();
+    assert_eq!((letters(&file, text).as_str(), file.removed.as_slice()), (expected, removed));
+}
+
+/// A line that an earlier step deleted is its owner's when it comes back, whatever git says.
+#[test]
+fn a_line_that_the_steps_know_is_not_from_elsewhere() {
+    let owner = Owner::Author(OTHER);
+    let moved =
+        FileOwnership { path: "f".into(), spans: vec![Span { start: 1, end: 2, owner }], ..FileOwnership::default() };
+    let history = History::new(&[("f", "")]).step(HUMAN, &[("f", Some("one line\n"))]).step(AGENT, &[("f", Some(""))]);
+    let ownership = history.bring(AGENT, "f", "one line\nanother\n", moved).commit(HUMAN, None);
+    assert_eq!(letters(&ownership.files[0], "one line\nanother\n"), "ho");
 }

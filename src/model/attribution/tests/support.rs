@@ -65,6 +65,13 @@ impl History {
         self
     }
 
+    /// A step with lines from elsewhere.
+    pub(super) fn bring(mut self, author: AuthorId, path: &'static str, after: &str, moved: FileOwnership) -> Self {
+        let change = Change { moved: Some(moved), ..self.change(path, None, Some(after)) };
+        self.replay.step(author, vec![change]);
+        self
+    }
+
     fn change(&mut self, path: &'static str, from: Option<&'static str>, after: Option<&str>) -> Change {
         let before = find(&self.now, from.unwrap_or(path));
         self.now.retain(|(other, _)| *other != path);
