@@ -77,6 +77,7 @@ mod settled_packs;
 pub(crate) mod side;
 pub(crate) mod snapshot;
 mod staged;
+mod stash;
 pub(crate) mod stat_cache;
 mod strays;
 mod subprocess;

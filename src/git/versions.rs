@@ -24,12 +24,17 @@ pub(crate) struct Version {
 }
 
 impl Repo {
-    /// Returns for each of `wanted` a commit that has it: among the commits that HEAD left lately, the branches and tags, and
-    /// their ancestors, newest first.
+    /// Returns for each of `wanted` a commit that has it: one of `first`, of the commits that HEAD left lately, the branches and
+    /// tags, or of their ancestors, newest first.
     ///
     /// Passes over commits and trees that cannot be read. Ends at the moment `until`, or after many trees, with what it has
     /// found by then.
-    pub(crate) fn commits_with(&self, wanted: &[Version], until: Instant) -> Result<Vec<Option<ObjectId>>> {
+    pub(crate) fn commits_with(
+        &self,
+        wanted: &[Version],
+        first: &[ObjectId],
+        until: Instant,
+    ) -> Result<Vec<Option<ObjectId>>> {
         let mut search =
             Search { repo: self, wanted, trees: 0, leaves: HashMap::new(), found: vec![None; wanted.len()] };
         if wanted.is_empty() {
@@ -46,7 +51,7 @@ impl Repo {
         // An unreadable commit ends the walk.
         let walk = self.inner.rev_walk(tips.iter().copied()).sorting(newest_first).all().into_iter().flatten();
         let ancestors = walk.map_while(std::result::Result::ok).map(|commit| commit.id);
-        for commit in tips.iter().copied().chain(ancestors) {
+        for commit in first.iter().chain(&tips).copied().chain(ancestors) {
             self.check_interrupt()?;
             if search.is_done() || Instant::now() > until {
                 break;

@@ -31,6 +31,9 @@ pub struct Command {
     pub agent: Option<Process>,
     /// When the event before it was reported, in the kernel's ticks since the machine was started.
     pub since: u64,
+    /// The commit at HEAD then; none if HEAD was unborn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
     /// True if what had changed up to a later look, when none of its processes ran, is saved: what comes then is not its.
     #[serde(default)]
     pub is_settled: bool,

@@ -8,9 +8,7 @@ use std::{
 use gix::ObjectId;
 
 use super::{
-    Context, Worktree, agents,
-    chain::stashed::stash_entries,
-    condense,
+    Context, Worktree, agents, condense,
     known_base::is_head_known,
     provenance::{
         amended::{Amended, is_undone},
@@ -21,7 +19,7 @@ use super::{
 };
 use crate::{
     config::Link,
-    error::{Context as _, Error, Kind, Result},
+    error::{Context as _, Kind, Result},
     git::{Repo, ancestors, message, sequence::GitOperation},
     model::{
         record::{RecordId, ids_in_message},
@@ -133,21 +131,9 @@ fn is_plain(context: &Context) -> Result<bool> {
     Ok(!is_brought && is_head_known(context)? && repo.git_operation()? == GitOperation::New)
 }
 
-/// Returns true if a stash entry is gone that was there when the last turn began. Popped work is its author's: the commit finds
-/// that out by its content.
-fn is_any_popped(context: &Context) -> Result<bool> {
-    let before = context.turns().stashes;
-    if before.is_empty() {
-        return Ok(false);
-    }
-    let now: Vec<String> = stash_entries(&context.repo)?.iter().map(ToString::to_string).collect();
-    Ok(before.iter().any(|id| !now.contains(id)))
-}
-
 /// Saves what a session has done since its last checkpoint, if the author of what is unsaved is known.
 fn save_before_commit(worktree: &Worktree<'_>) -> Result<()> {
-    let may_save = || Ok::<_, Error>(is_plain(worktree)? && !is_any_popped(worktree)?);
-    let Some(saving) = agents::before_commit(worktree)?.filter(|_| may_save().unwrap_or(false)) else {
+    let Some(saving) = agents::before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
         return Ok(());
     };
     // Git has another index for this commit, which is not the user's.

@@ -4,39 +4,41 @@
 //! There must be evidence of git: the whole file, or what is staged of it, is as a commit has it, or git notes which commit it
 //! is picking, squashing or merging. Then the lines that the commit has in these places keep the authors that they have there.
 
+mod owners;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
+    rc::Rc,
     time::{Duration, Instant},
 };
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
+use self::owners::Owners;
 use super::{
     Worktree,
-    attribution::Who,
-    blame::{Options, blame, ranges},
-    chain::{Seen, Shadow},
-    records,
+    chain::{Seen, Shadow, carry::base_tree},
+    provenance::set_aside::{Waiting, waiting},
     rewrite::squashed_commits,
 };
 use crate::{
     error::Result,
     git::{
+        Repo,
         line_edits::{is_binary, step_edits},
         new_objects::NewObjects,
         versions::Version,
     },
     model::{
         attribution::{
-            Author, AuthorId, FileOwnership, Owner, Span,
-            kind::Kind,
+            FileOwnership, Owner, Span,
             text::{Attribution, File},
         },
         change::{Change, Leaf, Mode},
-        contributor::Contributor,
+        checkpoint::Checkpoint,
         moved::Moved,
-        refname,
+        refname::{self, Base, ShadowName},
     },
 };
 
@@ -44,8 +46,6 @@ use crate::{
 const MOST_FILES: usize = 1_000;
 /// How long we look for commits that have a file.
 const LONGEST_SEARCH: Duration = Duration::from_millis(300);
-/// How long we ask git whose lines are. Later ones have an unknown author.
-const LONGEST_BLAME: Duration = Duration::from_secs(1);
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 /// How many files of a commit we compare with one that may be any of them under a new name.
@@ -62,18 +62,36 @@ pub(crate) fn moved_lines(
     seen: &Seen,
     objects: &NewObjects<'_>,
 ) -> Result<Option<Attribution>> {
-    Search::new(worktree, shadow, seen, objects).and_then(|search| search.attribution(session)).or_else(|error| {
-        worktree.check_interrupt()?;
-        tracing::warn!(%error, "lines that git brought from elsewhere count as work of the session");
-        Ok(None)
-    })
+    Search::new(worktree, session, shadow, seen, objects).and_then(|search| search.attribution(session)).or_else(
+        |error| {
+            worktree.check_interrupt()?;
+            tracing::warn!(%error, "lines that git brought from elsewhere count as work of the session");
+            Ok(None)
+        },
+    )
 }
 
-/// A file in a commit that git took lines from.
+/// Where git may have taken a file from.
 struct Source {
-    commit: ObjectId,
+    place: Place,
     path: BString,
     leaf: Leaf,
+}
+
+#[derive(Clone)]
+enum Place {
+    Commit(ObjectId),
+    /// A stash entry that no shadow knows: its own lines are a person's.
+    Entry(ObjectId),
+    /// A shadow that was set aside, or is of another worktree.
+    Shadow(Rc<Checkpoint>),
+}
+
+/// A shadow of another commit or worktree.
+struct Other {
+    tip: Rc<Checkpoint>,
+    /// True if the command has moved HEAD away from it: the command may have taken its work with it.
+    is_left: bool,
 }
 
 /// A changed file, and where its lines may be from, the best evidence first.
@@ -92,6 +110,7 @@ struct Search<'s> {
 impl<'s> Search<'s> {
     fn new(
         worktree: &'s Worktree<'s>,
+        session: &str,
         shadow: &'s Shadow,
         seen: &'s Seen,
         objects: &'s NewObjects<'s>,
@@ -114,18 +133,32 @@ impl<'s> Search<'s> {
             leaves.retain(|leaf| head.is_none_or(|head| head.id != leaf.id));
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
         }
-        let commits = worktree.repo.commits_with(&wanted, Instant::now() + LONGEST_SEARCH)?;
-        let found = wanted
-            .into_iter()
-            .zip(commits)
-            .filter_map(|(version, commit)| Some(Source { commit: commit?, path: version.path, leaf: version.leaf }));
-        let mut found: Vec<Source> = found.collect();
+        let entries = search.stash_entries();
+        let popped = search.popped(&entries)?;
+        let others = search.shadows(session, !wanted.is_empty() || !popped.is_empty())?;
+        let mut found = search.found_in_shadows(&others, &mut wanted)?;
+        let stashed: Vec<ObjectId> = entries.iter().flat_map(|entry| trees_of_entry(&worktree.repo, *entry)).collect();
+        let commits = worktree.repo.commits_with(&wanted, &stashed, Instant::now() + LONGEST_SEARCH)?;
+        found.extend(wanted.into_iter().zip(commits).filter_map(|(Version { path, leaf }, commit)| {
+            let commit = commit?;
+            let place = if stashed.contains(&commit) { Place::Entry(commit) } else { Place::Commit(commit) };
+            Some(Source { place, path, leaf })
+        }));
         let is_by_git = |change: &Change| staged.contains_key(&change.path) || unmerged.contains(&change.path);
         let noted = if changes.iter().any(is_by_git) { search.noted(&staged)? } else { Vec::new() };
         for change in changes {
             let mut sources: Vec<Source> = found.extract_if(.., |source| source.path == change.path).collect();
             for commit in noted.iter().filter(|_| is_by_git(&change)) {
                 sources.extend(search.sources_in(*commit, &change.path)?);
+            }
+            for shadow in others.iter().filter(|shadow| shadow.is_left) {
+                let leaf = search.changed_by(shadow, &change.path);
+                let place = || Place::Shadow(Rc::clone(&shadow.tip));
+                sources.extend(leaf.map(|leaf| Source { place: place(), path: change.path.clone(), leaf }));
+            }
+            let is_conflict = noted.is_empty() && unmerged.contains(&change.path);
+            for entry in if is_conflict { &entries } else { &popped } {
+                sources.extend(search.source_in_entry(*entry, &change.path, &others)?);
             }
             if !sources.is_empty() && !search.had(&change)? {
                 search.suspects.push(Suspect { change, sources });
@@ -139,7 +172,8 @@ impl<'s> Search<'s> {
     fn sources_in(&self, commit: ObjectId, path: &BString) -> Result<Vec<Source>> {
         let repo = &self.worktree.repo;
         let tree_id = repo.tree_of_commit(commit)?;
-        let source = |path: &BString, leaf: Leaf| Source { commit, path: path.clone(), leaf };
+        let place = Place::Commit(commit);
+        let source = |path: &BString, leaf: Leaf| Source { place: place.clone(), path: path.clone(), leaf };
         if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())? {
             return Ok(Vec::from_iter(is_file(leaf).then(|| source(path, leaf))));
         }
@@ -155,6 +189,92 @@ impl<'s> Search<'s> {
         }
         sources.truncate(MOST_NAMES);
         Ok(sources)
+    }
+
+    /// Returns the stash entries from before the turn, and those that took work away since.
+    fn stash_entries(&self) -> Vec<ObjectId> {
+        let turns = self.worktree.turns();
+        let noted = turns.stashes.iter().chain(&turns.stashed);
+        let ids: BTreeSet<ObjectId> = noted.filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()).collect();
+        ids.into_iter().collect()
+    }
+
+    /// Returns those of `entries` that the stash does not have any more.
+    fn popped(&self, entries: &[ObjectId]) -> Result<Vec<ObjectId>> {
+        if entries.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now = self.worktree.repo.stash_entries()?;
+        Ok(entries.iter().copied().filter(|entry| !now.contains(entry)).collect())
+    }
+
+    /// Returns the shadows of other commits and worktrees, archived and live, and those that this save sets aside; only if the
+    /// command of `session` has left one, or if they `are_wanted`: there may be many.
+    fn shadows(&self, session: &str, are_wanted: bool) -> Result<Vec<Other>> {
+        let repo = &self.worktree.repo;
+        let here = ShadowName::of_worktree(self.shadow.name.base, repo.worktree_id());
+        let turns = self.worktree.turns();
+        let calls = turns.find(session).map(|own| own.calls.as_slice()).unwrap_or_default();
+        let call = calls.iter().find(|call| call.command.is_some());
+        let left = call.and_then(|call| call.command.as_ref()?.head.as_ref());
+        let left = left.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()).map(Base::Commit);
+        let is_since = |name: &str| call.zip(refname::archived_at(name)).is_some_and(|(call, at)| at >= call.started);
+        let has_left = || left.is_some_and(|left| left != here.base);
+        if !are_wanted && !has_left() && !repo.ref_names_below(refname::ARCHIVE)?.iter().any(|name| is_since(name)) {
+            return Ok(Vec::new());
+        }
+        let mut others = Vec::new();
+        for live in self.shadow.dropped() {
+            others.extend(repo.find_checkpoint(live.id)?.map(|tip| Other { tip: tip.into(), is_left: false }));
+        }
+        for Waiting { tip, checkpoint } in waiting(repo, &here)? {
+            let is_of_call = if tip.archived { is_since(&tip.name) } else { left == Some(checkpoint.base) };
+            let is_left = is_of_call && checkpoint.worktree == here.worktree;
+            others.push(Other { tip: checkpoint.into(), is_left });
+        }
+        Ok(others)
+    }
+
+    /// Takes those files out of `wanted` that shadows have, and returns them.
+    fn found_in_shadows(&self, shadows: &[Other], wanted: &mut Vec<Version>) -> Result<Vec<Source>> {
+        let mut found = Vec::new();
+        let mut left = Vec::new();
+        for Version { path, leaf } in wanted.drain(..) {
+            match self.shadow_with(shadows, &path, leaf) {
+                Some(tip) => found.push(Source { place: Place::Shadow(tip), path, leaf }),
+                None => left.push(Version { path, leaf }),
+            }
+        }
+        *wanted = left;
+        Ok(found)
+    }
+
+    /// Returns the last checkpoint of the first of `shadows` that has changed the file at `path` to `leaf`.
+    fn shadow_with(&self, shadows: &[Other], path: &BString, leaf: Leaf) -> Option<Rc<Checkpoint>> {
+        let has = |shadow: &&Other| self.changed_by(shadow, path).is_some_and(|left| left.id == leaf.id);
+        shadows.iter().find(has).map(|shadow| Rc::clone(&shadow.tip))
+    }
+
+    /// Returns what `shadow` has made of the file at `path`; none if it has not changed it, or cannot be read.
+    fn changed_by(&self, shadow: &Other, path: &BString) -> Option<Leaf> {
+        let repo = &self.worktree.repo;
+        let left = repo.find_leaf(shadow.tip.tree_id, path.as_bstr()).ok()??;
+        let before = repo.find_leaf(base_tree(repo, &shadow.tip).ok()?, path.as_bstr()).ok()?;
+        Some(left).filter(|left| is_file(*left) && before.is_none_or(|before| before.id != left.id))
+    }
+
+    /// Returns what the stash entry `entry` holds at `path`.
+    fn source_in_entry(&self, entry: ObjectId, path: &BString, shadows: &[Other]) -> Result<Option<Source>> {
+        let repo = &self.worktree.repo;
+        for commit in trees_of_entry(repo, entry) {
+            let leaf = repo.find_leaf(repo.tree_of_commit(commit)?, path.as_bstr())?.filter(|leaf| is_file(*leaf));
+            if let Some(leaf) = leaf {
+                let tip = self.shadow_with(shadows, path, leaf);
+                let place = tip.map_or(Place::Entry(commit), Place::Shadow);
+                return Ok(Some(Source { place, path: path.clone(), leaf }));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the files that were staged since the last checkpoint, with what is staged now.
@@ -277,76 +397,12 @@ impl<'s> Search<'s> {
     }
 }
 
+/// Returns the commits that hold the files of a stash entry: the entry, and the one of untracked files.
+fn trees_of_entry(repo: &Repo, entry: ObjectId) -> Vec<ObjectId> {
+    let untracked = repo.parents_of(entry).ok().and_then(|parents| parents.get(2).copied());
+    [Some(entry), untracked].into_iter().flatten().filter(|commit| repo.is_commit(*commit).unwrap_or(false)).collect()
+}
+
 fn is_file(leaf: Leaf) -> bool {
     matches!(leaf.mode, Mode::File | Mode::Executable)
-}
-
-/// Asks whose the lines of files in commits are.
-struct Owners<'w> {
-    worktree: &'w Worktree<'w>,
-    has_records: bool,
-    /// When the session's turn began, in Unix seconds.
-    turn_began: i64,
-    until: Instant,
-    authors: Vec<Author>,
-}
-
-impl<'w> Owners<'w> {
-    fn new(worktree: &'w Worktree<'w>, session: &str) -> Result<Self> {
-        let has_records = records::Log::open(&worktree.repo)?.is_some();
-        let turn_began = worktree.turns().turn_of(session).map_or(i64::MAX, |turn| turn.started);
-        Ok(Self { worktree, has_records, turn_began, until: Instant::now() + LONGEST_BLAME, authors: Vec::new() })
-    }
-
-    fn owner(&mut self, author: Author) -> Owner {
-        let known = self.authors.iter().position(|known| *known == author);
-        let at = known.unwrap_or_else(|| {
-            self.authors.push(author);
-            self.authors.len() - 1
-        });
-        Owner::Author(AuthorId::try_from(at).unwrap_or(AuthorId::MAX))
-    }
-
-    /// Returns the owner of a file without lines, which git cannot blame.
-    fn of_binary(&mut self) -> Owner {
-        self.owner(Author::plain(if self.has_records { Contributor::Unknown } else { Contributor::Human }))
-    }
-
-    /// Returns the owners of `lines`, the numbers of lines of the worktree's file with those in the source.
-    fn of(&mut self, source: &Source, lines: &BTreeMap<u32, u32>) -> Result<Vec<(u32, Owner)>> {
-        if lines.is_empty() {
-            return Ok(Vec::new());
-        }
-        let unknown = self.owner(Author::plain(Contributor::Unknown));
-        if Instant::now() > self.until {
-            return Ok(lines.keys().map(|line| (*line, unknown)).collect());
-        }
-        let options = Options {
-            path: source.path.clone(),
-            rev: Some(source.commit.to_string()),
-            ranges: ranges(lines.values().copied()),
-            ..Options::default()
-        };
-        let mut owners: BTreeMap<u32, Owner> = BTreeMap::new();
-        for blamed in blame(self.worktree, &options)?.lines {
-            let mut author = author(blamed.who);
-            // The agent may have made the commit itself, where no hook of ours runs.
-            if blamed.authored > self.turn_began && author.contributor == Contributor::Human {
-                author = Author::plain(Contributor::Unknown);
-            }
-            let owner = self.owner(author);
-            owners.extend((blamed.start..=blamed.end).map(|line| (line, owner)));
-        }
-        Ok(lines.iter().map(|(line, from)| (*line, owners.get(from).copied().unwrap_or(unknown))).collect())
-    }
-}
-
-fn author(who: Who) -> Author {
-    let Who { owner, session, turn, agent, model, agent_id } = who;
-    let contributor = match owner {
-        _ if session.is_some() => Contributor::Agent,
-        Kind::Human => Contributor::Human,
-        _ => Contributor::Unknown,
-    };
-    Author { contributor, session, turn, agent, model, agent_id }
 }

@@ -7,7 +7,6 @@
 mod event;
 mod opening;
 mod paths;
-mod popped;
 mod report;
 mod sign_of_life;
 mod tool;

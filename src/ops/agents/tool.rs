@@ -12,7 +12,7 @@ use super::{
         sessions::{Opening, seen_here},
         turn,
     },
-    event, opening, paths, popped,
+    event, opening, paths,
     report::{Answer, Message, Reach, Report, Tool},
     sign_of_life,
 };
@@ -168,7 +168,6 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
             save_as_unknown(worktree, &Inside::Anything)?;
         }
         Inside::Anything => {
-            popped::save_popped(worktree, &report.session)?;
             drop(save(worktree, &Saving::by_command(origin))?);
         }
     }
@@ -292,7 +291,8 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
     let (agent_id, id, started) = (report.agent_id.clone(), tool.call.clone(), clock());
     let command = tool.runs_command.then(|| {
         let since = process::own_start().unwrap_or_default();
-        Command { agent: process::agent(), since, is_settled: false }
+        let head = worktree.repo.head().ok().and_then(|head| head.id).map(|id| id.to_string());
+        Command { agent: process::agent(), since, head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // Of files elsewhere, it may change anything here until it is done, and nothing afterwards.

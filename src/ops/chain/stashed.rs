@@ -16,8 +16,6 @@ use crate::{
     ops::share::share,
 };
 
-/// How many stash entries are looked at.
-const MOST_STASHES: &str = "--max-count=20";
 /// How many archived shadows are compared, newest first.
 const MOST_ARCHIVED: usize = 64;
 
@@ -27,7 +25,7 @@ pub(crate) struct Stashes(HashMap<BString, Vec<Leaf>>);
 impl Stashes {
     /// Reads the newest stash entries; skips unreadable ones.
     pub(crate) fn read(repo: &Repo) -> Result<Self> {
-        Self::of(repo, stash_entries(repo)?)
+        Self::of(repo, repo.stash_entries()?)
     }
 
     /// Reads these stash entries, which may have been dropped since; skips unreadable ones.
@@ -48,26 +46,10 @@ impl Stashes {
         self.0.is_empty()
     }
 
-    /// Returns the paths of all files, in order.
-    pub(crate) fn paths(&self) -> Vec<BString> {
-        let mut paths: Vec<BString> = self.0.keys().cloned().collect();
-        paths.sort();
-        paths
-    }
-
     /// Returns true if an entry has `leaf` at `path`.
     pub(crate) fn hold(&self, path: &BString, leaf: Option<Leaf>) -> bool {
         leaf.is_some_and(|leaf| self.0.get(path).is_some_and(|held| held.contains(&leaf)))
     }
-}
-
-/// Returns the newest stash entries, newest first.
-pub(crate) fn stash_entries(repo: &Repo) -> Result<Vec<ObjectId>> {
-    if repo.find_ref("refs/stash")?.is_none() {
-        return Ok(Vec::new());
-    }
-    let listed = repo.try_git(&["rev-list", "--walk-reflogs", MOST_STASHES, "refs/stash"], None)?;
-    Ok(listed.stdout.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect())
 }
 
 /// Adds the files of the entry `stash`: those that differ from the commit it was made on, and untracked ones.
@@ -104,7 +86,7 @@ fn try_keep(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<Vec<Obje
     if !changes.iter().any(|change| change.before.is_some()) {
         return Ok(Vec::new());
     }
-    let entries = stash_entries(repo)?;
+    let entries = repo.stash_entries()?;
     let stashes = Stashes::of(repo, entries.iter().copied())?;
     let mut is_stashed = false;
     for change in changes.iter().filter(|change| stashes.hold(&change.path, change.before)) {

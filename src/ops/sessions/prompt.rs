@@ -18,7 +18,6 @@ use super::{
             carry::base_tree,
             changes,
             draft::{self, Draft},
-            stashed::stash_entries,
         },
         condense,
         follow::follow_head,
@@ -160,7 +159,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if let Err(error) = condense::complete(worktree, &mut session) {
         tracing::warn!(%error, "the record of a commit in mid-turn not completed");
     }
-    let stashes = stash_entries(repo).unwrap_or_else(|error| {
+    let stashes = repo.stash_entries().unwrap_or_else(|error| {
         tracing::warn!(%error, "the stash cannot be read");
         Vec::new()
     });

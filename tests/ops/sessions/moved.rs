@@ -226,3 +226,54 @@ fn moved_lines_are_known_on_another_base_and_after_a_restore() {
     assert_eq!(blamed(&desk, "k"), expected(&desk, "k"));
     desk.finish();
 }
+
+/// A person's and another session's uncommitted lines, which one command of an agent stashes and brings back on another base.
+#[rstest::rstest]
+#[case::base_moves("git stash -q -u; git commit -q --allow-empty -m moved; git stash pop -q")]
+#[case::another_branch("git stash -q -u; git checkout -q topic; git stash pop -q")]
+#[case::another_branch_and_edit("git stash -q -u; git checkout -q topic; git stash pop -q; echo 'a more' >>n")]
+#[case::autostash("git rebase -q --autostash topic")]
+#[case::merged("git stash -q -u; git checkout -q elsewhere; git stash pop -q")]
+#[case::staged("git add -A; git stash -q; git checkout -q elsewhere; git stash pop -q --index")]
+fn what_one_command_stashes_and_brings_back_keeps_its_authors(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.git(&["branch", "topic"]);
+    desk.sh("git checkout -q -b elsewhere; sed -i '1s/.*/line first/' f; git commit -qam first; git checkout -q main");
+    desk.sh("git checkout -q topic; echo 1 >k; git add k; git commit -qm k; git checkout -q main");
+    desk.write("f", lines(&[(12, "human twelve")]));
+    desk.write("n", "human one\n");
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f; echo 'b two' >>n");
+    command(&desk, "a", script);
+    for path in ["f", "n"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.commit_all();
+    for path in ["f", "n"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.finish();
+}
+
+/// An entry from before the turn, onto a commit that changes the file, so that git merges it.
+#[rstest::rstest]
+#[case::clean("git stash pop -q")]
+#[case::edited("git stash pop -q; sed -i 's/^line 9$/a nine/' f")]
+#[case::conflict("git stash pop -q || sed -i '/^[<=>|]\\{7\\}/d; /^line 13$/d' f")]
+fn what_a_command_pops_onto_another_commit_keeps_its_authors(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.write("f", lines(&[(12, "human twelve")]));
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f");
+    desk.git(&["stash", "-q"]);
+    let other = if script.contains("||") { 13 } else { 2 };
+    desk.write("f", lines(&[(other, "line other")]));
+    desk.commit_all();
+    command(&desk, "a", script);
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.sh("git add -A; git commit -qm by-hand");
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    desk.finish();
+}

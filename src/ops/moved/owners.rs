@@ -1,0 +1,146 @@
+//! Whose the lines are that git brought: those of a commit by `blame`, those of a shadow by its steps.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{Place, Source};
+use crate::{
+    error::Result,
+    git::counting::Counting,
+    model::{
+        attribution::{Author, AuthorId, Owner, kind::Kind},
+        change::Change,
+        checkpoint::Checkpoint,
+        contributor::Contributor,
+    },
+    ops::{
+        Worktree,
+        attribution::Who,
+        blame::{Options, blame, ranges},
+        chain::carry::base_tree,
+        provenance::replay::{Work, steps},
+        records,
+    },
+};
+
+/// How long we ask git whose lines are. Later ones have an unknown author.
+const LONGEST_BLAME: Duration = Duration::from_secs(1);
+
+/// Asks whose the lines of files in commits are.
+pub(super) struct Owners<'w> {
+    worktree: &'w Worktree<'w>,
+    has_records: bool,
+    /// When the session's turn began, in Unix seconds.
+    turn_began: i64,
+    until: Instant,
+    pub(super) authors: Vec<Author>,
+}
+
+impl<'w> Owners<'w> {
+    pub(super) fn new(worktree: &'w Worktree<'w>, session: &str) -> Result<Self> {
+        let has_records = records::Log::open(&worktree.repo)?.is_some();
+        let turn_began = worktree.turns().turn_of(session).map_or(i64::MAX, |turn| turn.started);
+        Ok(Self { worktree, has_records, turn_began, until: Instant::now() + LONGEST_BLAME, authors: Vec::new() })
+    }
+
+    fn owner(&mut self, author: Author) -> Owner {
+        let known = self.authors.iter().position(|known| *known == author);
+        let at = known.unwrap_or_else(|| {
+            self.authors.push(author);
+            self.authors.len() - 1
+        });
+        Owner::Author(AuthorId::try_from(at).unwrap_or(AuthorId::MAX))
+    }
+
+    /// Returns the owner of a file without lines, which git cannot blame.
+    pub(super) fn of_binary(&mut self) -> Owner {
+        self.owner(Author::plain(if self.has_records { Contributor::Unknown } else { Contributor::Human }))
+    }
+
+    /// Returns the owners of `lines`, the numbers of lines of the worktree's file with those in the source.
+    pub(super) fn of(&mut self, source: &Source, lines: &BTreeMap<u32, u32>) -> Result<Vec<(u32, Owner)>> {
+        match &source.place {
+            _ if lines.is_empty() => Ok(Vec::new()),
+            Place::Commit(commit) => self.in_commit(*commit, &[], &source.path, lines),
+            Place::Entry(entry) => {
+                // What was staged has a commit of its own, which is the second parent.
+                let parents = self.worktree.repo.parents_of(*entry)?;
+                let own: Vec<ObjectId> = parents.into_iter().skip(1).chain([*entry]).collect();
+                self.in_commit(*entry, &own, &source.path, lines)
+            }
+            Place::Shadow(tip) => self.in_shadow(tip, source, lines),
+        }
+    }
+
+    /// The same for the file at `path` in `commit`; what the commits `of_people` add is a person's.
+    fn in_commit(
+        &mut self,
+        commit: ObjectId,
+        of_people: &[ObjectId],
+        path: &BString,
+        lines: &BTreeMap<u32, u32>,
+    ) -> Result<Vec<(u32, Owner)>> {
+        let unknown = self.owner(Author::plain(Contributor::Unknown));
+        if Instant::now() > self.until {
+            return Ok(lines.keys().map(|line| (*line, unknown)).collect());
+        }
+        let options = Options {
+            path: path.clone(),
+            rev: Some(commit.to_string()),
+            ranges: ranges(lines.values().copied()),
+            ..Options::default()
+        };
+        let mut owners: BTreeMap<u32, Owner> = BTreeMap::new();
+        for blamed in blame(self.worktree, &options)?.lines {
+            let is_of_people = blamed.commit.is_some_and(|commit| of_people.contains(&commit));
+            let mut author = if is_of_people { Author::plain(Contributor::Human) } else { author(blamed.who) };
+            // The agent may have made the commit itself, where no hook of ours runs.
+            if blamed.authored > self.turn_began && author.contributor == Contributor::Human {
+                author = Author::plain(Contributor::Unknown);
+            }
+            let owner = self.owner(author);
+            owners.extend((blamed.start..=blamed.end).map(|line| (line, owner)));
+        }
+        Ok(lines.iter().map(|(line, from)| (*line, owners.get(from).copied().unwrap_or(unknown))).collect())
+    }
+
+    fn in_shadow(
+        &mut self,
+        tip: &Checkpoint,
+        source: &Source,
+        lines: &BTreeMap<u32, u32>,
+    ) -> Result<Vec<(u32, Owner)>> {
+        let repo = &self.worktree.repo;
+        let before = repo.find_leaf(base_tree(repo, tip)?, source.path.as_bstr())?;
+        let changes: Vec<Change> =
+            Change::between(source.path.clone(), before, Some(source.leaf)).into_iter().collect();
+        let steps = steps(repo, tip, &|path| *path == source.path)?;
+        let work = Work::of(repo, &steps, &changes, &mut Counting::usual(repo))?;
+        let file = work.ownership.files.first().cloned().unwrap_or_default();
+        let mut owners = Vec::with_capacity(lines.len());
+        for (line, from) in lines {
+            let author = match file.owner(*from) {
+                Owner::Author(id) | Owner::Mixed { of: id, .. } => work.authors[id as usize].clone(),
+                // An older line, which the commit that the shadow stands on has, and HEAD does not.
+                Owner::Base => Author::plain(Contributor::Unknown),
+            };
+            owners.push((*line, self.owner(author)));
+        }
+        Ok(owners)
+    }
+}
+
+fn author(who: Who) -> Author {
+    let Who { owner, session, turn, agent, model, agent_id } = who;
+    let contributor = match owner {
+        _ if session.is_some() => Contributor::Agent,
+        Kind::Human => Contributor::Human,
+        _ => Contributor::Unknown,
+    };
+    Author { contributor, session, turn, agent, model, agent_id }
+}
