@@ -4,6 +4,8 @@
 //! There must be evidence of git: the whole file, or what is staged of it, is as a commit has it, or git notes which commit it
 //! is picking, squashing or merging. Then the lines that the commit has in these places keep the authors that they have there.
 
+mod aside;
+mod noted;
 mod owners;
 
 use std::{
@@ -12,20 +14,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bstr::{BStr, BString, ByteSlice as _};
+use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use self::owners::Owners;
+use self::{
+    aside::Aside,
+    noted::{noted, sources_in},
+    owners::Owners,
+};
 use super::{
     Worktree,
-    chain::{Seen, Shadow, carry::base_tree},
-    provenance::set_aside::{Waiting, waiting},
-    rewrite::squashed_commits,
+    chain::{Seen, Shadow},
 };
 use crate::{
     error::Result,
     git::{
-        Repo,
         line_edits::{is_binary, step_edits},
         new_objects::NewObjects,
         versions::Version,
@@ -38,7 +41,6 @@ use crate::{
         change::{Change, Leaf, Mode},
         checkpoint::Checkpoint,
         moved::Moved,
-        refname::{self, Base, ShadowName},
     },
 };
 
@@ -48,11 +50,6 @@ const MOST_FILES: usize = 1_000;
 const LONGEST_SEARCH: Duration = Duration::from_millis(300);
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
-/// How many files of a commit we compare with one that may be any of them under a new name.
-const MOST_NAMES: usize = 16;
-/// How many commits of files staged by a cherry-pick we look at.
-const MOST_PICKED: usize = 100;
-
 /// Returns the attribution of the lines in `seen` that git brought from commits; none if there are none. A failure is only
 /// logged: then the lines count as work of the session.
 pub(crate) fn moved_lines(
@@ -85,13 +82,6 @@ enum Place {
     Entry(ObjectId),
     /// A shadow that was set aside, or is of another worktree.
     Shadow(Rc<Checkpoint>),
-}
-
-/// A shadow of another commit or worktree.
-struct Other {
-    tip: Rc<Checkpoint>,
-    /// True if the command has moved HEAD away from it: the command may have taken its work with it.
-    is_left: bool,
 }
 
 /// A changed file, and where its lines may be from, the best evidence first.
@@ -133,11 +123,9 @@ impl<'s> Search<'s> {
             leaves.retain(|leaf| head.is_none_or(|head| head.id != leaf.id));
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
         }
-        let entries = search.stash_entries();
-        let popped = search.popped(&entries)?;
-        let others = search.shadows(session, !wanted.is_empty() || !popped.is_empty())?;
-        let mut found = search.found_in_shadows(&others, &mut wanted)?;
-        let stashed: Vec<ObjectId> = entries.iter().flat_map(|entry| trees_of_entry(&worktree.repo, *entry)).collect();
+        let aside = Aside::read(worktree, session, shadow, !wanted.is_empty())?;
+        let mut found = aside.find(&mut wanted);
+        let stashed = aside.commits();
         let commits = worktree.repo.commits_with(&wanted, &stashed, Instant::now() + LONGEST_SEARCH)?;
         found.extend(wanted.into_iter().zip(commits).filter_map(|(Version { path, leaf }, commit)| {
             let commit = commit?;
@@ -145,136 +133,19 @@ impl<'s> Search<'s> {
             Some(Source { place, path, leaf })
         }));
         let is_by_git = |change: &Change| staged.contains_key(&change.path) || unmerged.contains(&change.path);
-        let noted = if changes.iter().any(is_by_git) { search.noted(&staged)? } else { Vec::new() };
+        let noted = if changes.iter().any(is_by_git) { noted(worktree, &staged)? } else { Vec::new() };
         for change in changes {
             let mut sources: Vec<Source> = found.extract_if(.., |source| source.path == change.path).collect();
             for commit in noted.iter().filter(|_| is_by_git(&change)) {
-                sources.extend(search.sources_in(*commit, &change.path)?);
-            }
-            for shadow in others.iter().filter(|shadow| shadow.is_left) {
-                let leaf = search.changed_by(shadow, &change.path);
-                let place = || Place::Shadow(Rc::clone(&shadow.tip));
-                sources.extend(leaf.map(|leaf| Source { place: place(), path: change.path.clone(), leaf }));
+                sources.extend(sources_in(&worktree.repo, shadow, *commit, &change.path)?);
             }
             let is_conflict = noted.is_empty() && unmerged.contains(&change.path);
-            for entry in if is_conflict { &entries } else { &popped } {
-                sources.extend(search.source_in_entry(*entry, &change.path, &others)?);
-            }
+            sources.extend(aside.sources(&change.path, is_conflict)?);
             if !sources.is_empty() && !search.had(&change)? {
                 search.suspects.push(Suspect { change, sources });
             }
         }
         Ok(search)
-    }
-
-    /// Returns the file at `path` in `commit`. If there is none, git may have merged a file that has a new name here: returns the
-    /// files that the commit changes and that the last checkpoint does not have.
-    fn sources_in(&self, commit: ObjectId, path: &BString) -> Result<Vec<Source>> {
-        let repo = &self.worktree.repo;
-        let tree_id = repo.tree_of_commit(commit)?;
-        let place = Place::Commit(commit);
-        let source = |path: &BString, leaf: Leaf| Source { place: place.clone(), path: path.clone(), leaf };
-        if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())? {
-            return Ok(Vec::from_iter(is_file(leaf).then(|| source(path, leaf))));
-        }
-        let Some(parent) = repo.parents_of(commit)?.first().copied() else { return Ok(Vec::new()) };
-        let mut sources = Vec::new();
-        for change in repo.diff_trees(repo.tree_of_commit(parent)?, tree_id)? {
-            let leaf = change.after.filter(|leaf| is_file(*leaf));
-            if let Some(leaf) = leaf
-                && repo.find_leaf(self.shadow.last_tree_id(), change.path.as_bstr())?.is_none()
-            {
-                sources.push(source(&change.path, leaf));
-            }
-        }
-        sources.truncate(MOST_NAMES);
-        Ok(sources)
-    }
-
-    /// Returns the stash entries from before the turn, and those that took work away since.
-    fn stash_entries(&self) -> Vec<ObjectId> {
-        let turns = self.worktree.turns();
-        let noted = turns.stashes.iter().chain(&turns.stashed);
-        let ids: BTreeSet<ObjectId> = noted.filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()).collect();
-        ids.into_iter().collect()
-    }
-
-    /// Returns those of `entries` that the stash does not have any more.
-    fn popped(&self, entries: &[ObjectId]) -> Result<Vec<ObjectId>> {
-        if entries.is_empty() {
-            return Ok(Vec::new());
-        }
-        let now = self.worktree.repo.stash_entries()?;
-        Ok(entries.iter().copied().filter(|entry| !now.contains(entry)).collect())
-    }
-
-    /// Returns the shadows of other commits and worktrees, archived and live, and those that this save sets aside; only if the
-    /// command of `session` has left one, or if they `are_wanted`: there may be many.
-    fn shadows(&self, session: &str, are_wanted: bool) -> Result<Vec<Other>> {
-        let repo = &self.worktree.repo;
-        let here = ShadowName::of_worktree(self.shadow.name.base, repo.worktree_id());
-        let turns = self.worktree.turns();
-        let calls = turns.find(session).map(|own| own.calls.as_slice()).unwrap_or_default();
-        let call = calls.iter().find(|call| call.command.is_some());
-        let left = call.and_then(|call| call.command.as_ref()?.head.as_ref());
-        let left = left.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()).map(Base::Commit);
-        let is_since = |name: &str| call.zip(refname::archived_at(name)).is_some_and(|(call, at)| at >= call.started);
-        let has_left = || left.is_some_and(|left| left != here.base);
-        if !are_wanted && !has_left() && !repo.ref_names_below(refname::ARCHIVE)?.iter().any(|name| is_since(name)) {
-            return Ok(Vec::new());
-        }
-        let mut others = Vec::new();
-        for live in self.shadow.dropped() {
-            others.extend(repo.find_checkpoint(live.id)?.map(|tip| Other { tip: tip.into(), is_left: false }));
-        }
-        for Waiting { tip, checkpoint } in waiting(repo, &here)? {
-            let is_of_call = if tip.archived { is_since(&tip.name) } else { left == Some(checkpoint.base) };
-            let is_left = is_of_call && checkpoint.worktree == here.worktree;
-            others.push(Other { tip: checkpoint.into(), is_left });
-        }
-        Ok(others)
-    }
-
-    /// Takes those files out of `wanted` that shadows have, and returns them.
-    fn found_in_shadows(&self, shadows: &[Other], wanted: &mut Vec<Version>) -> Result<Vec<Source>> {
-        let mut found = Vec::new();
-        let mut left = Vec::new();
-        for Version { path, leaf } in wanted.drain(..) {
-            match self.shadow_with(shadows, &path, leaf) {
-                Some(tip) => found.push(Source { place: Place::Shadow(tip), path, leaf }),
-                None => left.push(Version { path, leaf }),
-            }
-        }
-        *wanted = left;
-        Ok(found)
-    }
-
-    /// Returns the last checkpoint of the first of `shadows` that has changed the file at `path` to `leaf`.
-    fn shadow_with(&self, shadows: &[Other], path: &BString, leaf: Leaf) -> Option<Rc<Checkpoint>> {
-        let has = |shadow: &&Other| self.changed_by(shadow, path).is_some_and(|left| left.id == leaf.id);
-        shadows.iter().find(has).map(|shadow| Rc::clone(&shadow.tip))
-    }
-
-    /// Returns what `shadow` has made of the file at `path`; none if it has not changed it, or cannot be read.
-    fn changed_by(&self, shadow: &Other, path: &BString) -> Option<Leaf> {
-        let repo = &self.worktree.repo;
-        let left = repo.find_leaf(shadow.tip.tree_id, path.as_bstr()).ok()??;
-        let before = repo.find_leaf(base_tree(repo, &shadow.tip).ok()?, path.as_bstr()).ok()?;
-        Some(left).filter(|left| is_file(*left) && before.is_none_or(|before| before.id != left.id))
-    }
-
-    /// Returns what the stash entry `entry` holds at `path`.
-    fn source_in_entry(&self, entry: ObjectId, path: &BString, shadows: &[Other]) -> Result<Option<Source>> {
-        let repo = &self.worktree.repo;
-        for commit in trees_of_entry(repo, entry) {
-            let leaf = repo.find_leaf(repo.tree_of_commit(commit)?, path.as_bstr())?.filter(|leaf| is_file(*leaf));
-            if let Some(leaf) = leaf {
-                let tip = self.shadow_with(shadows, path, leaf);
-                let place = tip.map_or(Place::Entry(commit), Place::Shadow);
-                return Ok(Some(Source { place, path: path.clone(), leaf }));
-            }
-        }
-        Ok(None)
     }
 
     /// Returns the files that were staged since the last checkpoint, with what is staged now.
@@ -284,62 +155,6 @@ impl<'s> Search<'s> {
         let changes = self.objects.changes_of_trees(last.unwrap_or(self.shadow.head_tree_id), now)?;
         let staged = changes.into_iter().map(|change| (change.path, change.after.filter(|leaf| is_file(*leaf))));
         Ok(staged.collect())
-    }
-
-    /// Returns the commits that git notes as those it is merging, squashing, picking or reverting to.
-    fn noted(&self, staged: &BTreeMap<BString, Option<Leaf>>) -> Result<Vec<ObjectId>> {
-        let repo = &self.worktree.repo;
-        let mut noted: Vec<ObjectId> = squashed_commits(self.worktree)?.into_iter().take(1).collect();
-        noted.extend(repo.merge_heads());
-        for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"] {
-            noted.extend(repo.find_ref(name)?);
-        }
-        if let Some(reverted) = repo.find_ref("REVERT_HEAD")? {
-            noted.extend(repo.parents_of(reverted)?.first());
-        }
-        if noted.is_empty()
-            && let Some(message) = repo.prepared_message()
-        {
-            noted = self.picked(message.as_bstr(), staged)?;
-        }
-        noted.retain(|commit| repo.is_commit(*commit).unwrap_or(false));
-        Ok(noted)
-    }
-
-    /// Returns the commits with the message of the one that `git cherry-pick -n` picked last: git keeps nothing else of that.
-    fn picked(&self, message: &BStr, staged: &BTreeMap<BString, Option<Leaf>>) -> Result<Vec<ObjectId>> {
-        let repo = &self.worktree.repo;
-        let text = |message: &BStr| -> Vec<BString> {
-            message
-                .lines()
-                .map(|line| line.trim_end().into())
-                .take_while(|line: &BString| !line.starts_with(b"#"))
-                .collect()
-        };
-        let trimmed = |message: &BStr| {
-            let mut lines = text(message);
-            lines.truncate(lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1));
-            lines
-        };
-        let wanted = trimmed(message);
-        let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
-        let paths: Vec<&BStr> = staged.keys().map(|path| path.as_bstr()).collect();
-        if wanted.is_empty() || paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut found = Vec::new();
-        // If the file has another name by now, no such commit touches it.
-        for paths in [paths.as_slice(), &[]] {
-            for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
-                if trimmed(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted {
-                    found.push(commit);
-                }
-            }
-            if !found.is_empty() {
-                break;
-            }
-        }
-        Ok(found)
     }
 
     /// Returns true if an earlier checkpoint has the file as it is now: then that knows the authors.
@@ -395,12 +210,6 @@ impl<'s> Search<'s> {
         let spans = lines.into_iter().map(|(line, owner)| Span { start: line, end: line, owner }).collect::<Vec<_>>();
         Ok((!spans.is_empty()).then(|| FileOwnership { spans, ..empty() }))
     }
-}
-
-/// Returns the commits that hold the files of a stash entry: the entry, and the one of untracked files.
-fn trees_of_entry(repo: &Repo, entry: ObjectId) -> Vec<ObjectId> {
-    let untracked = repo.parents_of(entry).ok().and_then(|parents| parents.get(2).copied());
-    [Some(entry), untracked].into_iter().flatten().filter(|commit| repo.is_commit(*commit).unwrap_or(false)).collect()
 }
 
 fn is_file(leaf: Leaf) -> bool {

@@ -106,7 +106,6 @@ fn images(lines: &[Line], base: Option<u32>) -> BTreeMap<u32, usize> {
 ///
 /// If a line occurs several times, they may disagree on which of them is old. Git's view decides which ones count as
 /// added; such a line gets the owner that the replayed view gives to the line which git considers old, and so on.
-/// added; the owner is the one that the replayed view gives to the line that git takes for the old one, and so on.
 struct Side<'s> {
     file: Option<u32>,
     lines: &'s [Line],

@@ -64,17 +64,27 @@ impl<'w> Owners<'w> {
 
     /// Returns the owners of `lines`, the numbers of lines of the worktree's file with those in the source.
     pub(super) fn of(&mut self, source: &Source, lines: &BTreeMap<u32, u32>) -> Result<Vec<(u32, Owner)>> {
-        match &source.place {
-            _ if lines.is_empty() => Ok(Vec::new()),
-            Place::Commit(commit) => self.in_commit(*commit, &[], &source.path, lines),
-            Place::Entry(entry) => {
-                // What was staged has a commit of its own, which is the second parent.
-                let parents = self.worktree.repo.parents_of(*entry)?;
-                let own: Vec<ObjectId> = parents.into_iter().skip(1).chain([*entry]).collect();
-                self.in_commit(*entry, &own, &source.path, lines)
-            }
-            Place::Shadow(tip) => self.in_shadow(tip, source, lines),
+        if lines.is_empty() {
+            return Ok(Vec::new());
         }
+        let found = match &source.place {
+            Place::Commit(commit) => self.in_commit(*commit, &[], &source.path, lines),
+            Place::Entry(entry) => self.in_entry(*entry, &source.path, lines),
+            Place::Shadow(tip) => self.in_shadow(tip, source, lines),
+        };
+        found.or_else(|error| {
+            self.worktree.check_interrupt()?;
+            tracing::warn!(%error, "the authors of lines that git has moved are unknown");
+            let unknown = self.owner(Author::plain(Contributor::Unknown));
+            Ok(lines.keys().map(|line| (*line, unknown)).collect())
+        })
+    }
+
+    fn in_entry(&mut self, entry: ObjectId, path: &BString, lines: &BTreeMap<u32, u32>) -> Result<Vec<(u32, Owner)>> {
+        // What was staged has a commit of its own, which is the second parent.
+        let parents = self.worktree.repo.parents_of(entry)?;
+        let own: Vec<ObjectId> = parents.into_iter().skip(1).chain([entry]).collect();
+        self.in_commit(entry, &own, path, lines)
     }
 
     /// The same for the file at `path` in `commit`; what the commits `of_people` add is a person's.

@@ -1,0 +1,148 @@
+//! Work that was taken away: in stash entries, and in shadows of other commits and worktrees.
+
+use std::{collections::BTreeSet, rc::Rc};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{Place, Source, is_file};
+use crate::{
+    error::Result,
+    git::{Repo, versions::Version},
+    model::{
+        change::Leaf,
+        checkpoint::Checkpoint,
+        refname::{self, Base, ShadowName},
+    },
+    ops::{
+        Worktree,
+        chain::{Shadow, carry::base_tree},
+        provenance::set_aside::{Waiting, waiting},
+    },
+};
+
+/// The work that a command may have brought back.
+pub(super) struct Aside<'r> {
+    repo: &'r Repo,
+    /// The stash entries from before the turn, and those that took work away since.
+    entries: Vec<ObjectId>,
+    /// Those of them that the stash does not have any more.
+    popped: Vec<ObjectId>,
+    others: Vec<Other>,
+}
+
+/// A shadow of another commit or worktree.
+struct Other {
+    tip: Rc<Checkpoint>,
+    /// True if the command has moved HEAD away from it: the command may have taken its work with it.
+    is_left: bool,
+}
+
+impl<'r> Aside<'r> {
+    /// Looks for the work of others that a command of `session` may have brought to `shadow`: reads other shadows only if the
+    /// command has left one, or if they `are_wanted`, since there may be many.
+    pub(super) fn read(worktree: &'r Worktree<'_>, session: &str, shadow: &Shadow, are_wanted: bool) -> Result<Self> {
+        let repo: &Repo = &worktree.repo;
+        let turns = worktree.turns();
+        let noted = turns.stashes.iter().chain(&turns.stashed);
+        let entries: BTreeSet<ObjectId> = noted.filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()).collect();
+        let now = if entries.is_empty() { Vec::new() } else { repo.stash_entries()? };
+        let popped: Vec<ObjectId> = entries.iter().copied().filter(|entry| !now.contains(entry)).collect();
+        let others = others(worktree, session, shadow, are_wanted || !popped.is_empty())?;
+        Ok(Self { repo, entries: entries.into_iter().collect(), popped, others })
+    }
+
+    /// Returns the commits that hold the files of the stash entries.
+    pub(super) fn commits(&self) -> Vec<ObjectId> {
+        self.entries.iter().flat_map(|entry| commits_of(self.repo, *entry)).collect()
+    }
+
+    /// Takes those files out of `wanted` that shadows have, and returns them.
+    pub(super) fn find(&self, wanted: &mut Vec<Version>) -> Vec<Source> {
+        let mut found = Vec::new();
+        let mut left = Vec::new();
+        for Version { path, leaf } in wanted.drain(..) {
+            match self.shadow_with(&path, leaf) {
+                Some(tip) => found.push(Source { place: Place::Shadow(tip), path, leaf }),
+                None => left.push(Version { path, leaf }),
+            }
+        }
+        *wanted = left;
+        found
+    }
+
+    /// Returns where the lines of the file at `path` may be from, of which git only has a part: the shadows that the command has
+    /// left, and the stash entries that were popped; all of them `if_conflict`: git keeps such an entry.
+    pub(super) fn sources(&self, path: &BString, is_conflict: bool) -> Result<Vec<Source>> {
+        let mut sources = Vec::new();
+        for other in self.others.iter().filter(|other| other.is_left) {
+            let place = || Place::Shadow(Rc::clone(&other.tip));
+            let leaf = self.changed_by(other, path);
+            sources.extend(leaf.map(|leaf| Source { place: place(), path: path.clone(), leaf }));
+        }
+        for entry in if is_conflict { &self.entries } else { &self.popped } {
+            sources.extend(self.in_entry(*entry, path)?);
+        }
+        Ok(sources)
+    }
+
+    /// Returns the last checkpoint of the first shadow that has changed the file at `path` to `leaf`.
+    fn shadow_with(&self, path: &BString, leaf: Leaf) -> Option<Rc<Checkpoint>> {
+        let has = |other: &&Other| self.changed_by(other, path).is_some_and(|left| left.id == leaf.id);
+        self.others.iter().find(has).map(|other| Rc::clone(&other.tip))
+    }
+
+    /// Returns what `other` has made of the file at `path`; none if it has not changed it, or cannot be read.
+    fn changed_by(&self, other: &Other, path: &BString) -> Option<Leaf> {
+        let repo = self.repo;
+        let left = repo.find_leaf(other.tip.tree_id, path.as_bstr()).ok()??;
+        let before = repo.find_leaf(base_tree(repo, &other.tip).ok()?, path.as_bstr()).ok()?;
+        Some(left).filter(|left| is_file(*left) && before.is_none_or(|before| before.id != left.id))
+    }
+
+    /// Returns what the stash entry `entry` holds at `path`.
+    fn in_entry(&self, entry: ObjectId, path: &BString) -> Result<Option<Source>> {
+        let repo = self.repo;
+        for commit in commits_of(repo, entry) {
+            let leaf = repo.find_leaf(repo.tree_of_commit(commit)?, path.as_bstr())?.filter(|leaf| is_file(*leaf));
+            if let Some(leaf) = leaf {
+                let tip = self.shadow_with(path, leaf);
+                let place = tip.map_or(Place::Entry(commit), Place::Shadow);
+                return Ok(Some(Source { place, path: path.clone(), leaf }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Returns the shadows of other commits and worktrees, archived and live, and those that this save sets aside.
+fn others(worktree: &Worktree<'_>, session: &str, shadow: &Shadow, are_wanted: bool) -> Result<Vec<Other>> {
+    let repo = &worktree.repo;
+    let here = ShadowName::of_worktree(shadow.name.base, repo.worktree_id());
+    let turns = worktree.turns();
+    let calls = turns.find(session).map(|own| own.calls.as_slice()).unwrap_or_default();
+    let call = calls.iter().find(|call| call.command.is_some());
+    let left = call.and_then(|call| call.command.as_ref()?.head.as_ref());
+    let left = left.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()).map(Base::Commit);
+    let is_since = |name: &str| call.zip(refname::archived_at(name)).is_some_and(|(call, at)| at >= call.started);
+    let has_left = || left.is_some_and(|left| left != here.base);
+    if !are_wanted && !has_left() && !repo.ref_names_below(refname::ARCHIVE)?.iter().any(|name| is_since(name)) {
+        return Ok(Vec::new());
+    }
+    let mut others = Vec::new();
+    for live in shadow.dropped() {
+        others.extend(repo.find_checkpoint(live.id)?.map(|tip| Other { tip: tip.into(), is_left: false }));
+    }
+    for Waiting { tip, checkpoint } in waiting(repo, &here)? {
+        let is_of_call = if tip.archived { is_since(&tip.name) } else { left == Some(checkpoint.base) };
+        let is_left = is_of_call && checkpoint.worktree == here.worktree;
+        others.push(Other { tip: checkpoint.into(), is_left });
+    }
+    Ok(others)
+}
+
+/// Returns the commits that hold the files of a stash entry: the entry, and the one of untracked files.
+fn commits_of(repo: &Repo, entry: ObjectId) -> Vec<ObjectId> {
+    let untracked = repo.parents_of(entry).ok().and_then(|parents| parents.get(2).copied());
+    [Some(entry), untracked].into_iter().flatten().filter(|commit| repo.is_commit(*commit).unwrap_or(false)).collect()
+}

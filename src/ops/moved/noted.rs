@@ -1,0 +1,94 @@
+//! The commits that git notes as those that it merges, squashes, picks or reverts.
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{Place, Source, is_file};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{change::Leaf, refname},
+    ops::{Worktree, chain::Shadow, rewrite::squashed_commits},
+};
+
+/// How many files of a commit we compare with one that may be any of them under a new name.
+const MOST_NAMES: usize = 16;
+/// How many commits of files staged by a cherry-pick we look at.
+const MOST_PICKED: usize = 100;
+
+/// Returns the commits that git notes; `staged` are the files that it may have staged for one of them.
+pub(super) fn noted(worktree: &Worktree<'_>, staged: &BTreeMap<BString, Option<Leaf>>) -> Result<Vec<ObjectId>> {
+    let repo = &worktree.repo;
+    let mut noted: Vec<ObjectId> = squashed_commits(worktree)?.into_iter().take(1).collect();
+    noted.extend(repo.merge_heads());
+    for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"] {
+        noted.extend(repo.find_ref(name)?);
+    }
+    if let Some(reverted) = repo.find_ref("REVERT_HEAD")? {
+        // What comes back is as it was before that commit.
+        noted.extend(repo.parents_of(reverted)?.first());
+    }
+    if noted.is_empty()
+        && let Some(message) = repo.prepared_message()
+    {
+        noted = picked(repo, message.as_bstr(), staged)?;
+    }
+    noted.retain(|commit| repo.is_commit(*commit).unwrap_or(false));
+    Ok(noted)
+}
+
+/// Returns the commits with the message of the one that `git cherry-pick -n` picked last: git keeps nothing else of that.
+fn picked(repo: &Repo, message: &BStr, staged: &BTreeMap<BString, Option<Leaf>>) -> Result<Vec<ObjectId>> {
+    let wanted = text_of(message);
+    let paths: Vec<&BStr> = staged.keys().map(|path| path.as_bstr()).collect();
+    if wanted.is_empty() || paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
+    let mut found = Vec::new();
+    // If the file has another name by now, no such commit touches it.
+    for paths in [paths.as_slice(), &[]] {
+        for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
+            if text_of(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted {
+                found.push(commit);
+            }
+        }
+        if !found.is_empty() {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the lines of a message up to git's comments, without those at the end that are empty.
+fn text_of(message: &BStr) -> Vec<&[u8]> {
+    let lines = message.lines().map(<[u8]>::trim_ascii_end).take_while(|line| !line.starts_with(b"#"));
+    let mut lines: Vec<&[u8]> = lines.collect();
+    lines.truncate(lines.iter().rposition(|line| !line.is_empty()).map_or(0, |last| last + 1));
+    lines
+}
+
+/// Returns the file at `path` in `commit`. If there is none, git may have merged a file that has a new name here: returns the
+/// files that the commit changes and that the last checkpoint of `shadow` does not have.
+pub(super) fn sources_in(repo: &Repo, shadow: &Shadow, commit: ObjectId, path: &BString) -> Result<Vec<Source>> {
+    let tree_id = repo.tree_of_commit(commit)?;
+    let place = Place::Commit(commit);
+    let source = |path: &BString, leaf: Leaf| Source { place: place.clone(), path: path.clone(), leaf };
+    if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())? {
+        return Ok(Vec::from_iter(is_file(leaf).then(|| source(path, leaf))));
+    }
+    let Some(parent) = repo.parents_of(commit)?.first().copied() else { return Ok(Vec::new()) };
+    let mut sources = Vec::new();
+    for change in repo.diff_trees(repo.tree_of_commit(parent)?, tree_id)? {
+        let leaf = change.after.filter(|leaf| is_file(*leaf));
+        if let Some(leaf) = leaf
+            && repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?.is_none()
+        {
+            sources.push(source(&change.path, leaf));
+        }
+    }
+    sources.truncate(MOST_NAMES);
+    Ok(sources)
+}
