@@ -7,20 +7,20 @@
 mod aside;
 mod noted;
 mod owners;
+mod source;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    rc::Rc,
     time::{Duration, Instant},
 };
 
 use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
 
 use self::{
     aside::Aside,
     noted::{noted, sources_in},
     owners::Owners,
+    source::{Place, Source, is_file},
 };
 use super::{
     Worktree,
@@ -38,8 +38,7 @@ use crate::{
             FileOwnership, Owner, Span,
             text::{Attribution, File},
         },
-        change::{Change, Leaf, Mode},
-        checkpoint::Checkpoint,
+        change::{Change, Leaf},
         moved::Moved,
     },
 };
@@ -66,22 +65,6 @@ pub(crate) fn moved_lines(
             Ok(None)
         },
     )
-}
-
-/// Where git may have taken a file from.
-struct Source {
-    place: Place,
-    path: BString,
-    leaf: Leaf,
-}
-
-#[derive(Clone)]
-enum Place {
-    Commit(ObjectId),
-    /// A stash entry that no shadow knows: its own lines are a person's.
-    Entry(ObjectId),
-    /// A shadow that was set aside, or is of another worktree.
-    Shadow(Rc<Checkpoint>),
 }
 
 /// A changed file, and where its lines may be from, the best evidence first.
@@ -210,8 +193,4 @@ impl<'s> Search<'s> {
         let spans = lines.into_iter().map(|(line, owner)| Span { start: line, end: line, owner }).collect::<Vec<_>>();
         Ok((!spans.is_empty()).then(|| FileOwnership { spans, ..empty() }))
     }
-}
-
-fn is_file(leaf: Leaf) -> bool {
-    matches!(leaf.mode, Mode::File | Mode::Executable)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Place, Source, is_file};
+use super::source::{Place, Source, is_file};
 use crate::{
     error::Result,
     git::Repo,

@@ -8,7 +8,7 @@ use std::{
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Place, Source};
+use super::source::{Place, Source};
 use crate::{
     error::Result,
     git::counting::Counting,

@@ -1,0 +1,33 @@
+//! Where git may have taken a file from.
+
+use std::rc::Rc;
+
+use bstr::BString;
+use gix::ObjectId;
+
+use crate::model::{
+    change::{Leaf, Mode},
+    checkpoint::Checkpoint,
+};
+
+/// A file there.
+pub(super) struct Source {
+    pub(super) place: Place,
+    pub(super) path: BString,
+    pub(super) leaf: Leaf,
+}
+
+/// What has the file.
+#[derive(Clone)]
+pub(super) enum Place {
+    Commit(ObjectId),
+    /// A stash entry that no shadow knows: its own lines are a person's.
+    Entry(ObjectId),
+    /// A shadow that was set aside, or is of another worktree.
+    Shadow(Rc<Checkpoint>),
+}
+
+/// Returns true for a file that may have lines.
+pub(super) fn is_file(leaf: Leaf) -> bool {
+    matches!(leaf.mode, Mode::File | Mode::Executable)
+}
