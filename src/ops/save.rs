@@ -8,7 +8,7 @@ use super::{
     Context, Worktree, author,
     chain::{
         changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths,
-        take,
+        scope_of_staged, take,
     },
     follow::follow_head,
     salvage::{Look, set_broken_aside},
@@ -128,6 +128,9 @@ fn try_save(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
         // No live checkpoint has the other paths any more.
         request.scope = Scope::All;
     }
+    if let Scope::Staged(staged) = &request.scope {
+        request.scope = scope_of_staged(repo, staged, &shadow)?;
+    }
     if let Scope::PathsIfThere(paths) = &mut request.scope {
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
@@ -202,7 +205,7 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
             refuse_unknown_paths(worktree, paths, shadow)?;
             look_at_all(worktree, shadow)
         }
-        (Scope::All, _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
+        (Scope::All | Scope::Staged(_), _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
     }
 }
 

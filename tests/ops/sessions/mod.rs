@@ -13,6 +13,7 @@ mod manual;
 mod remaining;
 mod renames;
 mod replaced;
+mod staged;
 mod stashes;
 mod status;
 mod storage;
