@@ -21,7 +21,7 @@ use super::{
 use crate::{
     config::Store,
     error::Result,
-    git::revision::PatchIds,
+    git::patch_id::PatchIds,
     model::{
         attribution::summary::Figures,
         change::Change,
