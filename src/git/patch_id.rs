@@ -137,7 +137,7 @@ impl Patch {
                 return self.end_file();
             }
             Place::Header if line.starts_with(b"index ") => {
-                let ids = line[b"index ".len()..].split(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
+                let ids = line[b"index ".len()..].split(u8::is_ascii_whitespace).next().unwrap_or_default();
                 self.blobs = ids.replacen("..", "", 1);
                 return Ok(());
             }
