@@ -52,6 +52,7 @@ mod nested;
 pub(crate) mod new_objects;
 pub mod objects;
 mod pack;
+pub(crate) mod patch_id;
 pub(crate) mod pathspec;
 mod prepared;
 mod presence;

@@ -40,6 +40,15 @@ impl Repo {
         self.inner.objects.exists(&id)
     }
 
+    /// Returns true if the object `id` is loose and its file was made at `began` or later, in Unix milliseconds. Git touches the file
+    /// of an object that it has already, so that only the time of its birth counts; not every file system knows it.
+    pub(crate) fn was_stored_since(&self, id: ObjectId, began: i64) -> bool {
+        let path = loose::path(self.inner.objects.store_ref().path(), id);
+        let born = std::fs::metadata(path).and_then(|metadata| metadata.created()).ok();
+        let born = born.and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
+        began > 0 && born.is_some_and(|born| i64::try_from(born.as_millis()).is_ok_and(|born| born >= began))
+    }
+
     /// Reads the object `id`, which must be of `kind`, into `buffer`.
     pub(crate) fn read_object<'b>(&self, id: ObjectId, kind: ObjectKind, buffer: &'b mut Vec<u8>) -> Result<&'b [u8]> {
         read_object(&self.inner, id, kind, buffer)

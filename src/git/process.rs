@@ -2,10 +2,10 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    io::{Read, Write as _},
+    io::Read,
     os::unix::{ffi::OsStringExt as _, process::CommandExt as _},
     path::Path,
-    process::{Child, ChildStdin, Command, Output, Stdio},
+    process::{Command, Output, Stdio},
     sync::mpsc::{self, Receiver},
     time::{Duration, Instant},
 };
@@ -230,62 +230,6 @@ impl Repo {
         }
         Subprocess::new(command.spawn()?, is_leader, self.interrupt.clone())
     }
-
-    /// Starts git with `first` on `input`, and git with `second` on its output.
-    ///
-    /// # Errors
-    /// If one cannot be started.
-    pub(crate) fn start_pipe(&self, first: &[&str], second: &[&str], input: Vec<u8>) -> Result<Pipe> {
-        let start = |arguments: &[&str], stdin: Stdio| {
-            let what = format!("git {}", joined(arguments));
-            // Otherwise, git would read the whole index, only to look for attribute files that the worktree lacks.
-            let no_index = self.git_dir().join("checkpoint/no-index");
-            let child = self.git(arguments).env("GIT_INDEX_FILE", no_index).stdin(stdin).spawn();
-            child.map(|child| (child, what.clone())).context(Kind::Internal, || format!("cannot run '{what}'"))
-        };
-        let (open, opened) = mpsc::sync_channel(1);
-        // Written in a thread: otherwise, both sides would block once the pipes are full.
-        threads::detach(move || drop(opened.recv().map(|mut stdin: ChildStdin| stdin.write_all(&input))))
-            .context(Kind::Internal, || format!("cannot run 'git {}'", joined(first)))?;
-        let (mut producer, producing) = start(first, Stdio::piped())?;
-        let between = producer.stdout.take().expect("stdout is piped");
-        drop(producer.stdin.take().map(|stdin| open.send(stdin)));
-        let (consumer, consuming) = start(second, between.into())?;
-        Ok(Pipe { producer, producing, consumer, consuming })
-    }
-}
-
-/// Two git processes, of which the second reads the output of the first.
-pub(crate) struct Pipe {
-    producer: Child,
-    producing: String,
-    consumer: Child,
-    consuming: String,
-}
-
-impl Pipe {
-    /// Returns the output of the second process.
-    ///
-    /// # Errors
-    /// If the exit code of one is not 0.
-    pub(crate) fn finish(self) -> Result<BString> {
-        let end = |child: Child, what: &str| {
-            let output = output_of(child).context(Kind::Internal, || format!("cannot run '{what}'"))?;
-            if output.status.success() {
-                return Ok(output.stdout);
-            }
-            let said = output.stderr.trim().to_str_lossy().into_owned();
-            Err(Error::internal(format!("'{what}' failed")).with_cause(said))
-        };
-        // Read in parallel: a full standard error pipe of one process would block both.
-        let (producer, producing) = (self.producer, &self.producing);
-        std::thread::scope(|scope| {
-            let produced = threads::start(scope, || end(producer, producing)).ok_or_else(no_thread);
-            let printed = end(self.consumer, &self.consuming)?;
-            threads::end(produced.context(Kind::Internal, || format!("cannot run '{producing}'"))?)??;
-            Ok(printed.into())
-        })
-    }
 }
 
 /// Returns the output of git with `arguments`, if it succeeded.
@@ -306,10 +250,6 @@ fn has_terminal() -> bool {
 /// Runs `command`, and returns its output.
 fn run(command: &mut Command) -> std::io::Result<Output> {
     output_of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?)
-}
-
-fn no_thread() -> std::io::Error {
-    rustix::io::Errno::AGAIN.into()
 }
 
 fn joined(arguments: &[impl AsRef<OsStr>]) -> String {

@@ -1,11 +1,9 @@
 //! The user's own commits: which one a text names, which are reachable, what they change.
 
-use std::collections::HashMap;
-
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{Repo, process::Pipe};
+use super::Repo;
 use crate::error::{Context as _, Kind, Result};
 
 /// A reachable commit.
@@ -125,20 +123,6 @@ impl Repo {
         Ok(output.lines().filter_map(|line| ObjectId::from_hex(line).ok()).collect())
     }
 
-    /// Returns the stable patch ids of `commits` against their first parents; merges and empty commits have none.
-    ///
-    /// Starts two processes, however many commits there are.
-    pub(crate) fn patch_ids(&self, commits: &[ObjectId]) -> Result<HashMap<ObjectId, String>> {
-        self.start_patch_ids(commits)?.finish()
-    }
-
-    /// Starts computing them in the background.
-    pub(crate) fn start_patch_ids(&self, commits: &[ObjectId]) -> Result<PatchIds> {
-        let diff =
-            ["diff-tree", "--stdin", "--root", "-p", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
-        Ok(PatchIds(self.start_pipe(&diff, &["patch-id", "--stable"], lines(commits).into())?))
-    }
-
     /// Returns what `commits` change in files, compared with their first parents.
     pub(crate) fn steps_of(&self, commits: &[ObjectId]) -> Result<Vec<Step>> {
         let arguments = ["diff-tree", "--stdin", "--root", "-r", "-z", "--no-renames", "--no-abbrev"];
@@ -165,20 +149,6 @@ fn walk(start: &[&str], exclude: &[String]) -> Vec<String> {
     // A ref that names nothing leads to nothing.
     arguments.extend(["--ignore-missing".into(), "--all".into()]);
     arguments
-}
-
-/// Patch ids that git is computing in the background.
-pub(crate) struct PatchIds(Pipe);
-
-impl PatchIds {
-    /// Returns them, by commit.
-    pub(crate) fn finish(self) -> Result<HashMap<ObjectId, String>> {
-        let parse = |line: &[u8]| {
-            let (patch_id, commit) = line.split_once_str(" ")?;
-            Some((ObjectId::from_hex(commit.trim()).ok()?, patch_id.to_str().ok()?.to_owned()))
-        };
-        Ok(self.0.finish()?.lines().filter_map(parse).collect())
-    }
 }
 
 fn lines(ids: &[ObjectId]) -> String {

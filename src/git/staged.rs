@@ -16,7 +16,13 @@ use gix::{
     },
 };
 
-use super::{Repo, environment, presence::may_exist, user_index::decoding};
+use super::{
+    Repo, environment,
+    index_tree::tree_of_index,
+    new_objects::{NewObjects, Target},
+    presence::may_exist,
+    user_index::decoding,
+};
 use crate::{
     error::{Context as _, Kind, Result},
     model::change::{Change, Leaf, Mode},
@@ -45,26 +51,20 @@ impl Repo {
         Ok(leaves)
     }
 
-    /// Returns the files that the next commit adds to the tree `head_tree_id` or changes there, sorted by path.
-    pub(crate) fn staged_files(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
+    /// Returns how the tree of the next commit, which is what is staged, differs from the tree `head_tree_id`, sorted by path.
+    pub(crate) fn staged_changes(&self, head_tree_id: ObjectId) -> Result<Vec<Change>> {
         let path = self.index_to_commit();
         if !may_exist(&path) {
-            return Ok(Vec::new());
+            return self.diff_trees(head_tree_id, self.empty_tree_id());
         }
         if let Some(tree_id) = self.cached_tree(&path)? {
-            let mut changes = self.diff_trees(head_tree_id, tree_id)?;
-            changes.retain(|change| change.after.is_some());
-            return Ok(changes);
+            return self.diff_trees(head_tree_id, tree_id);
         }
+        // Its trees are only compared: nothing is written.
+        let mut objects = NewObjects::new(self, Target::Loose);
         let index = self.read_index(&path)?;
-        let mut changes = Vec::new();
-        for entry in index.entries().iter().filter(|entry| entry.stage() == Stage::Unconflicted) {
-            let path = entry.path(&index);
-            if let Some(leaf) = leaf_of(entry) {
-                changes.extend(Change::between(path.to_owned(), self.find_leaf(head_tree_id, path)?, Some(leaf)));
-            }
-        }
-        Ok(changes)
+        let tree_id = tree_of_index(&index, &mut objects)?;
+        objects.changes_of_trees(head_tree_id, tree_id)
     }
 
     fn index_to_commit(&self) -> PathBuf {

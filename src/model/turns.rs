@@ -31,6 +31,9 @@ pub struct Command {
     pub agent: Option<Process>,
     /// When the event before it was reported, in the kernel's ticks since the machine was started.
     pub since: u64,
+    /// The same in Unix milliseconds; 0: not known.
+    #[serde(default)]
+    pub began: i64,
     /// The commit at HEAD then; none if HEAD was unborn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,

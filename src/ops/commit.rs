@@ -60,7 +60,7 @@ fn promise_and_link(context: &Context, message_file: &Path, source: Option<&str>
     if let Some(worktree) = &locked {
         // A failure must not stop the commit; the next command tries again.
         context.emit_failure("condense", before_commit(worktree)).unwrap_or_default();
-        let saved = save_before_commit(worktree);
+        let saved = save_before_commit(worktree, base);
         // A failed save must not stop the commit.
         context.emit_failure("save", saved).unwrap_or_default();
     }
@@ -131,18 +131,22 @@ fn is_plain(context: &Context) -> Result<bool> {
     Ok(!is_brought && is_head_known(context)? && repo.git_operation()? == GitOperation::New)
 }
 
-/// Saves what a session has done since its last checkpoint, if the author of what is unsaved is known.
-fn save_before_commit(worktree: &Worktree<'_>) -> Result<()> {
+/// Saves what a session has done since its last checkpoint to what is committed on `base`, if a session has made what is unsaved,
+/// or may have.
+fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let Some(saving) = agents::before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
         return Ok(());
     };
+    let empty_tree_id = worktree.repo.empty_tree_id();
+    let head_tree_id = base.commit_id().map_or(Ok(empty_tree_id), |id| worktree.repo.tree_of_commit(id))?;
+    let staged = worktree.repo.staged_changes(head_tree_id)?;
     // Git has another index for this commit, which is not the user's.
     let repo = Repo::open(worktree.repo.worktree_root())?;
     if repo.git_dir().canonicalize().ok() != worktree.repo.git_dir().canonicalize().ok() {
         return Ok(());
     }
     let at_root = Context::new(repo, worktree.settings.clone());
-    agents::save_before_commit(&worktree.seen_by(&at_root), &saving)
+    agents::save_before_commit(&worktree.seen_by(&at_root), saving, staged)
 }
 
 /// Notes what is promised to a commit of the index on `head` (or replacing `amended`); returns the records for its

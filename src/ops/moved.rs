@@ -40,6 +40,7 @@ use crate::{
         },
         change::{Change, Leaf},
         moved::Moved,
+        turns::Command,
     },
 };
 
@@ -65,6 +66,11 @@ pub(crate) fn moved_lines(
             Ok(None)
         },
     )
+}
+
+/// Returns the command that `session` runs.
+fn command_of(worktree: &Worktree<'_>, session: &str) -> Option<Command> {
+    worktree.turns().find(session)?.calls.iter().find_map(|call| call.command.clone())
 }
 
 /// A changed file, and where its lines may be from, the best evidence first.
@@ -97,13 +103,21 @@ impl<'s> Search<'s> {
         let staged = search.newly_staged(seen)?;
         let unmerged: BTreeSet<&BString> = seen.side.manifest.unmerged.iter().map(|entry| &entry.path).collect();
         let mut wanted: Vec<Version> = Vec::new();
+        let began = command_of(worktree, session).map_or(0, |command| command.began);
         for change in &changes {
             let head = worktree.repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?;
-            let after = change.after.filter(|leaf| !objects.is_new(leaf.id));
             let index = staged.get(&change.path).copied().flatten();
-            let mut leaves: Vec<Leaf> = after.into_iter().chain(index).collect();
+            let mut leaves: Vec<Leaf> = change.after.into_iter().chain(index).collect();
             leaves.dedup_by_key(|leaf| leaf.id);
-            leaves.retain(|leaf| head.is_none_or(|head| head.id != leaf.id));
+            // No commit had what was stored for the first time since the command began.
+            leaves.retain(|leaf| {
+                head.is_none_or(|head| head.id != leaf.id)
+                    && !objects.is_new(leaf.id)
+                    && !worktree.repo.was_stored_since(leaf.id, began)
+            });
+            if leaves.is_empty() || search.had(change)? {
+                continue;
+            }
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
         }
         let aside = Aside::read(worktree, session, shadow, !wanted.is_empty())?;

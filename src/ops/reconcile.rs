@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     error::{Kind, Result},
-    git::Repo,
+    git::{Repo, patch_id::PatchIds},
     model::{
         head_move::{HeadMove, LogEnd, MoveKind},
         reconcile::{Effect, plan},
@@ -89,6 +89,8 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     if known == (now, log_end) && prepared.commits.is_empty() {
         return Ok(log_end);
     }
+    let mut patch_id =
+        reported.zip(before).and_then(|(commit, before)| patch_id_beside(repo, commit, before, &prepared));
     let (moves, log_end) = repo.head_moves(known, head)?;
     let mut judge = Judge {
         worktree,
@@ -103,7 +105,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let mut done: Vec<CommitNote> = prepared.commits.iter().filter(|note| note.head != now).cloned().collect();
     for effect in plan(&moves, &takes_work) {
         worktree.check_interrupt()?;
-        apply(worktree, effect, &prepared, &mut done)?;
+        apply(worktree, effect, &prepared, &mut patch_id, &mut done)?;
     }
     if let Some((base, noted)) = known_head(worktree)
         && base == Base::Commit(head)
@@ -130,15 +132,30 @@ fn head_before(repo: &Repo, commit: ObjectId) -> Result<Base> {
     }
 }
 
-/// Carries out `effect`. Adds to `done` the notes of commits that were made.
-fn apply(worktree: &Worktree<'_>, effect: Effect, prepared: &Prepared, done: &mut Vec<CommitNote>) -> Result<()> {
+/// Starts computing the patch id of `commit`, made on `before`, if a record was promised for it: git does so while we look for the
+/// work that the commit took.
+fn patch_id_beside(repo: &Repo, commit: ObjectId, before: Base, prepared: &Prepared) -> Option<(ObjectId, PatchIds)> {
+    prepared.on(&before.to_string())?.reserved.as_ref()?;
+    // If that fails, it is tried again where it is needed.
+    repo.start_patch_ids(&[commit]).ok().map(|started| (commit, started))
+}
+
+/// Carries out `effect`, where `patch_id` is being computed for one commit. Adds to `done` the notes of commits that were made.
+fn apply(
+    worktree: &Worktree<'_>,
+    effect: Effect,
+    prepared: &Prepared,
+    patch_id: &mut Option<(ObjectId, PatchIds)>,
+    done: &mut Vec<CommitNote>,
+) -> Result<()> {
     match effect {
         Effect::Condense(moved) | Effect::Link(moved) => {
             let made = Made::by(&worktree.repo, &moved)?;
             let note = note_of(worktree, &made, &moved, prepared)?;
             go_on_if_damaged(worktree, condense::link_existing(worktree, &made, &note))?;
             if matches!(effect, Effect::Condense(_)) {
-                condense::condense(worktree, &made, &note)?;
+                let started = patch_id.take_if(|(commit, _)| *commit == made.commit).map(|(_, started)| started);
+                condense::condense(worktree, &made, &note, started)?;
             }
             done.push(note);
         }

@@ -8,7 +8,7 @@ use super::{
     Context, Worktree, author,
     chain::{
         changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths,
-        take,
+        scope_of_staged, take,
     },
     follow::follow_head,
     moved::moved_lines,
@@ -129,11 +129,17 @@ fn try_save(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
         // No live checkpoint has the other paths any more.
         request.scope = Scope::All;
     }
+    if let Scope::Staged(staged) = &request.scope {
+        request.scope = scope_of_staged(repo, staged, &shadow)?;
+    }
     if let Scope::PathsIfThere(paths) = &mut request.scope {
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
     if let Some(session) = origin.session.as_deref().filter(|_| request.is_by_command) {
+        if seen.index_tree_id.is_none() && repo.has_prepared_commit() {
+            look_at_index(repo, &shadow, &mut seen, &mut objects)?;
+        }
         let moved = moved_lines(worktree, session, &shadow, &seen, &objects)?;
         seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved.to_text())).transpose()?;
     }
@@ -208,7 +214,7 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
             refuse_unknown_paths(worktree, paths, shadow)?;
             look_at_all(worktree, shadow)
         }
-        (Scope::All, _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
+        (Scope::All | Scope::Staged(_), _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
     }
 }
 

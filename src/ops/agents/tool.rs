@@ -20,6 +20,7 @@ use crate::{
     error::{Kind, Result},
     git::Repo,
     model::{
+        change::Change,
         checkpoint::Origin,
         contributor::Contributor,
         event::Event,
@@ -34,14 +35,14 @@ pub(crate) struct Saving {
     origin: Origin,
     /// In whose turn.
     turn_of: Option<String>,
-    paths: Option<Vec<BString>>,
+    scope: Scope,
     is_by_command: bool,
 }
 
 impl Saving {
     /// All that `origin` has changed.
     pub(super) fn all(origin: Origin) -> Self {
-        Self { origin, turn_of: None, paths: None, is_by_command: false }
+        Self { origin, turn_of: None, scope: Scope::All, is_by_command: false }
     }
 
     /// All that a command of `origin` has changed.
@@ -66,11 +67,14 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::by_command(origin) }))
 }
 
-/// Saves it.
-pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: &Saving) -> Result<()> {
-    save(worktree, saving)?;
+/// Saves what the commit takes of it: what is `staged`, as the worktree has it. The rest is as unsaved afterwards as before, and
+/// its author as well known. If the author is unknown, all is saved, so that what comes later is not.
+pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
     if saving.origin.contributor == Contributor::Unknown {
+        save(worktree, &saving)?;
         author::settle(worktree);
+    } else {
+        save(worktree, &Saving { scope: Scope::Staged(staged), ..saving })?;
     }
     turn::write(worktree)
 }
@@ -162,7 +166,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
         Inside::Nothing => {}
         Inside::Paths(paths) => {
             let turn_of = Some(report.session.clone());
-            drop(save(worktree, &Saving { turn_of, paths: Some(paths), ..Saving::all(origin) })?);
+            drop(save(worktree, &Saving { turn_of, scope: Scope::PathsIfThere(paths), ..Saving::all(origin) })?);
         }
         Inside::Anything if author::is_another_at_work(worktree, &report.session) => {
             save_as_unknown(worktree, &Inside::Anything)?;
@@ -178,12 +182,12 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
 
 /// Saves what a tool has changed that may be in no session's name.
 fn save_as_unknown(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
-    let paths = match reach {
+    let scope = match reach {
         Inside::Nothing => return Ok(()),
-        Inside::Paths(paths) => Some(paths.clone()),
-        Inside::Anything => None,
+        Inside::Paths(paths) => Scope::PathsIfThere(paths.clone()),
+        Inside::Anything => Scope::All,
     };
-    save(worktree, &Saving { paths, ..Saving::unknown() }).map(drop)
+    save(worktree, &Saving { scope, ..Saving::unknown() }).map(drop)
 }
 
 /// Stores a session whose first event is the use of a tool: its turn has begun, on an unknown state of the worktree.
@@ -205,13 +209,14 @@ pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, path
     let digests = paths.as_ref().map(|paths| digests(paths));
     let origin = author::before(worktree, &report.session, key, digests.as_deref())?;
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
-    save(worktree, &Saving { turn_of, paths, ..Saving::all(origin) }).map(drop)
+    let scope = paths.map_or(Scope::All, Scope::PathsIfThere);
+    save(worktree, &Saving { turn_of, scope, ..Saving::all(origin) }).map(drop)
 }
 
 pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
-    let scope = saving.paths.clone().map_or(Scope::All, Scope::PathsIfThere);
-    let (author, turn_of, is_by_command) =
-        (Author::Is(saving.origin.clone()), saving.turn_of.clone(), saving.is_by_command);
+    let Saving { origin, turn_of, scope, is_by_command } = saving;
+    let (author, turn_of, scope) = (Author::Is(origin.clone()), turn_of.clone(), scope.clone());
+    let is_by_command = *is_by_command;
     let taken =
         save::save_worktree(worktree, &Request { scope, author, is_by_command, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
@@ -292,7 +297,7 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
     let command = tool.runs_command.then(|| {
         let since = process::own_start().unwrap_or_default();
         let head = worktree.repo.head().ok().and_then(|head| head.id).map(|id| id.to_string());
-        Command { agent: process::agent(), since, head, is_settled: false }
+        Command { agent: process::agent(), since, began: milliseconds(), head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
     // Of files elsewhere, it may change anything here until it is done, and nothing afterwards.

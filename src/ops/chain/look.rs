@@ -5,7 +5,7 @@ use gix::ObjectId;
 
 use super::{
     cache::cache_path,
-    request::{Hold, Known},
+    request::{Hold, Known, Scope},
     shadow::Shadow,
 };
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
         stat_cache::StatCache,
     },
     model::{
+        change::Change,
         checkpoint::Checkpoint,
         manifest::{Manifest, Skipped},
         path_text,
@@ -42,6 +43,9 @@ pub(crate) struct Seen {
     /// The paths that this look skipped; the side has those of earlier ones, too.
     pub(crate) skipped: Vec<Skipped>,
 }
+
+/// If more paths are staged than this, the whole worktree is looked at: of named paths, each file is read.
+const MOST_STAGED: usize = 1_000;
 
 /// Returns the limits from the settings and the free disk space.
 pub(crate) fn limits(context: &Context) -> Limits {
@@ -104,6 +108,30 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
     }
     *paths = known;
     Ok(())
+}
+
+/// Returns where to look for the changes at the paths of `staged`: nowhere else, unless a file came or went there since the last
+/// checkpoint. Then it may have another name that is not staged.
+pub(crate) fn scope_of_staged(repo: &Repo, staged: &[Change], shadow: &Shadow) -> Result<Scope> {
+    if staged.len() > MOST_STAGED {
+        return Ok(Scope::All);
+    }
+    let mut unseen = Vec::new();
+    for change in staged {
+        let Ok(path) = change.path.to_path() else { return Ok(Scope::All) };
+        let is_there = repo.worktree_root().join(path).symlink_metadata().is_ok();
+        let last = repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?;
+        // What is not staged as the worktree has it may be ignored, or may have got another name since it was staged.
+        if is_there != change.after.is_some() {
+            return Ok(Scope::All);
+        }
+        if is_there != last.is_some() {
+            unseen.extend(Change::between(change.path.clone(), last, change.after));
+        }
+    }
+    let is_all_renamed = repo.detect_renames(unseen)?.iter().all(|change| change.old_path.is_some());
+    let paths = || staged.iter().map(|change| change.path.clone()).collect();
+    Ok(if is_all_renamed { Scope::PathsIfThere(paths()) } else { Scope::All })
 }
 
 pub(crate) fn look_at_paths<'r>(

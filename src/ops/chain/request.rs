@@ -4,7 +4,7 @@ use bstr::BString;
 
 use crate::{
     git::exact::Basis,
-    model::{checkpoint::Origin, step::Step},
+    model::{change::Change, checkpoint::Origin, step::Step},
 };
 
 /// How to save.
@@ -70,6 +70,8 @@ pub(crate) enum Scope {
     Paths(Vec<BString>),
     /// The same, but those that exist in neither are ignored.
     PathsIfThere(Vec<BString>),
+    /// At the paths of these staged changes; at the whole worktree where that is needed to see whether files were renamed.
+    Staged(Vec<Change>),
     /// Nowhere: the changes are known.
     Known(Known),
 }
@@ -105,7 +107,7 @@ impl Scope {
     pub(crate) fn paths(&self) -> Option<&[BString]> {
         match self {
             Self::Paths(paths) | Self::PathsIfThere(paths) => Some(paths),
-            Self::All | Self::Known(_) => None,
+            Self::All | Self::Staged(_) | Self::Known(_) => None,
         }
     }
 }

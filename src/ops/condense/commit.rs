@@ -18,6 +18,7 @@ use crate::{
         counting::Counting,
         edit_tree::edit_tree,
         new_objects::{NewObjects, Target},
+        patch_id::PatchIds,
         refs::RefUpdate,
         written::Written,
     },
@@ -81,9 +82,15 @@ pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitN
 }
 
 /// Makes the record of the work that the commit took, and carries the rest of the shadow that it stands on forward to it.
-pub(crate) fn condense(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
+/// `patch_id` is being computed, if that was started before.
+pub(crate) fn condense(
+    worktree: &Worktree<'_>,
+    made: &Made,
+    note: &CommitNote,
+    patch_id: Option<PatchIds>,
+) -> Result<()> {
     let repo = &worktree.repo;
-    let found = record_work(worktree, made, note)?;
+    let found = record_work(worktree, made, note, patch_id)?;
     failpoint::hit("condense:before-carry");
     let tree_id = repo.tree_of_commit(made.commit)?;
     for candidate in &found {
@@ -97,7 +104,12 @@ pub(crate) fn condense(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) 
 }
 
 /// Makes the record of the work that the commit took; returns the shadows it may have taken it from.
-fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<Vec<Candidate>> {
+fn record_work(
+    worktree: &Worktree<'_>,
+    made: &Made,
+    note: &CommitNote,
+    patch_id: Option<PatchIds>,
+) -> Result<Vec<Candidate>> {
     let repo = &worktree.repo;
     let found = candidates(repo, made.base, true)?;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
@@ -105,8 +117,6 @@ fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Resul
     if found.is_empty() && promised.is_none() {
         return Ok(found);
     }
-    let start_patch_ids = || repo.start_patch_ids(&[made.commit]);
-    let promised_patch_ids = promised.map(|_| start_patch_ids()).transpose()?;
     let mut committed = repo.detect_renames(made.changes(repo)?)?;
     let renamed = renamed_since(repo, touched_live(&found), &committed)?;
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
@@ -133,8 +143,8 @@ fn record_work(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Resul
             None => free_id(repo, made, &named)?,
         };
         let (new, offsets) = {
-            let patch_ids = promised_patch_ids.map_or_else(start_patch_ids, Ok)?;
-            record::build(worktree, made, id, &committed, (&work, &steps), patch_ids)?
+            let patch_id = patch_id.map_or_else(|| repo.start_patch_ids(&[made.commit]), Ok)?;
+            record::build(worktree, made, id, &committed, (&work, &steps), patch_id)?
         };
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
         // If the record exists, a process crashed after writing it. Whether the sessions' positions in their

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     config::Store,
     error::Result,
-    git::revision::PatchIds,
+    git::patch_id::PatchIds,
     model::{
         attribution::summary::Figures,
         change::Change,
@@ -37,7 +37,7 @@ use crate::{
 /// By session, the position in its transcript up to which records contain it, in bytes.
 pub(super) type Offsets = BTreeMap<String, u64>;
 
-/// Returns the record `id` of the commit that was made, and the new positions in the transcripts. `patch_ids` computes
+/// Returns the record `id` of the commit that was made, and the new positions in the transcripts. `patch_id` computes
 /// the commit's patch id.
 pub(super) fn build(
     context: &Context,
@@ -45,7 +45,7 @@ pub(super) fn build(
     id: RecordId,
     committed: &[Change],
     (work, steps): (&Work, &[Step]),
-    patch_ids: PatchIds,
+    patch_id: PatchIds,
 ) -> Result<(NewRecord, Offsets)> {
     let repo = &context.repo;
     let mut parts: Vec<SessionPart> = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn build(
         commit: made.commit,
         parent: made.parent,
         tree: repo.tree_of_commit(made.commit)?,
-        patch_id: patch_ids.finish()?.remove(&made.commit),
+        patch_id: patch_id.finish()?.remove(&made.commit),
         seconds: repo
             .with_commit(made.commit, |commit| commit.committer().map(|who| who.seconds()).unwrap_or_default())?,
         base: made.base,

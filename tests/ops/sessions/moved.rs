@@ -175,12 +175,15 @@ fn a_line_that_a_branch_has_by_chance_is_the_sessions() {
 #[test]
 fn lines_of_an_unrecorded_commit_of_the_turn_have_an_unknown_author() {
     let desk = Desk::new();
-    let date = "GIT_AUTHOR_DATE=$(($(date +%s) + 5)) ";
-    let other = format!(
-        "git worktree add -q ../other -b other; echo 'new line' >../other/n; git -C ../other add n; \
-         {date} git -C ../other -c core.hooksPath=/dev/null commit -qm n; git checkout -q other -- n"
-    );
-    command(&desk, "a", &other);
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    let commit = "git worktree add -q ../other -b other; echo 'new line' >../other/n; git -C ../other add n; \
+         GIT_AUTHOR_DATE=$(($(date +%s) + 5)) git -C ../other -c core.hooksPath=/dev/null commit -qm n";
+    for script in [commit, "git checkout -q other -- n"] {
+        tell(&desk, "a", "PreToolUse", TOOL);
+        desk.sh(script);
+        tell(&desk, "a", "PostToolUse", TOOL);
+    }
+    tell(&desk, "a", "Stop", "");
     assert_eq!(blamed(&desk, "n"), ["new line: unknown"]);
     desk.commit_all();
     assert_eq!(blamed(&desk, "n"), ["new line: unknown"]);
