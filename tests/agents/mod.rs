@@ -6,6 +6,7 @@ mod endings;
 mod guard;
 mod hostile;
 mod meeting;
+mod named;
 mod notice;
 mod once;
 mod refused;

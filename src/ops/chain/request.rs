@@ -4,7 +4,7 @@ use bstr::BString;
 
 use crate::{
     git::exact::Basis,
-    model::{checkpoint::Origin, step::Step},
+    model::{checkpoint::Origin, step::Step, turns::Over},
 };
 
 /// How to save.
@@ -48,6 +48,8 @@ pub(crate) struct Request {
     pub(crate) author: Author,
     /// The session whose turn the checkpoint belongs to, if another author made the changes.
     pub(crate) turn_of: Option<String>,
+    /// That turn ends: what is known of its open tool calls.
+    pub(crate) ends: Option<Over>,
     /// The message, as in [`SaveOptions`].
     pub(crate) message: Option<String>,
     /// What has to be there afterwards.
@@ -112,6 +114,6 @@ impl From<&SaveOptions> for Request {
     fn from(options: &SaveOptions) -> Self {
         let SaveOptions { message, author, paths, verify, allow_empty, force: _ } = options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
-        Self { scope, author, message, hold: Hold::Ref, verify, allow_empty, turn_of: None }
+        Self { scope, author, message, hold: Hold::Ref, verify, allow_empty, turn_of: None, ends: None }
     }
 }
