@@ -87,6 +87,7 @@ mod unchanged;
 pub(crate) mod untracked;
 pub(crate) mod user_index;
 mod weight;
+mod worktrees;
 pub(crate) mod written;
 
 pub(crate) use environment::home;

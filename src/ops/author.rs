@@ -9,6 +9,8 @@
 
 use std::collections::BTreeSet;
 
+use bstr::ByteSlice as _;
+
 use super::{
     Context, Worktree,
     session_info::{self, clock, open_turns},
@@ -22,7 +24,7 @@ use crate::{
         session::Session,
         turns::{Call, Command, Over, Turns},
     },
-    state::{process, sessions::Found},
+    state::{process, sessions::Found, turns},
 };
 
 /// A tool in use, and the session that uses it.
@@ -215,7 +217,21 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
 /// Commands in the background do not count.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
     let origin = unsaved_without(worktree, |call| call.is_background)?;
+    if origin.contributor == Contributor::Human && is_run_from_elsewhere(worktree) {
+        return Ok(Some(unknown()));
+    }
     Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
+}
+
+/// Returns true if a command runs us that an agent has begun in another worktree of this repository.
+fn is_run_from_elsewhere(context: &Context) -> bool {
+    let (repo, oldest) = (&context.repo, oldest(context));
+    let runs_us = |call: &Call| {
+        let agent = call.command.as_ref().and_then(|command| command.agent.as_ref());
+        call.started >= oldest && agent.is_some_and(process::is_above_us)
+    };
+    let others = repo.other_worktrees().into_iter().map(|(id, _)| repo.git_dir_of(id.as_bstr()));
+    others.into_iter().any(|git_dir| turns::peek(&git_dir).calls().any(|(_, call)| runs_us(call)))
 }
 
 /// Returns true if the process of `session` does not live.

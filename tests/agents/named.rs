@@ -51,10 +51,14 @@ fn a_command_of_another_session_takes_no_file_that_a_tool_has_named() {
 #[test]
 fn what_several_sessions_name_is_of_one_of_them() {
     let desk = Desk::new();
-    ["a", "b", "c"].iter().for_each(|session| desk.prompt(session));
+    for session in ["a", "b", "c"] {
+        desk.prompt(session);
+    }
     desk.before("a", "1", &["f", "g"]);
     desk.before("b", "1", &["g", "h"]);
-    ["f", "g", "h"].iter().for_each(|path| desk.add(path, "of a session"));
+    for path in ["f", "g", "h"] {
+        desk.add(path, "of a session");
+    }
     desk.stop("c");
     assert_eq!(desk.chain(), ["unknown g", "a f", "b h"]);
     desk.finish();
