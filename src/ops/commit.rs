@@ -128,8 +128,13 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
 /// merge before `git commit` ends it is new: of the rest, attribution knows that the parents have it.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
-    let is_brought = repo.is_rebasing()
-        || if repo.is_merging() { ancestors::is_amending().is_none() } else { repo.prepared_message().is_some() };
+    if repo.is_rebasing() {
+        // Where a rebase stops without a conflict, the worktree is as HEAD, and git has prepared no message.
+        let is_stopped = ancestors::is_amending().is_some() && repo.prepared_message().is_none();
+        return Ok(is_stopped && repo.git_operation()? == GitOperation::New);
+    }
+    let is_brought =
+        if repo.is_merging() { ancestors::is_amending().is_none() } else { repo.prepared_message().is_some() };
     Ok(!is_brought
         && is_head_known(context)?
         && repo.git_operation()? == GitOperation::New

@@ -1,6 +1,7 @@
 //! Agents that call the built program as their clients do, with git's hooks enabled.
 
 mod apart;
+mod committed;
 mod desk;
 mod endings;
 mod guard;

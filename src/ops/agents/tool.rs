@@ -59,6 +59,10 @@ impl Saving {
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     // What is about to be saved as a session's may be beside what a person has changed.
     let origin = author::before_commit(worktree)?.or_else(|| named::is_any(worktree).then(Origin::default));
+    if worktree.repo.is_rebasing() {
+        // What the turn began with is on another base, and stays there.
+        return Ok(origin.map(|_| Saving::unknown()));
+    }
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
