@@ -243,14 +243,12 @@ fn put_taken_back<'c>(
 /// How many commits are looked at one by one.
 const MOST_COMMITS: usize = 64;
 
+/// Content of one kind of author.
+type Part = (Contributor, Vec<(BString, Edit)>);
+
 /// Returns what the commits between `head` and `old` did to `paths`, oldest first: a commit that took no session's work in a file
 /// is a person's there.
-fn steps_of_commits(
-    repo: &Repo,
-    head: ObjectId,
-    old: ObjectId,
-    paths: &BTreeSet<BString>,
-) -> Result<Vec<(Contributor, Vec<(BString, Edit)>)>> {
+fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet<BString>) -> Result<Vec<Part>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
     while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_COMMITS) {
         commits.push(commit);
@@ -259,7 +257,7 @@ fn steps_of_commits(
     if at != Some(head) {
         commits.truncate(1);
     }
-    let mut steps: Vec<(Contributor, Vec<(BString, Edit)>)> = Vec::new();
+    let mut steps: Vec<Part> = Vec::new();
     let mut last_tree_id = repo.tree_of_commit(head)?;
     for commit in commits.into_iter().rev() {
         let of_sessions = paths_of_record(repo, commit)?;

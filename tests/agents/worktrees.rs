@@ -157,3 +157,25 @@ fn an_agent_deletes_the_directory_that_it_works_in() {
     assert_eq!(desk.open(), Vec::<String>::new());
     desk.finish();
 }
+
+/// What a person had there before the turn is in the archive, though nothing of that worktree is left.
+#[test]
+fn an_agent_deletes_the_worktree_that_it_works_in() {
+    let (desk, side) = with_side("sub/inside");
+    desk.write(".git/info/exclude", "sub\n");
+    let event = |event: &str| {
+        let cwd = side.display().to_string();
+        desk.event(event, "s", &json!({ "cwd": cwd, "tool": { "name": "shell", "id": "1" } }));
+    };
+    std::fs::write(side.join("f"), "of a person\n").expect("it can be written");
+    event("prompt");
+    event("pre-tool");
+    std::fs::remove_dir_all(&side).expect("it is there");
+    event("post-tool");
+    event("stop");
+    assert_eq!(desk.git(&["for-each-ref", "refs/checkpoints/pending"]), "");
+    let kept = desk.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/archive"]);
+    assert_eq!(desk.git(&["show", &format!("{}:f", kept.trim())]), "of a person\n");
+    assert_eq!(desk.chain(), Vec::<String>::new());
+    desk.finish();
+}
