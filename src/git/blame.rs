@@ -85,6 +85,8 @@ fn refused(said: &str, ranges: &[String]) -> Error {
         error.with_hint(RANGES)
     } else if said.starts_with("no such path") {
         error.with_hint("'git ls-files' shows the paths that git knows")
+    } else if said == "no such ref: HEAD" {
+        error.with_hint("there is no commit yet; 'git add' makes a file known")
     } else {
         error
     }

@@ -56,7 +56,7 @@ pub struct Call {
     pub agent_id: Option<String>,
     /// When it began, in Unix seconds.
     pub started: i64,
-    /// Digests of the only paths that it may change; none: it may change anything.
+    /// The only paths that it may change, from the worktree's root; none: it may change anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
     /// True if it goes on after the agent has reported its end.
@@ -145,6 +145,15 @@ impl Entry {
         });
         &mut self.accounts[at]
     }
+}
+
+/// How we know that a turn has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// The agent reported it, or its process is gone: a tool call that was not done was interrupted.
+    Said,
+    /// The next turn begins: the user may have rejected a tool call that was not done.
+    Unsaid,
 }
 
 /// An event that was handled.

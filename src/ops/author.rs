@@ -9,6 +9,8 @@
 
 use std::collections::BTreeSet;
 
+use bstr::ByteSlice as _;
+
 use super::{
     Context, Worktree,
     session_info::{self, clock, open_turns},
@@ -20,9 +22,9 @@ use crate::{
         contributor::Contributor,
         process::{Life, Work},
         session::Session,
-        turns::{Call, Command, Turns},
+        turns::{Call, Command, Over, Turns},
     },
-    state::{process, sessions::Found},
+    state::{process, sessions::Found, turns},
 };
 
 /// A tool in use, and the session that uses it.
@@ -100,19 +102,10 @@ fn oldest(context: &Context) -> i64 {
     clock().saturating_sub(stale_after)
 }
 
-/// How we know that a turn has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Over {
-    /// The agent reported it, or its process is gone: a tool call that was not done was interrupted.
-    Said,
-    /// The next turn begins: the user may have rejected a tool call that was not done.
-    Unsaid,
-}
-
 /// Returns the author of what the turn of `session` leaves unsaved when it ends.
 ///
-/// If the agent reported its tool calls, each named the files it may change, and all are done, the changes are not the
-/// session's. If a reported call is not done, `over` decides. If the agent reported no calls, or one that may change any
+/// What open calls name has been saved before. If the agent reported its tool calls, each named the files it may change, and all
+/// are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides. If the agent reported no calls, or one that may change any
 /// path, the changes are the session's, or unknown if another session may have made them, or if a command may have been
 /// refused.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
@@ -128,13 +121,17 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
         let is_others = is_shared(context, &turns, &session.id)?;
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
-    if own.is_some_and(|own| !own.calls.is_empty()) {
-        return Ok(match over {
-            Over::Said => of_session(session, None),
-            Over::Unsaid => unknown(),
-        });
+    let mut calls = own.into_iter().flat_map(|own| &own.calls);
+    match over {
+        Over::Said if calls.any(|call| call.paths.is_none()) => Ok(of_session(session, None)),
+        Over::Unsaid if calls.next().is_some() => Ok(unknown()),
+        Over::Said | Over::Unsaid => between(context, &without_names(&turns), Asker::Hook),
     }
-    between(context, &turns.calls().collect::<Vec<_>>(), Asker::Hook)
+}
+
+/// Returns the tools in use that may change any path. What the others name is saved before.
+fn without_names(turns: &Turns) -> Vec<Use<'_>> {
+    turns.calls().filter(|(_, call)| call.paths.is_none()).collect()
 }
 
 /// Returns true if another session has an open turn here and does not report its tool calls: it may have made any
@@ -203,14 +200,15 @@ pub(crate) fn unknown() -> Origin {
     Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
-/// Returns the author of the changes before `session` uses the tool `key` on the paths with these digests (none: any
-/// path).
+/// Returns the author of the changes before `session` uses the tool `key` on these paths; without paths, of all changes but
+/// those that open calls name, which are saved before.
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
     let turns = open(context);
     let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
     let may_reach = |(_, call): &Use<'_>| match (&call.paths, paths) {
         (Some(its), Some(paths)) => its.iter().any(|path| paths.contains(path)),
-        _ => true,
+        (its, None) => its.is_none(),
+        (None, Some(_)) => true,
     };
     between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), Asker::Hook)
 }
@@ -219,10 +217,25 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
 /// Commands in the background do not count.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
     let origin = unsaved_without(worktree, |call| call.is_background)?;
+    if origin.contributor == Contributor::Human && is_run_from_elsewhere(worktree) {
+        return Ok(Some(unknown()));
+    }
     Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
 }
 
-fn is_gone(context: &Context, session: &str) -> bool {
+/// Returns true if a command runs us that an agent has begun in another worktree of this repository.
+fn is_run_from_elsewhere(context: &Context) -> bool {
+    let (repo, oldest) = (&context.repo, oldest(context));
+    let runs_us = |call: &Call| {
+        let agent = call.command.as_ref().and_then(|command| command.agent.as_ref());
+        call.started >= oldest && agent.is_some_and(process::is_above_us)
+    };
+    let others = repo.other_worktrees().into_iter().map(|(id, _)| repo.git_dir_of(id.as_bstr()));
+    others.into_iter().any(|git_dir| turns::peek(&git_dir).calls().any(|(_, call)| runs_us(call)))
+}
+
+/// Returns true if the process of `session` does not live.
+pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
     let session = session_info::peek(context, session);
     session.is_some_and(|session| process::life(session.process.as_ref()) == Life::Dead)
 }

@@ -2,10 +2,9 @@
 
 use crate::{
     error::Result,
-    model::session::Session,
+    model::{session::Session, turns::Over},
     ops::{
-        Worktree,
-        author::{self, Over},
+        Worktree, author,
         save::{self, Author, Request, Saved},
         turn::{self, End, leaves_out_the_same},
     },
@@ -31,7 +30,7 @@ pub(crate) fn close_turn(worktree: &Worktree<'_>, session: &mut Session, over: O
     let (mut seen, mut now_tree_id) = (None, None);
     if session.is_in(repo.worktree_id()) {
         let author = Author::Is(author::gap(worktree, session, over)?);
-        let request = Request { author, turn_of: Some(session.id.clone()), ..Request::default() };
+        let request = Request { author, turn_of: Some(session.id.clone()), ends: Some(over), ..Request::default() };
         let taken = save::save_worktree(worktree, &request)?.saved;
         now_tree_id = leaves_out_the_same(worktree, &session.id, &taken)?.then_some(taken.tree);
         seen = Some(taken);

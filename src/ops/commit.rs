@@ -126,8 +126,14 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
 /// or merge. What such a command left for `git commit`, as `cherry-pick -n` does, is not new, which the save finds out.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
-    let is_prepared = || repo.is_merging() || repo.prepared_message().is_some();
-    let is_brought = repo.is_rebasing() || is_prepared() && ancestors::is_amending().is_none();
+    let by_git_commit = || ancestors::is_amending().is_some();
+    if repo.is_rebasing() {
+        // Where a rebase stops without a conflict, the worktree is as HEAD, and git has prepared no message.
+        let is_stopped = by_git_commit() && repo.prepared_message().is_none();
+        return Ok(is_stopped && repo.git_operation()? == GitOperation::New);
+    }
+    let is_prepared = repo.is_merging() || repo.prepared_message().is_some();
+    let is_brought = is_prepared && !by_git_commit();
     Ok(!is_brought && is_head_known(context)? && repo.git_operation()? == GitOperation::New)
 }
 

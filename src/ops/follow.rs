@@ -189,18 +189,21 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     // Of the rest, the records say what only humans wrote; what little is left of a session's work has an unknown
     // author.
     let of_sessions = paths_of_sessions(repo, old, &left)?;
-    let (mut of_people, mut unknown) = (Vec::new(), Vec::new());
+    let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {
         let path = change.path.as_bstr();
         let (before, last) = (repo.find_leaf(old_tree_id, path)?, repo.find_leaf(shadow.last_tree_id(), path)?);
         if before != change.before && before != last {
-            let is_unknown = last == change.before && of_sessions.contains(&change.path);
-            let edits = if is_unknown { &mut unknown } else { &mut of_people };
-            edits.push((change.path, before.map(|leaf| (leaf.id, leaf.mode))));
+            if last == change.before && of_sessions.contains(&change.path) {
+                unknown.insert(change.path);
+            } else {
+                of_people.push((change.path, before.map(|leaf| (leaf.id, leaf.mode))));
+            }
         }
     }
     let (expected, mut written) = (shadow.expected, Vec::new());
-    for (contributor, edits) in [(Contributor::Human, of_people), (Contributor::Unknown, unknown)] {
+    let of_people = [(Contributor::Human, of_people)];
+    for (contributor, edits) in of_people.into_iter().chain(steps_of_commits(repo, head, old, &unknown)?) {
         if !edits.is_empty() {
             let origin = Origin { contributor, ..Origin::default() };
             written.push(put_taken_back(worktree, &mut shadow, old, &origin, &edits)?);
@@ -237,16 +240,65 @@ fn put_taken_back<'c>(
     Ok(written)
 }
 
+/// How many commits are looked at one by one.
+const MOST_COMMITS: usize = 64;
+
+/// Content of one kind of author.
+type Part = (Contributor, Vec<(BString, Edit)>);
+
+/// Returns what the commits between `head` and `old` did to `paths`, oldest first: a commit that took no session's work in a file
+/// is a person's there.
+fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet<BString>) -> Result<Vec<Part>> {
+    let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
+    while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_COMMITS) {
+        commits.push(commit);
+        at = repo.parents_of(commit)?.first().copied();
+    }
+    if at != Some(head) {
+        commits.truncate(1);
+    }
+    let mut steps: Vec<Part> = Vec::new();
+    let mut last_tree_id = repo.tree_of_commit(head)?;
+    for commit in commits.into_iter().rev() {
+        let of_sessions = paths_of_record(repo, commit)?;
+        let tree_id = repo.tree_of_commit(commit)?;
+        for path in paths {
+            let leaf = repo.find_leaf(tree_id, path.as_bstr())?;
+            if leaf == repo.find_leaf(last_tree_id, path.as_bstr())? {
+                continue;
+            }
+            let is_known = at == Some(head) && !of_sessions.contains(path);
+            let contributor = if is_known { Contributor::Human } else { Contributor::Unknown };
+            if steps.last().is_none_or(|(last, _)| *last != contributor) {
+                steps.push((contributor, Vec::new()));
+            }
+            if let Some((_, edits)) = steps.last_mut() {
+                edits.retain(|(known, _)| known != path);
+                edits.push((path.clone(), leaf.map(|leaf| (leaf.id, leaf.mode))));
+            }
+        }
+        last_tree_id = tree_id;
+    }
+    Ok(steps)
+}
+
 /// Returns the files with work of sessions in the records of `old`, and of its ancestors among `left`.
 fn paths_of_sessions(repo: &Repo, old: ObjectId, left: &[ObjectId]) -> Result<BTreeSet<BString>> {
     let (mut paths, mut at) = (BTreeSet::new(), Some(old));
     while let Some(commit) = at.filter(|commit| left.contains(commit)) {
-        for id in records::of_commit(repo, commit)? {
-            // Skips damaged records.
-            let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
-            paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
-        }
+        paths.extend(paths_of_record(repo, commit)?);
         at = repo.parents_of(commit)?.first().copied();
+    }
+    Ok(paths)
+}
+
+/// Returns the files with work of sessions in the records of `commit`.
+fn paths_of_record(repo: &Repo, commit: ObjectId) -> Result<BTreeSet<BString>> {
+    let mut paths = BTreeSet::new();
+    for id in records::of_commit(repo, commit)? {
+        // Skips damaged records.
+        let files = records::find(repo, &id).ok().flatten().map(|record| record.files).unwrap_or_default();
+        paths.extend(files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path));
     }
     Ok(paths)
 }

@@ -7,6 +7,7 @@
 //! - `salvage`, `locking`: the lock that writing commands take, and the repair of broken shadows that comes first.
 //! - `records`, `provenance`, `rewrite`: whose work a commit contains, and where it went.
 //! - `condense`, `reconcile`, `follow`: the effect of commits and other moves of HEAD on records and shadows.
+//! - `named`: the files that open tool calls name.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
 pub mod agent_hooks;
@@ -47,6 +48,7 @@ mod known_base;
 mod locked;
 mod locking;
 mod moved;
+mod named;
 mod protected;
 mod provenance;
 mod reconcile;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use gix::ObjectId;
 
 use super::{
-    Worktree,
+    Context, Worktree,
     chain::onward::Rest,
     condense::{self, Candidate, Made},
     known_base::{known_head, note_base},
@@ -32,7 +32,8 @@ use crate::{
 /// Condenses the commits that moved HEAD since we last looked, and links those that repeat recorded work; never looks at the
 /// worktree. What HEAD did after the last commit that took work is left to [`follow`](super::follow).
 ///
-/// If one command both changed files and committed them, the changes are the committer's.
+/// If one command both changed files and committed them without our hooks, the changes are the committer's, or unknown if it was
+/// a command of an agent.
 ///
 /// Does so once; returns where the reflog ends.
 pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
@@ -92,6 +93,11 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let mut patch_id =
         reported.zip(before).and_then(|(commit, before)| patch_id_beside(repo, commit, before, &prepared));
     let (moves, log_end) = repo.head_moves(known, head)?;
+    if reported.is_none() {
+        for moved in moves_of_commands(worktree, &moves) {
+            take_unseen(worktree, moved, &prepared)?;
+        }
+    }
     let mut judge = Judge {
         worktree,
         known: known.0,
@@ -122,6 +128,32 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         worktree.write_prepared(&left)?;
     }
     Ok(log_end)
+}
+
+/// Returns those of `moves` that may be of open commands of agents, in their turns: each has noted where HEAD was before it.
+fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadMove] {
+    let turns = context.turns();
+    let in_turn = turns.entries.iter().filter(|entry| entry.turn.is_some());
+    let commands = in_turn.flat_map(|entry| &entry.calls).filter(|call| call.paths.is_none());
+    let starts = commands.filter_map(|call| Some(call.start.as_ref()?.head.as_deref()));
+    let from = starts.map(|head| {
+        let is_it = |base: Base| base.commit_id().map(|id| id.to_string()).as_deref() == head;
+        // One that began before we last looked has made all of them.
+        moves.iter().rposition(|moved| is_it(Base::Commit(moved.to))).map_or(0, |at| at + 1)
+    });
+    from.min().map_or(&[], |from| &moves[from..])
+}
+
+/// Takes a checkpoint of what the commit of `moved` took, if a command made it without our hooks.
+fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared) -> Result<()> {
+    let is_unseen = moved.kind.is_by_hand() && moved.from != Base::Commit(moved.to);
+    if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {
+        return Ok(());
+    }
+    if condense::record_of(worktree, moved.to)?.is_some() {
+        return Ok(());
+    }
+    condense::take_unseen(worktree, &Made::by(&worktree.repo, moved)?)
 }
 
 /// Returns where HEAD was before `commit`.

@@ -12,18 +12,20 @@ use super::{
     },
     follow::follow_head,
     moved::moved_lines,
+    named,
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
     turn::{self, OpenTurn},
 };
 use crate::{
-    error::{Kind, Result},
+    error::{Error, Kind, Result},
     git::{Repo, new_objects::NewObjects, side::Side, stat_cache::StatCache},
     model::{
         checkpoint::{Checkpoint, Origin},
         contributor::Contributor,
         event::Event,
         refname,
+        turns::Over,
     },
     state::sessions::Found,
 };
@@ -94,23 +96,61 @@ pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Resul
 
 /// Takes a checkpoint of `worktree`.
 ///
-/// If the save meets missing objects, it sets aside the chain that leads to them and tries once more. It also tries
-/// once more after a race.
+/// What open tool calls name is their sessions', and gets checkpoints of its own first. If the save meets missing objects, it
+/// sets aside the chain that leads to them and tries once more. It also tries once more after a race.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
-    match try_save(worktree, request) {
+    if named::stays_apart(worktree, request) {
+        for _ in 0..named::MOST_LOOKS {
+            save_named(worktree, request.turn_of.as_deref().zip(request.ends))?;
+            match try_twice(worktree, request, true) {
+                Err(error) if error.kind() == Kind::Race => {}
+                taken => return taken,
+            }
+        }
+    }
+    try_twice(worktree, request, false)
+}
+
+/// Takes checkpoints of what open tool calls name. `ending` is the session whose turn is about to end, and how we know that.
+pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<(&str, Over)>) -> Result<()> {
+    named::requests(worktree, ending)?.iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
+}
+
+/// Looks at the whole worktree before a turn of `session` begins. What open tool calls name is saved first; `shadow` is read
+/// again then.
+pub(crate) fn look_beside_named<'w>(
+    worktree: &'w Worktree<'_>,
+    shadow: &mut Shadow,
+    session: &str,
+) -> Result<(Seen, NewObjects<'w>)> {
+    let mut looked = look_at_all(worktree, shadow)?;
+    for _ in 0..named::MOST_LOOKS {
+        if !named::has_changed(worktree, shadow, &looked.0, &looked.1)? {
+            break;
+        }
+        save_named(worktree, None)?;
+        *shadow = Shadow::read_for(worktree, Some(session))?;
+        looked = look_at_all(worktree, shadow)?;
+    }
+    Ok(looked)
+}
+
+fn try_twice(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Result<Taken> {
+    match try_save(worktree, request, is_apart) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain lacks the object: the stat cache or the index may rely on it.
                 worktree.repo.grow_wary();
             }
-            try_save(worktree, request).map_err(|again| again.with_cause(error))
+            try_save(worktree, request, is_apart).map_err(|again| again.with_cause(error))
         }
-        Err(error) if error.kind() == Kind::Race => try_save(worktree, request),
+        Err(error) if error.kind() == Kind::Race && !is_apart => try_save(worktree, request, false),
         taken => taken,
     }
 }
 
-fn try_save(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
+/// Takes the checkpoint; if files that open tool calls name are to stay apart, only if none of them has changed.
+fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Result<Taken> {
     let start = Instant::now();
     let repo = &worktree.repo;
     follow_head(worktree)?;
@@ -145,6 +185,9 @@ fn try_save(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     }
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
+    if is_apart && named::has_changed(worktree, &shadow, &seen, &objects)? {
+        return Err(Error::race("a tool has changed a file that it names in the middle of a save"));
+    }
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
     // The base itself cannot be marked.
     let is_wanted = match request.hold {

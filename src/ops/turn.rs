@@ -66,7 +66,7 @@ pub(crate) fn end(
     now_tree_id: Option<ObjectId>,
 ) -> Result<()> {
     release_pending(worktree, &session.id, now_tree_id)?;
-    if matches!(why, End::Ended | End::Adopted | End::Forgotten) {
+    if matches!(why, End::Ended | End::Adopted | End::Forgotten) || session_info::has_lost_worktree(worktree, session) {
         release_all_pending(worktree, &session.id)?;
     }
     worktree.edit_turns(|turns| turns.end(&session.id));

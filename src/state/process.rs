@@ -113,6 +113,11 @@ pub(crate) fn work(agent: &Process, since: u64, is_hook: bool) -> Work {
     Work::Rests
 }
 
+/// Returns true if `process` lives, and has started us, or what has.
+pub(crate) fn is_above_us(process: &Process) -> bool {
+    life(Some(process)) == Life::Alive && above().contains(&process.pid)
+}
+
 /// Returns our own pid and those of the processes above us.
 fn above() -> Vec<u32> {
     let mut above = vec![std::process::id()];

@@ -1,11 +1,13 @@
 //! Agents that call the built program as their clients do, with git's hooks enabled.
 
 mod apart;
+mod committed;
 mod desk;
 mod endings;
 mod guard;
 mod hostile;
 mod meeting;
+mod named;
 mod notice;
 mod once;
 mod refused;

@@ -140,10 +140,7 @@ fn handle(
     on_multisession: OnMultisession,
     call: &mut Call,
 ) -> Result<Answer> {
-    if !Repo::is_inside_repository(cwd) {
-        return Ok(Answer::Allow);
-    }
-    let repo = Repo::open(cwd)?;
+    let Some(repo) = repository(cwd, &event.session)? else { return Ok(Answer::Allow) };
     let loaded = config::load_lenient(&settings::sources(Some(&repo)));
     if !loaded.settings.enabled {
         return Ok(Answer::Allow);
@@ -171,6 +168,20 @@ fn handle(
     let model = event.model.clone().or_else(in_transcript);
     let info = SessionInfo { agent, model, transcript, on_multisession };
     agents::handle(&context, &report(event, dialect, cwd, info))
+}
+
+/// Opens the repository that the agent works in. If an agent has deleted its own directory, that is the one around it, or the
+/// one that we were started in, where its session is known.
+fn repository(cwd: &Path, session: &str) -> Result<Option<Repo>> {
+    if Repo::is_inside_repository(cwd) {
+        return Repo::open(cwd).map(Some);
+    }
+    if cwd.symlink_metadata().is_ok() {
+        return Ok(None);
+    }
+    let around = cwd.ancestors().find(|dir| dir.is_dir()).map(Path::to_owned);
+    let mut repos = around.into_iter().chain(std::env::current_dir().ok()).filter_map(|dir| Repo::open(&dir).ok());
+    Ok(repos.find(|repo| agents::is_known(repo, session)))
 }
 
 fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, info: SessionInfo) -> Report {

@@ -10,6 +10,7 @@ mod paths;
 mod report;
 mod sign_of_life;
 mod tool;
+mod visit;
 
 use super::{
     Context, Worktree, author,
@@ -24,8 +25,12 @@ use super::{
 };
 use crate::{
     error::Result,
-    model::session::{Action, Phase, SessionEvent, transition},
-    state::agents,
+    git::Repo,
+    model::{
+        session::{Action, Phase, SessionEvent, transition},
+        turns::Over,
+    },
+    state::{agents, sessions},
 };
 
 pub use report::{Answer, Message, Reach, Report, Tool, What};
@@ -36,6 +41,38 @@ pub(crate) use tool::{before_commit, save_before_commit};
 /// # Errors
 /// As its parts; whatever was done until then stays, and the next event goes on from there. The agent must not notice.
 pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
+    if matches!(report.what, What::Prompt(_)) {
+        visit::leave(context, &report.session, Over::Unsaid);
+    }
+    let Some(parts) = visit::parts(&context.repo, report) else {
+        let answer = handle_here(context, report);
+        if matches!(report.what, What::Stop | What::End) {
+            visit::leave(context, &report.session, Over::Said);
+        }
+        return answer;
+    };
+    // A turn begins where the agent works.
+    let mut answer = handle_here(context, &parts.here);
+    for (root, part) in &parts.there {
+        if matches!((&answer, &part.what), (Ok(Answer::Deny(_)), What::BeforeTool(_))) {
+            break;
+        }
+        let handled = visit::open(context, root).and_then(|there| handle_here(&there, part));
+        match context.emit_failure(&format!("hook {}", report.agent), handled) {
+            Ok(Answer::Allow) | Err(_) => {}
+            more => answer = answer.and(more),
+        }
+    }
+    answer
+}
+
+/// Returns true if the session `id` is known in `repo`.
+pub fn is_known(repo: &Repo, id: &str) -> bool {
+    check_id(id).is_ok() && sessions::read(repo.common_dir(), id).is_ok_and(|session| session.is_some())
+}
+
+/// Does what the event of `report` asks for in the worktree of `context`.
+fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
     let worktree = save::lock_to_write(context)?;

@@ -15,8 +15,18 @@ pub(super) fn inside(repo: &Repo, cwd: &Path, named: &[String]) -> Option<Vec<BS
     (!paths.is_empty()).then_some(paths)
 }
 
-/// The directories on the way may be symbolic links, and may not be there yet; what the link itself is, is what counts.
 fn resolve(repo: &Repo, cwd: &Path, name: &str) -> Option<BString> {
+    let real = real(cwd, name)?;
+    let inside = real.strip_prefix(repo.worktree_root()).ok()?;
+    let path = Vec::from_path_buf(inside.to_owned()).ok()?;
+    // The root itself is no file.
+    (!path.is_empty()).then(|| path.into())
+}
+
+/// Returns the canonical path of the file `name`; none if that cannot be known.
+///
+/// The directories on the way may be symbolic links, and may not be there yet; what the link itself is, is what counts.
+pub(super) fn real(cwd: &Path, name: &str) -> Option<PathBuf> {
     if name.is_empty() || name.contains('\0') {
         return None;
     }
@@ -36,11 +46,7 @@ fn resolve(repo: &Repo, cwd: &Path, name: &str) -> Option<BString> {
             Err(_) => return None,
         }
     };
-    let inside = real.join(rest);
-    let inside = inside.strip_prefix(repo.worktree_root()).ok()?;
-    let path = Vec::from_path_buf(inside.to_owned()).ok()?;
-    // The root itself is no file.
-    (!path.is_empty()).then(|| path.into())
+    Some(real.join(rest))
 }
 
 /// Returns `path` without `.`; with `..` only where what comes before is a directory that is there.

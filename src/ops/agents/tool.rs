@@ -6,6 +6,7 @@ use super::{
     super::{
         Context, Worktree, author,
         guard::{self, Verdict, Who},
+        named,
         reconcile::try_reconcile,
         save::{self, Author, Request, Scope, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
@@ -63,7 +64,12 @@ impl Saving {
 
 /// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
-    let origin = author::before_commit(worktree)?;
+    // What is about to be saved as a session's may be beside what a person has changed.
+    let origin = author::before_commit(worktree)?.or_else(|| named::is_any(worktree).then(Origin::default));
+    if worktree.repo.is_rebasing() {
+        // What the turn began with is on another base, and stays there.
+        return Ok(origin.map(|_| Saving::unknown()));
+    }
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::by_command(origin) }))
 }
 
@@ -206,8 +212,8 @@ fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
 
 /// Takes an attributed checkpoint of what changed in `paths` (none: anywhere) before the tool call `key`.
 pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, paths: Option<Vec<BString>>) -> Result<()> {
-    let digests = paths.as_ref().map(|paths| digests(paths));
-    let origin = author::before(worktree, &report.session, key, digests.as_deref())?;
+    let named = paths.as_ref().map(|paths| texts(paths));
+    let origin = author::before(worktree, &report.session, key, named.as_deref())?;
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
     let scope = paths.map_or(Scope::All, Scope::PathsIfThere);
     save(worktree, &Saving { turn_of, scope, ..Saving::all(origin) }).map(drop)
@@ -231,7 +237,10 @@ pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<A
     let turns = author::open(worktree);
     let own = turns.find(&report.session);
     let calls = || own.into_iter().flat_map(|own| &own.calls).filter(|call| call.agent_id == report.agent_id);
-    let is_open = calls().next().is_some();
+    let is_open = calls().any(|call| call.paths.is_none());
+    if calls().next().is_some() {
+        save::save_named(worktree, None)?;
+    }
     let session = known(worktree, &report.session)?;
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
     if let Some(session) = &session
@@ -282,14 +291,14 @@ fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }
 
-fn digests(paths: &[BString]) -> Vec<String> {
-    paths.iter().map(|path| event::digest(&[&path.to_string()])).collect()
+fn texts(paths: &[BString]) -> Vec<String> {
+    paths.iter().map(ToString::to_string).collect()
 }
 
 /// Notes that the tool is in use, which the guard may have noted before.
 fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, key: &str) {
     let paths = match reach {
-        Inside::Paths(paths) => Some(digests(paths)),
+        Inside::Paths(paths) => Some(texts(paths)),
         Inside::Anything => None,
         Inside::Nothing => Some(Vec::new()),
     };

@@ -4,7 +4,7 @@ use bstr::BString;
 
 use crate::{
     git::exact::Basis,
-    model::{change::Change, checkpoint::Origin, step::Step},
+    model::{change::Change, checkpoint::Origin, step::Step, turns::Over},
 };
 
 /// How to save.
@@ -50,6 +50,8 @@ pub(crate) struct Request {
     pub(crate) is_by_command: bool,
     /// The session whose turn the checkpoint belongs to, if another author made the changes.
     pub(crate) turn_of: Option<String>,
+    /// That turn ends: what is known of its open tool calls.
+    pub(crate) ends: Option<Over>,
     /// The message, as in [`SaveOptions`].
     pub(crate) message: Option<String>,
     /// What has to be there afterwards.
@@ -116,6 +118,7 @@ impl From<&SaveOptions> for Request {
     fn from(options: &SaveOptions) -> Self {
         let SaveOptions { message, author, paths, verify, allow_empty, force: _ } = options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
-        Self { scope, author, message, hold: Hold::Ref, verify, allow_empty, turn_of: None, is_by_command: false }
+        let (hold, turn_of, is_by_command, ends) = (Hold::Ref, None, false, None);
+        Self { scope, author, is_by_command, turn_of, ends, message, hold, verify, allow_empty }
     }
 }

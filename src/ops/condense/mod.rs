@@ -8,9 +8,11 @@ mod commit;
 mod made;
 mod record;
 mod staged;
+mod unseen;
 
 pub(crate) use candidates::{Candidate, candidates, hold_work, renamed_since, steps_aside};
 pub(crate) use commit::{carry_forward, condense, line_to_carry, link_existing, record_of};
 pub(crate) use made::Made;
 pub(crate) use record::complete;
 pub(crate) use staged::{has_work_on, holds_work};
+pub(crate) use unseen::take_unseen;

@@ -3,9 +3,13 @@
 use super::{super::Worktree, facts::is_gone};
 use crate::{
     error::Result,
-    model::{checkpoint::Origin, contributor::Contributor, session::Session, turns::Entry},
+    model::{
+        checkpoint::Origin,
+        contributor::Contributor,
+        session::Session,
+        turns::{Entry, Over},
+    },
     ops::{
-        author::Over,
         closing::close_turn,
         save::{self, Author, Request, Saved},
         session_info::{self, known},

@@ -87,9 +87,12 @@ pub(crate) fn add_info(session: &mut Session, info: &SessionInfo) {
 
 /// Returns true if `session` has an open turn in another worktree that still exists.
 pub(crate) fn is_elsewhere(context: &Context, session: &Session) -> bool {
-    let repo = &context.repo;
-    let is_gone = || decode_component(&session.worktree).is_none_or(|id| repo.has_lost_worktree(id.as_bstr()));
-    session.phase == Phase::Active && !session.is_in(repo.worktree_id()) && !is_gone()
+    session.phase == Phase::Active && !session.is_in(context.repo.worktree_id()) && !has_lost_worktree(context, session)
+}
+
+/// Returns true if the worktree that `session` was last seen in does not exist any more.
+pub(crate) fn has_lost_worktree(context: &Context, session: &Session) -> bool {
+    decode_component(&session.worktree).is_none_or(|id| context.repo.has_lost_worktree(id.as_bstr()))
 }
 
 /// Checks that checkpoints may be taken here, and creates the directory of our files.

@@ -8,7 +8,6 @@ use super::{
     super::session_info::{SessionInfo, check_transcript},
     super::{
         Context, Worktree,
-        author::Over,
         follow::enter,
         save::{Saved, SkippedPath},
         turn::{self, End, release_pending},
@@ -22,6 +21,7 @@ use crate::{
     model::{
         refname::Base,
         session::{Action, Phase, Session, SessionEvent, transition},
+        turns::Over,
     },
     state::failpoint,
 };

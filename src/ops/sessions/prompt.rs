@@ -12,8 +12,7 @@ use super::{
     super::session_info::{self, add_info, clock, known, prepare, sign_of_life},
     super::session_info::{SessionInfo, check_transcript},
     super::{
-        Context, Worktree,
-        author::{self, Over},
+        Context, Worktree, author,
         chain::{
             carry::base_tree,
             changes,
@@ -48,6 +47,7 @@ use crate::{
         redact::redact,
         refname::pending_ref,
         session::{Action, Session, SessionEvent, Turn, UnderWay, transition},
+        turns::Over,
     },
     state::{
         failpoint,
@@ -177,7 +177,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         repo.grow_wary();
         shadow = Shadow::read_for(worktree, Some(id))?;
     }
-    let (mut seen, mut objects) = save::look_at_all(worktree, &shadow)?;
+    let (mut seen, mut objects) = save::look_beside_named(worktree, &mut shadow, id)?;
     let dirty: BTreeSet<BString> =
         objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?.into_iter().map(|change| change.path).collect();
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;

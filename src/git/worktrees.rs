@@ -1,0 +1,24 @@
+//! The other worktrees of a repository.
+
+use std::{fs, path::PathBuf};
+
+use bstr::{BString, ByteSlice as _, ByteVec as _};
+
+use super::Repo;
+
+impl Repo {
+    /// Returns the ids and canonical roots of the other worktrees of this repository whose directory is there.
+    pub(crate) fn other_worktrees(&self) -> Vec<(BString, PathBuf)> {
+        let linked = fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten();
+        let ids = linked.filter_map(|entry| Vec::from_os_string(entry.file_name()).ok()).map(|name| match &name[..] {
+            b"main" => "worktrees/main".into(),
+            _ => BString::from(name),
+        });
+        let linked = ids.filter_map(|id| self.linked_worktree(id.as_bstr()).map(|root| (id, root)));
+        // `core.worktree` may say otherwise; then it is not known.
+        let common = fs::canonicalize(self.common_dir()).ok().filter(|common| common.ends_with(".git"));
+        let main = common.and_then(|common| Some((BString::from("main"), common.parent()?.to_owned())));
+        let others = linked.chain(main).filter(|(id, _)| id != self.worktree_id());
+        others.filter_map(|(id, root)| fs::canonicalize(root).ok().map(|root| (id, root))).collect()
+    }
+}

@@ -1,0 +1,93 @@
+//! The files that open tool calls name: what changes in them is their session's, whoever takes the checkpoint.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bstr::{BString, ByteSlice as _};
+
+use super::{
+    Context, author,
+    chain::{Author, Request, Scope, Seen, Shadow},
+    session_info::load,
+};
+use crate::{
+    error::Result,
+    git::new_objects::NewObjects,
+    model::{
+        checkpoint::Origin,
+        turns::{Call, Over},
+    },
+    state::sessions::Found,
+};
+
+/// How often a save looks at the worktree if tools change what they name meanwhile.
+pub(crate) const MOST_LOOKS: usize = 4;
+
+/// A session, and its helper that makes the call.
+type Maker<'t> = (&'t str, Option<&'t str>);
+
+/// Returns the requests that save what open tool calls name, one for each session; of what several name, and of what a killed
+/// agent has named, the author is unknown.
+///
+/// Of the turn that is about to end (`ending`), [`Over`] decides.
+pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Result<Vec<Request>> {
+    let turns = author::open(context);
+    let mut makers: BTreeMap<&str, BTreeSet<Maker<'_>>> = BTreeMap::new();
+    for (session, call) in turns.calls() {
+        for path in call.paths.iter().flatten() {
+            makers.entry(path).or_default().insert((session, call.agent_id.as_deref()));
+        }
+    }
+    let mut paths_of: BTreeMap<Option<Maker<'_>>, Vec<BString>> = BTreeMap::new();
+    for (path, makers) in makers {
+        paths_of.entry(one_of(&makers)).or_default().push(path.into());
+    }
+    let request = |(maker, paths): (Option<Maker<'_>>, _)| {
+        let origin = maker.map_or_else(|| Ok(author::unknown()), |maker| origin(context, maker, ending))?;
+        let turn_of = maker.map(|(session, _)| session.to_owned());
+        let (scope, author) = (Scope::PathsIfThere(paths), Author::Is(origin));
+        Ok(Request { scope, author, turn_of, ..Request::default() })
+    };
+    paths_of.into_iter().map(request).collect()
+}
+
+/// Returns the one session of `makers`, and its helper if there is one only.
+fn one_of<'t>(makers: &BTreeSet<Maker<'t>>) -> Option<Maker<'t>> {
+    let (session, agent_id) = *makers.first()?;
+    let is_one = makers.iter().all(|(its, _)| *its == session);
+    is_one.then_some((session, agent_id.filter(|_| makers.len() == 1)))
+}
+
+fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, Over)>) -> Result<Origin> {
+    let is_known = match ending.filter(|(ends, _)| *ends == session) {
+        Some((_, over)) => over == Over::Said,
+        None => !author::is_gone(context, session),
+    };
+    Ok(match load(context, session)? {
+        Found::Session(session) if is_known => author::of_session(&session, agent_id.map(Into::into)),
+        _ => author::unknown(),
+    })
+}
+
+/// Returns true if an open tool call names files that it may change.
+pub(crate) fn is_any(context: &Context) -> bool {
+    let names = |call: &Call| call.paths.as_ref().is_some_and(|paths| !paths.is_empty());
+    author::open(context).calls().any(|(_, call)| names(call))
+}
+
+/// Returns true if `request` looks at everything, or does not say who the author is, and open tool calls name files.
+pub(crate) fn stays_apart(context: &Context, request: &Request) -> bool {
+    let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
+    (!is_limited || request.author == Author::Infer) && is_any(context)
+}
+
+/// Returns true if a file that an open tool call names is not in `seen` as the last checkpoint has it.
+pub(crate) fn has_changed(context: &Context, shadow: &Shadow, seen: &Seen, objects: &NewObjects<'_>) -> Result<bool> {
+    let turns = author::open(context);
+    let named: BTreeSet<&str> =
+        turns.calls().filter_map(|(_, call)| call.paths.as_ref()).flatten().map(String::as_str).collect();
+    if named.is_empty() {
+        return Ok(false);
+    }
+    let changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
+    Ok(changes.iter().any(|change| change.path.to_str().is_ok_and(|path| named.contains(path))))
+}

@@ -1,0 +1,146 @@
+//! Files that open tool calls name are their sessions', whoever takes the checkpoint.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::desk::{Desk, piped, tool};
+
+/// Who takes a checkpoint while a tool of `a` is in use.
+#[rstest::rstest]
+#[case::stop(|desk: &Desk| desk.stop("b"))]
+#[case::before_a_command(|desk: &Desk| {
+    desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    desk.before("b", "2", &[]);
+})]
+#[case::prompt(|desk: &Desk| desk.prompt("b"))]
+#[case::person(|desk: &Desk| drop(desk.done(&["save", "-q"])))]
+#[case::restore(|desk: &Desk| drop(desk.done(&["restore", "-q", "base", "--", "h"])))]
+fn what_a_tool_has_named_is_its(#[case] checkpoint: fn(&Desk)) {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.prompt("b");
+    desk.edit("b", "1", "h", "of b");
+    desk.before("a", "1", &["f", "new"]);
+    desk.add("f", "of a");
+    desk.add("g", "of a person");
+    checkpoint(&desk);
+    desk.add("f", "of a, later");
+    desk.after("a", "1", &["f", "new"]);
+    desk.stop("a");
+    desk.commit();
+    assert_eq!(desk.owners()[..2], ["f agent 2", "g human 1"]);
+    desk.finish();
+}
+
+#[test]
+fn a_command_of_another_session_takes_no_file_that_a_tool_has_named() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.prompt("b");
+    desk.before("b", "1", &[]);
+    desk.before("a", "1", &["f"]);
+    desk.add("f", "of a");
+    desk.add("g", "of b");
+    desk.after("b", "1", &[]);
+    desk.after("a", "1", &["f"]);
+    assert_eq!(desk.chain(), ["a f", "b g"]);
+    desk.finish();
+}
+
+#[test]
+fn what_several_sessions_name_is_of_one_of_them() {
+    let desk = Desk::new();
+    for session in ["a", "b", "c"] {
+        desk.prompt(session);
+    }
+    desk.before("a", "1", &["f", "g"]);
+    desk.before("b", "1", &["g", "h"]);
+    for path in ["f", "g", "h"] {
+        desk.add(path, "of a session");
+    }
+    desk.stop("c");
+    assert_eq!(desk.chain(), ["unknown g", "a f", "b h"]);
+    desk.finish();
+}
+
+#[test]
+fn a_commit_in_the_middle_of_a_tool_takes_what_it_has_named() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.before("a", "1", &["f"]);
+    desk.add("f", "of a");
+    desk.add("g", "of a person");
+    desk.commit();
+    assert_eq!(desk.owners(), ["f agent 1", "g human 1"]);
+    desk.after("a", "1", &["f"]);
+    desk.stop("a");
+    desk.finish();
+}
+
+/// An interrupted tool has changed what it has named, and nothing else.
+#[test]
+fn what_a_person_changes_beside_an_interrupted_tool_is_theirs() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.before("a", "1", &["f"]);
+    desk.add("f", "a half");
+    desk.add("g", "of a person");
+    desk.event("interrupt", "a", &json!({}));
+    assert_eq!(desk.chain(), ["a f", "human g"]);
+    desk.prompt("a");
+    let mut told = tool("2", &["h"]);
+    told["agent_id"] = "helper".into();
+    desk.event("pre-tool", "a", &told);
+    desk.add("h", "a half");
+    desk.add("g", "of a person");
+    desk.event("subagent-stop", "a", &json!({ "agent_id": "helper" }));
+    assert_eq!(desk.chain()[2..], ["a+helper h"]);
+    desk.stop("a");
+    assert_eq!(desk.chain()[3..], ["human g"]);
+    desk.finish();
+}
+
+const SESSIONS: usize = 8;
+
+/// Each session writes its own files, as fast as it can.
+#[test]
+fn sessions_that_write_at_once_each_get_their_own() {
+    let desk = &Desk::new();
+    let tell = &|session: usize, event: &str, path: &str| {
+        let payload = json!({
+            "hook_event_name": event, "session_id": format!("s{session}"), "cwd": desk.repo(), "prompt": "write",
+            "tool_name": "Write", "tool_use_id": path, "tool_input": { "file_path": path, "content": "" },
+        });
+        let output = piped(desk.hook("claude-code"), payload.to_string().as_bytes());
+        assert!(output.status.success() && output.stderr.is_empty(), "{event}: {output:?}");
+    };
+    for round in 0..3 {
+        std::thread::scope(|scope| {
+            for session in 0..SESSIONS {
+                scope.spawn(move || {
+                    tell(session, "UserPromptSubmit", "");
+                    for file in 0..2 {
+                        let path = format!("of-{session}-{round}-{file}");
+                        tell(session, "PreToolUse", &path);
+                        fs::write(
+                            desk.repo().join(&path),
+                            format!("a line of {session}, the {file}. of round {round}\n"),
+                        )
+                        .expect("it can be written");
+                        tell(session, "PostToolUse", &path);
+                    }
+                    tell(session, "Stop", "");
+                });
+            }
+        });
+        desk.commit();
+        let value: Value = desk.json(&["attribution", "--json", "HEAD"]);
+        for file in value["files"].as_array().expect("files") {
+            let path = file["path"].as_str().expect("a path");
+            let session = path.split('-').nth(1).expect("a session");
+            assert_eq!(file["owners"][0]["session"], format!("s{session}"), "round {round}: {path}: {file}");
+        }
+    }
+    desk.finish();
+}

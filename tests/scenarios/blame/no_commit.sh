@@ -1,0 +1,4 @@
+mkdir empty
+cd empty
+git init -q .
+run git checkpoint blame nothing
