@@ -14,6 +14,7 @@ from pathlib import Path
 from bench import Bench, Failed, adopt_orphans, end_descendants
 from cases import CASES
 from clients import CLIENTS
+from mutations import MUTATIONS
 from stub import Stub
 
 NAMES = [case.__name__ for case in CASES]
@@ -26,6 +27,7 @@ def main():
     parser.add_argument("--program", type=Path, required=True, help="the git-checkpoint that is tested")
     parser.add_argument("--npm", type=Path, required=True, help="where the clients are installed, a folder each")
     parser.add_argument("--case", action="append", choices=NAMES, help="only this case (may be repeated)")
+    parser.add_argument("--mutate", choices=list(MUTATIONS), help="change what the hooks tell")
     parser.add_argument("clients", nargs="+")
     options = parser.parse_args()
     options.folder, options.npm = options.folder.resolve(), options.npm.resolve()
@@ -61,7 +63,7 @@ def passes(client, case, stub, options):
     try:
         npm = options.npm / client.name / "node_modules/.bin"
         folder = options.folder / client.name / case.__name__
-        bench = Bench(case.__name__, client, [str(options.program.parent), str(npm)], stub, folder)
+        bench = Bench(case.__name__, client, options.program, npm, stub, folder, options.mutate)
         bench.enable()
         case(bench)
     except Failed as failure:

@@ -1,7 +1,7 @@
 """The model that the clients talk to: a server on the loopback device that plays what a prompt names.
 
 A prompt that says `play:NAME` makes the model call the tools that `plays[NAME]` lists, one after another, and then
-say that it is done. A function in the list is called while the client waits for the call that follows. Which call is
+say that it is done with that name. A function in the list is called while the client waits for the call that follows. Which call is
 next is told by the results that the conversation already holds, so the server keeps no state, and a helper's
 conversation is served beside its parent's. Four protocols are spoken, each as far as its client needs it.
 """
@@ -13,7 +13,6 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MARK = re.compile(r"\bplay:([a-z-]+)")
-DONE = "Done."
 
 
 def texts(value):
@@ -58,10 +57,10 @@ class Responses:
         return position(body.get("input", []), said, lambda item: item.get("type", "").endswith("_call_output"))
 
     @staticmethod
-    def answer(body, index, call):
+    def answer(body, index, call, text):
         ident = f"r{time.time_ns()}"
         if call is None:
-            content = [{"type": "output_text", "text": DONE}]
+            content = [{"type": "output_text", "text": text}]
             item = {"type": "message", "role": "assistant", "id": f"m{ident}", "content": content}
         elif isinstance(call[1], str):
             item = {"type": "custom_tool_call", "call_id": f"call_{ident}_{index}", "name": call[0], "input": call[1]}
@@ -78,6 +77,10 @@ class Responses:
             {"type": "response.output_item.done", "item": item},
             {"type": "response.completed", "response": {"id": ident, "usage": usage}},
         ]
+
+    @staticmethod
+    def whole(path, body, events):
+        return None
 
 
 class Gemini:
@@ -96,11 +99,15 @@ class Gemini:
         return position(body.get("contents", []), said, results)
 
     @staticmethod
-    def answer(body, index, call):
-        part = {"text": DONE} if call is None else {"functionCall": {"name": call[0], "args": call[1]}}
+    def answer(body, index, call, text):
+        part = {"text": text} if call is None else {"functionCall": {"name": call[0], "args": call[1]}}
         candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
         usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
         return [{"candidates": [candidate], "usageMetadata": usage}]
+
+    @staticmethod
+    def whole(path, body, events):
+        return events[0] if path.endswith(":generateContent") else None
 
 
 class Messages:
@@ -123,11 +130,11 @@ class Messages:
         return position(body.get("messages", []), said, results)
 
     @staticmethod
-    def answer(body, index, call):
+    def answer(body, index, call, text):
         ident = f"{time.time_ns()}"
         if call is None:
             begun, reason = {"type": "text", "text": ""}, "end_turn"
-            delta = {"type": "text_delta", "text": DONE}
+            delta = {"type": "text_delta", "text": text}
         else:
             begun = {"type": "tool_use", "id": f"toolu_{ident}", "name": call[0], "input": {}}
             delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}, "tool_use"
@@ -143,15 +150,24 @@ class Messages:
             {"type": "message_stop"},
         ]
 
+    @staticmethod
+    def whole(path, body, events):
+        # It is asked at once whether a model is there.
+        content = [{"type": "text", "text": "Done."}]
+        return None if body.get("stream") else events[0]["message"] | {"content": content, "stop_reason": "end_turn"}
+
 
 PROTOCOLS = [Responses, Gemini, Messages]
 
 
 class Stub:
-    """The server. `plays` may be filled while it runs; `log` receives a line for each request."""
+    """The server. `plays` may be filled while it runs; `log` receives a line for each request.
+
+    `heard` has what a client has sent last in a conversation about a play, `count` is how many such requests came.
+    """
 
     def __init__(self, log):
-        self.plays = {}
+        self.plays, self.heard, self.count = {}, {}, 0
         self.log = log
         stub = self
 
@@ -211,10 +227,14 @@ class Stub:
         name, index = protocol.position(body)
         # What has no tools is a side question of the client: a title, a summary.
         call = self.next_call(name, index) if body.get("tools") else None
+        if name and body.get("tools"):
+            self.heard[name] = "\n".join(texts(body))
+            self.count += 1
         self.note(handler.path, f"play {name}, call {index}: {'done' if call is None else json.dumps(call)[:300]}")
-        events = protocol.answer(body, index, call)
-        if path.endswith(":generateContent"):
-            return handler.send(200, "application/json", json.dumps(events[0]).encode())
+        events = protocol.answer(body, index, call, f"Done with {name}." if name else "Done.")
+        whole = protocol.whole(path, body, events)
+        if whole is not None:
+            return handler.send(200, "application/json", json.dumps(whole).encode())
         out = ""
         for event in events:
             out += f"event: {event['type']}\n" if "type" in event else ""
