@@ -125,7 +125,8 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     let has_reported =
         own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !has_reported {
-        let is_others = is_shared(context, &turns, &session.id)? || own.is_some_and(|own| may_be_interrupted(own, over));
+        let is_others =
+            is_shared(context, &turns, &session.id)? || own.is_some_and(|own| may_be_interrupted(own, over));
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
     if own.is_some_and(|own| !own.calls.is_empty()) {

@@ -24,20 +24,24 @@ class Client:
     names_helpers = False
     # True if the git that the agent runs in its shell calls git's hooks.
     runs_git_hooks = True
+    # True if an event tells that a command was interrupted by Esc.
+    tells_interruptions = True
     # The model, as the client or its transcript tells it, if one does.
     model = None
     # True if the client keeps the conversation in a file that can be read.
     has_transcript = True
     # True if somebody is there who can be asked whether a tool may be used.
     is_asked = False
-    # What its screen asks before it takes a prompt, each with the keys of the answer; and what it shows then.
+    # What its screen shows before it takes a prompt, each with the keys that lead on; and what it shows then.
     greetings, ready = (), ""
     # What its screen shows while it asks whether a tool may be used; the keys that say yes and no.
     asks, yes, no = "", ("Enter",), ("Escape",)
     # The keys that interrupt a tool, and the line that leaves the client.
     escape, quit = ("Escape",), "/quit"
-    # The model that is changed to, and how: lines that are typed, each with keys that are pressed after it.
-    other_model, other_model_by = "", ()
+    # The model that is changed to, and how: lines that are typed, each with keys that are pressed after it; what is shown then.
+    other_model, other_model_by, changed = "", (), ""
+    # Cases that there cannot be, each with the reason.
+    lacks = {}
     # Who reads a warning of a hook before a tool.
     shows_warnings = {"model": False, "user": True}
     # What `enable` is told beside the name.
@@ -78,6 +82,7 @@ class Codex(Client):
     yes = ("y",)
     other_model = "gpt-5.6-luna"
     other_model_by = (("/model", ["8"]), ("", ["Enter"]))
+    changed = r"Model changed to"
 
     def settings(self, home, url):
         write(
@@ -143,8 +148,10 @@ class Gemini(Client):
     model = "gemini-2.5-flash"
     ready = r"Type your message"
     asks = r"Apply this change\?|Allow execution of"
+    lacks = {"forked": "it cannot fork a conversation"}
     other_model = "gemini-2.5-pro"
     other_model_by = (("/model set gemini-2.5-pro", []),)
+    changed = r"Model set to"
 
     def settings(self, home, url):
         settings = {
@@ -188,13 +195,15 @@ class Gemini(Client):
 class Claude(Client):
     name, package, program, version = "claude-code", "@anthropic-ai/claude-code", "claude", "2.1.330"
     names_helpers = True
+    tells_interruptions = False
     model = "claude-sonnet-4-5"
-    greetings = ((r"trust this folder", ["Down", "Enter"]),)
+    greetings = ((r"❯ No, exit", ["Down"]), (r"❯ Yes, I trust", ["Enter"]))
     ready = r"\? for shortcuts"
     asks = r"Do you want to "
     quit = "/exit"
     other_model = "claude-opus-4-5"
-    other_model_by = (("/model claude-opus-4-5", []),)
+    other_model_by = (("/model claude-opus-4-5", ["Enter"]),)
+    changed = r"Set model to"
 
     def settings(self, home, url):
         # Without these, it begins with a choice of colours and a login.
@@ -250,6 +259,7 @@ class Opencode(Client):
     quit = "/exit"
     other_model = "other"
     other_model_by = (("/models", []), ("other", []))
+    changed = r"· other"
 
     def settings(self, home, url):
         models = {name: {"name": name} for name in [self.model, self.other_model]}

@@ -43,10 +43,25 @@ def position(items, said, result):
     return name, count
 
 
+def has_tools(body):
+    """Returns true if the model may call tools: without them, it is a side question of the client, a title, a summary."""
+    return bool(body.get("tools"))
+
+
 class Responses:
     """The Responses API, as Codex uses it."""
 
     path = "/responses"
+
+    @staticmethod
+    def has_tools(body):
+        is_side = body.get("text", {}).get("format") is not None
+        return not is_side and (has_tools(body) or Responses.has_code(body))
+
+    @staticmethod
+    def has_code(body):
+        """Returns true if the model calls its tools by a script, as newer ones do."""
+        return any(item.get("type") == "additional_tools" for item in body.get("input", []))
 
     @staticmethod
     def position(body):
@@ -62,6 +77,9 @@ class Responses:
         if call is None:
             content = [{"type": "output_text", "text": text}]
             item = {"type": "message", "role": "assistant", "id": f"m{ident}", "content": content}
+        elif Responses.has_code(body):
+            item = {"type": "custom_tool_call", "call_id": f"call_{ident}_{index}", "name": "exec"}
+            item["input"] = f"text(await tools.{call[0]}({json.dumps(call[1])}));"
         elif isinstance(call[1], str):
             item = {"type": "custom_tool_call", "call_id": f"call_{ident}_{index}", "name": call[0], "input": call[1]}
         else:
@@ -87,6 +105,7 @@ class Gemini:
     """`generateContent` of the Gemini API."""
 
     path = "enerateContent"
+    has_tools = staticmethod(has_tools)
 
     @staticmethod
     def position(body):
@@ -114,6 +133,7 @@ class Messages:
     """The Messages API, as Claude Code and opencode use it."""
 
     path = "/messages"
+    has_tools = staticmethod(has_tools)
 
     @staticmethod
     def position(body):
@@ -225,13 +245,13 @@ class Stub:
             self.note(handler.path, "no answer is known")
             return handler.send(200, "application/json", b"{}")
         name, index = protocol.position(body)
-        # What has no tools is a side question of the client: a title, a summary.
-        call = self.next_call(name, index) if body.get("tools") else None
-        if name and body.get("tools"):
+        has_tools = protocol.has_tools(body)
+        call = self.next_call(name, index) if has_tools else None
+        if name and has_tools:
             self.heard[name] = "\n".join(texts(body))
             self.count += 1
         self.note(handler.path, f"play {name}, call {index}: {'done' if call is None else json.dumps(call)[:300]}")
-        events = protocol.answer(body, index, call, f"Done with {name}." if name else "Done.")
+        events = protocol.answer(body, index, call, f"Done with {name}." if name and has_tools else "Done.")
         whole = protocol.whole(path, body, events)
         if whole is not None:
             return handler.send(200, "application/json", json.dumps(whole).encode())

@@ -22,7 +22,7 @@ class Terminal:
         self.bench, self.client, self.socket = bench, bench.client, bench.folder / "tmux"
         self.client.is_asked = True
         command = [self.client.program, *self.client.terminal(how)]
-        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "150", "-y", "60", *command)
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "60", *command)
         # What the client has said last stays to be read when it is gone.
         self.tmux("set-option", "-g", "remain-on-exit", "on")
         self.greet()
@@ -106,6 +106,8 @@ class Terminal:
                 self.settle()
             self.keys(*keys)
             self.settle()
+        self.await_screen(self.client.changed, "changes the model")
+        self.settle()
 
     def leave(self):
         """Leaves the client."""
@@ -131,7 +133,9 @@ class Terminal:
 
     def is_gone(self):
         """Returns true if the client has ended."""
-        return self.shows(r"Pane is dead")
+        shown = ["tmux", "-S", self.socket, "display-message", "-p", "#{pane_pid}"]
+        done = subprocess.run(shown, capture_output=True, text=True, check=False)
+        return done.returncode != 0 or state(done.stdout.strip())[1] in "XZ"
 
     def await_screen(self, pattern, what, seconds=TURN):
         """Waits until the screen has a text."""
@@ -159,13 +163,13 @@ class Terminal:
 
     def greet(self):
         """Answers what the client asks when it starts, until it waits for a prompt."""
-        end, greetings = time.monotonic() + START, dict(self.client.greetings)
+        end = time.monotonic() + START
         while True:
             self.settle()
             shown = self.screen()
-            asked = next((pattern for pattern in greetings if re.search(pattern, shown)), None)
-            if asked is not None:
-                self.keys(*greetings.pop(asked))
+            keys = next((keys for pattern, keys in self.client.greetings if re.search(pattern, shown)), None)
+            if keys is not None and time.monotonic() < end:
+                self.keys(*keys)
             elif re.search(self.client.ready, shown):
                 return
             elif time.monotonic() > end or self.is_gone():
@@ -185,12 +189,14 @@ def plain(text):
 
 def is_hook_running():
     """Returns true while git-checkpoint runs below this process."""
-    return any(name(pid) == "git-checkpoint" for pid in descendants(os.getpid()))
+    states = map(state, descendants(os.getpid()))
+    return any(name == "git-checkpoint" and how not in "XZ" for name, how in states)
 
 
-def name(pid):
-    """Returns the name of a process's program."""
+def state(pid):
+    """Returns the name of a process's program, and the letter of its state; `X` if it is gone."""
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
-    except OSError:
-        return ""
+        name, rest = Path(f"/proc/{pid}/stat").read_text().split("(", 1)[1].rsplit(")", 1)
+        return name, rest.split()[0]
+    except (OSError, IndexError):
+        return "", "X"
