@@ -6,7 +6,7 @@ Each case is a function of a bench. A person sits before the worktree, too: what
 import signal
 
 from clients import write
-from terminal import Terminal, plain
+from terminal import Terminal, name_of, plain
 
 
 def patch(bench):
@@ -142,7 +142,7 @@ def approved(bench):
 
 
 def refused(bench):
-    """A file, a command, and a file after a command are refused; what a person writes while the questions are open is never the agent's."""
+    """A file, a command, and a file after a command are refused; what a person writes meanwhile is never the agent's."""
     with Terminal(bench) as terminal:
         terminal.prompt(("write", "never.txt", "never\n"))
         terminal.await_question()
@@ -188,6 +188,23 @@ def meanwhile(bench):
     for path in ["made.txt", "more.txt"]:
         bench.expect(f"owners of {path}", ["agent 1"], bench.owners(path))
     is_recorded(bench, {1: prompt}, ["made.txt", "more.txt"])
+
+
+def twice(bench):
+    """A person commits while the client asks, and again: each record has the conversation of the one turn."""
+    paths = ["first.txt", "second.txt", "third.txt"]
+    with Terminal(bench) as terminal:
+        prompt = terminal.prompt(*(("write", path, "made\n") for path in paths))
+        for path in paths[:2]:
+            terminal.approve()
+            terminal.await_question()
+            bench.commit(path)
+        terminal.approve()
+        terminal.await_end(prompt)
+    bench.commit(paths[2])
+    for commit, path in zip(["HEAD~2", "HEAD~1", "HEAD"], paths):
+        bench.expect(f"owners of {path}", ["agent 1"], bench.owners(path))
+        is_recorded(bench, {1: prompt}, [path], commit)
 
 
 def escaped(bench):
@@ -325,7 +342,7 @@ def guarded(bench):
 def is_read(bench, terminal, prompt, expected):
     """Expects that the guard's message is read, or not, by the model and the user."""
     words = "Temporary workspace detected"
-    found = {"model": words in plain(bench.stub.heard[prompt.split()[0].removeprefix("play:")])}
+    found = {"model": words in plain(bench.stub.heard[name_of(prompt)])}
     found["user"] = terminal.sees(words)
     bench.expect("who reads the guard's message", expected, found)
 
@@ -363,5 +380,5 @@ def is_sound(bench):
 
 CASES = [
     *[patch, shell, background, interrupted, killed, helper, committed],
-    *[approved, refused, meanwhile, escaped, secret, resumed, forked, linked, models, denied, warned],
+    *[approved, refused, meanwhile, twice, escaped, secret, resumed, forked, linked, models, denied, warned],
 ]

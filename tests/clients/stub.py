@@ -1,9 +1,9 @@
 """The model that the clients talk to: a server on the loopback device that plays what a prompt names.
 
 A prompt that says `play:NAME` makes the model call the tools that `plays[NAME]` lists, one after another, and then
-say that it is done with that name. A function in the list is called while the client waits for the call that follows. Which call is
-next is told by the results that the conversation already holds, so the server keeps no state, and a helper's
-conversation is served beside its parent's. Four protocols are spoken, each as far as its client needs it.
+say that it is done with that name. A function in the list is called while the client waits for the call that follows.
+Which call is next is told by the results that the conversation already holds, so the server keeps no state for it, and a
+helper's conversation is served beside its parent's. Four protocols are spoken, each as far as its client needs it.
 """
 
 import json

@@ -38,15 +38,29 @@ class Terminal:
     # What is done.
 
     def prompt(self, *steps, words=""):
-        """Types a prompt that makes the stub play `steps`, and returns it."""
+        """Types a prompt that makes the stub play `steps`, and returns it when the client has sent it."""
         prompt = " ".join(filter(None, [self.bench.next_play(steps), words]))
         self.type(prompt)
+        end = time.monotonic() + TURN
+        while not self.is_heard(prompt):
+            if time.monotonic() > end:
+                raise Failed(f"the client takes a prompt: it shows\n{self.screen().strip()}")
+            # A busy client takes what comes quickly for pasted, with the line's end.
+            self.keys("Enter")
         return prompt
+
+    def is_heard(self, prompt):
+        """Returns true if the stub hears of a prompt soon."""
+        end = time.monotonic() + TURN / 4
+        while name_of(prompt) not in self.bench.stub.heard:
+            if time.monotonic() > end:
+                return False
+            time.sleep(0.1)
+        return True
 
     def type(self, text):
         """Types a line."""
         self.tmux("send-keys", "-l", "--", text)
-        # What comes at once is taken for pasted, with the line's end.
         time.sleep(0.6)
         self.keys("Enter")
 
@@ -87,8 +101,8 @@ class Terminal:
 
     def await_end(self, prompt):
         """Waits until the turn of a prompt has ended."""
-        name = prompt.split()[0].removeprefix(asking(""))
-        self.await_screen(re.compile(rf"Done with {name}\."), f"says that it is done with {name}")
+        name = name_of(prompt)
+        self.await_screen(rf"Done with {name}\.", f"says that it is done with {name}")
         self.settle()
 
     def turn(self, *steps, words=""):
@@ -180,6 +194,11 @@ class Terminal:
         subprocess.run(
             ["tmux", "-S", self.socket, *arguments], cwd=self.bench.repo, env=self.bench.env, check=True, timeout=30
         )
+
+
+def name_of(prompt):
+    """Returns the name of the play that a prompt asks for."""
+    return prompt.split()[0].removeprefix(asking(""))
 
 
 def plain(text):
