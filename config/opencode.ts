@@ -10,9 +10,9 @@ export default async ({ directory, client }) => {
   const tell = async (hook, session, input, output) => {
     const parent = parents.get(session);
     const answer = await call({ plugin: "opencode", hook, directory, parent, input, output });
-    if (answer.warn) {
-      await client?.tui?.showToast?.({ body: { message: answer.warn, variant: "warning" } })?.catch?.(() => {});
-    }
+    // What is denied is told to the model only: the screen does not show it.
+    const [message, variant] = answer.deny ? [answer.deny, "error"] : [answer.warn, "warning"];
+    if (message) await client?.tui?.showToast?.({ body: { message, variant } })?.catch?.(() => {});
     return answer;
   };
   return {

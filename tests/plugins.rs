@@ -113,7 +113,7 @@ fn opencode_is_heard_and_told() {
         "stop ses_1",
     ];
     assert_eq!(events, expected);
-    assert_eq!(seen, "{\"no\":\"no\",\"toasts\":[\"careful\"]}\n");
+    assert_eq!(seen, "{\"no\":\"no\",\"toasts\":[\"no\",\"careful\"]}\n");
 }
 
 #[test]

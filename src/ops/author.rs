@@ -22,7 +22,7 @@ use crate::{
         contributor::Contributor,
         process::{Life, Work},
         session::Session,
-        turns::{Call, Command, Over, Turns},
+        turns::{Call, Command, Entry, Over, Turns},
     },
     state::{process, sessions::Found, turns},
 };
@@ -105,9 +105,9 @@ fn oldest(context: &Context) -> i64 {
 /// Returns the author of what the turn of `session` leaves unsaved when it ends.
 ///
 /// What open calls name has been saved before. If the agent reported its tool calls, each named the files it may change, and all
-/// are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides. If the agent reported no calls, or one that may change any
-/// path, the changes are the session's, or unknown if another session may have made them, or if a command may have been
-/// refused.
+/// are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides. If the
+/// agent reported no calls, or one that may change any path, the changes are the session's, or unknown if another session may
+/// have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last call, was not reported, a person may have been at work since.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
     // However long ago they began.
     if context.turns().find(&session.id).is_some_and(|own| may_be_refused(own.calls.iter())) {
@@ -118,7 +118,8 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     let has_reported =
         own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !has_reported {
-        let is_others = is_shared(context, &turns, &session.id)?;
+        let is_others =
+            is_shared(context, &turns, &session.id)? || own.is_some_and(|own| may_be_interrupted(own, over));
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
     let mut calls = own.into_iter().flat_map(|own| &own.calls);
@@ -132,6 +133,13 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
 /// Returns the tools in use that may change any path. What the others name is saved before.
 fn without_names(turns: &Turns) -> Vec<Use<'_>> {
     turns.calls().filter(|(_, call)| call.paths.is_none()).collect()
+}
+
+/// Returns true if a turn whose tools were reported may have been interrupted long ago: no tool is at work that may change any
+/// path, and either the turn's end was not reported, or a tool call that names its files may have waited for an answer.
+fn may_be_interrupted(own: &Entry, over: Over) -> bool {
+    let is_at_rest = own.calls.iter().all(|call| call.paths.is_some());
+    !own.accounts.is_empty() && is_at_rest && (over == Over::Unsaid || !own.calls.is_empty())
 }
 
 /// Returns true if another session has an open turn here and does not report its tool calls: it may have made any

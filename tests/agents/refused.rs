@@ -166,6 +166,27 @@ fn however_long_ago_it_asked() {
     desk.finish();
 }
 
+/// An agent reports no interruption, or only that there was one: while it waited, a person may have been at work.
+#[rstest::rstest]
+#[case::while_it_writes_text(&[], "prompt")]
+#[case::while_it_asks_about_a_file(&["f"], "interrupt")]
+#[case::while_it_asks_and_the_next_prompt_comes(&["f"], "prompt")]
+fn what_a_person_does_after_a_shell_until_an_interruption_is_known_is_not_the_agents(
+    #[case] asks_about: &[&str],
+    #[case] event: &str,
+) {
+    let desk = Desk::new();
+    desk.prompt("s");
+    desk.shell("s", "1", "g", "of the shell");
+    if !asks_about.is_empty() {
+        desk.before("s", "2", asks_about);
+    }
+    desk.add("h", "of a person, or of what the shell has left running");
+    desk.event(event, "s", &serde_json::json!({}));
+    assert_eq!(desk.chain(), ["s g", "unknown h"]);
+    desk.finish();
+}
+
 /// Who has made what changed since the command began, nobody knows; what comes after the commit is a person's.
 #[rstest::rstest]
 fn what_is_committed_after_an_agent_was_killed_in_a_tool_is_unknown(

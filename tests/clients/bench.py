@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import mutations
 from clients import asking, write
 
 # How long a client may take for a turn, in seconds.
@@ -23,19 +24,23 @@ class Failed(Exception):
 class Bench:
     """One case with one client. Failed expectations are collected in `failures`."""
 
-    def __init__(self, case, client, programs, stub, folder):
+    def __init__(self, case, client, program, npm, stub, folder, mutation=None):
         self.case, self.client, self.stub, self.folder = case, client, stub, folder
+        self.bin, self.mutation = folder / "bin", mutation
         self.home, self.repo = folder / "home", folder / "repo"
         self.failures, self.turns, self.log = [], 0, folder / "client.log"
         self.repo.mkdir(parents=True)
+        self.bin.mkdir()
+        os.link(program, self.bin / "git-checkpoint")
         self.env = {
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
-            "PATH": os.pathsep.join([*programs, os.environ["PATH"]]),
+            "PATH": os.pathsep.join([str(self.bin), str(npm), os.environ["PATH"]]),
             "TERM": "xterm-256color",
             "GIT_CONFIG_NOSYSTEM": "1",
             **client.environment(stub.url),
         }
+        client.is_asked = False
         client.settings(self.home, stub.url)
         self.git("init", "-q", "-b", "main")
         # Not the user's, which one client hides from its shell.
@@ -52,6 +57,8 @@ class Bench:
         """Makes git and the client call git-checkpoint."""
         self.git("checkpoint", "enable")
         self.git("checkpoint", "enable", "--agent", self.client.name, *self.client.options)
+        if self.mutation is not None:
+            mutations.insert(self.mutation, self.bin)
 
     def git(self, *arguments):
         """Runs git as the person who sits before the worktree; returns what it prints."""
@@ -67,10 +74,8 @@ class Bench:
 
     def turn(self, *steps, resume=False, until=None, then=None):
         """Lets the client take a turn that plays `steps`; with `until`, sends it the signal `then` once that exists."""
-        self.turns += 1
-        name = f"{self.case}-{'abcdefgh'[self.turns - 1]}"
-        self.play(name, steps)
-        command = [self.client.program, *self.client.command(asking(name), resume, self.repo)]
+        prompt = self.next_play(steps)
+        command = [self.client.program, *self.client.command(prompt, resume, self.repo)]
         with open(self.log, "ab") as log:
             log.write(f"$ {shlex.join(command)}\n".encode())
             log.flush()
@@ -96,6 +101,13 @@ class Bench:
                     process.wait()
         if until is None and status != 0:
             raise Failed(f"the client ends turn {self.turns} with 0: it ended with {status}")
+        return prompt
+
+    def next_play(self, steps):
+        """Teaches the stub the play of the next turn, and returns the prompt that asks for it."""
+        self.turns += 1
+        name = f"{self.case}-{'abcdefgh'[self.turns - 1]}"
+        self.play(name, steps)
         return asking(name)
 
     def await_file(self, path, process=None):
@@ -110,6 +122,12 @@ class Bench:
     def end_processes():
         """Ends what the client has left running."""
         end_descendants()
+
+    def link(self):
+        """Goes on in a linked worktree; returns the main one."""
+        main, self.repo = self.repo, self.folder / "linked"
+        subprocess.run(["git", "worktree", "add", "-q", self.repo], cwd=main, env=self.env, check=True, timeout=60)
+        return main
 
     def change(self, path, old, new):
         """Changes a file as the person who sits before the worktree."""
@@ -128,9 +146,27 @@ class Bench:
         if expected != found:
             self.failures.append(f"{what}: expected {expected!r}, found {found!r}")
 
+    def expect_of_person(self, path):
+        """Expects that no line of a file is taken for the agent's."""
+        owners = self.owners(path)
+        if set(owners) - {"human", "unknown"}:
+            self.failures.append(f"owners of {path}: expected a person, or unknown ones, found {owners!r}")
+
     def json(self, *arguments):
         """Returns what a command of git-checkpoint reports."""
         return json.loads(self.git("checkpoint", *arguments, "--json"))
+
+    def sessions(self, commit="HEAD"):
+        """Returns the sessions in the records of a commit."""
+        return [session for record in self.json("explain", commit)["records"] for session in record["sessions"]]
+
+    def holds(self, text):
+        """Returns true if a text is anywhere in the repository but in the worktree: in an object, or in a file of git."""
+        objects = ["git", "cat-file", "--batch-all-objects", "--batch"]
+        done = subprocess.run(objects, cwd=self.repo, env=self.env, capture_output=True, check=True, timeout=60)
+        common = Path(self.git("rev-parse", "--path-format=absolute", "--git-common-dir").strip())
+        files = [path.read_bytes() for path in common.rglob("*") if path.is_file()]
+        return any(text.encode() in data for data in [done.stdout, *files])
 
     def checkpoints(self):
         """Returns all checkpoints, those that commits have taken and those that are left."""

@@ -24,10 +24,26 @@ class Client:
     names_helpers = False
     # True if the git that the agent runs in its shell calls git's hooks.
     runs_git_hooks = True
+    # True if an event tells that a command was interrupted by Esc.
+    tells_interruptions = True
     # The model, as the client or its transcript tells it, if one does.
     model = None
     # True if the client keeps the conversation in a file that can be read.
     has_transcript = True
+    # True if somebody is there who can be asked whether a tool may be used.
+    is_asked = False
+    # What its screen shows before it takes a prompt, each with the keys that lead on; and what it shows then.
+    greetings, ready = (), ""
+    # What its screen shows while it asks whether a tool may be used; the keys that say yes and no.
+    asks, yes, no = "", ("Enter",), ("Escape",)
+    # The keys that interrupt a tool, and the line that leaves the client.
+    escape, quit = ("Escape",), "/quit"
+    # The model that is changed to, and how: lines that are typed, each with keys that are pressed after it; what is shown then.
+    other_model, other_model_by, changed = "", (), ""
+    # Cases that there cannot be, each with the reason.
+    lacks = {}
+    # Who reads a warning of a hook before a tool.
+    shows_warnings = {"model": False, "user": True}
     # What `enable` is told beside the name.
     options = ("--user",)
 
@@ -40,6 +56,10 @@ class Client:
 
     def command(self, prompt, resume, repo):
         """Returns the arguments for one turn without a terminal; `resume` goes on with the last session."""
+        raise NotImplementedError
+
+    def terminal(self, how):
+        """Returns the arguments for a terminal; `how` is `resume` or `fork` to go on with the last session, or none."""
         raise NotImplementedError
 
     def calls(self, steps, repo, is_helper):
@@ -55,6 +75,14 @@ class Codex(Client):
     names_helpers = True
     options = ("--user", "--trust")
     model = "gpt-5.5"
+    greetings = ((r"Trust this folder\?", ["Enter"]),)
+    # Its line of status; what comes before that may still be followed by a question.
+    ready = r"GPT-\S+ .*· /"
+    asks = r"Would you like to"
+    yes = ("y",)
+    other_model = "gpt-5.6-luna"
+    other_model_by = (("/model", ["8"]), ("", ["Enter"]))
+    changed = r"Model changed to"
 
     def settings(self, home, url):
         write(
@@ -65,6 +93,9 @@ check_for_update_on_startup = false
 
 [analytics]
 enabled = false
+
+[notice.model_migrations]
+"{self.model}" = "gpt-6-sol"
 
 [model_providers.stub]
 name = "stub"
@@ -85,6 +116,10 @@ multi_agent_v2 = true
     def command(self, prompt, resume, repo):
         return ["exec", "--dangerously-bypass-approvals-and-sandbox", *(["resume", "--last"] if resume else []), prompt]
 
+    def terminal(self, how):
+        # A sandbox within the network of its own cannot be had; what has to leave it is asked about.
+        return [*([how, "--last"] if how else []), "--sandbox", "read-only", "--ask-for-approval", "on-request"]
+
     def write(self, repo, path, text):
         return [self.patch(f"*** Add File: {path}\n" + "".join(f"+{line}\n" for line in text.splitlines()))]
 
@@ -96,7 +131,8 @@ multi_agent_v2 = true
         return ("apply_patch", f"*** Begin Patch\n{text}*** End Patch\n")
 
     def shell(self, repo, command):
-        return [("exec_command", {"cmd": command, "yield_time_ms": 30000})]
+        first = {"sandbox_permissions": "require_escalated", "justification": "work"} if self.is_asked else {}
+        return [("exec_command", {"cmd": command, "yield_time_ms": 30000, **first})]
 
     def background(self, repo, command):
         return [("exec_command", {"cmd": command, "yield_time_ms": 250})]
@@ -110,6 +146,12 @@ class Gemini(Client):
     name, package, program, version = "gemini", "@google/gemini-cli", "gemini", "0.61.0"
     runs_git_hooks = False
     model = "gemini-2.5-flash"
+    ready = r"Type your message"
+    asks = r"Apply this change\?|Allow execution of"
+    lacks = {"forked": "it cannot fork a conversation"}
+    other_model = "gemini-2.5-pro"
+    other_model_by = (("/model set gemini-2.5-pro", []),)
+    changed = r"Model set to"
 
     def settings(self, home, url):
         settings = {
@@ -125,6 +167,9 @@ class Gemini(Client):
     def command(self, prompt, resume, repo):
         last = ["--resume", "latest"] if resume else []
         return ["--skip-trust", "--approval-mode", "yolo", "-m", self.model, *last, "-p", prompt]
+
+    def terminal(self, how):
+        return ["--skip-trust", "-m", self.model, *(["--resume", "latest"] if how else [])]
 
     def calls(self, steps, repo, is_helper):
         calls = super().calls(steps, repo, is_helper)
@@ -150,7 +195,21 @@ class Gemini(Client):
 class Claude(Client):
     name, package, program, version = "claude-code", "@anthropic-ai/claude-code", "claude", "2.1.330"
     names_helpers = True
+    tells_interruptions = False
     model = "claude-sonnet-4-5"
+    greetings = ((r"❯ No, exit", ["Down"]), (r"❯ Yes, I trust", ["Enter"]))
+    ready = r"\? for shortcuts"
+    asks = r"Do you want to "
+    quit = "/exit"
+    other_model = "claude-opus-4-5"
+    other_model_by = (("/model claude-opus-4-5", ["Enter"]),)
+    changed = r"Set model to"
+
+    def settings(self, home, url):
+        # Without these, it begins with a choice of colours and a login.
+        settled = {"hasCompletedOnboarding": True, "theme": "dark"}
+        settled["customApiKeyResponses"] = {"approved": ["none"], "rejected": []}
+        write(home / ".claude.json", json.dumps(settled))
 
     def environment(self, url):
         return {
@@ -165,6 +224,10 @@ class Claude(Client):
     def command(self, prompt, resume, repo):
         last = ["--continue"] if resume else []
         return ["-p", prompt, "--permission-mode", "bypassPermissions", "--model", self.model, *last]
+
+    def terminal(self, how):
+        last = {"resume": ["--continue"], "fork": ["--continue", "--fork-session"]}
+        return ["--model", self.model, *last.get(how, [])]
 
     def write(self, repo, path, text):
         return [("Write", {"file_path": str(repo / path), "content": text})]
@@ -190,12 +253,20 @@ class Opencode(Client):
     names_helpers = True
     model = "stub"
     has_transcript = False
+    ready = r"Ask anything|tab agents|ctrl\+p commands"
+    asks = r"Permission required"
+    escape = ("Escape", "Escape")
+    quit = "/exit"
+    other_model = "other"
+    other_model_by = (("/models", []), ("other", []))
+    changed = r"· other"
 
     def settings(self, home, url):
-        provider = {"npm": "@ai-sdk/anthropic", "name": "stub", "models": {"stub": {"name": "stub"}}}
+        models = {name: {"name": name} for name in [self.model, self.other_model]}
+        provider = {"npm": "@ai-sdk/anthropic", "name": "stub", "models": models}
         provider["options"] = {"baseURL": f"{url}/v1", "apiKey": "none"}
         settings = {"provider": {"stub": provider}, "model": "stub/stub", "small_model": "stub/stub"}
-        settings |= {"autoupdate": False, "share": "disabled", "permission": "allow"}
+        settings |= {"autoupdate": False, "share": "disabled", "permission": {"edit": "ask", "bash": "ask"}}
         write(home / ".config/opencode/opencode.json", json.dumps(settings, indent=2) + "\n")
         # Before it loads a plugin, it would wait for the registry, which is not there.
         write(home / ".npmrc", "offline=true\nfetch-retries=0\n")
@@ -204,7 +275,10 @@ class Opencode(Client):
         return {"OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
     def command(self, prompt, resume, repo):
-        return ["run", *(["--continue"] if resume else []), prompt]
+        return ["run", "--auto", *(["--continue"] if resume else []), prompt]
+
+    def terminal(self, how):
+        return {"resume": ["--continue"], "fork": ["--continue", "--fork"]}.get(how, [])
 
     def write(self, repo, path, text):
         return [("write", {"filePath": str(repo / path), "content": text})]

@@ -1,9 +1,9 @@
 """The model that the clients talk to: a server on the loopback device that plays what a prompt names.
 
 A prompt that says `play:NAME` makes the model call the tools that `plays[NAME]` lists, one after another, and then
-say that it is done. A function in the list is called while the client waits for the call that follows. Which call is
-next is told by the results that the conversation already holds, so the server keeps no state, and a helper's
-conversation is served beside its parent's. Four protocols are spoken, each as far as its client needs it.
+say that it is done with that name. A function in the list is called while the client waits for the call that follows.
+Which call is next is told by the results that the conversation already holds, so the server keeps no state for it, and a
+helper's conversation is served beside its parent's. Four protocols are spoken, each as far as its client needs it.
 """
 
 import json
@@ -13,7 +13,6 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 MARK = re.compile(r"\bplay:([a-z-]+)")
-DONE = "Done."
 
 
 def texts(value):
@@ -44,10 +43,25 @@ def position(items, said, result):
     return name, count
 
 
+def has_tools(body):
+    """Returns true if the model may call tools: without them, it is a side question of the client, a title, a summary."""
+    return bool(body.get("tools"))
+
+
 class Responses:
     """The Responses API, as Codex uses it."""
 
     path = "/responses"
+
+    @staticmethod
+    def has_tools(body):
+        is_side = body.get("text", {}).get("format") is not None
+        return not is_side and (has_tools(body) or Responses.has_code(body))
+
+    @staticmethod
+    def has_code(body):
+        """Returns true if the model calls its tools by a script, as newer ones do."""
+        return any(item.get("type") == "additional_tools" for item in body.get("input", []))
 
     @staticmethod
     def position(body):
@@ -58,11 +72,14 @@ class Responses:
         return position(body.get("input", []), said, lambda item: item.get("type", "").endswith("_call_output"))
 
     @staticmethod
-    def answer(body, index, call):
+    def answer(body, index, call, text):
         ident = f"r{time.time_ns()}"
         if call is None:
-            content = [{"type": "output_text", "text": DONE}]
+            content = [{"type": "output_text", "text": text}]
             item = {"type": "message", "role": "assistant", "id": f"m{ident}", "content": content}
+        elif Responses.has_code(body):
+            item = {"type": "custom_tool_call", "call_id": f"call_{ident}_{index}", "name": "exec"}
+            item["input"] = f"text(await tools.{call[0]}({json.dumps(call[1])}));"
         elif isinstance(call[1], str):
             item = {"type": "custom_tool_call", "call_id": f"call_{ident}_{index}", "name": call[0], "input": call[1]}
         else:
@@ -79,11 +96,16 @@ class Responses:
             {"type": "response.completed", "response": {"id": ident, "usage": usage}},
         ]
 
+    @staticmethod
+    def whole(path, body, events):
+        return None
+
 
 class Gemini:
     """`generateContent` of the Gemini API."""
 
     path = "enerateContent"
+    has_tools = staticmethod(has_tools)
 
     @staticmethod
     def position(body):
@@ -96,17 +118,22 @@ class Gemini:
         return position(body.get("contents", []), said, results)
 
     @staticmethod
-    def answer(body, index, call):
-        part = {"text": DONE} if call is None else {"functionCall": {"name": call[0], "args": call[1]}}
+    def answer(body, index, call, text):
+        part = {"text": text} if call is None else {"functionCall": {"name": call[0], "args": call[1]}}
         candidate = {"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}
         usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
         return [{"candidates": [candidate], "usageMetadata": usage}]
+
+    @staticmethod
+    def whole(path, body, events):
+        return events[0] if path.endswith(":generateContent") else None
 
 
 class Messages:
     """The Messages API, as Claude Code and opencode use it."""
 
     path = "/messages"
+    has_tools = staticmethod(has_tools)
 
     @staticmethod
     def position(body):
@@ -123,11 +150,11 @@ class Messages:
         return position(body.get("messages", []), said, results)
 
     @staticmethod
-    def answer(body, index, call):
+    def answer(body, index, call, text):
         ident = f"{time.time_ns()}"
         if call is None:
             begun, reason = {"type": "text", "text": ""}, "end_turn"
-            delta = {"type": "text_delta", "text": DONE}
+            delta = {"type": "text_delta", "text": text}
         else:
             begun = {"type": "tool_use", "id": f"toolu_{ident}", "name": call[0], "input": {}}
             delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(call[1])}, "tool_use"
@@ -143,15 +170,24 @@ class Messages:
             {"type": "message_stop"},
         ]
 
+    @staticmethod
+    def whole(path, body, events):
+        # It is asked at once whether a model is there.
+        content = [{"type": "text", "text": "Done."}]
+        return None if body.get("stream") else events[0]["message"] | {"content": content, "stop_reason": "end_turn"}
+
 
 PROTOCOLS = [Responses, Gemini, Messages]
 
 
 class Stub:
-    """The server. `plays` may be filled while it runs; `log` receives a line for each request."""
+    """The server. `plays` may be filled while it runs; `log` receives a line for each request.
+
+    `heard` has what a client has sent last in a conversation about a play, `count` is how many such requests came.
+    """
 
     def __init__(self, log):
-        self.plays = {}
+        self.plays, self.heard, self.count = {}, {}, 0
         self.log = log
         stub = self
 
@@ -209,12 +245,16 @@ class Stub:
             self.note(handler.path, "no answer is known")
             return handler.send(200, "application/json", b"{}")
         name, index = protocol.position(body)
-        # What has no tools is a side question of the client: a title, a summary.
-        call = self.next_call(name, index) if body.get("tools") else None
+        has_tools = protocol.has_tools(body)
+        call = self.next_call(name, index) if has_tools else None
+        if name and has_tools:
+            self.heard[name] = "\n".join(texts(body))
+            self.count += 1
         self.note(handler.path, f"play {name}, call {index}: {'done' if call is None else json.dumps(call)[:300]}")
-        events = protocol.answer(body, index, call)
-        if path.endswith(":generateContent"):
-            return handler.send(200, "application/json", json.dumps(events[0]).encode())
+        events = protocol.answer(body, index, call, f"Done with {name}." if name and has_tools else "Done.")
+        whole = protocol.whole(path, body, events)
+        if whole is not None:
+            return handler.send(200, "application/json", json.dumps(whole).encode())
         out = ""
         for event in events:
             out += f"event: {event['type']}\n" if "type" in event else ""

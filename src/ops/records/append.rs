@@ -128,9 +128,12 @@ impl<'r> Edits<'r> {
         if stored.is_none_or(|stored| stored.revision < record.revision) {
             let folder = folder(&record.id);
             for (part, text) in record.sessions.iter_mut().zip(texts) {
-                if let Some(chunk) = transcripts.add(&part.id, text, objects)?
-                    && !part.chunks.contains(&chunk)
-                {
+                let chunk = match transcripts.add(&part.id, text, objects)? {
+                    // All of the conversation is in earlier records: the end of it led to this commit as well.
+                    None if part.chunks.is_empty() => transcripts.last(&part.id, text)?,
+                    chunk => chunk,
+                };
+                if let Some(chunk) = chunk.filter(|chunk| !part.chunks.contains(chunk)) {
                     part.chunks.push(chunk);
                 }
             }

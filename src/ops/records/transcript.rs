@@ -30,6 +30,8 @@ use crate::{
 pub(super) struct Redacted {
     pub(super) prompts: Vec<Prompt>,
     transcript: Vec<u8>,
+    /// True if transcripts are stored.
+    is_full: bool,
 }
 
 /// Returns the texts of `new` that the settings allow to store.
@@ -46,7 +48,8 @@ pub(super) fn redact(context: &Context, new: &mut NewRecord) -> Vec<Redacted> {
             };
             text.prompts = session.prompts.into_iter().map(prompt).collect();
         }
-        if settings.store == Store::Full {
+        text.is_full = settings.store == Store::Full;
+        if text.is_full {
             // Redact before cutting: half a secret would not be recognized.
             text.transcript = clean(session.transcript.unwrap_or_default());
             cut(&mut text.transcript, settings.max_size);
@@ -114,6 +117,17 @@ impl<'r> Transcripts<'r> {
         }
         self.last.insert(folder, (number, Some(id)));
         Ok(Some(Chunk { reference: self.reference.clone(), path, id }))
+    }
+
+    /// Returns where the last chunk of `session` is, if `text` may name one: for a record of work that was talked about before.
+    pub(super) fn last(&self, session: &str, text: &Redacted) -> Result<Option<Chunk>> {
+        if !text.is_full {
+            return Ok(None);
+        }
+        let folder = refname::encode_component(session.into());
+        let (number, id) = self.last.get(&folder).map_or_else(|| self.find_last(&folder), |last| Ok(*last))?;
+        let chunk = |id| Chunk { reference: self.reference.clone(), path: format!("{folder}/{number:06}"), id };
+        Ok(id.map(chunk))
     }
 
     fn find_last(&self, folder: &str) -> Result<(u32, Option<ObjectId>)> {

@@ -54,6 +54,23 @@ fn the_agent_commits_and_the_transcript_is_completed_at_stop() {
 }
 
 #[test]
+fn what_is_committed_after_the_transcript_was_completed_has_its_end() {
+    let desk = under_way();
+    desk.write("f", changed(&[(3, "a")]));
+    desk.json(&["save", "--session", "a"]);
+    desk.commit_all();
+    say(&desk, "more");
+    desk.write("g", "a");
+    desk.json(&["save", "--session", "a"]);
+    desk.stop("a");
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
+    let [first, second] = ["HEAD~1", "HEAD"].map(|commit| transcript(&desk, commit));
+    assert_eq!((first.contains("more"), second.contains("more")), (true, true), "{first}\n{second}");
+    desk.finish();
+}
+
+#[test]
 fn what_no_checkpoint_saw_is_committed_by_the_only_turn() {
     let desk = under_way();
     desk.write("f", changed(&[(3, "a")]));
