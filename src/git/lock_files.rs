@@ -20,7 +20,8 @@ use crate::{
 
 /// How long we wait for another process's lock: as long as git does for `packed-refs.lock`.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Git holds most locks for less than this: do not wait for an older one.
+/// Git holds most locks for less than this: do not wait for an older one. A process of ours that was killed may take some time
+/// to go, so that we wait as long for its lock.
 pub(crate) const USUAL: Duration = Duration::from_secs(10);
 /// How long to wait between two attempts, at first and at most.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(20)];
@@ -130,7 +131,9 @@ impl Repo {
                 Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
                     self.remove_dead_locks();
                     let found = find_lock(lock.clone());
-                    if start.elapsed() >= PATIENCE || found.as_ref().is_some_and(|found| self.is_in_vain(found, now)) {
+                    let patience =
+                        if found.as_ref().is_some_and(|found| self.is_ours(found)) { USUAL } else { PATIENCE };
+                    if start.elapsed() >= patience || found.as_ref().is_some_and(|found| self.is_in_vain(found, now)) {
                         self.lost_patience.replace(found);
                         let is_taken = lock.symlink_metadata().is_ok();
                         let cause = if is_taken { format!("'{}' exists", lock.display()) } else { cause.to_string() };
@@ -148,6 +151,11 @@ impl Repo {
             std::thread::sleep(pause);
             pause = (pause * 2).min(longest);
         }
+    }
+
+    /// Returns true if a process of ours took `lock`.
+    fn is_ours(&self, lock: &FoundLock) -> bool {
+        lock_note::all(self.common_dir()).iter().any(|note| note.identity == lock.identity)
     }
 
     /// Returns true if waiting for `lock`, as found at `now`, is useless.
@@ -262,6 +270,33 @@ mod tests {
 
     use super::*;
     use crate::git::refs::RefUpdate;
+
+    /// As that of a process that was killed, and takes longer to go than git would wait.
+    #[test]
+    fn a_lock_of_ours_is_waited_for_longer() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        #[expect(clippy::disallowed_methods, reason = "the test makes its repository with git")]
+        let status = run::Command::new("git").args(["init", "-q"]).arg(directory.path()).status();
+        assert!(status.expect("git runs").success());
+        let open = || Repo::open(directory.path()).expect("a repository");
+        let path = directory.path().join(".git/refs/heads/x");
+        let request = LockRequest { name: "x", path: &path, boundary: None, content: b"" };
+        let repo = open();
+        let note = repo.note_locks(b"").expect("noted");
+        let lock = repo.take_lock(&request, Some(&note)).expect("it is free");
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                let other = open();
+                let note = other.note_locks(b"").expect("noted");
+                other.take_lock(&request, Some(&note)).map(drop)
+            });
+            std::thread::sleep(PATIENCE + Duration::from_millis(200));
+            drop(lock);
+            waiting.join().expect("it ends").expect("it is free by then");
+        });
+        assert!(start.elapsed() >= PATIENCE);
+    }
 
     #[test]
     fn a_lock_that_stays_is_waited_for_once() {
