@@ -14,7 +14,7 @@ PROMPT = ["UserPromptSubmit", "BeforeAgent", "chat.message"]
 BEFORE_TOOL = ["PreToolUse", "BeforeTool", "tool.execute.before"]
 AFTER_TOOL = ["PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"]
 STOP = ["Stop", "StopFailure", "AfterAgent", "session.idle"]
-INTERRUPT = ["Interrupt", "session.error"]
+INTERRUPT = ["Interrupt"]
 
 HOMES = {"claude-code": ".claude", "codex": ".codex", "gemini": ".gemini"}
 
@@ -70,7 +70,7 @@ MUTATIONS = {
     "no-before-tool": (without(BEFORE_TOOL), ["patch", "denied"]),
     "no-after-tool": (without(AFTER_TOOL), ["patch", "approved"]),
     "no-stop": (without(STOP), ["background", "approved", "refused"]),
-    "no-interrupt": (without(INTERRUPT), ["escaped", "refused"]),
+    "no-interrupt": (without(INTERRUPT), ["escaped"]),
     "no-model": (removed(["model", "transcript_path"]), ["models", "shell"]),
     "no-conversation": (removed(["transcript_path"]), ["patch"]),
     "no-names-of-helpers": (removed(["agent_id", "parentID", "parent"]), ["helper"]),
