@@ -80,9 +80,17 @@ def stopped(bench, how):
     bench.commit("after all")
     bench.expect("never.txt is there", False, (bench.repo / "never.txt").exists())
     bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
-    bench.expect("owners of half.txt", ["agent 1"], bench.owners("half.txt"))
     bench.expect("owners of after.txt", ["agent 2"], bench.owners("after.txt"))
-    is_recorded(bench, {1: first, 2: second}, ["after.txt", "half.txt", "made.txt"])
+    is_recorded(bench, {1: first, 2: second}, ["after.txt", "made.txt", *half_done(bench)])
+
+
+def half_done(bench):
+    """Returns `half.txt` if it is the agent's. Unless an event comes while the command runs, that is unknown: the command
+    may have been refused, and a person have written the file.
+    """
+    owners = bench.owners("half.txt")
+    bench.expect("half.txt is a person's", False, owners == ["human"])
+    return ["half.txt"] if owners == ["agent 1"] else []
 
 
 def helper(bench):
@@ -111,11 +119,13 @@ def committed(bench):
     bench.expect("subjects", ["third", "second", "first", "base"], bench.git("log", "--format=%s").split())
     for path in ["made.txt", "more.txt"]:
         bench.expect(f"owners of {path}", ["agent 1"], bench.owners(path))
-    # Where git calls no hooks, the records have no trailers, and whoever commits has written what nobody told of.
+    # Where git calls no hooks, the records have no trailers, and what one command writes and commits was never seen before.
     has_hooks = bench.client.runs_git_hooks
-    bench.expect("owners of quick.txt", ["agent 1" if has_hooks else "human"], bench.owners("quick.txt"))
     is_recorded(bench, {1: prompt}, ["made.txt"], "HEAD~2", has_trailer=has_hooks)
-    if has_hooks:
+    if not has_hooks:
+        bench.expect_of_person("quick.txt")
+    else:
+        bench.expect("owners of quick.txt", ["agent 1"], bench.owners("quick.txt"))
         is_recorded(bench, {1: prompt}, ["quick.txt"], "HEAD~1")
     is_recorded(bench, {1: prompt}, ["more.txt"])
 
@@ -223,11 +233,8 @@ def escaped(bench):
     bench.expect("never.txt is there", False, (bench.repo / "never.txt").exists())
     bench.expect_of_person("mine.txt")
     bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
-    # Where no event tells of it, a person may have written it, too.
-    is_told, files = bench.client.tells_interruptions, ["after.txt", "half.txt", "made.txt"]
-    bench.expect("owners of half.txt", ["agent 1" if is_told else "unknown"], bench.owners("half.txt"))
     bench.expect("owners of after.txt", ["agent 2"], bench.owners("after.txt"))
-    is_recorded(bench, {1: first, 2: second}, [path for path in files if is_told or path != "half.txt"])
+    is_recorded(bench, {1: first, 2: second}, ["after.txt", "made.txt", *half_done(bench)])
 
 
 def secret(bench):

@@ -24,8 +24,6 @@ class Client:
     names_helpers = False
     # True if the git that the agent runs in its shell calls git's hooks.
     runs_git_hooks = True
-    # True if an event tells that a command was interrupted by Esc.
-    tells_interruptions = True
     # The model, as the client or its transcript tells it, if one does.
     model = None
     # True if the client keeps the conversation in a file that can be read.
@@ -195,7 +193,6 @@ class Gemini(Client):
 class Claude(Client):
     name, package, program, version = "claude-code", "@anthropic-ai/claude-code", "claude", "2.1.330"
     names_helpers = True
-    tells_interruptions = False
     model = "claude-sonnet-4-5"
     greetings = ((r"❯ No, exit", ["Down"]), (r"❯ Yes, I trust", ["Enter"]))
     ready = r"\? for shortcuts"

@@ -10,7 +10,7 @@ from bench import TURN, Failed, descendants
 from clients import asking
 
 # How long a screen has to stay as it is until the client is taken to wait for a person, in seconds.
-CALM = 1.0
+CALM = 1.5
 # How long a client has for its first screen; all of them start at once.
 START = 90
 
