@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use super::{
     Context, author,
     chain::{Author, Request, Scope, Seen, Shadow},
-    session_info::load,
+    session_info::{clock, load},
 };
 use crate::{
     error::Result,
@@ -22,19 +22,25 @@ use crate::{
 /// How often a save looks at the worktree if tools change what they name meanwhile.
 pub(crate) const MOST_LOOKS: usize = 4;
 
+/// A tool that only writes files is done soon. If it is in use for longer than this many seconds, the user may still be asked, and
+/// may edit the file.
+const LONGEST_CALL: i64 = 30;
+
 /// A session, and its helper that makes the call.
 type Maker<'t> = (&'t str, Option<&'t str>);
 
-/// Returns the requests that save what open tool calls name, one for each session; of what several name, and of what a killed
-/// agent has named, the author is unknown.
+/// Returns the requests that save what open tool calls name, one for each session; of what several name, of what a killed agent
+/// has named, and of calls that take too long, the author is unknown.
 ///
 /// Of the turn that is about to end (`ending`), [`Over`] decides.
 pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Result<Vec<Request>> {
     let turns = author::open(context);
-    let mut makers: BTreeMap<&str, BTreeSet<Maker<'_>>> = BTreeMap::new();
+    let (mut makers, oldest) = (BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new(), clock() - LONGEST_CALL);
     for (session, call) in turns.calls() {
+        let ends = ending.is_some_and(|(ends, _)| ends == session);
+        let maker = Some((session, call.agent_id.as_deref())).filter(|_| ends || call.started >= oldest);
         for path in call.paths.iter().flatten() {
-            makers.entry(path).or_default().insert((session, call.agent_id.as_deref()));
+            makers.entry(path).or_default().insert(maker);
         }
     }
     let mut paths_of: BTreeMap<Option<Maker<'_>>, Vec<BString>> = BTreeMap::new();
@@ -51,9 +57,9 @@ pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Resul
 }
 
 /// Returns the one session of `makers`, and its helper if there is one only.
-fn one_of<'t>(makers: &BTreeSet<Maker<'t>>) -> Option<Maker<'t>> {
-    let (session, agent_id) = *makers.first()?;
-    let is_one = makers.iter().all(|(its, _)| *its == session);
+fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
+    let (session, agent_id) = (*makers.first()?)?;
+    let is_one = makers.iter().all(|maker| maker.is_some_and(|(its, _)| its == session));
     is_one.then_some((session, agent_id.filter(|_| makers.len() == 1)))
 }
 

@@ -94,8 +94,11 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         reported.zip(before).and_then(|(commit, before)| patch_id_beside(repo, commit, before, &prepared));
     let (moves, log_end) = repo.head_moves(known, head)?;
     if reported.is_none() {
-        for moved in moves_of_commands(worktree, &moves) {
-            take_unseen(worktree, moved, &prepared)?;
+        let of_commands = moves_of_commands(worktree, &moves);
+        // What the first of several commits leaves is carried forward later.
+        let is_one_line = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
+        for moved in of_commands {
+            take_unseen(worktree, moved, &prepared, is_one_line.then_some(known.0))?;
         }
     }
     let mut judge = Judge {
@@ -144,8 +147,9 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
     from.min().map_or(&[], |from| &moves[from..])
 }
 
-/// Takes a checkpoint of what the commit of `moved` took, if a command made it without our hooks.
-fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared) -> Result<()> {
+/// Takes a checkpoint of what the commit of `moved` took, if a command made it without our hooks: on the shadow of `base`, or else
+/// of the commit that it stands on.
+fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, base: Option<Base>) -> Result<()> {
     let is_unseen = moved.kind.is_by_hand() && moved.from != Base::Commit(moved.to);
     if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {
         return Ok(());
@@ -153,7 +157,8 @@ fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared) -
     if condense::record_of(worktree, moved.to)?.is_some() {
         return Ok(());
     }
-    condense::take_unseen(worktree, &Made::by(&worktree.repo, moved)?)
+    let made = Made::by(&worktree.repo, moved)?;
+    condense::take_unseen(worktree, &made, base.unwrap_or(made.base))
 }
 
 /// Returns where HEAD was before `commit`.

@@ -64,6 +64,24 @@ fn what_a_command_commits_without_hooks_is_unknown(#[case] commit: &[&str]) {
     desk.finish();
 }
 
+/// One command commits, in two parts, what was saved and what was not.
+#[test]
+fn what_a_command_commits_in_parts_keeps_its_authors() {
+    let desk = desk();
+    desk.edit("s", "1", "f", "of s");
+    desk.edit("s", "2", "h", "of s");
+    desk.before("s", "3", &[]);
+    desk.add("h", "of s or others");
+    for path in ["f", "h"] {
+        desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "of a command", path]);
+    }
+    desk.after("s", "3", &[]);
+    desk.stop("s");
+    assert_eq!(owners(&desk, "f"), named(&[("of s", "agent")]));
+    assert_eq!(owners(&desk, "h"), named(&[("of s", "agent"), ("of s or others", "unknown")]));
+    desk.finish();
+}
+
 /// What a person commits before the command is theirs, though no hook has seen it either.
 #[test]
 fn what_a_person_has_committed_before_a_command_is_theirs() {
@@ -71,11 +89,14 @@ fn what_a_person_has_committed_before_a_command_is_theirs() {
     desk.add("f", "of a person");
     desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a person"]);
     desk.before("s", "1", &[]);
+    desk.add("f", "of s or others");
+    desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a command"]);
     desk.add("f", "of s");
     desk.after("s", "1", &[]);
     desk.stop("s");
     desk.commit();
-    assert_eq!(owners(&desk, "f"), named(&[("of a person", "human"), ("of s", "agent")]));
+    let expected = [("of a person", "human"), ("of s or others", "unknown"), ("of s", "agent")];
+    assert_eq!(owners(&desk, "f"), named(&expected));
     desk.finish();
 }
 

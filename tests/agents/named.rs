@@ -78,6 +78,28 @@ fn a_commit_in_the_middle_of_a_tool_takes_what_it_has_named() {
     desk.finish();
 }
 
+/// The user may still be asked, and edit the file before the answer.
+#[test]
+fn what_changes_while_a_tool_that_names_it_waits_for_long_is_unknown() {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.before("a", "1", &["f"]);
+    let path = desk.repo().join(".git/checkpoint/turns.toml");
+    let text = fs::read_to_string(&path).expect("it is there");
+    let earlier = |line: &str| match line.strip_prefix("started = ") {
+        Some(seconds) => format!("started = {}\n", seconds.parse::<i64>().expect("a number") - 60),
+        None => format!("{line}\n"),
+    };
+    fs::write(&path, text.lines().map(earlier).collect::<String>()).expect("it is ours");
+    desk.add("f", "of whom?");
+    desk.done(&["save", "-q"]);
+    desk.add("f", "of a");
+    desk.after("a", "1", &["f"]);
+    assert_eq!(desk.chain(), ["unknown f", "a f"]);
+    desk.stop("a");
+    desk.finish();
+}
+
 /// An interrupted tool has changed what it has named, and nothing else.
 #[test]
 fn what_a_person_changes_beside_an_interrupted_tool_is_theirs() {
