@@ -62,5 +62,5 @@ fn side_without(shadow: &Shadow, edits: &[(BString, Edit)], objects: &mut NewObj
     manifest.unfiltered.retain(|file| edits.iter().all(|(path, _)| *path != file.path));
     let gone: Vec<(BString, Edit)> = edits.iter().map(|(path, _)| (path.clone(), None)).collect();
     let raw_tree_id = raw_tree_id.map(|id| edit_tree(id, &gone, objects)).transpose()?.filter(|id| !id.is_empty_tree());
-    Ok(Side { index_tree_id: None, raw_tree_id, unmerged_tree_id: None, manifest })
+    Ok(Side { raw_tree_id, manifest, ..Side::default() })
 }

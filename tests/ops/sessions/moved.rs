@@ -280,3 +280,29 @@ fn what_a_command_pops_onto_another_commit_keeps_its_authors(#[case] script: &st
     assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
     desk.finish();
 }
+
+/// A rebase of people's and a session's commits onto a commit that changes the same line, resolved by the agent.
+#[rstest::rstest]
+#[case::one_command(&["git rebase -q main || { RESOLVE; git add -A; GIT_EDITOR=true git rebase --continue; }"])]
+#[case::separate_commands(&["git rebase -q main || true", "RESOLVE; git add -A", "GIT_EDITOR=true git rebase --continue"])]
+#[case::pick(&["git checkout -q main; git cherry-pick topic~1 topic || true", "RESOLVE; git add -A; GIT_EDITOR=true git cherry-pick --continue"])]
+#[case::pick_in_steps(&["git checkout -q main; git cherry-pick topic~1 topic || true", "RESOLVE", "git add -A", "GIT_EDITOR=true git cherry-pick --continue"])]
+fn a_conflict_that_an_agent_resolves_makes_no_other_lines_the_agents(#[case] commands: &[&str]) {
+    let desk = with_topic();
+    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three; git checkout -q topic");
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    for script in commands {
+        tell(&desk, "a", "PreToolUse", TOOL);
+        desk.sh(&script.replace("RESOLVE", "sed -i '/^[<=>|]\\{7\\}/d; s/^human main three$/a resolved/' f"));
+        tell(&desk, "a", "PostToolUse", TOOL);
+    }
+    tell(&desk, "a", "Stop", "");
+    assert_eq!(desk.git(&["status", "--porcelain"]), "");
+    let others = |lines: Vec<String>| lines.into_iter().filter(|line| !line.starts_with("a ")).collect::<Vec<_>>();
+    for path in ["f", "k"] {
+        assert_eq!(others(blamed(&desk, path)), others(expected(&desk, path)));
+    }
+    let own = blamed(&desk, "f").into_iter().find(|line| line.starts_with("a ")).expect("it is there");
+    println!("OWN {own}");
+    desk.finish();
+}
