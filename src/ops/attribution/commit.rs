@@ -11,7 +11,7 @@ use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::{
-    super::Context,
+    super::{Context, chain::shadows, condense::has_work_on, known_base::known_base},
     authors::Authors,
     recorded::{Recorded, Records},
     text::Text,
@@ -30,7 +30,7 @@ use crate::{
         contributor::Contributor,
         inferred,
         record::RecordId,
-        refname,
+        refname::{self, Base},
     },
     state,
 };
@@ -66,6 +66,30 @@ struct Facts {
     message: BString,
 }
 
+/// If more commits than this were made where no hook of ours runs, the older ones count as people's until a command writes.
+const MOST_UNSEEN: usize = 64;
+
+/// Returns the commits that were made on uncommitted work of a session since we last looked at HEAD.
+fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
+    let repo = &context.repo;
+    let head = repo.head()?.id;
+    let known = known_base(context).filter(|known| *known != Base::of_head(head));
+    let Some(known) = known.filter(|known| has_work_on(repo, *known).unwrap_or(false)) else {
+        return Ok(HashSet::new());
+    };
+    // A broken shadow says nothing.
+    let Ok(Some(last)) = shadows::latest_on(repo, known) else { return Ok(HashSet::new()) };
+    let (mut unseen, mut next) = (HashSet::new(), head);
+    while let Some(commit) = next.filter(|commit| Base::Commit(*commit) != known && unseen.len() < MOST_UNSEEN) {
+        let Some((parent, _)) = repo.parent_and_time(commit)?.filter(|(_, seconds)| *seconds >= last.seconds) else {
+            break;
+        };
+        unseen.insert(commit);
+        next = parent;
+    }
+    Ok(unseen)
+}
+
 /// Attributes commits one by one, and caches what it has read.
 pub(crate) struct Reader<'r> {
     pub(crate) repo: &'r Repo,
@@ -76,6 +100,8 @@ pub(crate) struct Reader<'r> {
     foreseen: HashSet<ObjectId>,
     pub(super) attributes: DiffAttributes<'r>,
     enabled_since: OnceCell<Option<i64>>,
+    /// Commits that may have taken a session's work, which the next command that writes will find out.
+    unseen: HashSet<ObjectId>,
     /// The names that files had when a record was made, by those that they have in a commit.
     pub(super) renames: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
     /// How many commits without a record were looked at line by line for blame.
@@ -84,7 +110,7 @@ pub(crate) struct Reader<'r> {
 
 impl<'r> Reader<'r> {
     pub(crate) fn new(context: &'r Context) -> Result<Self> {
-        Self::of_repo(&context.repo)
+        Ok(Self { unseen: unseen_commits(context)?, ..Self::of_repo(&context.repo)? })
     }
 
     fn of_repo(repo: &'r Repo) -> Result<Self> {
@@ -96,6 +122,7 @@ impl<'r> Reader<'r> {
             foreseen: HashSet::new(),
             attributes: DiffAttributes::new(repo)?,
             enabled_since: OnceCell::new(),
+            unseen: HashSet::new(),
             renames: HashMap::new(),
             looked_at: 0,
         })
@@ -184,7 +211,8 @@ impl<'r> Reader<'r> {
         let found = self.records.of(commit, &mut self.authors)?;
         // A missing or damaged record might cover the other lines.
         let is_told = found.is_complete
-            && (!found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds));
+            && (!found.records.is_empty()
+                || !self.unseen.contains(&commit) && self.enabled_since()?.is_some_and(|since| since <= seconds));
         let otherwise = if is_told { Contributor::Human } else { Contributor::Unknown };
         Ok((found.records, self.authors.plain(otherwise)))
     }

@@ -1,6 +1,7 @@
 //! Commits without hooks.
 
 use super::desk::{Desk, changed, parts};
+use crate::support::START;
 
 /// Commits what is staged, without hooks.
 const QUIET: [&str; 5] = ["-c", "core.hooksPath=/dev/null", "commit", "-qm", "quiet"];
@@ -352,5 +353,36 @@ fn what_a_person_does_in_place_of_it_is_theirs() {
     desk.sh("git reset -q --hard HEAD~; echo human >h; git add h; git -c core.hooksPath=/dev/null commit -qm mine");
     desk.json(&["save"]);
     assert_eq!(desk.records("HEAD").len(), 0);
+    desk.finish();
+}
+
+/// Commands that only read cannot make the record, and do not say that the lines are a person's.
+#[rstest::rstest]
+#[case::commit("git commit -qam by-hand")]
+#[case::two("git commit -qam by-hand; git commit -q --allow-empty -m more")]
+#[case::amend("git commit -qa --amend -m by-hand")]
+fn an_unseen_commit_of_a_sessions_work_is_unknown_until_a_command_writes(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.sh(&format!(
+        "git config core.hooksPath /dev/null; export GIT_COMMITTER_DATE='{} +0000'; {script}",
+        START + 600
+    ));
+    let owner = || desk.json(&["blame", "f", "-L3,3"])["lines"][0]["owner"].clone();
+    assert_eq!(owner(), "unknown");
+    desk.json(&["save"]);
+    assert_eq!(owner(), "agent");
+    desk.finish();
+}
+
+/// The same commits of a person are theirs.
+#[test]
+fn an_unseen_commit_without_a_sessions_work_is_a_persons() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
+    desk.commit_all();
+    desk.write("f", changed(&[(3, "a"), (5, "human")]));
+    desk.sh("git config core.hooksPath /dev/null; git commit -qam by-hand");
+    assert_eq!(desk.json(&["blame", "f", "-L5,5"])["lines"][0]["owner"], "human");
     desk.finish();
 }
