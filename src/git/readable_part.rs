@@ -8,7 +8,12 @@ use gix::{
     objs::{Find as _, Kind as ObjectKind, Tree, TreeRef, tree::Entry},
 };
 
-use super::{index_tree::write_tree, new_objects::NewObjects, readable::Reader, side::Side};
+use super::{
+    index_tree::write_tree,
+    new_objects::NewObjects,
+    readable::Reader,
+    side::{MOVED_LINES_LOST, Side},
+};
 use crate::{
     error::Result,
     model::{
@@ -99,8 +104,9 @@ impl Reader<'_> {
                 continue;
             }
             if entry.filename == "moved" {
-                // Without it, the lines count as work of the checkpoint's author.
-                side.moved_id = self.has_blob(entry.oid)?.then_some(entry.oid);
+                let is_here = self.has_blob(entry.oid)?;
+                side.moved_id =
+                    Some(if is_here { entry.oid } else { objects.add(ObjectKind::Blob, MOVED_LINES_LOST)? });
                 continue;
             }
             let empty = self.repo.empty_tree_id();

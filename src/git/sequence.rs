@@ -49,6 +49,12 @@ impl Repo {
         Ok(if is_again { GitOperation::Again(None) } else { GitOperation::New })
     }
 
+    /// Returns when `git fetch` was last run in this worktree, in Unix milliseconds; none if it never was.
+    pub(crate) fn last_fetch(&self) -> Option<i64> {
+        let fetched = fs::metadata(self.git_dir().join("FETCH_HEAD")).and_then(|metadata| metadata.modified()).ok()?;
+        i64::try_from(fetched.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis()).ok()
+    }
+
     /// Returns true if git has prepared the next commit, by `merge`, `merge --squash`, `cherry-pick` or `revert`.
     pub(crate) fn has_prepared_commit(&self) -> bool {
         ["MERGE_MSG", "SQUASH_MSG"].iter().any(|name| self.git_dir().join(name).exists())

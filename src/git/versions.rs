@@ -1,12 +1,17 @@
 //! Finds commits by the content of their files: where git may have taken a file from.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashSet},
     time::Instant,
 };
 
 use bstr::{BString, ByteSlice as _};
-use gix::{ObjectId, objs::Kind as ObjectKind, revision::walk::Sorting, traverse::commit::simple::CommitTimeOrder};
+use gix::{
+    ObjectId,
+    objs::{Kind as ObjectKind, TreeRefIter},
+    revision::walk::Sorting,
+    traverse::commit::simple::CommitTimeOrder,
+};
 
 use super::Repo;
 use crate::{error::Result, model::change::Leaf};
@@ -23,42 +28,62 @@ pub(crate) struct Version {
     pub(crate) leaf: Leaf,
 }
 
+/// What a search for files has found.
+pub(crate) struct Found {
+    /// For each file, a commit that has it.
+    pub(crate) commits: Vec<Option<ObjectId>>,
+    /// False if commits are left that were not looked at.
+    pub(crate) is_complete: bool,
+}
+
 impl Repo {
-    /// Returns for each of `wanted` a commit that has it: one of `first`, of the commits that HEAD left lately, the branches and
-    /// tags, or of their ancestors, newest first.
+    /// Looks for each of `wanted` in `first`, the commits that HEAD left lately or git fetched last, the branches and tags, and their
+    /// ancestors, newest first.
     ///
     /// Passes over commits and trees that cannot be read. Ends at the moment `until`, or after many trees, with what it has
     /// found by then.
-    pub(crate) fn commits_with(
-        &self,
-        wanted: &[Version],
-        first: &[ObjectId],
-        until: Instant,
-    ) -> Result<Vec<Option<ObjectId>>> {
-        let mut search =
-            Search { repo: self, wanted, trees: 0, leaves: HashMap::new(), found: vec![None; wanted.len()] };
-        if wanted.is_empty() {
-            return Ok(search.found);
-        }
-        let mut tips: Vec<ObjectId> = self.left_lately(MOST_MOVES).into_iter().map(|(id, _)| id).collect();
-        tips.extend(self.head()?.id);
-        for prefix in ["refs/heads/", "refs/remotes/", "refs/tags/"] {
-            tips.extend(self.refs_below(prefix)?.into_iter().filter_map(|(_, id)| self.tagged_commit(id)));
-        }
-        let mut known = BTreeSet::new();
-        tips.retain(|tip| known.insert(*tip) && self.is_commit(*tip).unwrap_or(false));
-        let newest_first = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
-        // An unreadable commit ends the walk.
-        let walk = self.inner.rev_walk(tips.iter().copied()).sorting(newest_first).all().into_iter().flatten();
-        let ancestors = walk.map_while(std::result::Result::ok).map(|commit| commit.id);
-        for commit in first.iter().chain(&tips).copied().chain(ancestors) {
-            self.check_interrupt()?;
-            if search.is_done() || Instant::now() > until {
-                break;
+    pub(crate) fn commits_with(&self, wanted: &[Version], first: &[ObjectId], until: Instant) -> Result<Found> {
+        let components = wanted.iter().map(|version| version.path.split_str("/").map(BString::from).collect());
+        let mut search = Search {
+            repo: self,
+            wanted,
+            components: components.collect(),
+            trees: HashSet::new(),
+            commits: vec![None; wanted.len()],
+        };
+        let mut is_complete = true;
+        if !wanted.is_empty() {
+            let mut tips: Vec<ObjectId> = self.left_lately(MOST_MOVES).into_iter().map(|(id, _)| id).collect();
+            tips.extend(self.head()?.id);
+            tips.extend(self.fetched_heads());
+            for prefix in ["refs/heads/", "refs/remotes/", "refs/tags/"] {
+                tips.extend(self.refs_below(prefix)?.into_iter().filter_map(|(_, id)| self.tagged_commit(id)));
             }
-            search.look_in(commit);
+            let mut known = BTreeSet::new();
+            tips.retain(|tip| known.insert(*tip) && self.is_commit(*tip).unwrap_or(false));
+            let newest_first = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
+            // An unreadable commit ends the walk.
+            let walk = self.inner.rev_walk(tips.iter().copied()).sorting(newest_first).all().into_iter().flatten();
+            let ancestors = walk.map_while(std::result::Result::ok).map(|commit| commit.id);
+            for commit in first.iter().chain(&tips).copied().chain(ancestors) {
+                self.check_interrupt()?;
+                if search.commits.iter().all(Option::is_some) {
+                    break;
+                }
+                if search.trees.len() > MOST_TREES || Instant::now() > until {
+                    is_complete = false;
+                    break;
+                }
+                search.look_in(commit);
+            }
         }
-        Ok(search.found)
+        Ok(Found { commits: search.commits, is_complete })
+    }
+
+    fn fetched_heads(&self) -> Vec<ObjectId> {
+        let text = std::fs::read(self.git_dir().join("FETCH_HEAD")).unwrap_or_default();
+        let id = |line: &[u8]| ObjectId::from_hex(line.split_str("\t").next()?).ok();
+        text.lines().filter_map(id).filter_map(|id| self.tagged_commit(id)).collect()
     }
 
     /// Returns the commit that `id`, a commit or an annotated tag, leads to.
@@ -71,44 +96,49 @@ impl Repo {
 struct Search<'s> {
     repo: &'s Repo,
     wanted: &'s [Version],
-    /// How many were read.
-    trees: usize,
-    /// What directories have at a path below them, by their id, the number of the wanted file and the depth: neighbouring
-    /// commits share most directories.
-    leaves: HashMap<(ObjectId, usize, usize), Option<ObjectId>>,
-    found: Vec<Option<ObjectId>>,
+    /// The components of the path of each.
+    components: Vec<Vec<BString>>,
+    /// The trees that were read, each with the number of the first file that was looked for below it, and its depth:
+    /// neighbouring commits share most trees.
+    trees: HashSet<(ObjectId, usize, usize)>,
+    commits: Vec<Option<ObjectId>>,
 }
 
 impl Search<'_> {
-    fn is_done(&self) -> bool {
-        self.trees > MOST_TREES || self.found.iter().all(Option::is_some)
-    }
-
     fn look_in(&mut self, commit: ObjectId) {
-        let Ok(tree_id) = self.repo.tree_of_commit(commit) else { return };
-        for at in 0..self.wanted.len() {
-            if self.found[at].is_none() && self.leaf(tree_id, at) == Some(self.wanted[at].leaf.id) {
-                self.found[at] = Some(commit);
-            }
+        if let Ok(tree_id) = self.repo.tree_of_commit(commit) {
+            self.look_below(commit, tree_id, 0, &(0..self.wanted.len()).collect::<Vec<_>>());
         }
     }
 
-    /// Returns what a tree has at the path of the wanted file with the number `at`.
-    fn leaf(&mut self, tree_id: ObjectId, at: usize) -> Option<ObjectId> {
-        let mut passed = Vec::new();
-        let mut current = Some(tree_id);
-        for (depth, component) in self.wanted[at].path.split_str("/").enumerate() {
-            let Some(directory) = current else { break };
-            let key = (directory, at, depth);
-            if let Some(known) = self.leaves.get(&key) {
-                current = *known;
-                break;
-            }
-            passed.push(key);
-            self.trees += 1;
-            current = self.repo.find_entry(directory, component.as_bstr()).ok().flatten().map(|(_, id)| id);
+    /// Looks for the files with the numbers `here`, whose first `depth` components lead to the tree `tree_id`.
+    fn look_below(&mut self, commit: ObjectId, tree_id: ObjectId, depth: usize, here: &[usize]) {
+        let Some(first) = here.first() else { return };
+        if !self.trees.insert((tree_id, *first, depth)) {
+            return;
         }
-        self.leaves.extend(passed.into_iter().map(|key| (key, current)));
-        current
+        let mut by_name: BTreeMap<BString, Vec<usize>> = BTreeMap::new();
+        for at in here {
+            by_name.entry(self.components[*at][depth].clone()).or_default().push(*at);
+        }
+        let mut buffer = Vec::new();
+        let Ok(data) = self.repo.read_object(tree_id, ObjectKind::Tree, &mut buffer) else { return };
+        let mut directories = Vec::new();
+        for entry in TreeRefIter::from_bytes(data, self.repo.object_hash()).flatten() {
+            let Some(named) = by_name.get(entry.filename) else { continue };
+            for at in named {
+                let is_file = self.components[*at].len() == depth + 1;
+                if is_file && self.commits[*at].is_none() && self.wanted[*at].leaf.id == entry.oid {
+                    self.commits[*at] = Some(commit);
+                }
+            }
+            if entry.mode.is_tree() {
+                let below = named.iter().copied().filter(|at| self.components[*at].len() > depth + 1);
+                directories.push((entry.oid.to_owned(), below.collect::<Vec<_>>()));
+            }
+        }
+        for (directory, below) in directories {
+            self.look_below(commit, directory, depth + 1, &below);
+        }
     }
 }

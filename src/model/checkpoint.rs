@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{contributor::Contributor, refname::Base, trailer};
+use super::{contributor::Contributor, refname::Base, session::is_valid_id, trailer};
 
 /// The metadata of a checkpoint, stored as trailers of its commit message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +150,9 @@ impl Checkpoint {
         after = after.filter(|id| take_last(Some(*id)));
         take_last(carried);
         let time = commit.committer().ok()?.time().ok()?;
+        let (contributor, session) = (Contributor::from_word(&value(CONTRIBUTOR)?)?, value(SESSION));
+        // Ids name files and are shown: what is no id comes from elsewhere and says nothing.
+        let is_valid = session.as_deref().is_none_or(is_valid_id);
         Some(Self {
             id,
             tree_id: commit.tree(),
@@ -159,8 +162,8 @@ impl Checkpoint {
             base: Base::parse(&value(BASE)?)?,
             worktree: super::refname::decode_component(&value(WORKTREE)?)?,
             origin: Origin {
-                contributor: Contributor::from_word(&value(CONTRIBUTOR)?)?,
-                session: value(SESSION),
+                contributor: if is_valid { contributor } else { Contributor::Unknown },
+                session: session.filter(|_| is_valid),
                 agent: value(AGENT),
                 model: value(MODEL),
                 turn: value(TURN).and_then(|turn| turn.parse().ok()),

@@ -26,6 +26,13 @@ impl<'t> Moved<'t> {
         Self { after: after.lines_with_terminator().collect(), open, found: BTreeMap::new() }
     }
 
+    /// Notes that the version with the number `version` is the new content.
+    pub fn take_all(&mut self, version: usize) {
+        for line in std::mem::take(&mut self.open) {
+            self.found.insert(line, (version, line));
+        }
+    }
+
     /// Notes the lines that the version with the number `version` has; `edits` turn it into the new content.
     pub fn look_in(&mut self, version: usize, edits: &[Edit]) {
         for (line, origin) in self.lines_in(edits) {

@@ -85,6 +85,9 @@ pub struct BlamedLines {
     /// When it was written, in Unix seconds.
     #[serde(skip)]
     pub authored: i64,
+    /// When it was committed, in Unix seconds.
+    #[serde(skip)]
+    pub(crate) committed: i64,
     /// The bytes of each line, without line feed.
     #[serde(skip)]
     pub contents: Vec<BString>,
@@ -155,6 +158,7 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
                 original_path: line.path,
                 author: line.author,
                 authored: line.authored,
+                committed: line.committed,
                 contents: vec![line.content],
                 recorded_by,
             }),

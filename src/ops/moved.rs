@@ -31,52 +31,62 @@ use crate::{
     git::{
         line_edits::{is_binary, step_edits},
         new_objects::NewObjects,
-        versions::Version,
+        versions::{Found, Version},
     },
     model::{
         attribution::{
             FileOwnership, Owner, Span,
             text::{Attribution, File},
         },
-        change::{Change, Leaf},
+        change::{Change, Leaf, Mode},
         moved::Moved,
-        turns::Command,
+        turns::Call,
     },
 };
 
-/// If a command changes more files than this, we do not look: the agent waits for us.
+/// If git may have brought more files than this, we do not look whose they are: the agent waits for us.
 const MOST_FILES: usize = 1_000;
 /// How long we look for commits that have a file.
 const LONGEST_SEARCH: Duration = Duration::from_millis(300);
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
-/// Returns the attribution of the lines in `seen` that git brought from commits; none if there are none. A failure is only
-/// logged: then the lines count as work of the session.
+
+/// A tool call of a session that may change any file, and may have run git.
+pub(crate) struct OpenCall {
+    session: String,
+    call: Call,
+}
+
+/// Returns the tool call of `session` that may have run git; none if none is open. Of several, the oldest.
+pub(crate) fn call_of(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall> {
+    let turns = worktree.turns();
+    let mut calls = turns.find(session)?.calls.iter().filter(|call| call.paths.is_none());
+    let call = calls.clone().find(|call| !call.is_background).or_else(|| calls.next())?.clone();
+    Some(OpenCall { session: session.to_owned(), call })
+}
+
+/// Returns the attribution of the lines in `seen` that git brought while `call` was open; none if there are none. If the search
+/// fails, which is only logged, they count as work of the session.
 pub(crate) fn moved_lines(
     worktree: &Worktree<'_>,
-    session: &str,
+    call: &OpenCall,
     shadow: &Shadow,
     seen: &Seen,
     objects: &NewObjects<'_>,
 ) -> Result<Option<Attribution>> {
-    Search::new(worktree, session, shadow, seen, objects).and_then(|search| search.attribution(session)).or_else(
-        |error| {
-            worktree.check_interrupt()?;
-            tracing::warn!(%error, "lines that git brought from elsewhere count as work of the session");
-            Ok(None)
-        },
-    )
-}
-
-/// Returns the command that `session` runs.
-fn command_of(worktree: &Worktree<'_>, session: &str) -> Option<Command> {
-    worktree.turns().find(session)?.calls.iter().find_map(|call| call.command.clone())
+    let search = Search::new(worktree, call, shadow, seen, objects);
+    search.and_then(|search| search.attribution(&call.session)).or_else(|error| {
+        worktree.check_interrupt()?;
+        tracing::warn!(%error, "lines that git brought from elsewhere count as work of the session");
+        Ok(None)
+    })
 }
 
 /// A changed file, and where its lines may be from, the best evidence first.
 struct Suspect {
     change: Change,
-    sources: Vec<Source>,
+    /// None if there are too many commits or files to say.
+    sources: Option<Vec<Source>>,
 }
 
 struct Search<'s> {
@@ -89,21 +99,24 @@ struct Search<'s> {
 impl<'s> Search<'s> {
     fn new(
         worktree: &'s Worktree<'s>,
-        session: &str,
+        open: &OpenCall,
         shadow: &'s Shadow,
         seen: &'s Seen,
         objects: &'s NewObjects<'s>,
     ) -> Result<Self> {
         let mut search = Self { worktree, shadow, objects, suspects: Vec::new() };
         let mut changes = objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?;
-        changes.retain(|change| change.after.is_some_and(is_file) && change.before.is_none_or(is_file));
-        if changes.is_empty() || changes.len() > MOST_FILES {
+        let may_be = |leaf: Option<Leaf>| leaf.is_none_or(|leaf| leaf.mode != Mode::Gitlink);
+        changes.retain(|change| may_be(change.before) && may_be(change.after));
+        if changes.is_empty() {
             return Ok(search);
         }
         let staged = search.newly_staged(seen)?;
         let unmerged: BTreeSet<&BString> = seen.side.manifest.unmerged.iter().map(|entry| &entry.path).collect();
         let mut wanted: Vec<Version> = Vec::new();
-        let began = command_of(worktree, session).map_or(0, |command| command.began);
+        let began = open.call.command.as_ref().map_or(0, |command| command.began);
+        // What is fetched is stored for the first time, too.
+        let has_fetched = worktree.repo.last_fetch().is_some_and(|fetched| fetched >= began);
         for change in &changes {
             let head = worktree.repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?;
             let index = staged.get(&change.path).copied().flatten();
@@ -113,24 +126,32 @@ impl<'s> Search<'s> {
             leaves.retain(|leaf| {
                 head.is_none_or(|head| head.id != leaf.id)
                     && !objects.is_new(leaf.id)
-                    && !worktree.repo.was_stored_since(leaf.id, began)
+                    && (has_fetched || !worktree.repo.was_stored_since(leaf.id, began))
             });
             if leaves.is_empty() || search.had(change)? {
                 continue;
             }
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
         }
-        let aside = Aside::read(worktree, session, shadow, !wanted.is_empty())?;
+        let aside = Aside::read(worktree, &open.call, shadow, !wanted.is_empty())?;
         let mut found = aside.find(&mut wanted);
         let stashed = aside.commits();
-        let commits = worktree.repo.commits_with(&wanted, &stashed, Instant::now() + LONGEST_SEARCH)?;
-        found.extend(wanted.into_iter().zip(commits).filter_map(|(Version { path, leaf }, commit)| {
-            let commit = commit?;
-            let place = if stashed.contains(&commit) { Place::Entry(commit) } else { Place::Commit(commit) };
-            Some(Source { place, path, leaf })
-        }));
+        let undecided = if wanted.len() > MOST_FILES { std::mem::take(&mut wanted) } else { Vec::new() };
+        let Found { commits, is_complete } =
+            worktree.repo.commits_with(&wanted, &stashed, Instant::now() + LONGEST_SEARCH)?;
+        let mut undecided: BTreeSet<BString> = undecided.into_iter().map(|version| version.path).collect();
+        for (Version { path, leaf }, commit) in wanted.into_iter().zip(commits) {
+            match commit {
+                Some(commit) if stashed.contains(&commit) => {
+                    found.push(Source { place: Place::Entry(commit), path, leaf: Some(leaf) });
+                }
+                Some(commit) => found.push(Source { place: Place::Commit(commit), path, leaf: Some(leaf) }),
+                None if is_complete => {}
+                None => drop(undecided.insert(path)),
+            }
+        }
         let is_by_git = |change: &Change| staged.contains_key(&change.path) || unmerged.contains(&change.path);
-        let noted = if changes.iter().any(is_by_git) { noted(worktree, &staged)? } else { Vec::new() };
+        let noted = if changes.iter().any(is_by_git) { noted(worktree, shadow, &staged)? } else { Vec::new() };
         for change in changes {
             let mut sources: Vec<Source> = found.extract_if(.., |source| source.path == change.path).collect();
             for commit in noted.iter().filter(|_| is_by_git(&change)) {
@@ -139,7 +160,9 @@ impl<'s> Search<'s> {
             let is_conflict = noted.is_empty() && unmerged.contains(&change.path);
             sources.extend(aside.sources(&change.path, is_conflict)?);
             if !sources.is_empty() && !search.had(&change)? {
-                search.suspects.push(Suspect { change, sources });
+                search.suspects.push(Suspect { change, sources: Some(sources) });
+            } else if undecided.contains(&change.path) {
+                search.suspects.push(Suspect { change, sources: None });
             }
         }
         Ok(search)
@@ -173,26 +196,60 @@ impl<'s> Search<'s> {
         let mut files = Vec::new();
         for Suspect { change, sources } in &self.suspects {
             self.worktree.check_interrupt()?;
-            if let Some(ownership) = self.ownership(change, sources, &mut owners)? {
+            let ownership = match sources {
+                Some(sources) => self.ownership(change, sources, &mut owners)?,
+                None => {
+                    Some(FileOwnership { whole: Some(owners.unknown()), ..self.all_added(change, owners.unknown()) })
+                }
+            };
+            if let Some(ownership) = ownership {
                 files.push(File { blob: change.after.map(|leaf| leaf.id), ownership });
             }
         }
         Ok((!files.is_empty()).then_some(Attribution { authors: owners.authors, files }))
     }
 
-    /// Returns the owners of the lines of a file that are from `sources`.
+    /// Returns the ownership of the file in which all added lines are `owner`'s.
+    fn all_added(&self, change: &Change, owner: Owner) -> FileOwnership {
+        let empty = FileOwnership { path: change.path.clone(), ..FileOwnership::default() };
+        let Some((before, after)) = self.texts(change) else { return empty };
+        let edits = step_edits(&before, &after).into_iter().filter(|(_, new)| !new.is_empty());
+        let number = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+        let spans = edits.map(|(_, new)| Span { start: number(new.start + 1), end: number(new.end), owner });
+        FileOwnership { spans: spans.collect(), ..empty }
+    }
+
+    /// Returns the content before and after the change; none if one has no lines.
+    fn texts(&self, change: &Change) -> Option<(Vec<u8>, Vec<u8>)> {
+        let text = |leaf: Option<Leaf>| match leaf {
+            None => Some(Vec::new()),
+            Some(leaf) if is_file(leaf) => self.objects.read_blob(leaf.id).filter(|text| !is_binary(text)),
+            Some(_) => None,
+        };
+        text(change.before).zip(text(change.after))
+    }
+
+    /// Returns the owners of the lines of a file that are from `sources`. If the file is as one of them has it, all of the change
+    /// is git's.
     fn ownership(&self, change: &Change, sources: &[Source], owners: &mut Owners<'_>) -> Result<Option<FileOwnership>> {
-        let text = |leaf: Option<Leaf>| leaf.map_or(Some(Vec::new()), |leaf| self.objects.read_blob(leaf.id));
-        let (Some(before), Some(after)) = (text(change.before), text(change.after)) else { return Ok(None) };
-        let empty = || FileOwnership { path: change.path.clone(), ..FileOwnership::default() };
-        if is_binary(&before) || is_binary(&after) {
-            let is_whole = sources.iter().any(|source| Some(source.leaf.id) == change.after.map(|leaf| leaf.id));
-            return Ok(is_whole.then(|| FileOwnership { whole: Some(owners.of_binary()), ..empty() }));
-        }
+        let id = |leaf: Option<Leaf>| leaf.map(|leaf| leaf.id);
+        let exact = sources.iter().position(|source| id(source.leaf) == id(change.after));
+        let whole = exact.map(|at| owners.of_file(&sources[at])).transpose()?;
+        let Some((before, after)) = self.texts(change) else {
+            return Ok(whole.map(|whole| FileOwnership {
+                path: change.path.clone(),
+                whole: Some(whole),
+                ..FileOwnership::default()
+            }));
+        };
         let mut moved = Moved::new(&after, &step_edits(&before, &after));
+        if let Some(at) = exact {
+            moved.take_all(at);
+        }
         for (at, source) in sources.iter().enumerate() {
             // A partial clone may lack it.
-            if let Ok(content) = self.worktree.repo.read_blob(source.leaf.id)
+            if let Some(leaf) = source.leaf
+                && let Ok(content) = self.worktree.repo.read_blob(leaf.id)
                 && !is_binary(&content)
             {
                 moved.look_in(at, &step_edits(&content, &after));
@@ -205,6 +262,7 @@ impl<'s> Search<'s> {
         }
         lines.sort_unstable_by_key(|(line, _)| *line);
         let spans = lines.into_iter().map(|(line, owner)| Span { start: line, end: line, owner }).collect::<Vec<_>>();
-        Ok((!spans.is_empty()).then(|| FileOwnership { spans, ..empty() }))
+        let is_any = !spans.is_empty() || whole.is_some();
+        Ok(is_any.then(|| FileOwnership { path: change.path.clone(), spans, whole, ..FileOwnership::default() }))
     }
 }

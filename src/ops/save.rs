@@ -11,7 +11,7 @@ use super::{
         scope_of_staged, take,
     },
     follow::follow_head,
-    moved::moved_lines,
+    moved::{self, moved_lines},
     named,
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
@@ -169,6 +169,10 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         // No live checkpoint has the other paths any more.
         request.scope = Scope::All;
     }
+    // A command may have run git, but not a tool that names its files.
+    let is_named = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
+    let session = origin.session.as_deref().filter(|_| !is_named && origin.contributor == Contributor::Agent);
+    let call = session.and_then(|session| moved::call_of(worktree, session));
     if let Scope::Staged(staged) = &request.scope {
         request.scope = scope_of_staged(repo, staged, &shadow)?;
     }
@@ -176,11 +180,11 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         leave_out_unknown_paths(repo, paths, &shadow)?;
     }
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
-    if let Some(session) = origin.session.as_deref().filter(|_| request.is_by_command) {
+    if let Some(call) = call {
         if seen.index_tree_id.is_none() && repo.has_prepared_commit() {
             look_at_index(repo, &shadow, &mut seen, &mut objects)?;
         }
-        let moved = moved_lines(worktree, session, &shadow, &seen, &objects)?;
+        let moved = moved_lines(worktree, &call, &shadow, &seen, &objects)?;
         seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved.to_text())).transpose()?;
     }
     let (took, skipped) = (start.elapsed(), seen.skipped.len());

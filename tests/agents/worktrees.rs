@@ -179,3 +179,21 @@ fn an_agent_deletes_the_worktree_that_it_works_in() {
     assert_eq!(desk.chain(), Vec::<String>::new());
     desk.finish();
 }
+
+/// Another repository is in the place of a worktree that is gone: nothing is written there.
+#[test]
+fn another_repository_in_the_place_of_a_worktree_is_left_alone() {
+    let (desk, side) = with_side("../side");
+    std::fs::remove_dir_all(&side).expect("it is there");
+    desk.git(&["init", "-q", "../side"]);
+    desk.prompt("s");
+    let path = side.join("n").display().to_string();
+    let tool = json!({ "tool": { "name": "write", "id": "1", "paths": [path] } });
+    desk.event("pre-tool", "s", &tool);
+    std::fs::write(side.join("n"), "new\n").expect("a file can be written");
+    desk.event("post-tool", "s", &tool);
+    desk.event("stop", "s", &json!({}));
+    assert!(!side.join(".git/checkpoint").exists());
+    assert_eq!(desk.git(&["-C", "../side", "for-each-ref"]), "");
+    desk.finish();
+}

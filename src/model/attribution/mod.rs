@@ -70,6 +70,16 @@ pub enum Owner {
     },
 }
 
+impl Owner {
+    /// Returns who edited the line last; none for a base line.
+    pub(crate) fn author(self) -> Option<AuthorId> {
+        match self {
+            Self::Base => None,
+            Self::Author(id) | Self::Mixed { of: id, .. } => Some(id),
+        }
+    }
+}
+
 /// The content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Content {

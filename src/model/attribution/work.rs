@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::HashSet, ops::Range};
 use bstr::ByteSlice as _;
 
 use super::{
-    AuthorId, Differ, FileOwnership, Limits, Owner,
+    AuthorId, Differ, FileOwnership, Limits,
     file::{Deleted, File, Grave, Line, line_count},
     words::{self, Derived},
 };
@@ -175,11 +175,12 @@ impl<'t> Work<'t> {
         }
         let lines: Vec<Line> = self.placed.iter().map(|line| line.unwrap_or(Line::by(author))).collect();
         let is_written_here = brought.iter().zip(&lines).any(|(by, line)| by.is_none() && *line == Line::by(author));
-        let bringer = brought.iter().flatten().next().filter(|_| !is_written_here);
+        let whole = moved.and_then(|moved| moved.whole?.author());
+        let bringer = brought.iter().flatten().next().copied().or(whole).filter(|_| !is_written_here);
         let mut deleted = Vec::new();
         for (gone, come) in &self.hunks {
             // What is from elsewhere has replaced the lines in its place; if all is from there, so are the other deletions.
-            let by = *brought[come.clone()].iter().flatten().next().or(bringer).unwrap_or(&author);
+            let by = brought[come.clone()].iter().flatten().next().copied().or(bringer).unwrap_or(author);
             let dead = gone.clone().filter(|&old| !self.lives[old] || edited[old]);
             let grave = |old: usize| Grave {
                 first_gap: self.skip + come.start,
@@ -206,7 +207,7 @@ impl<'t> Work<'t> {
         let Some(moved) = moved else { return brought };
         for (at, placed) in self.placed.iter_mut().enumerate().filter(|(_, placed)| placed.is_none()) {
             let owner = moved.owner(u32::try_from(self.skip + at + 1).unwrap_or(u32::MAX));
-            if let Owner::Author(by) | Owner::Mixed { of: by, .. } = owner {
+            if let Some(by) = owner.author() {
                 *placed = Some(Line { owner, origin: None });
                 brought[at] = Some(by);
             }

@@ -37,18 +37,12 @@ pub(crate) struct Saving {
     /// In whose turn.
     turn_of: Option<String>,
     scope: Scope,
-    is_by_command: bool,
 }
 
 impl Saving {
     /// All that `origin` has changed.
     pub(super) fn all(origin: Origin) -> Self {
-        Self { origin, turn_of: None, scope: Scope::All, is_by_command: false }
-    }
-
-    /// All that a command of `origin` has changed.
-    fn by_command(origin: Origin) -> Self {
-        Self { is_by_command: true, ..Self::all(origin) }
+        Self { origin, turn_of: None, scope: Scope::All }
     }
 
     /// All that has changed, by an unknown author.
@@ -70,7 +64,7 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
         // What the turn began with is on another base, and stays there.
         return Ok(origin.map(|_| Saving::unknown()));
     }
-    Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::by_command(origin) }))
+    Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
 /// Saves what the commit takes of it: what is `staged`, as the worktree has it. The rest is as unsaved afterwards as before, and
@@ -178,7 +172,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
             save_as_unknown(worktree, &Inside::Anything)?;
         }
         Inside::Anything => {
-            drop(save(worktree, &Saving::by_command(origin))?);
+            drop(save(worktree, &Saving::all(origin))?);
         }
     }
     close(worktree, report, tool, key);
@@ -220,11 +214,9 @@ pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, path
 }
 
 pub(super) fn save(worktree: &Worktree<'_>, saving: &Saving) -> Result<Taken> {
-    let Saving { origin, turn_of, scope, is_by_command } = saving;
+    let Saving { origin, turn_of, scope } = saving;
     let (author, turn_of, scope) = (Author::Is(origin.clone()), turn_of.clone(), scope.clone());
-    let is_by_command = *is_by_command;
-    let taken =
-        save::save_worktree(worktree, &Request { scope, author, is_by_command, turn_of, ..Request::default() })?;
+    let taken = save::save_worktree(worktree, &Request { scope, author, turn_of, ..Request::default() })?;
     if taken.cache.is_some() {
         note_scan(worktree);
     }

@@ -46,8 +46,6 @@ pub(crate) struct Request {
     pub(crate) scope: Scope,
     /// Who made the change.
     pub(crate) author: Author,
-    /// True if a command of a session made it, which may have run git: lines that git brought keep their authors.
-    pub(crate) is_by_command: bool,
     /// The session whose turn the checkpoint belongs to, if another author made the changes.
     pub(crate) turn_of: Option<String>,
     /// That turn ends: what is known of its open tool calls.
@@ -118,7 +116,7 @@ impl From<&SaveOptions> for Request {
     fn from(options: &SaveOptions) -> Self {
         let SaveOptions { message, author, paths, verify, allow_empty, force: _ } = options.clone();
         let scope = paths.map_or(Scope::All, Scope::Paths);
-        let (hold, turn_of, is_by_command, ends) = (Hold::Ref, None, false, None);
-        Self { scope, author, is_by_command, turn_of, ends, message, hold, verify, allow_empty }
+        let (hold, turn_of, ends) = (Hold::Ref, None, None);
+        Self { scope, author, turn_of, ends, message, hold, verify, allow_empty }
     }
 }

@@ -53,9 +53,11 @@ pub(super) fn build(
     for session in work.all_sessions() {
         let known = load(context, session)?;
         let part = part_of(session, known.as_ref(), committed, (work, steps));
-        let increment = known.as_ref().and_then(|session| increment(context, session));
+        // Of a session whose lines git has only brought, earlier records have the conversation.
+        let has_steps = steps.iter().any(|step| step.origin.session.as_deref() == Some(session));
+        let increment = known.as_ref().filter(|_| has_steps).and_then(|session| increment(context, session));
         offsets.extend(increment.as_ref().map(|increment| (session.to_owned(), increment.end)));
-        kept.push(kept_of(context, session, &part.turns, increment)?);
+        kept.push(kept_of(context, session, if has_steps { &part.turns } else { &[] }, increment)?);
         parts.push(part);
     }
     let index: BTreeMap<&str, usize> = parts.iter().enumerate().map(|(at, part)| (part.id.as_str(), at)).collect();

@@ -13,6 +13,7 @@ use crate::{
         change::Leaf,
         checkpoint::Checkpoint,
         refname::{self, Base, ShadowName},
+        turns::Call,
     },
     ops::{
         Worktree,
@@ -39,16 +40,16 @@ struct Other {
 }
 
 impl<'r> Aside<'r> {
-    /// Looks for the work of others that a command of `session` may have brought to `shadow`: reads other shadows only if the
+    /// Looks for the work of others that `call` may have brought to `shadow`: reads other shadows only if the
     /// command has left one, or if they `are_wanted`, since there may be many.
-    pub(super) fn read(worktree: &'r Worktree<'_>, session: &str, shadow: &Shadow, are_wanted: bool) -> Result<Self> {
+    pub(super) fn read(worktree: &'r Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: bool) -> Result<Self> {
         let repo: &Repo = &worktree.repo;
         let turns = worktree.turns();
         let noted = turns.stashes.iter().chain(&turns.stashed);
         let entries: BTreeSet<ObjectId> = noted.filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok()).collect();
         let now = if entries.is_empty() { Vec::new() } else { repo.stash_entries()? };
         let popped: Vec<ObjectId> = entries.iter().copied().filter(|entry| !now.contains(entry)).collect();
-        let others = others(worktree, session, shadow, are_wanted || !popped.is_empty())?;
+        let others = others(worktree, call, shadow, are_wanted || !popped.is_empty())?;
         Ok(Self { repo, entries: entries.into_iter().collect(), popped, others })
     }
 
@@ -63,7 +64,7 @@ impl<'r> Aside<'r> {
         let mut left = Vec::new();
         for Version { path, leaf } in wanted.drain(..) {
             match self.shadow_with(&path, leaf) {
-                Some(tip) => found.push(Source { place: Place::Shadow(tip), path, leaf }),
+                Some(tip) => found.push(Source { place: Place::Shadow(tip), path, leaf: Some(leaf) }),
                 None => left.push(Version { path, leaf }),
             }
         }
@@ -78,7 +79,7 @@ impl<'r> Aside<'r> {
         for other in self.others.iter().filter(|other| other.is_left) {
             let place = || Place::Shadow(Rc::clone(&other.tip));
             let leaf = self.changed_by(other, path);
-            sources.extend(leaf.map(|leaf| Source { place: place(), path: path.clone(), leaf }));
+            sources.extend(leaf.map(|leaf| Source { place: place(), path: path.clone(), leaf: Some(leaf) }));
         }
         for entry in if is_conflict { &self.entries } else { &self.popped } {
             sources.extend(self.in_entry(*entry, path)?);
@@ -108,7 +109,7 @@ impl<'r> Aside<'r> {
             if let Some(leaf) = leaf {
                 let tip = self.shadow_with(path, leaf);
                 let place = tip.map_or(Place::Entry(commit), Place::Shadow);
-                return Ok(Some(Source { place, path: path.clone(), leaf }));
+                return Ok(Some(Source { place, path: path.clone(), leaf: Some(leaf) }));
             }
         }
         Ok(None)
@@ -116,15 +117,12 @@ impl<'r> Aside<'r> {
 }
 
 /// Returns the shadows of other commits and worktrees, archived and live, and those that this save sets aside.
-fn others(worktree: &Worktree<'_>, session: &str, shadow: &Shadow, are_wanted: bool) -> Result<Vec<Other>> {
+fn others(worktree: &Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: bool) -> Result<Vec<Other>> {
     let repo = &worktree.repo;
     let here = ShadowName::of_worktree(shadow.name.base, repo.worktree_id());
-    let turns = worktree.turns();
-    let calls = turns.find(session).map(|own| own.calls.as_slice()).unwrap_or_default();
-    let call = calls.iter().find(|call| call.command.is_some());
-    let left = call.and_then(|call| call.command.as_ref()?.head.as_ref());
+    let left = call.command.as_ref().and_then(|command| command.head.as_ref());
     let left = left.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok()).map(Base::Commit);
-    let is_since = |name: &str| call.zip(refname::archived_at(name)).is_some_and(|(call, at)| at >= call.started);
+    let is_since = |name: &str| refname::archived_at(name).is_some_and(|at| at >= call.started);
     let has_left = || left.is_some_and(|left| left != here.base);
     if !are_wanted && !has_left() && !repo.ref_names_below(refname::ARCHIVE)?.iter().any(|name| is_since(name)) {
         return Ok(Vec::new());

@@ -19,8 +19,13 @@ const MOST_NAMES: usize = 16;
 const MOST_PICKED: usize = 100;
 
 /// Returns the commits that git notes; `staged` are the files that it may have staged for one of them.
-pub(super) fn noted(worktree: &Worktree<'_>, staged: &BTreeMap<BString, Option<Leaf>>) -> Result<Vec<ObjectId>> {
+pub(super) fn noted(
+    worktree: &Worktree<'_>,
+    shadow: &Shadow,
+    staged: &BTreeMap<BString, Option<Leaf>>,
+) -> Result<Vec<ObjectId>> {
     let repo = &worktree.repo;
+    // The first of the squashed commits is the last one, which has the work of all.
     let mut noted: Vec<ObjectId> = squashed_commits(worktree)?.into_iter().take(1).collect();
     noted.extend(repo.merge_heads());
     for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"] {
@@ -33,14 +38,19 @@ pub(super) fn noted(worktree: &Worktree<'_>, staged: &BTreeMap<BString, Option<L
     if noted.is_empty()
         && let Some(message) = repo.prepared_message()
     {
-        noted = picked(repo, message.as_bstr(), staged)?;
+        noted = picked(repo, shadow.last_tree_id(), message.as_bstr(), staged)?;
     }
     noted.retain(|commit| repo.is_commit(*commit).unwrap_or(false));
     Ok(noted)
 }
 
 /// Returns the commits with the message of the one that `git cherry-pick -n` picked last: git keeps nothing else of that.
-fn picked(repo: &Repo, message: &BStr, staged: &BTreeMap<BString, Option<Leaf>>) -> Result<Vec<ObjectId>> {
+fn picked(
+    repo: &Repo,
+    last_tree_id: ObjectId,
+    message: &BStr,
+    staged: &BTreeMap<BString, Option<Leaf>>,
+) -> Result<Vec<ObjectId>> {
     let wanted = text_of(message);
     let paths: Vec<&BStr> = staged.keys().map(|path| path.as_bstr()).collect();
     if wanted.is_empty() || paths.is_empty() {
@@ -51,7 +61,8 @@ fn picked(repo: &Repo, message: &BStr, staged: &BTreeMap<BString, Option<Leaf>>)
     // If the file has another name by now, no such commit touches it.
     for paths in [paths.as_slice(), &[]] {
         for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
-            if text_of(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted {
+            let has_message = text_of(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted;
+            if has_message && is_staged(repo, last_tree_id, commit, staged)? {
                 found.push(commit);
             }
         }
@@ -62,6 +73,24 @@ fn picked(repo: &Repo, message: &BStr, staged: &BTreeMap<BString, Option<Leaf>>)
     Ok(found)
 }
 
+/// Returns true if all files that `commit` changes are staged, or are not at their paths in the tree `last_tree_id`: they may have
+/// other names there.
+fn is_staged(
+    repo: &Repo,
+    last_tree_id: ObjectId,
+    commit: ObjectId,
+    staged: &BTreeMap<BString, Option<Leaf>>,
+) -> Result<bool> {
+    let parent = repo.parents_of(commit)?.first().copied();
+    let before = parent.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
+    for change in repo.diff_trees(before, repo.tree_of_commit(commit)?)? {
+        if !staged.contains_key(&change.path) && repo.find_leaf(last_tree_id, change.path.as_bstr())?.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Returns the lines of a message up to git's comments, without those at the end that are empty.
 fn text_of(message: &BStr) -> Vec<&[u8]> {
     let lines = message.lines().map(<[u8]>::trim_ascii_end).take_while(|line| !line.starts_with(b"#"));
@@ -70,22 +99,23 @@ fn text_of(message: &BStr) -> Vec<&[u8]> {
     lines
 }
 
-/// Returns the file at `path` in `commit`. If there is none, git may have merged a file that has a new name here: returns the
-/// files that the commit changes and that the last checkpoint of `shadow` does not have.
+/// Returns the file at `path` in `commit`, if that has changed it. If there is none, git may have merged a file that has a new name
+/// here: returns the files that the commit changes and that the last checkpoint of `shadow` does not have.
 pub(super) fn sources_in(repo: &Repo, shadow: &Shadow, commit: ObjectId, path: &BString) -> Result<Vec<Source>> {
     let tree_id = repo.tree_of_commit(commit)?;
     let place = Place::Commit(commit);
-    let source = |path: &BString, leaf: Leaf| Source { place: place.clone(), path: path.clone(), leaf };
+    let source = |path: &BString, leaf: Option<Leaf>| Source { place: place.clone(), path: path.clone(), leaf };
     if let Some(leaf) = repo.find_leaf(tree_id, path.as_bstr())? {
-        return Ok(Vec::from_iter(is_file(leaf).then(|| source(path, leaf))));
+        return Ok(vec![source(path, Some(leaf))]);
     }
     let Some(parent) = repo.parents_of(commit)?.first().copied() else { return Ok(Vec::new()) };
     let mut sources = Vec::new();
     for change in repo.diff_trees(repo.tree_of_commit(parent)?, tree_id)? {
+        if change.path == *path && change.after.is_none() {
+            return Ok(vec![source(path, None)]);
+        }
         let leaf = change.after.filter(|leaf| is_file(*leaf));
-        if let Some(leaf) = leaf
-            && repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?.is_none()
-        {
+        if leaf.is_some() && repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr())?.is_none() {
             sources.push(source(&change.path, leaf));
         }
     }

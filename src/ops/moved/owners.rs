@@ -1,20 +1,20 @@
 //! Whose the lines are that git brought: those of a commit by `blame`, those of a shadow by its steps.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet, HashMap},
+    rc::Rc,
     time::{Duration, Instant},
 };
 
-use bstr::{BString, ByteSlice as _};
+use bstr::BString;
 use gix::ObjectId;
 
 use super::source::{Place, Source};
 use crate::{
     error::Result,
-    git::counting::Counting,
+    git::{Repo, counting::Counting},
     model::{
         attribution::{Author, AuthorId, Owner, kind::Kind},
-        change::Change,
         checkpoint::Checkpoint,
         contributor::Contributor,
     },
@@ -38,6 +38,8 @@ pub(super) struct Owners<'w> {
     /// When the session's turn began, in Unix seconds.
     turn_began: i64,
     until: Instant,
+    /// By last checkpoint; none if there was no time for it.
+    shadows: HashMap<ObjectId, Option<Rc<Work>>>,
     pub(super) authors: Vec<Author>,
 }
 
@@ -45,7 +47,8 @@ impl<'w> Owners<'w> {
     pub(super) fn new(worktree: &'w Worktree<'w>, session: &str) -> Result<Self> {
         let has_records = records::Log::open(&worktree.repo)?.is_some();
         let turn_began = worktree.turns().turn_of(session).map_or(i64::MAX, |turn| turn.started);
-        Ok(Self { worktree, has_records, turn_began, until: Instant::now() + LONGEST_BLAME, authors: Vec::new() })
+        let until = Instant::now() + LONGEST_BLAME;
+        Ok(Self { worktree, has_records, turn_began, until, shadows: HashMap::new(), authors: Vec::new() })
     }
 
     fn owner(&mut self, author: Author) -> Owner {
@@ -57,9 +60,23 @@ impl<'w> Owners<'w> {
         Owner::Author(AuthorId::try_from(at).unwrap_or(AuthorId::MAX))
     }
 
-    /// Returns the owner of a file without lines, which git cannot blame.
-    pub(super) fn of_binary(&mut self) -> Owner {
-        self.owner(Author::plain(if self.has_records { Contributor::Unknown } else { Contributor::Human }))
+    pub(super) fn unknown(&mut self) -> Owner {
+        self.owner(Author::plain(Contributor::Unknown))
+    }
+
+    /// Returns the owner of what the source does to the file as a whole: of a file without lines, and of deleted lines. Git blames
+    /// neither.
+    pub(super) fn of_file(&mut self, source: &Source) -> Result<Owner> {
+        let repo = &self.worktree.repo;
+        let is_of_people = match &source.place {
+            Place::Shadow(tip) => tip.origin.contributor == Contributor::Human && tip.origin.carried.is_none(),
+            Place::Entry(_) => true,
+            Place::Commit(commit) => {
+                let is_older = repo.parent_and_time(*commit)?.is_some_and(|(_, seconds)| seconds < self.turn_began);
+                is_older && (!self.has_records || records::of_commit(repo, *commit)?.is_empty())
+            }
+        };
+        Ok(self.owner(Author::plain(if is_of_people { Contributor::Human } else { Contributor::Unknown })))
     }
 
     /// Returns the owners of `lines`, the numbers of lines of the worktree's file with those in the source.
@@ -75,7 +92,7 @@ impl<'w> Owners<'w> {
         found.or_else(|error| {
             self.worktree.check_interrupt()?;
             tracing::warn!(%error, "the authors of lines that git has moved are unknown");
-            let unknown = self.owner(Author::plain(Contributor::Unknown));
+            let unknown = self.unknown();
             Ok(lines.keys().map(|line| (*line, unknown)).collect())
         })
     }
@@ -95,7 +112,7 @@ impl<'w> Owners<'w> {
         path: &BString,
         lines: &BTreeMap<u32, u32>,
     ) -> Result<Vec<(u32, Owner)>> {
-        let unknown = self.owner(Author::plain(Contributor::Unknown));
+        let unknown = self.unknown();
         if Instant::now() > self.until {
             return Ok(lines.keys().map(|line| (*line, unknown)).collect());
         }
@@ -110,7 +127,7 @@ impl<'w> Owners<'w> {
             let is_of_people = blamed.commit.is_some_and(|commit| of_people.contains(&commit));
             let mut author = if is_of_people { Author::plain(Contributor::Human) } else { author(blamed.who) };
             // The agent may have made the commit itself, where no hook of ours runs.
-            if blamed.authored > self.turn_began && author.contributor == Contributor::Human {
+            if blamed.committed >= self.turn_began && author.contributor == Contributor::Human {
                 author = Author::plain(Contributor::Unknown);
             }
             let owner = self.owner(author);
@@ -125,24 +142,31 @@ impl<'w> Owners<'w> {
         source: &Source,
         lines: &BTreeMap<u32, u32>,
     ) -> Result<Vec<(u32, Owner)>> {
-        let repo = &self.worktree.repo;
-        let before = repo.find_leaf(base_tree(repo, tip)?, source.path.as_bstr())?;
-        let changes: Vec<Change> =
-            Change::between(source.path.clone(), before, Some(source.leaf)).into_iter().collect();
-        let steps = steps(repo, tip, &|path| *path == source.path)?;
-        let work = Work::of(repo, &steps, &changes, &mut Counting::usual(repo))?;
-        let file = work.ownership.files.first().cloned().unwrap_or_default();
+        if !self.shadows.contains_key(&tip.id) {
+            let replayed = if Instant::now() > self.until { None } else { Some(replayed(&self.worktree.repo, tip)?) };
+            self.shadows.insert(tip.id, replayed);
+        }
+        let work = self.shadows.get(&tip.id).and_then(Clone::clone);
+        let file = work.as_ref().and_then(|work| work.ownership.files.iter().find(|file| file.path == source.path));
         let mut owners = Vec::with_capacity(lines.len());
         for (line, from) in lines {
-            let author = match file.owner(*from) {
-                Owner::Author(id) | Owner::Mixed { of: id, .. } => work.authors[id as usize].clone(),
+            let author = match (file.map_or(Owner::Base, |file| file.owner(*from)), &work) {
+                (Owner::Author(id) | Owner::Mixed { of: id, .. }, Some(work)) => work.authors[id as usize].clone(),
                 // An older line, which the commit that the shadow stands on has, and HEAD does not.
-                Owner::Base => Author::plain(Contributor::Unknown),
+                _ => Author::plain(Contributor::Unknown),
             };
             owners.push((*line, self.owner(author)));
         }
         Ok(owners)
     }
+}
+
+/// Returns the attribution of all that the shadow that ends with `tip` has changed.
+fn replayed(repo: &Repo, tip: &Checkpoint) -> Result<Rc<Work>> {
+    let changes = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
+    let paths: BTreeSet<&BString> = changes.iter().map(|change| &change.path).collect();
+    let steps = steps(repo, tip, &|path| paths.contains(path))?;
+    Work::of(repo, &steps, &changes, &mut Counting::usual(repo)).map(Rc::new)
 }
 
 fn author(who: Who) -> Author {

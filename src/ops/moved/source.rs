@@ -14,7 +14,8 @@ use crate::model::{
 pub(super) struct Source {
     pub(super) place: Place,
     pub(super) path: BString,
-    pub(super) leaf: Leaf,
+    /// None if the place has no such file any more.
+    pub(super) leaf: Option<Leaf>,
 }
 
 /// What has the file.

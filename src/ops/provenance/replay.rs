@@ -49,9 +49,9 @@ impl Step {
 
     /// Returns the owners of the lines that git brought into a changed file from elsewhere.
     pub(super) fn brought(&self, change: &Change) -> Option<&FileOwnership> {
-        let id = change.after?.id;
+        let id = change.after.map(|leaf| leaf.id);
         let files = &self.moved.as_ref()?.files;
-        let file = files.iter().find(|file| file.ownership.path == change.path && file.blob == Some(id))?;
+        let file = files.iter().find(|file| file.ownership.path == change.path && file.blob == id)?;
         Some(&file.ownership)
     }
 }
@@ -120,8 +120,14 @@ fn steps_beside(
         }
         if !changes.is_empty() {
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
-            let moved = if is_own { moved(repo, &checkpoint) } else { None };
-            let origin = if is_own { checkpoint.origin } else { Origin::default() };
+            let (origin, moved) = match moved(repo, &checkpoint) {
+                _ if !is_own => (Origin::default(), None),
+                Ok(moved) => (checkpoint.origin, moved),
+                Err(error) => {
+                    tracing::warn!(%error, checkpoint = %checkpoint.id, "the authors of lines that git moved are lost");
+                    (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
+                }
+            };
             all.push(Step { origin, changes, moved });
         }
     }
@@ -129,16 +135,13 @@ fn steps_beside(
 }
 
 /// Returns the attribution of the lines that git brought into `checkpoint` from elsewhere.
-fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Option<Rc<Attribution>> {
-    if checkpoint.origin.contributor != Contributor::Agent {
-        return None;
-    }
-    repo.moved_lines(checkpoint.side_id?)
-        .unwrap_or_else(|error| {
-            tracing::warn!(%error, checkpoint = %checkpoint.id, "lines that git moved count as work of the session");
-            None
-        })
-        .map(Rc::new)
+///
+/// # Errors
+/// If it is lost or damaged: then the author of what the checkpoint adds is unknown.
+fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>> {
+    let side_id = checkpoint.side_id.filter(|_| checkpoint.origin.contributor == Contributor::Agent);
+    let Some(side_id) = side_id else { return Ok(None) };
+    Ok(repo.moved_lines(side_id)?.map(Rc::new))
 }
 
 /// Returns true if this repository has the content that `steps` left.

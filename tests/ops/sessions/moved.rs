@@ -119,6 +119,18 @@ fn lines_that_a_command_brings_and_edits_keep_their_authors() {
     desk.finish();
 }
 
+/// Another commit has the message of the one that is picked, and a line that the session types.
+#[test]
+fn a_commit_with_the_same_message_is_not_the_one_that_is_picked() {
+    let desk = with_topic();
+    desk.sh("git checkout -q -b old; sed -i 's/^line 5$/a five/' f; echo more >>g; git commit -qam wip; git checkout -q main");
+    desk.sh("git checkout -q -b new; echo 'human new' >n; git add n; git commit -qm wip; git checkout -q main");
+    command(&desk, "a", "git cherry-pick -n new; sed -i 's/^line 5$/a five/; s/^line 7$/a seven/' f; git add f");
+    assert_eq!(blamed(&desk, "f"), expected(&desk, "f"));
+    assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
+    desk.finish();
+}
+
 /// HEAD has the file under a new name.
 #[test]
 fn lines_that_are_picked_onto_a_renamed_file_keep_their_authors() {
@@ -176,8 +188,9 @@ fn a_line_that_a_branch_has_by_chance_is_the_sessions() {
 fn lines_of_an_unrecorded_commit_of_the_turn_have_an_unknown_author() {
     let desk = Desk::new();
     tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    // An amended commit keeps the date of its author.
     let commit = "git worktree add -q ../other -b other; echo 'new line' >../other/n; git -C ../other add n; \
-         GIT_AUTHOR_DATE=$(($(date +%s) + 5)) git -C ../other -c core.hooksPath=/dev/null commit -qm n";
+         GIT_COMMITTER_DATE=\"$(date +%s) +0000\" git -C ../other -c core.hooksPath=/dev/null commit -q --amend --no-edit";
     for script in [commit, "git checkout -q other -- n"] {
         tell(&desk, "a", "PreToolUse", TOOL);
         desk.sh(script);
@@ -190,16 +203,92 @@ fn lines_of_an_unrecorded_commit_of_the_turn_have_an_unknown_author() {
     desk.finish();
 }
 
-#[test]
-fn a_file_without_lines_that_a_command_brings_is_not_the_sessions() {
+/// What has no lines to blame: a binary file, a link, lines without letters, deleted lines and files.
+#[rstest::rstest]
+#[case::binary("printf '\\0\\1' >image", "git checkout -q topic -- image")]
+#[case::link("ln -s f link", "git checkout -q topic -- link")]
+#[case::no_letters("printf '{\\n}\\n' >n", "git restore -s topic n")]
+#[case::deleted_lines("sed -i 3,6d f", "git checkout -q topic -- f")]
+#[case::deleted_file("git rm -q g; sed -i 3,6d f", "git merge -q --squash topic")]
+fn what_git_brings_without_lines_is_not_the_sessions(#[case] change: &str, #[case] script: &str) {
     let desk = Desk::new();
-    desk.git(&["checkout", "-q", "-b", "topic"]);
-    desk.write("image", b"\0\x01\x02");
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.sh(&format!("git checkout -q -b topic; {change}; git add -A; git commit -qm change; git checkout -q main"));
+    command(&desk, "a", script);
     desk.commit_all();
-    desk.git(&["checkout", "-q", "main"]);
-    command(&desk, "a", "git checkout -q topic -- image");
+    assert_ne!(desk.git(&["diff", "--stat", "HEAD^", "HEAD"]), "");
+    let summary = &desk.json(&["attribution", "HEAD"])["summary"];
+    for figure in ["agent_lines", "agent_removed", "agent_binaries"] {
+        assert_eq!(summary[figure], 0, "{figure}: {summary}");
+    }
+    assert!(desk.records("HEAD").iter().all(|record| record.sessions.is_empty()));
+    desk.finish();
+}
+
+/// The command fetches what it checks out, and what it brought is saved before its end.
+#[rstest::rstest]
+#[case::fetched("git fetch -q ../other; git checkout -q FETCH_HEAD -- n")]
+#[case::saved_before_the_end("git fetch -q ../other; git checkout -q FETCH_HEAD -- n; git checkpoint save -m mid")]
+fn what_a_command_fetches_and_brings_keeps_its_authors(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.sh("git clone -q . ../other; cd ../other; echo 'human one' >n; git add n; git commit -qm n");
+    command(&desk, "a", script);
     desk.commit_all();
-    assert_eq!(desk.recorded("HEAD"), parts(&[]));
+    assert!(desk.records("HEAD").iter().all(|record| record.sessions.is_empty()));
+    desk.finish();
+}
+
+/// Another command of the session runs in the background, from before what a person has committed.
+#[test]
+fn a_command_in_the_background_does_not_hide_what_another_brings() {
+    let desk = with_topic();
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    let background = TOOL.replace("t1", "t0").replace(r#""command":"x""#, r#""command":"x","run_in_background":true"#);
+    tell(&desk, "a", "PreToolUse", &background);
+    tell(&desk, "a", "PostToolUse", &background);
+    desk.sh("git checkout -q topic; echo 'human late' >>k; git commit -qam late; git checkout -q main");
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.sh("git checkout -q topic -- k");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    tell(&desk, "a", "Stop", "");
+    assert_eq!(blamed(&desk, "k"), expected(&desk, "k"));
+    desk.finish();
+}
+
+/// Without the attribution of moved lines, nobody knows whose they are.
+#[rstest::rstest]
+#[case::at_once(false)]
+#[case::in_a_copy(true)]
+fn lines_whose_authors_are_lost_are_unknown(#[case] is_copied: bool) {
+    let desk = with_topic();
+    command(&desk, "a", "git checkout -q topic -- k");
+    let id = desk.git(&["rev-parse", &format!("{}^2:moved", desk.shadow().expect("it is live"))]);
+    let (directory, name) = id.trim().split_at(2);
+    desk.sh(&format!("rm -f .git/objects/{directory}/{name}"));
+    if is_copied {
+        desk.sh("git checkpoint doctor --fix || true");
+    }
+    assert!(blamed(&desk, "k").iter().all(|line| line.ends_with(": unknown")), "{:?}", blamed(&desk, "k"));
+}
+
+/// Side data may come from elsewhere: what is no id of a session is no author.
+#[test]
+fn an_author_with_a_session_that_is_none_is_unknown() {
+    let desk = with_topic();
+    command(&desk, "a", "git checkout -q topic -- k");
+    let shadow = desk.shadow().expect("it is live");
+    let text = desk.git(&["cat-file", "-p", &format!("{shadow}^2:moved")]);
+    let forged = text.replace("session=b", &format!("session={}", "x".repeat(400)));
+    assert_ne!(forged, text);
+    desk.write("forged", forged);
+    desk.sh(&format!(
+        "moved=$(git hash-object -w forged); rm forged; tree=$(git ls-tree {shadow}^2 | sed \"/moved/s/[0-9a-f]\\{{40\\}}/$moved/\" | git mktree); \
+         side=$(git commit-tree -m side $tree); git cat-file -p {shadow} | sed \"s/$(git rev-parse {shadow}^2)/$side/\" >c; \
+         git update-ref {shadow} $(git hash-object -w -t commit c); rm c"
+    ));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "k"), ["human one: human", "human two: human", "b three: unknown"]);
     desk.finish();
 }
 
@@ -302,7 +391,5 @@ fn a_conflict_that_an_agent_resolves_makes_no_other_lines_the_agents(#[case] com
     for path in ["f", "k"] {
         assert_eq!(others(blamed(&desk, path)), others(expected(&desk, path)));
     }
-    let own = blamed(&desk, "f").into_iter().find(|line| line.starts_with("a ")).expect("it is there");
-    println!("OWN {own}");
     desk.finish();
 }

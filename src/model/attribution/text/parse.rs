@@ -7,6 +7,7 @@ use super::{Attribution, File, HEADER, unescape};
 use crate::model::{
     attribution::{Author, AuthorId, FileOwnership, Owner, Span},
     contributor::Contributor,
+    session::is_valid_id,
 };
 
 impl Attribution {
@@ -89,7 +90,9 @@ fn author(text: &str, number: usize) -> Option<Author> {
             _ => author.agent_id = Some(value),
         }
     }
-    Some(author)
+    // Ids name files and are shown: what is no id comes from elsewhere and says nothing.
+    let is_valid = author.session.as_deref().is_none_or(is_valid_id);
+    Some(if is_valid { author } else { Author::plain(Contributor::Unknown) })
 }
 
 fn file(text: &str) -> Option<File> {
