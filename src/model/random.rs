@@ -11,6 +11,7 @@ use super::{
     path_text,
     refname::{self, Base, ShadowName},
     selector::Selector,
+    session::is_valid_id,
     trailer,
 };
 
@@ -155,9 +156,11 @@ proptest! {
         let commit = CommitRef::from_bytes(commit.as_bytes(), gix::hash::Kind::Sha1).expect("well formed");
         let read = Checkpoint::from_commit(ObjectId::null(gix::hash::Kind::Sha1), &commit).expect("a checkpoint");
         let plain = |text: &Option<String>| text.as_deref().map(trailer::one_line);
+        let session = plain(&origin.session);
+        let is_valid = session.as_deref().is_none_or(is_valid_id);
         prop_assert_eq!(read.origin, Origin {
-            contributor: origin.contributor,
-            session: plain(&origin.session),
+            contributor: if is_valid { origin.contributor } else { Contributor::Unknown },
+            session: session.filter(|_| is_valid),
             agent: plain(&origin.agent),
             model: plain(&origin.model),
             turn: origin.turn,

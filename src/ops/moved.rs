@@ -65,6 +65,12 @@ pub(crate) fn call_of(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall
     Some(OpenCall { session: session.to_owned(), call })
 }
 
+/// Returns the turn of `session` as one call: what it has not reported may have run git.
+pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall> {
+    let started = worktree.turns().turn_of(session)?.started;
+    Some(OpenCall { session: session.to_owned(), call: Call { started, ..Call::default() } })
+}
+
 /// Returns the attribution of the lines in `seen` that git brought while `call` was open; none if there are none. If the search
 /// fails, which is only logged, they count as work of the session.
 pub(crate) fn moved_lines(

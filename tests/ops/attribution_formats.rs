@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::World;
 
@@ -155,7 +155,7 @@ fn records_of_others_do_no_harm() {
         assert!(child.wait().expect("it runs").success());
     };
     lay(&format!(
-        "attribution 1\nauthor 0 agent session=%1B[31m%0Ax agent=%1B]0;x%07 model=\u{202e}\nfile {blob} c\n1-4000000000 0\nremoved 200000000 0\n"
+        "attribution 1\nauthor 0 agent session=s agent=%1B]0;x%07 model=\u{202e}\nfile {blob} c\n1-4000000000 0\nremoved 200000000 0\n"
     ));
     for arguments in [
         &["attribution"][..],
@@ -174,6 +174,10 @@ fn records_of_others_do_no_harm() {
     }
     let found = world.json(&["attribution", "--json"]);
     assert_eq!(found["summary"]["agent_lines"], 1, "{found:#}");
+    // What is no id of a session is no author.
+    lay(&format!("attribution 1\nauthor 0 agent session=%1B[31m%0Ax\nfile {blob} c\n1-5 0\n"));
+    let found = world.json(&["attribution", "--json"]);
+    assert_eq!((&found["summary"]["agent_lines"], &found["sessions"]), (&json!(0), &json!([])), "{found:#}");
     lay("nonsense\n");
     let output = world.checkpoint(&["attribution", "--json"]);
     assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains("damaged"));

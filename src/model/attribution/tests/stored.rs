@@ -11,6 +11,7 @@ use crate::model::{
         text::{Attribution, File},
     },
     contributor::Contributor,
+    session::is_valid_id,
 };
 
 fn example() -> Attribution {
@@ -95,7 +96,7 @@ fn author() -> impl Strategy<Value = Author> {
     (contributors, text(), any::<Option<u32>>(), text(), text(), text()).prop_map(
         |(contributor, session, turn, agent, model, agent_id)| Author {
             contributor,
-            session,
+            session: session.filter(|id| is_valid_id(id)),
             turn,
             agent,
             model,
