@@ -265,10 +265,9 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // Git makes the others from commits that exist; they take no new work but that of a session which has resolved a conflict of
-        // a cherry-pick or am.
+        // Git makes the others from commits that exist; they take no new work.
         if !moved.kind.is_by_hand() {
-            return Ok(moved.kind == MoveKind::Copy && self.takes_resolution(moved)?);
+            return Ok(false);
         }
         // If it has a record, we have begun this before.
         if self.reported == Some(moved.to) || condense::record_of(self.worktree, moved.to)?.is_some() {
@@ -285,14 +284,6 @@ impl Judge<'_, '_> {
             }
         }
         Ok(false)
-    }
-
-    /// Returns true if the copied commit that `moved` made holds work of a session on the commit before.
-    fn takes_resolution(&mut self, moved: &HeadMove) -> Result<bool> {
-        let (repo, made) = (&self.worktree.repo, Made::by(&self.worktree.repo, moved)?);
-        let changes = made.changes(repo)?;
-        let live: Vec<Candidate> = condense::candidates(repo, made.base, false)?;
-        condense::hold_work(repo, &live, &changes)
     }
 
     fn names_reserved(&self, commit: ObjectId) -> Result<bool> {
