@@ -1,21 +1,20 @@
 //! The shadows whose work a commit may contain: the live shadow of its parent, and archived ones.
 
-use std::{
-    cell::OnceCell,
-    collections::{BTreeSet, HashSet},
-};
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
-use gix::ObjectId;
 
-use super::super::{
-    chain::{carry::base_tree, onward::Line, shadows::Live, timeline::Tip},
-    provenance::{
-        replay::{Step, Work, left_by, steps},
-        set_aside::{Waiting, taken_back, waiting},
+use super::{
+    super::{
+        chain::{carry::base_tree, onward::Line, shadows::Live, timeline::Tip},
+        provenance::{
+            replay::{Step, Work, left_by, steps},
+            set_aside::{Waiting, taken_back, waiting},
+        },
+        restored_target::may_have_session,
+        share::share,
     },
-    restored_target::may_have_session,
-    share::share,
+    known::Known,
 };
 use crate::{
     error::{Kind, Result},
@@ -118,20 +117,6 @@ impl Candidate {
 
     fn touches(&self, path: &BString) -> bool {
         at(&self.touched, path).is_some()
-    }
-
-    /// Returns the checkpoints of this shadow, those that it carries forward, and those that these follow or carry forward.
-    fn known(&self, repo: &Repo) -> HashSet<ObjectId> {
-        let (mut known, mut tips) = (HashSet::new(), vec![self.checkpoint.id]);
-        while let Some(tip) = tips.pop() {
-            for checkpoint in repo.chain_in_time(tip).flatten() {
-                if !known.insert(checkpoint.id) {
-                    break;
-                }
-                tips.extend(checkpoint.origin.carried);
-            }
-        }
-        known
     }
 
     /// Returns what of `committed` may be work of this shadow; for an archived shadow, files with similar content.
@@ -348,7 +333,8 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
             if !part.paths.contains(&change.path) {
                 continue;
             }
-            let is_known = known.get_or_init(|| live.known(repo)).contains(&candidate.checkpoint.id);
+            let known = known.get_or_init(|| Known::read(repo, live.checkpoint.id));
+            let is_known = known.has(repo, candidate.checkpoint.id, &change.path);
             let is_anew = || {
                 if done.get().is_none() {
                     let wanted: BTreeSet<&BString> = committed.iter().map(|change| &change.path).collect();

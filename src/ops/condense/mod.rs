@@ -5,6 +5,7 @@
 
 mod candidates;
 mod commit;
+mod known;
 mod made;
 mod record;
 mod staged;

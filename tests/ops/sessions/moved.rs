@@ -397,3 +397,28 @@ fn a_conflict_that_an_agent_resolves_makes_no_other_lines_the_agents(#[case] com
     }
     desk.finish();
 }
+
+/// A person's stash, a commit and a pop in the middle of a turn whose tools name their files; one file of the session stays.
+#[rstest::rstest]
+#[case::commit("git stash -q; git commit -q --allow-empty -m moved; git stash pop -q")]
+#[case::autostash("git rebase -q --autostash topic")]
+fn what_a_person_stashes_in_mid_turn_stays_the_sessions(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.sh("git checkout -q -b topic; git commit -q --allow-empty -m topic; git checkout -q main");
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    for path in ["f", "new"] {
+        let tool = format!(
+            r#","tool_name":"Write","tool_input":{{"file_path":"{path}"}},"tool_response":{{}},"tool_use_id":"{path}""#
+        );
+        tell(&desk, "a", "PreToolUse", &tool);
+        desk.sh(&format!("echo 'a last' >>{path}"));
+        tell(&desk, "a", "PostToolUse", &tool);
+    }
+    desk.sh(script);
+    assert_eq!(blamed(&desk, "f").last().map(String::as_str), Some("a last: a"));
+    tell(&desk, "a", "Stop", "");
+    assert_eq!(blamed(&desk, "f").last().map(String::as_str), Some("a last: a"));
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "f").last().map(String::as_str), Some("a last: a"));
+    desk.finish();
+}

@@ -1,0 +1,47 @@
+//! The checkpoints whose work a live shadow has: its own, those that it carries forward, and those that these follow or carry
+//! forward.
+
+use std::{collections::HashMap, rc::Rc};
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use crate::{
+    git::Repo,
+    model::{change::Leaf, checkpoint::Checkpoint},
+};
+
+/// By checkpoint, those that carry its work forward to the shadow.
+pub(super) struct Known(HashMap<ObjectId, Rc<Vec<Checkpoint>>>);
+
+impl Known {
+    /// Reads the chain that ends with `tip`, and those that it carries forward. Passes over what cannot be read.
+    pub(super) fn read(repo: &Repo, tip: ObjectId) -> Self {
+        let (mut known, mut tips) = (HashMap::new(), vec![(tip, Rc::new(Vec::new()))]);
+        while let Some((tip, carriers)) = tips.pop() {
+            for checkpoint in repo.chain_in_time(tip).flatten() {
+                if known.insert(checkpoint.id, Rc::clone(&carriers)).is_some() {
+                    break;
+                }
+                if let Some(carried) = checkpoint.origin.carried {
+                    tips.push((carried, Rc::new([carriers.as_slice(), &[checkpoint]].concat())));
+                }
+            }
+        }
+        Self(known)
+    }
+
+    /// Returns true if the shadow has the work of the checkpoint `id` at `path`: what was stashed is not carried forward.
+    pub(super) fn has(&self, repo: &Repo, id: ObjectId, path: &BString) -> bool {
+        let carriers = self.0.get(&id);
+        carriers.is_some_and(|carriers| carriers.iter().all(|carrier| carries(repo, carrier, path)))
+    }
+}
+
+/// Returns true if `carrier` carries work at `path` forward. A file that it does not have may have another name there.
+fn carries(repo: &Repo, carrier: &Checkpoint, path: &BString) -> bool {
+    let leaf = |tree_id: ObjectId| -> Option<Leaf> { repo.find_leaf(tree_id, path.as_bstr()).ok()? };
+    let before = repo.tree_of_commit(carrier.before_id()).ok().and_then(leaf);
+    let after = leaf(carrier.tree_id);
+    after.is_none() || before != after
+}
