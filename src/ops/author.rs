@@ -107,7 +107,8 @@ fn oldest(context: &Context) -> i64 {
 /// What open calls name has been saved before. If the agent reported its tool calls, each named the files it may change, and all
 /// are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides. If the
 /// agent reported no calls, or one that may change any path, the changes are the session's, or unknown if another session may
-/// have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last call, was not reported, a person may have been at work since.
+/// have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last call, was not
+/// reported, a person may have been at work since: they are unknown, too.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
     // However long ago they began.
     if context.turns().find(&session.id).is_some_and(|own| may_be_refused(own.calls.iter())) {

@@ -1,4 +1,4 @@
-//! The files that open tool calls name: what changes in them is their session's, whoever takes the checkpoint.
+//! The files that open tool calls name: what changes in them is their session's, even if the checkpoint is taken for another one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

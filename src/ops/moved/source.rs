@@ -10,7 +10,7 @@ use crate::model::{
     checkpoint::Checkpoint,
 };
 
-/// A file there.
+/// A file in the place that git may have taken it from.
 pub(super) struct Source {
     pub(super) place: Place,
     pub(super) path: BString,
@@ -18,7 +18,7 @@ pub(super) struct Source {
     pub(super) leaf: Option<Leaf>,
 }
 
-/// What has the file.
+/// A commit, stash entry or shadow.
 #[derive(Clone)]
 pub(super) enum Place {
     Commit(ObjectId),
