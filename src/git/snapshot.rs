@@ -1,5 +1,7 @@
 //! Stores the whole worktree as a tree, in one pass.
 
+mod gitlinks;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::{Duration, SystemTime},
@@ -20,14 +22,14 @@ use super::{
     new_objects::{NewObjects, Target},
     scan::{Candidate, scan},
     seed::{Staged, seed},
-    stat_cache::{CacheChange, Known, Stat, StatCache},
+    stat_cache::{CacheChange, Known, StatCache},
     untracked::collect,
 };
 use crate::{
     error::Result,
     model::{
         change::Mode,
-        manifest::{Manifest, Nested, Reason, Skipped, Unfiltered},
+        manifest::{Manifest, Reason, Skipped, Unfiltered},
     },
 };
 
@@ -116,7 +118,7 @@ pub(crate) fn full_pass<'r>(
     repo.check_interrupt()?;
     for position in found.removed.iter().chain(&untracked.dropped) {
         let path = cache.path(&cache.entries()[*position]).to_owned();
-        pass.changes.insert(path, None);
+        pass.note_absent(path);
     }
     let respects_skip = repo.config_bool("core.sparseCheckout") != Some(true);
     let is_dropped = |candidate: &Candidate| candidate.position.is_some_and(|at| untracked.dropped.contains(&at));
@@ -131,6 +133,7 @@ pub(crate) fn full_pass<'r>(
     let candidates = pass.with_unfiltered(candidates);
     pass.capture(candidates, &mut objects)?;
     pass.gitlinks(&found.gitlinks, untracked.nested, limits)?;
+    let loses_index = pass.loses_index();
     let is_news = seeded.is_some() || pass.has_new_filters || pass.has_new_outside;
     let (mut manifest, mut failures) = (std::mem::take(&mut pass.manifest), std::mem::take(&mut pass.failures));
     let (tree_id, changes, objects) = pass.finish(objects)?;
@@ -138,6 +141,7 @@ pub(crate) fn full_pass<'r>(
     let mut cache = seeded.or(owned).expect("one of them was in use");
     cache.apply(changes);
     (cache.tree_id, cache.filters) = (Some(tree_id), filters);
+    cache.index_tree_id = cache.index_tree_id.filter(|_| !loses_index);
     manifest.unfiltered = unfiltered(repo, &cache, &mut failures)?;
     let index_tree_id = staged.tree_id.expect("staged content was read");
     Ok((Snapshot { tree_id, index_tree_id, manifest, cache, is_cache_new }, objects))
@@ -216,7 +220,8 @@ impl<'r> Pass<'r, '_> {
         if is_idle && self.earlier.is_none() && !has_new_settings {
             return Ok(());
         }
-        let removed = self.changes.iter().filter(|(_, known)| known.is_none()).map(|(path, _)| (path, None));
+        let is_absent = |known: &Option<Known>| known.and_then(|known| known.leaf()).is_none();
+        let removed = self.changes.iter().filter(|(_, known)| is_absent(known)).map(|(path, _)| (path, None));
         let known = AttributeFiles::of_cache(self.cache);
         let files = known.with_edits(self.repo, removed, objects)?;
         let is_rule = |candidate: &Candidate| is_attribute_file(candidate.path.as_bstr());
@@ -265,7 +270,7 @@ impl<'r> Pass<'r, '_> {
                     let known = Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered };
                     self.note(&candidate, known);
                 }
-                Captured::Gone => drop(self.changes.insert(candidate.path, None)),
+                Captured::Gone => self.note_absent(candidate.path),
                 Captured::Unreadable => {
                     // The last captured version stays in the tree: an unreadable file is not a deleted one.
                     let size = u64::from(candidate.stat.size);
@@ -315,6 +320,16 @@ impl<'r> Pass<'r, '_> {
         })
     }
 
+    /// Notes that there is no file at `path`. The cache keeps a path that git tracks: when the file comes back, it is captured
+    /// whatever the ignore rules and limits say.
+    fn note_absent(&mut self, path: BString) {
+        let entry = self.cache.find(path.as_bstr()).filter(|entry| entry.is_tracked && entry.mode != Mode::Gitlink);
+        let known = entry.map(|entry| self.cache.known(entry).absent());
+        if entry.is_none_or(|entry| !entry.id.is_null()) {
+            self.changes.insert(path, known);
+        }
+    }
+
     /// Notes `known` for the file of `candidate`; index flags come from the cache.
     fn note(&mut self, candidate: &Candidate, known: Known) {
         let before = candidate.position.map(|at| &self.cache.entries()[at]);
@@ -326,56 +341,15 @@ impl<'r> Pass<'r, '_> {
         self.changes.insert(candidate.path.clone(), Some(known));
     }
 
-    /// Records submodules and nested repositories: their HEAD, but not their content.
-    fn gitlinks(&mut self, known: &[usize], nested: Vec<BString>, limits: &Limits) -> Result<()> {
-        for &position in known {
-            let entry = &self.cache.entries()[position];
-            let path = self.cache.path(entry);
-            if !entry.is_tracked || entry.skips_worktree {
-                continue;
-            }
-            // A submodule that is not checked out keeps its recorded commit.
-            if let Some(head) = self.repo.nested_head(path)?
-                && head != entry.id
-            {
-                self.changes.insert(path.to_owned(), Some(Known { id: head, ..self.cache.known(entry) }));
-            }
-        }
-        for path in nested {
-            let head = self.repo.nested_head(path.as_bstr())?;
-            let dirty = head.and_then(|_| self.repo.nested_is_dirty(path.as_bstr(), limits));
-            let known = head.map(|id| Known {
-                stat: Stat::default(),
-                id,
-                raw_id: None,
-                mode: Mode::Gitlink,
-                is_tracked: false,
-                skips_worktree: false,
-                is_racy: false,
-                is_unfiltered: false,
-            });
-            let at = self.cache.find(path.as_bstr());
-            if known.map(|known| known.id) != at.map(|entry| entry.id) {
-                self.changes.insert(path.clone(), known);
-            }
-            self.manifest.nested.push(Nested { path, head, dirty });
-        }
-        Ok(())
-    }
-
     /// Returns the tree, the changes of the cache, and all objects.
     fn finish(self, mut objects: NewObjects<'r>) -> Result<(ObjectId, Vec<CacheChange>, NewObjects<'r>)> {
         let base = self.cache.tree_id.expect("a cache in use knows its tree");
-        let is_other = |path: &BStr, known: &Option<Known>| {
-            let entry = self.cache.find(path).filter(|entry| !entry.id.is_null()).map(|entry| (entry.id, entry.mode));
-            entry != known.map(|known| (known.id, known.mode))
+        let edit = |(path, known): (&BString, &Option<Known>)| {
+            let before = self.cache.find(path.as_bstr()).and_then(|entry| self.cache.known(entry).leaf());
+            let now = known.and_then(|known| known.leaf());
+            (now != before).then(|| (path.clone(), now))
         };
-        let edits: Vec<(BString, Edit)> = self
-            .changes
-            .iter()
-            .filter(|(path, known)| is_other(path.as_bstr(), known))
-            .map(|(path, known)| (path.clone(), known.map(|known| (known.id, known.mode))))
-            .collect();
+        let edits: Vec<(BString, Edit)> = self.changes.iter().filter_map(edit).collect();
         let tree_id = edit_tree(base, &edits, &mut objects)?;
         Ok((tree_id, self.changes.into_iter().collect(), objects))
     }

@@ -65,7 +65,7 @@ pub(crate) struct Entry {
     end: u32,
     /// The file's stat when it was captured.
     pub(crate) stat: Stat,
-    /// The blob; null if the path is known but was never captured.
+    /// The blob; null if git tracks the path, but its file is absent or was never captured.
     pub(crate) id: ObjectId,
     /// The position of its exact bytes in `raw_ids`, counted from one; 0: none.
     raw: u32,
@@ -94,6 +94,19 @@ pub(crate) struct Known {
     pub(crate) is_unfiltered: bool,
 }
 
+impl Known {
+    /// Returns what a tree has at the path; none if there is nothing to put into it.
+    pub(crate) fn leaf(&self) -> Option<(ObjectId, Mode)> {
+        (!self.id.is_null()).then_some((self.id, self.mode))
+    }
+
+    /// Returns the same path without its file.
+    pub(crate) fn absent(self) -> Self {
+        let id = ObjectId::null(self.id.kind());
+        Self { stat: Stat::default(), id, raw_id: None, is_racy: true, is_unfiltered: false, ..self }
+    }
+}
+
 /// A change of the cache: none removes the path.
 pub(crate) type CacheChange = (BString, Option<Known>);
 
@@ -119,7 +132,8 @@ pub(crate) struct StatCache {
     pub(crate) tree_id: Option<ObjectId>,
     /// The user's index that the flags come from.
     pub(crate) index: IndexIdentity,
-    /// The tree of that index; none if the index has unmerged or intent-to-add entries, so that it must be read again.
+    /// The tree of that index; none if it must be read again: it has unmerged or intent-to-add entries, or a submodule in the
+    /// place of a file, or the reverse.
     pub(crate) index_tree_id: Option<ObjectId>,
     /// The checkpoint that holds the stored content; none: HEAD holds it.
     pub(crate) anchor: Option<ObjectId>,

@@ -19,7 +19,7 @@ use gix::ObjectId;
 use super::{CacheChange, Entry, IndexIdentity, Known, Stat, StatCache, Stored};
 use crate::{error::Result, git::threads, model::change::Mode, state};
 
-const MAGIC: [u8; 8] = *b"GCPSTAT\x04";
+const MAGIC: [u8; 8] = *b"GCPSTAT\x05";
 const TRACKED: u8 = 1;
 const SKIPS_WORKTREE: u8 = 2;
 const RACY: u8 = 4;

@@ -78,6 +78,38 @@ fn tracked_files_are_captured_whatever_the_rules(#[case] first: &str, #[case] th
     Scenario::new(&format!("base; {first}"), then).check();
 }
 
+/// The index has the path all the time, so that git captures the file when it is there again.
+#[rstest::rstest]
+#[case::deleted("rm a.o", "echo 2 >a.o")]
+#[case::empty("rm a.o", ": >a.o")]
+#[case::a_directory_in_between("rm a.o; mkdir a.o; echo x >a.o/x", "rm -r a.o; echo 2 >a.o")]
+#[case::a_link_in_between("rm a.o; ln -s file a.o", "rm a.o; echo 2 >a.o")]
+#[case::a_special_file_in_between("rm a.o; mkfifo a.o", "rm a.o; echo 2 >a.o")]
+#[case::a_repository_in_between(
+    "rm a.o; git init -q a.o; git -C a.o commit -q --allow-empty -m 1",
+    "rm -r a.o; echo 2 >a.o"
+)]
+#[case::moved_away_and_back("mv a.o b", "mv b a.o; echo 2 >a.o")]
+#[case::its_directory("mv out t", "mv t out; echo 2 >out/in/a")]
+#[case::a_file_in_place_of_its_directory("mv out t; echo x >out", "rm out; mv t out; echo 2 >out/in/a")]
+#[case::beside_new_ignored_files("rm out/in/a", "echo 2 >out/in/a; echo 3 >out/in/b; echo 4 >out/c")]
+#[case::as_a_link("rm a.o", "ln -s file a.o")]
+#[case::as_a_program("rm a.o", "echo 2 >a.o; chmod +x a.o")]
+fn a_tracked_file_that_comes_back_is_captured(#[case] leave: &str, #[case] come_back: &str) {
+    let bench = Bench::new(
+        "base; mkdir -p out/in; echo 1 >out/in/a; echo 1 >a.o; commit tracked; printf '*.o\\nout\\n' >.gitignore",
+    );
+    bench.save();
+    for _ in 0..2 {
+        bench.run(leave);
+        // Git refuses a special file, and records an ignored repository.
+        bench.save_with(&Order::default());
+        assert!(!bench.save_with(&Order::default()).is_created(), "nothing has changed");
+        bench.run(come_back);
+        bench.save_warm_and_cold();
+    }
+}
+
 /// Only full passes look at unnamed paths.
 #[rstest::rstest]
 #[case::becomes_ignored("echo u >u.o; mkdir d; echo v >d/v.o", "echo '*.o' >.gitignore")]

@@ -44,6 +44,18 @@ fn what_is_skipped_is_no_part_of_what_has_not_changed() {
 }
 
 #[test]
+fn a_tracked_file_that_comes_back_has_no_limit() {
+    let bench = Bench::new("base; mkdir big; head -c 5000 /dev/zero >big/tracked; commit tracked");
+    let order = Order { max_file_size: Some(1000), ..Order::default() };
+    bench.run("rm -r big");
+    bench.save_with(&order);
+    bench.run("mkdir big; head -c 6000 /dev/zero >big/tracked");
+    let saved = bench.save_with(&order);
+    assert_eq!((saved.paths(), saved.skipped()), (vec!["A big/tracked".into()], vec![]));
+    assert_eq!(saved.tree(), bench.expected_tree());
+}
+
+#[test]
 fn a_limit_holds_without_the_stat_cache_too() {
     let bench = Bench::new("base; head -c 900 /dev/zero >grows; echo x >x");
     let order = Order { max_file_size: Some(1000), ..Order::default() };

@@ -40,6 +40,22 @@ fn submodules_are_commits(#[case] first: &str, #[case] then: &str) {
 }
 
 #[rstest::rstest]
+#[case::removed("mv sub $W/home/t", "mv $W/home/t sub")]
+#[case::left_empty("mv sub $W/home/t", "mkdir sub")]
+#[case::a_file_in_between("mv sub $W/home/t; echo x >sub", "rm sub; mv $W/home/t sub")]
+#[case::a_file_and_then_empty("mv sub $W/home/t; echo x >sub", "rm sub; mkdir sub")]
+#[case::ignored("echo sub >.gitignore; mv sub $W/home/t", "mv $W/home/t sub")]
+fn a_submodule_that_comes_back_is_a_commit_again(#[case] leave: &str, #[case] come_back: &str) {
+    let bench = Bench::new(SUBMODULE);
+    bench.save();
+    bench.run(leave);
+    bench.save();
+    assert!(!bench.save().is_created(), "nothing has changed");
+    bench.run(come_back);
+    bench.save_warm_and_cold();
+}
+
+#[rstest::rstest]
 #[case::committed("nest n", "echo x >>file", &["n"])]
 #[case::moves_on("nest n", "git -C n commit -q --allow-empty -m 2", &["n"])]
 #[case::appears("true", "nest n; mkdir d; nest d/m", &["d/m", "n"])]
