@@ -20,6 +20,7 @@ enum Change {
     Commit,
     IntentToAdd(usize),
     Touch(usize),
+    Git(usize),
 }
 
 /// Names that meet each other: files that become directories, neighbours in the order of trees.
@@ -41,6 +42,19 @@ const PATHS: [&str; 14] = [
 ];
 
 const RULES: [&str; 6] = ["*.log", "/a", "d/e/", "!x.log", "d/*", "b"];
+
+/// What else changes files or the index, and may fail.
+const GIT: [&str; 9] = [
+    "reset -q",
+    "reset -q --hard",
+    "stash push -q",
+    "stash push -q -u",
+    "stash pop -q",
+    "clean -qfd",
+    "checkout -q .",
+    "commit -qam all",
+    "update-index -q --refresh",
+];
 
 impl Change {
     fn script(&self) -> String {
@@ -77,6 +91,7 @@ impl Change {
             Self::Unstage(at) => format!("git rm -rfq --cached {} 2>/dev/null || true", path(at)),
             Self::Commit => "git commit -qm x 2>/dev/null >&2 || true".into(),
             Self::IntentToAdd(at) => format!("git add -N {} 2>/dev/null || true", path(at)),
+            Self::Git(at) => format!("git {} 2>/dev/null >&2 || true", GIT[*at]),
             Self::Touch(at) => format!("test ! -e {p} || touch {p}", p = path(at)),
         }
     }
@@ -98,6 +113,7 @@ fn change() -> impl Strategy<Value = Change> {
         1 => Just(Change::Commit),
         1 => path().prop_map(Change::IntentToAdd),
         1 => path().prop_map(Change::Touch),
+        2 => (0..GIT.len()).prop_map(Change::Git),
     ]
 }
 
@@ -110,7 +126,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn saves_see_what_git_sees(rounds in prop::collection::vec(prop::collection::vec(change(), 1..8), 1..5), is_unborn in any::<bool>()) {
+    fn saves_see_what_git_sees(rounds in prop::collection::vec(prop::collection::vec(change(), 1..8), 1..7), is_unborn in any::<bool>()) {
         let bench = Bench::new(if is_unborn { "init" } else { "init; echo a >a; mkdir d; echo x >d/x; echo log >x.log; commit" });
         for (number, round) in rounds.iter().enumerate() {
             let script: Vec<_> = round.iter().map(Change::script).collect();
