@@ -31,6 +31,7 @@ use crate::{
     git::{
         line_edits::{is_binary, step_edits},
         new_objects::NewObjects,
+        side::MOVED_LINES_LOST,
         versions::{Found, Version},
     },
     model::{
@@ -71,20 +72,21 @@ pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str) -> Option<Ope
     Some(OpenCall { session: session.to_owned(), call: Call { started, ..Call::default() } })
 }
 
-/// Returns the attribution of the lines in `seen` that git brought while `call` was open; none if there are none. If the search
-/// fails, which is only logged, they count as work of the session.
+/// Returns the text of the attribution of the lines in `seen` that git brought while `call` was open; none if there are none. If the
+/// search fails, which is only logged, the author of all that has changed is unknown.
 pub(crate) fn moved_lines(
     worktree: &Worktree<'_>,
     call: &OpenCall,
     shadow: &Shadow,
     seen: &Seen,
     objects: &NewObjects<'_>,
-) -> Result<Option<Attribution>> {
+) -> Result<Option<Vec<u8>>> {
     let search = Search::new(worktree, call, shadow, seen, objects);
-    search.and_then(|search| search.attribution(&call.session)).or_else(|error| {
+    let found = search.and_then(|search| search.attribution(&call.session));
+    found.map(|found| found.map(|found| found.to_text())).or_else(|error| {
         worktree.check_interrupt()?;
-        tracing::warn!(%error, "lines that git brought from elsewhere count as work of the session");
-        Ok(None)
+        tracing::warn!(%error, "the author of what has changed is unknown: git may have brought it from elsewhere");
+        Ok(Some(MOVED_LINES_LOST.to_vec()))
     })
 }
 

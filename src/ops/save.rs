@@ -188,7 +188,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
             look_at_index(repo, &shadow, &mut seen, &mut objects)?;
         }
         let moved = moved_lines(worktree, &call, &shadow, &seen, &objects)?;
-        seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved.to_text())).transpose()?;
+        seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved)).transpose()?;
     }
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
