@@ -52,6 +52,9 @@ const LONGEST_SEARCH: Duration = Duration::from_millis(300);
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 
+/// The stage of an unmerged file that is the other side's.
+const THEIRS: u8 = 3;
+
 /// A tool call of a session that may change any file, and may have run git.
 pub(crate) struct OpenCall {
     session: String,
@@ -95,6 +98,13 @@ struct Suspect {
     change: Change,
     /// None if there are too many commits or files to say.
     sources: Option<Vec<Source>>,
+}
+
+/// Returns the file at `path` as a patch has it, which git could not merge.
+fn patched(seen: &Seen, path: &BString) -> Option<Source> {
+    let theirs = seen.side.manifest.unmerged.iter().find(|entry| entry.path == *path && entry.stage == THEIRS)?;
+    let leaf = Leaf { id: theirs.id, mode: Mode::from_bits(theirs.mode)? };
+    Some(Source { place: Place::Patch, path: path.clone(), leaf: Some(leaf).filter(|leaf| is_file(*leaf)) })
 }
 
 struct Search<'s> {
@@ -166,6 +176,9 @@ impl<'s> Search<'s> {
                 sources.extend(sources_in(&worktree.repo, shadow, *commit, &change.path)?);
             }
             let is_conflict = noted.is_empty() && unmerged.contains(&change.path);
+            if is_conflict && worktree.repo.is_applying() {
+                sources.extend(patched(seen, &change.path));
+            }
             sources.extend(aside.sources(&change.path, is_conflict)?);
             if !sources.is_empty() && !search.had(&change)? {
                 search.suspects.push(Suspect { change, sources: Some(sources) });

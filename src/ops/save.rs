@@ -172,9 +172,9 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     // A command may have run git, but not a tool that names its files.
     let is_named = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     let session = origin.session.as_deref().filter(|_| !is_named && origin.contributor == Contributor::Agent);
-    // Before a commit, the session of the turn may be one that reports no tools.
-    let is_before_commit = matches!(request.scope, Scope::Staged(_));
-    let turn_as_call = |session| moved::turn_as_call(worktree, session).filter(|_| is_before_commit);
+    // Before a commit, or in the middle of what git does, the session of the turn may be one that reports no tools.
+    let is_in_commit = matches!(request.scope, Scope::Staged(_)) || repo.has_prepared_commit() || repo.is_rebasing();
+    let turn_as_call = |session| moved::turn_as_call(worktree, session).filter(|_| is_in_commit);
     let call = session.and_then(|session| moved::call_of(worktree, session).or_else(|| turn_as_call(session)));
     if let Scope::Staged(staged) = &request.scope {
         request.scope = scope_of_staged(repo, staged, &shadow)?;

@@ -71,6 +71,7 @@ impl<'w> Owners<'w> {
         let is_of_people = match &source.place {
             Place::Shadow(tip) => tip.origin.contributor == Contributor::Human && tip.origin.carried.is_none(),
             Place::Entry(_) => true,
+            Place::Patch => false,
             Place::Commit(commit) => {
                 let is_older = repo.parent_and_time(*commit)?.is_some_and(|(_, seconds)| seconds < self.turn_began);
                 is_older && (!self.has_records || records::of_commit(repo, *commit)?.is_empty())
@@ -88,6 +89,10 @@ impl<'w> Owners<'w> {
             Place::Commit(commit) => self.in_commit(*commit, &[], &source.path, lines),
             Place::Entry(entry) => self.in_entry(*entry, &source.path, lines),
             Place::Shadow(tip) => self.in_shadow(tip, source, lines),
+            Place::Patch => {
+                let unknown = self.unknown();
+                Ok(lines.keys().map(|line| (*line, unknown)).collect())
+            }
         };
         found.or_else(|error| {
             self.worktree.check_interrupt()?;

@@ -18,12 +18,14 @@ pub(super) struct Source {
     pub(super) leaf: Option<Leaf>,
 }
 
-/// A commit, stash entry or shadow.
+/// A commit, stash entry, patch or shadow.
 #[derive(Clone)]
 pub(super) enum Place {
     Commit(ObjectId),
     /// A stash entry that no shadow knows: its own lines are a person's.
     Entry(ObjectId),
+    /// A patch whose commit is not here.
+    Patch,
     /// A shadow that was set aside, or is of another worktree.
     Shadow(Rc<Checkpoint>),
 }

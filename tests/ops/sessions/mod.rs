@@ -14,6 +14,7 @@ mod moved;
 mod remaining;
 mod renames;
 mod replaced;
+mod resolved;
 mod staged;
 mod stashes;
 mod status;
