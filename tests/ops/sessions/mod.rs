@@ -11,6 +11,7 @@ mod linking;
 mod losses;
 mod manual;
 mod moved;
+mod one_command;
 mod remaining;
 mod renames;
 mod replaced;
