@@ -9,7 +9,7 @@ use gix::ObjectId;
 
 use super::{
     Context, Worktree, agents, condense,
-    known_base::is_head_known,
+    known_base::is_head_followable,
     provenance::{
         amended::{Amended, is_undone},
         recorded,
@@ -138,7 +138,7 @@ fn is_plain(context: &Context) -> Result<bool> {
         GitOperation::New => true,
         GitOperation::Again(copied) => copied.is_some() && by_git_commit(),
     };
-    Ok(!is_brought && is_by_hand && is_head_known(context)?)
+    Ok(!is_brought && is_by_hand && is_head_followable(context)?)
 }
 
 /// Saves what a session has done since its last checkpoint to what is committed on `base`, if a session has made what is unsaved,

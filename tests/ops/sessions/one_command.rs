@@ -67,3 +67,36 @@ fn what_a_command_does_not_stage_keeps_its_author() {
     assert_eq!(blamed(&desk, "f"), ["a five: a", "human twelve: human"]);
     desk.finish();
 }
+
+/// A linked worktree that has commits of its own since we last looked there.
+#[rstest::rstest]
+#[case::edit("sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
+#[case::new("echo 'a one' >n; git add n; git commit -qm n; git mv n f -f; git commit -qm moved")]
+#[case::two(
+    "sed -i 's/^line 9$/a nine/' f; git commit -qam nine; sed -i 's/^line 12$/a twelve/' f; git commit -qam twelve"
+)]
+#[case::merged("git merge -q main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
+#[case::picked("git cherry-pick main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
+#[case::reset("git reset -q --soft HEAD^; git commit -qm three")]
+fn what_a_command_commits_in_another_worktree_is_not_a_persons(
+    #[case] script: &str,
+    #[values(false, true)] is_seen: bool,
+) {
+    let desk = with_topic();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
+    desk.go("linked");
+    if is_seen {
+        desk.json(&["save"]);
+    }
+    desk.sh("sed -i 's/^line 17$/human seventeen/' f; git commit -qam three");
+    desk.go("repo");
+    command(&desk, "a", &format!("cd ../linked; {script}"));
+    desk.go("linked");
+    assert_eq!(desk.git(&["status", "--porcelain"]), "");
+    let may_be = |line: &String| {
+        let is_by_agent = line.starts_with("a ");
+        if is_by_agent { !line.ends_with(": human") } else { expected(&desk, "f").contains(line) }
+    };
+    assert!(blamed(&desk, "f").iter().all(may_be), "{:?}", blamed(&desk, "f"));
+    desk.finish();
+}
