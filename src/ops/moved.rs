@@ -151,7 +151,9 @@ impl<'s> Search<'s> {
             }
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
         }
-        let aside = Aside::read(worktree, &open.call, shadow, !wanted.is_empty())?;
+        // Of a pop with a conflict, git keeps the entry.
+        let are_wanted = !wanted.is_empty() || changes.iter().any(|change| unmerged.contains(&change.path));
+        let aside = Aside::read(worktree, &open.call, shadow, are_wanted)?;
         let mut found = aside.find(&mut wanted);
         let stashed = aside.commits();
         let undecided = if wanted.len() > MOST_FILES { std::mem::take(&mut wanted) } else { Vec::new() };

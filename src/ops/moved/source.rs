@@ -27,7 +27,16 @@ pub(super) enum Place {
     /// A patch whose commit is not here.
     Patch,
     /// A shadow that was set aside, or is of another worktree.
-    Shadow(Rc<Checkpoint>),
+    Shadow(Line),
+}
+
+/// The work of a shadow.
+#[derive(Clone)]
+pub(super) struct Line {
+    /// The last checkpoint.
+    pub(super) tip: Rc<Checkpoint>,
+    /// Of what the worktree was before a prompt, which is a chain of its own: the shadow that it came after.
+    pub(super) after: Option<Rc<Checkpoint>>,
 }
 
 /// Returns true for a file that may have lines.

@@ -2,7 +2,7 @@
 
 use super::{
     desk::Desk,
-    moved::{blamed, command, expected, lines, with_topic},
+    moved::{TOOL, blamed, command, expected, lines, tell, with_topic},
 };
 
 /// Content that a command stages and then removes or replaces in the worktree.
@@ -98,5 +98,72 @@ fn what_a_command_commits_in_another_worktree_is_not_a_persons(
         if is_by_agent { !line.ends_with(": human") } else { expected(&desk, "f").contains(line) }
     };
     assert!(blamed(&desk, "f").iter().all(may_be), "{:?}", blamed(&desk, "f"));
+    desk.finish();
+}
+
+/// A conflict with a stash entry from long before the turn.
+#[test]
+fn what_a_pop_with_a_conflict_brings_from_long_ago_keeps_its_authors() {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f");
+    desk.git(&["stash", "-q"]);
+    desk.write("f", lines(&[(17, "line other")]));
+    desk.commit_all();
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    desk.sh("git for-each-ref --format='%(refname)' refs/checkpoints/archive | while read -r ref; do \
+         git update-ref refs/checkpoints/archive/1700000000-${ref##*-} $ref; git update-ref -d $ref; done");
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.sh("git stash pop -q || sed -i '/^[<=>|]\\{7\\}/d; /^line 17$/d' f");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    tell(&desk, "a", "Stop", "");
+    assert_eq!(blamed(&desk, "f"), ["b sixteen: b"]);
+    desk.finish();
+}
+
+/// The uncommitted work of two sessions and a person, which one command of a third session stashes and brings back.
+#[rstest::rstest]
+#[case::away_and_back("git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q")]
+#[case::new_branch("git stash -q -u; git checkout -q topic; git checkout -q -b new main; git stash pop -q")]
+#[case::detached("git stash -q -u; git checkout -q --detach topic; git checkout -q main; git stash pop -q")]
+#[case::reset("git stash -q -u; git reset -q --hard topic; git reset -q --hard ORIG_HEAD; git stash pop -q")]
+#[case::tracked_only("git stash -q; git checkout -q topic; git checkout -q main; git stash pop -q")]
+#[case::staged("git add -A; git stash -q; git checkout -q topic; git checkout -q main; git stash pop -q --index")]
+#[case::on_a_branch(
+    "git stash -q -u; git checkout -q -b x; git commit -q --allow-empty -m x; git checkout -q main; git stash pop -q"
+)]
+#[case::several(
+    "git stash -q -u; git checkout -q topic; git checkout -q main; git checkout -q topic; git checkout -q main; git stash pop -q"
+)]
+#[case::no_hooks(
+    "git config core.hooksPath /dev/null; git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q; git config --unset core.hooksPath"
+)]
+#[case::edited_there(
+    "git stash -q -u; git checkout -q topic; echo x >k; git commit -qam x; git checkout -q main; git stash pop -q"
+)]
+#[case::edited(
+    "git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q; sed -i 's/^line 9$/a nine/' f"
+)]
+#[case::committed(
+    "git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q; git add -A; git commit -qm all"
+)]
+fn what_one_command_stashes_and_brings_back_on_its_base_keeps_its_authors(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.sh("git checkout -q -b topic; echo 1 >k; git add k; git commit -qm k; git checkout -q main");
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f; echo 'b one' >n");
+    desk.sh("sed -i 's/^line 12$/human twelve/' f; echo 'human two' >>n");
+    command(&desk, "c", "sed -i 's/^line 4$/c four/' f; echo 'c three' >>n");
+    desk.sh("sed -i 's/^line 18$/human eighteen/' f; echo 'human four' >>n");
+    command(&desk, "a", script);
+    for path in ["f", "n"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.sh("git add -A; git commit -qm all --allow-empty");
+    for path in ["f", "n"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
     desk.finish();
 }
