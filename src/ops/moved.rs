@@ -86,7 +86,7 @@ pub(crate) fn moved_lines(
 ) -> Result<Option<Vec<u8>>> {
     let search = Search::new(worktree, call, shadow, seen, objects);
     let found = search.and_then(|search| search.attribution(&call.session));
-    found.map(|found| found.map(|found| found.to_text())).or_else(|error| {
+    found.map(|found| found.map(Attribution::to_text)).or_else(|error| {
         worktree.check_interrupt()?;
         tracing::warn!(%error, "the author of what has changed is unknown: git may have brought it from elsewhere");
         Ok(Some(MOVED_LINES_LOST.to_vec()))

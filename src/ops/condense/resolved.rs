@@ -24,7 +24,7 @@ pub(crate) fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
     match made.kind {
         MoveKind::Resolved => Ok(true),
         MoveKind::Copy | MoveKind::RebaseStep => {
-            let unmerged = unmerged(repo, made.base)?;
+            let unmerged = unmerged(repo, made.base);
             Ok(!unmerged.is_empty() && made.changes(repo)?.iter().any(|change| unmerged.contains(&change.path)))
         }
         _ => Ok(false),
@@ -32,15 +32,15 @@ pub(crate) fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
 }
 
 /// Returns the files that had a conflict in a checkpoint of the live shadow of `base`.
-fn unmerged(repo: &Repo, base: Base) -> Result<BTreeSet<BString>> {
+fn unmerged(repo: &Repo, base: Base) -> BTreeSet<BString> {
     let mut paths = BTreeSet::new();
     // A broken shadow contributes nothing.
-    let Ok(Some(tip)) = latest_on(repo, base) else { return Ok(paths) };
+    let Ok(Some(tip)) = latest_on(repo, base) else { return paths };
     for checkpoint in repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS).flatten() {
         let side = checkpoint.side_id.and_then(|id| repo.read_side(id).ok());
         paths.extend(side.into_iter().flat_map(|side| side.manifest.unmerged).map(|entry| entry.path));
     }
-    Ok(paths)
+    paths
 }
 
 /// Returns true if `made`, a copy of `copied` if that is known, takes what a session has resolved. A file that is as `copied` has
