@@ -1,6 +1,6 @@
 //! Whether a git operation is in progress: rebase, am, cherry-pick, revert.
 
-use std::fs;
+use std::{fs, io::Read as _};
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -10,6 +10,9 @@ use crate::error::Result;
 
 /// The files of a rebase that is squashing commits (git's sequencer.c).
 const JOINING: [&str; 3] = ["rebase-merge/message-squash", "rebase-merge/message-fixup", "rebase-merge/current-fixups"];
+
+/// How many bytes of a mail we read for the id in its first line.
+const LONGEST_LINE: u64 = 128;
 
 /// The kind of the next commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,20 @@ impl Repo {
     pub(crate) fn merge_heads(&self) -> Vec<ObjectId> {
         let text = fs::read(self.git_dir().join("MERGE_HEAD")).unwrap_or_default();
         text.lines().filter_map(|line| ObjectId::from_hex(line.trim()).ok()).collect()
+    }
+
+    /// Returns true while `git am` applies patches.
+    pub(crate) fn is_applying(&self) -> bool {
+        self.git_dir().join("rebase-apply/applying").exists()
+    }
+
+    /// Returns the commit whose patch `git am` applies now, as the mail names it: see git-format-patch(1).
+    pub(crate) fn patched_commit(&self) -> Option<ObjectId> {
+        let directory = self.git_dir().join("rebase-apply");
+        let next: u32 = fs::read_to_string(directory.join("next")).ok()?.trim().parse().ok()?;
+        let mut line = Vec::new();
+        fs::File::open(directory.join(format!("{next:04}"))).ok()?.take(LONGEST_LINE).read_to_end(&mut line).ok()?;
+        ObjectId::from_hex(line.strip_prefix(b"From ")?.split_str(" ").next()?).ok()
     }
 
     /// Returns the kind of a commit made now in this worktree.

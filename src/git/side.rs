@@ -47,8 +47,9 @@ impl Side {
     }
 }
 
-/// What the copy of a damaged checkpoint has instead of the attribution of moved lines: the author of what it adds is unknown.
-pub(super) const MOVED_LINES_LOST: &[u8] = b"lost\n";
+/// What a checkpoint has instead of the attribution of moved lines if that is lost, or was not found: the author of what the
+/// checkpoint adds is unknown.
+pub(crate) const MOVED_LINES_LOST: &[u8] = b"lost\n";
 
 const DIRECTORY: u32 = 0o40_000;
 const FILE: u32 = 0o100_644;

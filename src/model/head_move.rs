@@ -32,6 +32,8 @@ pub enum MoveKind {
     Amend,
     /// A commit on `from` that git made from an existing one: `git cherry-pick`, `git revert`, `git am`.
     Copy,
+    /// The same, completed by a user or an agent after a conflict of `git cherry-pick`. Of the others, the reflog does not say that.
+    Resolved,
     /// A rebase begins: HEAD goes to the commit that it builds on.
     RebaseStart,
     /// A rebase makes one of its commits.
@@ -60,7 +62,8 @@ impl MoveKind {
         let verb = action.split(|byte| *byte == b' ').next().unwrap_or_default();
         Some(match (verb, step) {
             (b"commit", Some(b"amend")) => Self::Amend,
-            (b"commit", Some(b"cherry-pick")) | (b"cherry-pick" | b"revert" | b"am", _) => Self::Copy,
+            (b"commit", Some(b"cherry-pick")) => Self::Resolved,
+            (b"cherry-pick" | b"revert" | b"am", _) => Self::Copy,
             (b"commit", Some(b"rebase")) => Self::RebaseStep,
             (b"commit", _) => Self::Commit,
             // `git pull --rebase` writes its own arguments before these words.
@@ -80,7 +83,7 @@ impl MoveKind {
 
     /// Returns true if `to` is a commit that did not exist before this move.
     pub fn makes_commit(self) -> bool {
-        matches!(self, Self::Commit | Self::Amend | Self::Copy | Self::RebaseStep | Self::Merge)
+        matches!(self, Self::Commit | Self::Amend | Self::Copy | Self::Resolved | Self::RebaseStep | Self::Merge)
     }
 
     /// Returns true if a user or an agent made the commit, not git from commits that existed.
@@ -98,7 +101,7 @@ mod tests {
     #[case("commit (initial): first", Commit)]
     #[case("commit (merge): Merge branch 'side'", Commit)]
     #[case("commit (amend): a", Amend)]
-    #[case("commit (cherry-pick): a", Copy)]
+    #[case("commit (cherry-pick): a", Resolved)]
     #[case("commit (rebase): a", RebaseStep)]
     #[case("cherry-pick: a", Copy)]
     #[case("cherry-pick: fast-forward", Copy)]

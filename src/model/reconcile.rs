@@ -158,6 +158,15 @@ mod tests {
     #[case::pick(&["cherry-pick: x | a>b"], "link a>b")]
     #[case::pick_with_conflict(&["commit (cherry-pick): x | a>b"], "link a>b")]
     #[case::pick_with_a_promise(&["commit (cherry-pick): x | a>b*"], "condense a>b, note b")]
+    #[case::pick_that_a_session_resolved(
+        &["commit (cherry-pick): x | a>b*", "cherry-pick: y | b>c"],
+        "condense a>b, note b, link b>c"
+    )]
+    #[case::rebase_that_a_session_resolved(
+        &["rebase (start): checkout c | b>c", "rebase (continue): x | c>d*", "rebase (pick): y | d>e",
+          "rebase (finish): returning to refs/heads/x | e>e"],
+        "condense c>d, rewritten b>e onto c"
+    )]
     #[case::picks_then_commit(
         &["cherry-pick: x | a>b", "cherry-pick: y | b>c", "commit: z | c>d*"],
         "link a>b, carry a>b, note b, link b>c, carry b>c, note c, condense c>d, note d"

@@ -9,7 +9,7 @@ use gix::ObjectId;
 
 use super::{
     Context, Worktree, agents, condense,
-    known_base::is_head_known,
+    known_base::is_head_followable,
     provenance::{
         amended::{Amended, is_undone},
         recorded,
@@ -123,7 +123,7 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
 }
 
 /// Returns true if `git commit` makes the commit, not a command that has brought all of its content: a revert, cherry-pick, rebase
-/// or merge. What such a command left for `git commit`, as `cherry-pick -n` does, is not new, which the save finds out.
+/// or merge. What such a command left for `git commit`, as `cherry-pick -n` and a conflict do, is not new, which the save finds out.
 fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
     let by_git_commit = || ancestors::is_amending().is_some();
@@ -134,7 +134,11 @@ fn is_plain(context: &Context) -> Result<bool> {
     }
     let is_prepared = repo.is_merging() || repo.prepared_message().is_some();
     let is_brought = is_prepared && !by_git_commit();
-    Ok(!is_brought && is_head_known(context)? && repo.git_operation()? == GitOperation::New)
+    let is_by_hand = match repo.git_operation()? {
+        GitOperation::New => true,
+        GitOperation::Again(copied) => copied.is_some() && by_git_commit(),
+    };
+    Ok(!is_brought && is_by_hand && is_head_followable(context)?)
 }
 
 /// Saves what a session has done since its last checkpoint to what is committed on `base`, if a session has made what is unsaved,

@@ -5,12 +5,18 @@ use std::path::PathBuf;
 use super::{Context, Worktree, locked::KnownHead};
 use crate::{
     error::Result,
-    model::{head_move::LogEnd, refname::Base},
+    model::{
+        head_move::{LogEnd, MoveKind},
+        refname::Base,
+    },
     state,
 };
 
 /// More is in the file only if it is damaged.
 const LONGEST: u64 = 4096;
+
+/// How many moves of HEAD back we look for a reset in a worktree that we see for the first time.
+const MOST_MOVES: usize = 16;
 
 fn base_file(context: &Context) -> PathBuf {
     state::directory(context.repo.git_dir()).join("base")
@@ -36,9 +42,15 @@ pub(crate) fn known_base(context: &Context) -> Option<Base> {
     known_head(context).map(|(base, _)| base)
 }
 
-/// Returns true if HEAD is where it was when we last looked.
-pub(crate) fn is_head_known(context: &Context) -> Result<bool> {
-    Ok(known_base(context) == Some(Base::of_head(context.repo.head()?.id)))
+/// Returns true if HEAD is where it was when we last looked, or if no reset has moved it since: what that leaves in the worktree
+/// and the index is of other commits.
+pub(crate) fn is_head_followable(context: &Context) -> Result<bool> {
+    let repo = &context.repo;
+    let known = known_head(context);
+    let Some(head) = repo.head()?.id else { return Ok(known.is_some_and(|(base, _)| base == Base::Unborn)) };
+    let Some(known) = known else { return Ok(!repo.left_lately(MOST_MOVES).iter().any(|(_, is_reset)| *is_reset)) };
+    let (moves, _) = repo.head_moves(known, head)?;
+    Ok(moves.iter().all(|moved| moved.kind != MoveKind::Reset || moved.from == Base::Commit(moved.to)))
 }
 
 /// Remembers where HEAD is, and `end`, the end of the entry of the reflog that says so.

@@ -31,6 +31,7 @@ use crate::{
     git::{
         line_edits::{is_binary, step_edits},
         new_objects::NewObjects,
+        side::MOVED_LINES_LOST,
         versions::{Found, Version},
     },
     model::{
@@ -50,6 +51,9 @@ const MOST_FILES: usize = 1_000;
 const LONGEST_SEARCH: Duration = Duration::from_millis(300);
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
+
+/// The stage of an unmerged file that is the other side's.
+const THEIRS: u8 = 3;
 
 /// A tool call of a session that may change any file, and may have run git.
 pub(crate) struct OpenCall {
@@ -71,20 +75,21 @@ pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str) -> Option<Ope
     Some(OpenCall { session: session.to_owned(), call: Call { started, ..Call::default() } })
 }
 
-/// Returns the attribution of the lines in `seen` that git brought while `call` was open; none if there are none. If the search
-/// fails, which is only logged, they count as work of the session.
+/// Returns the text of the attribution of the lines in `seen` that git brought while `call` was open; none if there are none. If the
+/// search fails, which is only logged, the author of all that has changed is unknown.
 pub(crate) fn moved_lines(
     worktree: &Worktree<'_>,
     call: &OpenCall,
     shadow: &Shadow,
     seen: &Seen,
     objects: &NewObjects<'_>,
-) -> Result<Option<Attribution>> {
+) -> Result<Option<Vec<u8>>> {
     let search = Search::new(worktree, call, shadow, seen, objects);
-    search.and_then(|search| search.attribution(&call.session)).or_else(|error| {
+    let found = search.and_then(|search| search.attribution(&call.session));
+    found.map(|found| found.map(Attribution::to_text)).or_else(|error| {
         worktree.check_interrupt()?;
-        tracing::warn!(%error, "lines that git brought from elsewhere count as work of the session");
-        Ok(None)
+        tracing::warn!(%error, "the author of what has changed is unknown: git may have brought it from elsewhere");
+        Ok(Some(MOVED_LINES_LOST.to_vec()))
     })
 }
 
@@ -93,6 +98,13 @@ struct Suspect {
     change: Change,
     /// None if there are too many commits or files to say.
     sources: Option<Vec<Source>>,
+}
+
+/// Returns the file at `path` as a patch has it, which git could not merge.
+fn patched(seen: &Seen, path: &BString) -> Option<Source> {
+    let theirs = seen.side.manifest.unmerged.iter().find(|entry| entry.path == *path && entry.stage == THEIRS)?;
+    let leaf = Leaf { id: theirs.id, mode: Mode::from_bits(theirs.mode)? };
+    Some(Source { place: Place::Patch, path: path.clone(), leaf: Some(leaf).filter(|leaf| is_file(*leaf)) })
 }
 
 struct Search<'s> {
@@ -139,7 +151,9 @@ impl<'s> Search<'s> {
             }
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
         }
-        let aside = Aside::read(worktree, &open.call, shadow, !wanted.is_empty())?;
+        // Of a pop with a conflict, git keeps the entry.
+        let are_wanted = !wanted.is_empty() || changes.iter().any(|change| unmerged.contains(&change.path));
+        let aside = Aside::read(worktree, &open.call, shadow, are_wanted)?;
         let mut found = aside.find(&mut wanted);
         let stashed = aside.commits();
         let undecided = if wanted.len() > MOST_FILES { std::mem::take(&mut wanted) } else { Vec::new() };
@@ -164,6 +178,9 @@ impl<'s> Search<'s> {
                 sources.extend(sources_in(&worktree.repo, shadow, *commit, &change.path)?);
             }
             let is_conflict = noted.is_empty() && unmerged.contains(&change.path);
+            if is_conflict && worktree.repo.is_applying() {
+                sources.extend(patched(seen, &change.path));
+            }
             sources.extend(aside.sources(&change.path, is_conflict)?);
             if !sources.is_empty() && !search.had(&change)? {
                 search.suspects.push(Suspect { change, sources: Some(sources) });

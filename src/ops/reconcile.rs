@@ -150,14 +150,17 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
 /// Takes a checkpoint of what the commit of `moved` took, if a command made it without our hooks: on the shadow of `base`, or else
 /// of the commit that it stands on.
 fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, base: Option<Base>) -> Result<()> {
-    let is_unseen = moved.kind.is_by_hand() && moved.from != Base::Commit(moved.to);
+    let is_unseen = moved.kind.makes_commit() && moved.from != Base::Commit(moved.to);
     if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {
+        return Ok(());
+    }
+    let made = Made::by(&worktree.repo, moved)?;
+    if !moved.kind.is_by_hand() && !condense::is_resolved(&worktree.repo, &made)? {
         return Ok(());
     }
     if condense::record_of(worktree, moved.to)?.is_some() {
         return Ok(());
     }
-    let made = Made::by(&worktree.repo, moved)?;
     condense::take_unseen(worktree, &made, base.unwrap_or(made.base))
 }
 
@@ -265,9 +268,12 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // Git makes the others from commits that exist; they take no new work.
+        // Git makes the others from commits that exist; the only new work that they take is what a session resolves.
         if !moved.kind.is_by_hand() {
-            return Ok(false);
+            let note = self.prepared.on(&moved.from.to_string());
+            let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());
+            let repo = &self.worktree.repo;
+            return condense::takes_resolution(repo, &Made::by(repo, moved)?, copied);
         }
         // If it has a record, we have begun this before.
         if self.reported == Some(moved.to) || condense::record_of(self.worktree, moved.to)?.is_some() {

@@ -181,7 +181,8 @@ fn free_id(repo: &Repo, made: &Made, named: &[RecordId]) -> Result<RecordId> {
 /// Returns the records of the commit of `note` besides its own.
 fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     let mut ids: Vec<RecordId> = note.reused.iter().filter_map(|id| RecordId::parse(id)).collect();
-    for commit in note.squashed.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()) {
+    let from = note.squashed.iter().chain(&note.copied);
+    for commit in from.filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok()) {
         ids.extend(records::of_commit(repo, commit)?);
     }
     Ok(ids)

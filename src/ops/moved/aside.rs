@@ -5,13 +5,14 @@ use std::{collections::BTreeSet, rc::Rc};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::source::{Place, Source, is_file};
+use super::source::{Line, Place, Source, is_file};
 use crate::{
     error::Result,
     git::{Repo, versions::Version},
     model::{
         change::Leaf,
         checkpoint::Checkpoint,
+        contributor::Contributor,
         refname::{self, Base, ShadowName},
         turns::Call,
     },
@@ -34,7 +35,7 @@ pub(super) struct Aside<'r> {
 
 /// A shadow of another commit or worktree.
 struct Other {
-    tip: Rc<Checkpoint>,
+    line: Line,
     /// True if the command has moved HEAD away from it: the command may have taken its work with it.
     is_left: bool,
 }
@@ -64,7 +65,7 @@ impl<'r> Aside<'r> {
         let mut left = Vec::new();
         for Version { path, leaf } in wanted.drain(..) {
             match self.shadow_with(&path, leaf) {
-                Some(tip) => found.push(Source { place: Place::Shadow(tip), path, leaf: Some(leaf) }),
+                Some(line) => found.push(Source { place: Place::Shadow(line), path, leaf: Some(leaf) }),
                 None => left.push(Version { path, leaf }),
             }
         }
@@ -77,7 +78,7 @@ impl<'r> Aside<'r> {
     pub(super) fn sources(&self, path: &BString, is_conflict: bool) -> Result<Vec<Source>> {
         let mut sources = Vec::new();
         for other in self.others.iter().filter(|other| other.is_left) {
-            let place = || Place::Shadow(Rc::clone(&other.tip));
+            let place = || Place::Shadow(other.line.clone());
             let leaf = self.changed_by(other, path);
             sources.extend(leaf.map(|leaf| Source { place: place(), path: path.clone(), leaf: Some(leaf) }));
         }
@@ -87,17 +88,17 @@ impl<'r> Aside<'r> {
         Ok(sources)
     }
 
-    /// Returns the last checkpoint of the first shadow that has changed the file at `path` to `leaf`.
-    fn shadow_with(&self, path: &BString, leaf: Leaf) -> Option<Rc<Checkpoint>> {
+    /// Returns the first shadow that has changed the file at `path` to `leaf`.
+    fn shadow_with(&self, path: &BString, leaf: Leaf) -> Option<Line> {
         let has = |other: &&Other| self.changed_by(other, path).is_some_and(|left| left.id == leaf.id);
-        self.others.iter().find(has).map(|other| Rc::clone(&other.tip))
+        self.others.iter().find(has).map(|other| other.line.clone())
     }
 
     /// Returns what `other` has made of the file at `path`; none if it has not changed it, or cannot be read.
     fn changed_by(&self, other: &Other, path: &BString) -> Option<Leaf> {
-        let repo = self.repo;
-        let left = repo.find_leaf(other.tip.tree_id, path.as_bstr()).ok()??;
-        let before = repo.find_leaf(base_tree(repo, &other.tip).ok()?, path.as_bstr()).ok()?;
+        let (repo, tip) = (self.repo, &other.line.tip);
+        let left = repo.find_leaf(tip.tree_id, path.as_bstr()).ok()??;
+        let before = repo.find_leaf(base_tree(repo, tip).ok()?, path.as_bstr()).ok()?;
         Some(left).filter(|left| is_file(*left) && before.is_none_or(|before| before.id != left.id))
     }
 
@@ -107,8 +108,8 @@ impl<'r> Aside<'r> {
         for commit in commits_of(repo, entry) {
             let leaf = repo.find_leaf(repo.tree_of_commit(commit)?, path.as_bstr())?.filter(|leaf| is_file(*leaf));
             if let Some(leaf) = leaf {
-                let tip = self.shadow_with(path, leaf);
-                let place = tip.map_or(Place::Entry(commit), Place::Shadow);
+                let line = self.shadow_with(path, leaf);
+                let place = line.map_or(Place::Entry(commit), Place::Shadow);
                 return Ok(Some(Source { place, path: path.clone(), leaf: Some(leaf) }));
             }
         }
@@ -129,14 +130,36 @@ fn others(worktree: &Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: boo
     }
     let mut others = Vec::new();
     for live in shadow.dropped() {
-        others.extend(repo.find_checkpoint(live.id)?.map(|tip| Other { tip: tip.into(), is_left: false }));
+        let tip = repo.find_checkpoint(live.id)?;
+        others.extend(tip.map(|tip| Other { line: Line { tip: tip.into(), after: None }, is_left: false }));
     }
     for Waiting { tip, checkpoint } in waiting(repo, &here)? {
         let is_of_call = if tip.archived { is_since(&tip.name) } else { left == Some(checkpoint.base) };
         let is_left = is_of_call && checkpoint.worktree == here.worktree;
-        others.push(Other { tip: checkpoint.into(), is_left });
+        others.push(Other { line: Line { tip: checkpoint.into(), after: None }, is_left });
+    }
+    let afters: Vec<Option<Rc<Checkpoint>>> = others.iter().map(|other| before(&other.line.tip, &others)).collect();
+    for (other, after) in others.iter_mut().zip(afters) {
+        other.line.after = after;
     }
     Ok(others)
+}
+
+/// Returns the newest of `others` that is no newer than `baseline`, on the same base and in the same worktree, if that is what the
+/// worktree was before a prompt.
+fn before(baseline: &Checkpoint, others: &[Other]) -> Option<Rc<Checkpoint>> {
+    let mut earlier = others.iter().map(|other| &other.line.tip).filter(|tip| {
+        (tip.base, &tip.worktree) == (baseline.base, &baseline.worktree)
+            && tip.seconds <= baseline.seconds
+            && !is_baseline(tip)
+    });
+    earlier.next().filter(|_| is_baseline(baseline)).cloned()
+}
+
+/// Returns true if `tip` may be what the worktree was before a prompt: one checkpoint that is no session's.
+fn is_baseline(tip: &Checkpoint) -> bool {
+    let is_first = tip.base.commit_id() == Some(tip.parent_id) && tip.after.is_none();
+    is_first && tip.origin.contributor != Contributor::Agent && tip.origin.carried.is_none()
 }
 
 /// Returns the commits that hold the files of a stash entry: the entry, and the one of untracked files.

@@ -1,4 +1,4 @@
-//! The commits that git notes as those that it merges, squashes, picks or reverts.
+//! The commits that git notes as those that it merges, squashes, picks, applies or reverts.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +31,7 @@ pub(super) fn noted(
     for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"] {
         noted.extend(repo.find_ref(name)?);
     }
+    noted.extend(repo.patched_commit());
     if let Some(reverted) = repo.find_ref("REVERT_HEAD")? {
         // What comes back is as it was before that commit.
         noted.extend(repo.parents_of(reverted)?.first());

@@ -9,13 +9,12 @@ use std::{
 use bstr::BString;
 use gix::ObjectId;
 
-use super::source::{Place, Source};
+use super::source::{Line, Place, Source};
 use crate::{
     error::Result,
     git::{Repo, counting::Counting},
     model::{
         attribution::{Author, AuthorId, Owner, kind::Kind},
-        checkpoint::Checkpoint,
         contributor::Contributor,
     },
     ops::{
@@ -23,7 +22,7 @@ use crate::{
         attribution::Who,
         blame::{Options, blame, ranges},
         chain::carry::base_tree,
-        provenance::replay::{Work, steps},
+        provenance::replay::{Step, Work, steps},
         records,
     },
 };
@@ -69,8 +68,11 @@ impl<'w> Owners<'w> {
     pub(super) fn of_file(&mut self, source: &Source) -> Result<Owner> {
         let repo = &self.worktree.repo;
         let is_of_people = match &source.place {
-            Place::Shadow(tip) => tip.origin.contributor == Contributor::Human && tip.origin.carried.is_none(),
+            Place::Shadow(Line { tip, .. }) => {
+                tip.origin.contributor == Contributor::Human && tip.origin.carried.is_none()
+            }
             Place::Entry(_) => true,
+            Place::Patch => false,
             Place::Commit(commit) => {
                 let is_older = repo.parent_and_time(*commit)?.is_some_and(|(_, seconds)| seconds < self.turn_began);
                 is_older && (!self.has_records || records::of_commit(repo, *commit)?.is_empty())
@@ -87,7 +89,11 @@ impl<'w> Owners<'w> {
         let found = match &source.place {
             Place::Commit(commit) => self.in_commit(*commit, &[], &source.path, lines),
             Place::Entry(entry) => self.in_entry(*entry, &source.path, lines),
-            Place::Shadow(tip) => self.in_shadow(tip, source, lines),
+            Place::Shadow(line) => self.in_shadow(line, source, lines),
+            Place::Patch => {
+                let unknown = self.unknown();
+                Ok(lines.keys().map(|line| (*line, unknown)).collect())
+            }
         };
         found.or_else(|error| {
             self.worktree.check_interrupt()?;
@@ -136,17 +142,13 @@ impl<'w> Owners<'w> {
         Ok(lines.iter().map(|(line, from)| (*line, owners.get(from).copied().unwrap_or(unknown))).collect())
     }
 
-    fn in_shadow(
-        &mut self,
-        tip: &Checkpoint,
-        source: &Source,
-        lines: &BTreeMap<u32, u32>,
-    ) -> Result<Vec<(u32, Owner)>> {
-        if !self.shadows.contains_key(&tip.id) {
-            let replayed = if Instant::now() > self.until { None } else { Some(replayed(&self.worktree.repo, tip)?) };
-            self.shadows.insert(tip.id, replayed);
+    fn in_shadow(&mut self, line: &Line, source: &Source, lines: &BTreeMap<u32, u32>) -> Result<Vec<(u32, Owner)>> {
+        let id = line.tip.id;
+        if !self.shadows.contains_key(&id) {
+            let replayed = if Instant::now() > self.until { None } else { Some(replayed(&self.worktree.repo, line)?) };
+            self.shadows.insert(id, replayed);
         }
-        let work = self.shadows.get(&tip.id).and_then(Clone::clone);
+        let work = self.shadows.get(&id).and_then(Clone::clone);
         let file = work.as_ref().and_then(|work| work.ownership.files.iter().find(|file| file.path == source.path));
         let mut owners = Vec::with_capacity(lines.len());
         for (line, from) in lines {
@@ -161,12 +163,18 @@ impl<'w> Owners<'w> {
     }
 }
 
-/// Returns the attribution of all that the shadow that ends with `tip` has changed.
-fn replayed(repo: &Repo, tip: &Checkpoint) -> Result<Rc<Work>> {
+/// Returns the attribution of all that the shadow has changed.
+fn replayed(repo: &Repo, Line { tip, after }: &Line) -> Result<Rc<Work>> {
     let changes = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
     let paths: BTreeSet<&BString> = changes.iter().map(|change| &change.path).collect();
-    let steps = steps(repo, tip, &|path| paths.contains(path))?;
-    Work::of(repo, &steps, &changes, &mut Counting::usual(repo)).map(Rc::new)
+    let is_wanted = |path: &BString| paths.contains(path);
+    let mut all = steps(repo, after.as_ref().unwrap_or(tip), &is_wanted)?;
+    if let Some(after) = after {
+        let mut since = repo.diff_trees(after.tree_id, tip.tree_id)?;
+        since.retain(|change| is_wanted(&change.path));
+        all.push(Step::new(tip.origin.clone(), since));
+    }
+    Work::of(repo, &all, &changes, &mut Counting::usual(repo)).map(Rc::new)
 }
 
 fn author(who: Who) -> Author {

@@ -18,14 +18,25 @@ pub(super) struct Source {
     pub(super) leaf: Option<Leaf>,
 }
 
-/// A commit, stash entry or shadow.
+/// A commit, stash entry, patch or shadow.
 #[derive(Clone)]
 pub(super) enum Place {
     Commit(ObjectId),
     /// A stash entry that no shadow knows: its own lines are a person's.
     Entry(ObjectId),
+    /// A patch whose commit is not here.
+    Patch,
     /// A shadow that was set aside, or is of another worktree.
-    Shadow(Rc<Checkpoint>),
+    Shadow(Line),
+}
+
+/// The work of a shadow.
+#[derive(Clone)]
+pub(super) struct Line {
+    /// The last checkpoint.
+    pub(super) tip: Rc<Checkpoint>,
+    /// Of what the worktree was before a prompt, which is a chain of its own: the shadow that it came after.
+    pub(super) after: Option<Rc<Checkpoint>>,
 }
 
 /// Returns true for a file that may have lines.

@@ -2,16 +2,17 @@
 
 use super::desk::{Desk, parts};
 
-const TOOL: &str = r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_response":{},"tool_use_id":"t1""#;
+pub(super) const TOOL: &str =
+    r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_response":{},"tool_use_id":"t1""#;
 
 /// Reports an event of session `session`.
-fn tell(desk: &Desk, session: &str, event: &str, rest: &str) {
+pub(super) fn tell(desk: &Desk, session: &str, event: &str, rest: &str) {
     let payload = format!(r#"{{"session_id":"{session}","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
     desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
 }
 
 /// A turn of `session` with one command.
-fn command(desk: &Desk, session: &str, command: &str) {
+pub(super) fn command(desk: &Desk, session: &str, command: &str) {
     tell(desk, session, "UserPromptSubmit", r#","prompt":"do it""#);
     tell(desk, session, "PreToolUse", TOOL);
     desk.sh(command);
@@ -21,7 +22,7 @@ fn command(desk: &Desk, session: &str, command: &str) {
 
 /// Returns the lines of `path` that are not as they are in the first commit, each with the author that blame names: a session,
 /// or else a word.
-fn blamed(desk: &Desk, path: &str) -> Vec<String> {
+pub(super) fn blamed(desk: &Desk, path: &str) -> Vec<String> {
     let json = desk.json(&["blame", path]);
     let text = desk.read(path);
     let mut lines = Vec::new();
@@ -35,14 +36,14 @@ fn blamed(desk: &Desk, path: &str) -> Vec<String> {
 }
 
 /// The first word of each line names its author.
-fn expected(desk: &Desk, path: &str) -> Vec<String> {
+pub(super) fn expected(desk: &Desk, path: &str) -> Vec<String> {
     let text = desk.read(path);
     let lines = text.lines().filter(|line| !line.starts_with("line "));
     lines.map(|line| format!("{line}: {}", line.split(' ').next().unwrap_or_default())).collect()
 }
 
 /// `f` with the line `number` replaced, and those of `others` as they are.
-fn lines(others: &[(u32, &str)]) -> String {
+pub(super) fn lines(others: &[(u32, &str)]) -> String {
     (1..=20)
         .map(|number| match others.iter().find(|(at, _)| *at == number) {
             Some((_, text)) => format!("{text}\n"),
@@ -53,7 +54,7 @@ fn lines(others: &[(u32, &str)]) -> String {
 
 /// On `topic`, a person and the session `b` have changed `f`, and a person has added `k`. On `main`, a person has changed
 /// another line of `f`.
-fn with_topic() -> Desk {
+pub(super) fn with_topic() -> Desk {
     let desk = Desk::new();
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
@@ -270,6 +271,18 @@ fn lines_whose_authors_are_lost_are_unknown(#[case] is_copied: bool) {
         desk.sh("git checkpoint doctor --fix || true");
     }
     assert!(blamed(&desk, "k").iter().all(|line| line.ends_with(": unknown")), "{:?}", blamed(&desk, "k"));
+}
+
+/// The search for what git has brought fails.
+#[test]
+fn lines_are_unknown_if_the_search_for_what_git_brings_fails() {
+    let desk = with_topic();
+    command(&desk, "a", "mkdir .git/SQUASH_MSG; git checkout -q topic -- k");
+    assert!(blamed(&desk, "k").iter().all(|line| line.ends_with(": unknown")), "{:?}", blamed(&desk, "k"));
+    desk.sh("rmdir .git/SQUASH_MSG");
+    desk.commit_all();
+    assert!(blamed(&desk, "k").iter().all(|line| line.ends_with(": unknown")), "{:?}", blamed(&desk, "k"));
+    desk.finish();
 }
 
 /// Side data may come from elsewhere: what is no id of a session is no author.

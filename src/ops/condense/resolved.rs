@@ -1,0 +1,58 @@
+//! Commits that git was to copy, by cherry-pick, am or rebase, and that somebody has completed after a conflict.
+
+use std::collections::BTreeSet;
+
+use bstr::{BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::{
+    candidates::{candidates, hold_work},
+    made::Made,
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{head_move::MoveKind, refname::Base},
+    ops::chain::shadows::latest_on,
+};
+
+/// How many checkpoints back we look for a conflict.
+const MOST_CHECKPOINTS: usize = 64;
+
+/// Returns true if `made` was completed after a conflict: the reflog says so, or a checkpoint on its parent has seen the conflict.
+pub(crate) fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
+    match made.kind {
+        MoveKind::Resolved => Ok(true),
+        MoveKind::Copy | MoveKind::RebaseStep => {
+            let unmerged = unmerged(repo, made.base);
+            Ok(!unmerged.is_empty() && made.changes(repo)?.iter().any(|change| unmerged.contains(&change.path)))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Returns the files that had a conflict in a checkpoint of the live shadow of `base`.
+fn unmerged(repo: &Repo, base: Base) -> BTreeSet<BString> {
+    let mut paths = BTreeSet::new();
+    // A broken shadow contributes nothing.
+    let Ok(Some(tip)) = latest_on(repo, base) else { return paths };
+    for checkpoint in repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS).flatten() {
+        let side = checkpoint.side_id.and_then(|id| repo.read_side(id).ok());
+        paths.extend(side.into_iter().flat_map(|side| side.manifest.unmerged).map(|entry| entry.path));
+    }
+    paths
+}
+
+/// Returns true if `made`, a copy of `copied` if that is known, takes what a session has resolved. A file that is as `copied` has
+/// it is none of its work.
+pub(crate) fn takes_resolution(repo: &Repo, made: &Made, copied: Option<ObjectId>) -> Result<bool> {
+    if !is_resolved(repo, made)? {
+        return Ok(false);
+    }
+    let mut changes = made.changes(repo)?;
+    if let Some(copied) = copied.filter(|copied| repo.is_commit(*copied).unwrap_or(false)) {
+        let tree_id = repo.tree_of_commit(copied)?;
+        changes.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
+    }
+    hold_work(repo, &candidates(repo, made.base, false)?, &changes)
+}

@@ -1,0 +1,169 @@
+//! What one command of an agent does with git beside the work of people and other sessions.
+
+use super::{
+    desk::Desk,
+    moved::{TOOL, blamed, command, expected, lines, tell, with_topic},
+};
+
+/// Content that a command stages and then removes or replaces in the worktree.
+#[rstest::rstest]
+#[case::removed("echo 'a one' >n; git add n; rm n; git commit -qm n; git checkout -q n")]
+#[case::edited("echo 'a one' >n; git add n; echo 'a two' >>n; git commit -qm n")]
+#[case::replaced("echo 'a one' >n; git add n; echo 'a two' >n; git commit -qm n; git checkout -q n")]
+#[case::taken_back(
+    "echo 'a one' >>f; git add f; git show HEAD:f >f; git commit -qm n; git checkout -q f; git mv f n; git commit -qm moved"
+)]
+fn what_a_command_stages_and_replaces_is_its_sessions(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    command(&desk, "a", script);
+    assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
+    desk.finish();
+}
+
+/// What a person has staged before the command, and replaced, is not its session's; nor is what git stages.
+#[rstest::rstest]
+#[case::before_the_turn("git commit -qm n; git checkout -q n")]
+#[case::and_edited("echo 'a one' >>g; git add g; git commit -qm n; git checkout -q n")]
+fn what_a_person_has_staged_and_replaced_is_not_the_sessions(
+    #[case] script: &str,
+    #[values(false, true)] is_saved: bool,
+) {
+    let desk = Desk::new();
+    desk.sh("echo 'human one' >n; git add n; echo 'human two' >n");
+    if is_saved {
+        desk.json(&["save"]);
+    }
+    command(&desk, "a", script);
+    assert!(!blamed(&desk, "n").contains(&"human one: a".to_owned()), "{:?}", blamed(&desk, "n"));
+    desk.finish();
+}
+
+#[test]
+fn what_git_stages_and_a_command_removes_is_not_the_sessions() {
+    let desk = with_topic();
+    command(&desk, "a", "git cherry-pick -n topic~1; echo 'a one' >>f; rm k; git commit -qm both; git checkout -q .");
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.finish();
+}
+
+/// A person's uncommitted lines, which the command does not stage, stay theirs.
+#[test]
+fn what_a_command_does_not_stage_keeps_its_author() {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.write("f", lines(&[(12, "human twelve")]));
+    command(
+        &desk,
+        "a",
+        "cp f saved; git checkout -q f; sed -i 's/^line 3$/a three/' f; git add f; sed 's/^line 5$/a five/' saved >f; rm saved; git commit -qm three",
+    );
+    assert_eq!(blamed(&desk, "f"), ["a five: a", "human twelve: human"]);
+    desk.commit_all();
+    assert_eq!(blamed(&desk, "f"), ["a five: a", "human twelve: human"]);
+    desk.finish();
+}
+
+/// A linked worktree that has commits of its own since we last looked there.
+#[rstest::rstest]
+#[case::edit("sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
+#[case::new("echo 'a one' >n; git add n; git commit -qm n; git mv n f -f; git commit -qm moved")]
+#[case::two(
+    "sed -i 's/^line 9$/a nine/' f; git commit -qam nine; sed -i 's/^line 12$/a twelve/' f; git commit -qam twelve"
+)]
+#[case::merged("git merge -q main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
+#[case::picked("git cherry-pick main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
+#[case::reset("git reset -q --soft HEAD^; git commit -qm three")]
+fn what_a_command_commits_in_another_worktree_is_not_a_persons(
+    #[case] script: &str,
+    #[values(false, true)] is_seen: bool,
+) {
+    let desk = with_topic();
+    desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
+    desk.go("linked");
+    if is_seen {
+        desk.json(&["save"]);
+    }
+    desk.sh("sed -i 's/^line 17$/human seventeen/' f; git commit -qam three");
+    desk.go("repo");
+    command(&desk, "a", &format!("cd ../linked; {script}"));
+    desk.go("linked");
+    assert_eq!(desk.git(&["status", "--porcelain"]), "");
+    let may_be = |line: &String| {
+        let is_by_agent = line.starts_with("a ");
+        if is_by_agent { !line.ends_with(": human") } else { expected(&desk, "f").contains(line) }
+    };
+    assert!(blamed(&desk, "f").iter().all(may_be), "{:?}", blamed(&desk, "f"));
+    desk.finish();
+}
+
+/// A conflict with a stash entry from long before the turn.
+#[test]
+fn what_a_pop_with_a_conflict_brings_from_long_ago_keeps_its_authors() {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f");
+    desk.git(&["stash", "-q"]);
+    desk.write("f", lines(&[(17, "line other")]));
+    desk.commit_all();
+    tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);
+    desk.sh("git for-each-ref --format='%(refname)' refs/checkpoints/archive | while read -r ref; do \
+         git update-ref refs/checkpoints/archive/1700000000-${ref##*-} $ref; git update-ref -d $ref; done");
+    tell(&desk, "a", "PreToolUse", TOOL);
+    desk.sh("git stash pop -q || sed -i '/^[<=>|]\\{7\\}/d; /^line 17$/d' f");
+    tell(&desk, "a", "PostToolUse", TOOL);
+    tell(&desk, "a", "Stop", "");
+    assert_eq!(blamed(&desk, "f"), ["b sixteen: b"]);
+    desk.finish();
+}
+
+/// The uncommitted work of two sessions and a person, which one command of a third session stashes and brings back.
+#[rstest::rstest]
+#[case::away_and_back("git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q")]
+#[case::new_branch("git stash -q -u; git checkout -q topic; git checkout -q -b new main; git stash pop -q")]
+#[case::detached("git stash -q -u; git checkout -q --detach topic; git checkout -q main; git stash pop -q")]
+#[case::reset("git stash -q -u; git reset -q --hard topic; git reset -q --hard ORIG_HEAD; git stash pop -q")]
+#[case::tracked_only("git stash -q; git checkout -q topic; git checkout -q main; git stash pop -q")]
+#[case::staged("git add -A; git stash -q; git checkout -q topic; git checkout -q main; git stash pop -q --index")]
+#[case::on_a_branch(
+    "git stash -q -u; git checkout -q -b x; git commit -q --allow-empty -m x; git checkout -q main; git stash pop -q"
+)]
+#[case::several(
+    "git stash -q -u; git checkout -q topic; git checkout -q main; git checkout -q topic; git checkout -q main; git stash pop -q"
+)]
+#[case::no_hooks(
+    "git config core.hooksPath /dev/null; git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q; git config --unset core.hooksPath"
+)]
+#[case::edited_there(
+    "git stash -q -u; git checkout -q topic; echo x >k; git commit -qam x; git checkout -q main; git stash pop -q"
+)]
+#[case::edited(
+    "git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q; sed -i 's/^line 9$/a nine/' f"
+)]
+#[case::committed(
+    "git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q; git add -A; git commit -qm all"
+)]
+fn what_one_command_stashes_and_brings_back_on_its_base_keeps_its_authors(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.sh("git checkout -q -b topic; echo 1 >k; git add k; git commit -qm k; git checkout -q main");
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f; echo 'b one' >n");
+    desk.sh("sed -i 's/^line 12$/human twelve/' f; echo 'human two' >>n");
+    command(&desk, "c", "sed -i 's/^line 4$/c four/' f; echo 'c three' >>n");
+    desk.sh("sed -i 's/^line 18$/human eighteen/' f; echo 'human four' >>n");
+    command(&desk, "a", script);
+    for path in ["f", "n"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.sh("git add -A; git commit -qm all --allow-empty");
+    for path in ["f", "n"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.finish();
+}

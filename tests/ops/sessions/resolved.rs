@@ -1,0 +1,86 @@
+//! Conflicts of git that a session resolves.
+
+use super::{
+    desk::Desk,
+    moved::{TOOL, blamed, expected, tell, with_topic},
+};
+
+/// A turn of `session` with these commands.
+fn commands(desk: &Desk, session: &str, commands: &[&str]) {
+    tell(desk, session, "UserPromptSubmit", r#","prompt":"do it""#);
+    for script in commands {
+        tell(desk, session, "PreToolUse", TOOL);
+        desk.sh(script);
+        tell(desk, session, "PostToolUse", TOOL);
+    }
+    tell(desk, session, "Stop", "");
+}
+
+/// The lines that are said to be a person's or another session's, and are not.
+fn wrong(desk: &Desk, path: &str) -> Vec<String> {
+    let may_be = |(found, expected): &(String, String)| found == expected || found.ends_with(": unknown");
+    blamed(desk, path).into_iter().zip(expected(desk, path)).filter(|it| !may_be(it)).map(|it| it.0).collect()
+}
+
+const RESOLVE: &str = "sed -i '/^[<=>|]\\{7\\}/d; s/^human main three$/a resolved/' f";
+const THEIRS: &str = "sed -i '/^[<=>|]\\{7\\}/d; /^human main three$/d' f";
+const THEIR_FILE: &str = "git checkout -q --theirs f";
+
+/// Commits of a person and of the session `b` meet a commit that changes the same line. The session resolves the conflict and goes
+/// on in one command, or in several.
+#[rstest::rstest]
+#[case::pick("git cherry-pick topic~1 topic", "cherry-pick")]
+#[case::merge("git merge -q topic", "merge")]
+#[case::rebase("git checkout -q topic; git rebase -q main", "rebase")]
+#[case::am("git format-patch -q --stdout main..topic | git am -3 -q", "am")]
+fn what_a_session_resolves_of_a_conflict_is_its_own(
+    #[case] start: &str,
+    #[case] operation: &str,
+    #[values(RESOLVE, THEIRS, THEIR_FILE)] resolve: &str,
+    #[values((1, true), (2, true), (3, true), (2, false), (3, false))] (calls, has_hooks): (u8, bool),
+) {
+    // A rebase and am run no hook of ours there, and their reflog does not say that there was a conflict.
+    let is_unseen = !has_hooks || ["rebase", "am"].contains(&operation);
+    if calls == 1 && is_unseen && resolve == RESOLVE {
+        return;
+    }
+    let desk = with_topic();
+    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
+    let quiet = if has_hooks { "" } else { "git config core.hooksPath /dev/null" };
+    let onward = format!("GIT_EDITOR=true git {operation} --continue");
+    let scripts = match calls {
+        1 => vec![format!("{quiet}\n{start} || {{ {resolve}; git add -A; {onward}; }}")],
+        2 => vec![format!("{quiet}\n{start} || true"), format!("{resolve}; git add -A; {onward}")],
+        _ => vec![format!("{quiet}\n{start} || true"), resolve.to_owned(), format!("git add -A; {onward}")],
+    };
+    commands(&desk, "a", &scripts.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(desk.git(&["status", "--porcelain"]), "");
+    if calls <= 2 && is_unseen {
+        // What one command changes and commits without a hook is unknown.
+        assert_eq!([wrong(&desk, "f"), wrong(&desk, "k")], [const { Vec::<String>::new() }; 2]);
+    } else {
+        for path in ["f", "k"] {
+            assert_eq!(blamed(&desk, path), expected(&desk, path));
+        }
+    }
+    desk.finish();
+}
+
+/// The commit of a patch is in another repository.
+#[test]
+fn what_a_patch_from_elsewhere_brings_into_a_conflict_is_not_the_sessions() {
+    let desk = with_topic();
+    desk.sh("git clone -q . ../other; cd ../other; sed -i 's/^line 3$/human elsewhere/' f; git commit -qam elsewhere");
+    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
+    commands(
+        &desk,
+        "a",
+        &[
+            "git -C ../other format-patch -q -1 --stdout | git am -3 -q || true",
+            RESOLVE,
+            "git add -A; git am --continue",
+        ],
+    );
+    assert_eq!(blamed(&desk, "f"), ["a resolved: a", "human elsewhere: unknown", "human fifteen: human"]);
+    desk.finish();
+}
