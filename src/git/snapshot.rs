@@ -116,9 +116,10 @@ pub(crate) fn full_pass<'r>(
     let found = scan(repo, cache, modes)?;
     let untracked = collect(repo, cache, before, &found, limits)?;
     repo.check_interrupt()?;
-    for position in found.removed.iter().chain(&untracked.dropped) {
-        let path = cache.path(&cache.entries()[*position]).to_owned();
-        pass.note_absent(path);
+    for entry in found.removed.iter().chain(&untracked.dropped).map(|at| &cache.entries()[*at]) {
+        if !entry.is_known_absent() {
+            pass.note_absent(cache.path(entry).to_owned());
+        }
     }
     let respects_skip = repo.config_bool("core.sparseCheckout") != Some(true);
     let is_dropped = |candidate: &Candidate| candidate.position.is_some_and(|at| untracked.dropped.contains(&at));
@@ -324,9 +325,8 @@ impl<'r> Pass<'r, '_> {
     /// whatever the ignore rules and limits say.
     fn note_absent(&mut self, path: BString) {
         let entry = self.cache.find(path.as_bstr()).filter(|entry| entry.is_tracked && entry.mode != Mode::Gitlink);
-        let known = entry.map(|entry| self.cache.known(entry).absent());
-        if entry.is_none_or(|entry| !entry.id.is_null()) {
-            self.changes.insert(path, known);
+        if entry.is_none_or(|entry| !entry.is_known_absent()) {
+            self.changes.insert(path, entry.map(|entry| self.cache.known(entry).absent()));
         }
     }
 

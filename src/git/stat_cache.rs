@@ -81,6 +81,13 @@ pub(crate) struct Entry {
     pub(crate) is_unfiltered: bool,
 }
 
+impl Entry {
+    /// Returns true if git tracks the path, and the last capture found no file there, or none came yet.
+    pub(crate) fn is_known_absent(&self) -> bool {
+        self.is_tracked && self.id.is_null()
+    }
+}
+
 /// What is known about a path, to be put into a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Known {

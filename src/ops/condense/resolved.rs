@@ -1,4 +1,4 @@
-//! Commits that git was to copy, by cherry-pick, am or rebase, and that somebody has completed after a conflict.
+//! Commits that git was to copy, by cherry-pick, am or rebase, and that a person or an agent has completed after a conflict.
 
 use std::collections::BTreeSet;
 

@@ -253,7 +253,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
         } else {
             format!("'git checkpoint session stop {id}' in '{}' saves its work", session.worktree_path)
         };
-        let message = "its turn was never stopped, and whoever ran it is gone";
+        let message = "its turn was never stopped, and its agent's process is gone";
         let mut problem = Problem::new("session-abandoned", id, message).hint(hint);
         problem.fixed = fix && is_here && sessions::stop(context, id, &SessionInfo::default()).is_ok();
         problem

@@ -121,7 +121,7 @@ fn a_session_nobody_hears_of_is_stopped_and_its_work_is_saved() {
     fs::write(&path, dead).expect("it is ours");
     assert_eq!(codes(&world, &[], false), ["session-abandoned"]);
     let said = ends(&world, 0, &["doctor", "--fix"]);
-    assert!(said.contains("fixed: s1: its turn was never stopped, and whoever ran it is gone"), "{said}");
+    assert!(said.contains("fixed: s1: its turn was never stopped, and its agent's process is gone"), "{said}");
     assert_eq!(codes(&world, &[], true), Vec::<String>::new());
     let status = world.json(&["status", "--json"]);
     assert_eq!((&status["sessions"][0]["phase"], &status["unsaved"]), (&"idle".into(), &serde_json::json!([])));
