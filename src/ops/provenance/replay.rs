@@ -213,6 +213,7 @@ impl Work {
             committed.iter().filter_map(|it| Some((it.before?, None))).collect();
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         let ends: HashMap<&BString, Option<Leaf>> = committed.iter().map(|it| (&it.path, it.after)).collect();
+        let mut renamed: HashMap<&BString, &BString> = HashMap::new();
         for step in steps {
             // What was committed must not vanish behind what its author has made of it since.
             let leaves_committed = |change: &Change| {
@@ -227,6 +228,23 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
+            // Between two chains, a file may have come back that the parent lacks, from its new name perhaps; the step has found it,
+            // and nothing says who has written the rest.
+            let mut back = Vec::new();
+            for change in &step.changes {
+                let known = change.old_path.as_ref().unwrap_or(&change.path);
+                let is_new = change.before.is_some_and(|leaf| !bases.contains_key(&leaf));
+                let is_gone = is_new && replay.knows(known.as_bstr()) && replay.current(known.as_bstr()).is_none();
+                if let (true, Some(after)) = (is_gone, content(repo, change.before)?) {
+                    let from = renamed.get(known).filter(|to| replay.current(to.as_bstr()).is_some());
+                    let (path, from, after) = (known.clone(), from.map(|to| (*to).clone()), Some(after));
+                    back.push(attribution::Change { path, from, before: None, after, moved: None });
+                }
+            }
+            if !back.is_empty() {
+                replay.step(id_of(&Author::plain(Contributor::Unknown)), back);
+            }
+            renamed.extend(step.changes.iter().filter_map(|change| Some((change.old_path.as_ref()?, &change.path))));
             let id = id_of(&author_of(&step.origin));
             let movers: Vec<AuthorId> = step.moved.iter().flat_map(|moved| &moved.authors).map(&mut id_of).collect();
             let mut changes = Vec::with_capacity(step.changes.len());

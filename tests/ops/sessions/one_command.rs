@@ -167,3 +167,20 @@ fn what_one_command_stashes_and_brings_back_on_its_base_keeps_its_authors(#[case
     }
     desk.finish();
 }
+
+/// The base of the work loses the file, while a session has given it another name.
+#[test]
+fn a_renamed_file_whose_base_is_gone_is_not_the_sessions() {
+    let desk = Desk::new();
+    desk.sh("git branch topic; git rm -q f; git commit -qm gone; git checkout -q topic; echo 'human last' >>f");
+    for script in ["git stash -q", "git stash pop -q", "git mv f moved"] {
+        command(&desk, "a", script);
+    }
+    desk.sh("git rebase -q --autostash main || true");
+    assert!(
+        desk.json(&["blame", "moved"])["lines"].as_array().expect("lines").iter().all(|it| it["session"].is_null())
+    );
+    desk.sh("git add -A; git commit -qm moved");
+    assert!(desk.records("HEAD").iter().all(|record| record.counts.agent == 0), "{:?}", desk.records("HEAD"));
+    desk.finish();
+}
