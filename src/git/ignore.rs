@@ -25,10 +25,32 @@ pub(crate) struct Excludes<'r> {
 }
 
 impl<'r> Excludes<'r> {
-    /// Returns the rules of the worktree, with the patterns `extra` on top.
+    /// Returns the rules of the worktree, with the patterns `extra` on top. The rules of files that sparse checkout leaves out count,
+    /// too, as in git: the index is read if there may be such files.
     pub(crate) fn for_worktree(repo: &'r Repo, extra: &[String]) -> Result<Self> {
-        let none = gix::index::State::new(repo.object_hash());
-        Self::new(repo, &none, extra, Source::WorktreeThenIdMappingIfNotSkipped)
+        let is_sparse = repo.config_bool("core.sparseCheckout") == Some(true);
+        let index = is_sparse.then(|| repo.user_index()).transpose()?.flatten();
+        let left_out = index.iter().flat_map(|index| {
+            let entries = index.entries().iter().filter(|entry| entry.flags.contains(Flags::SKIP_WORKTREE));
+            entries.map(|entry| (entry.path(index), entry.id))
+        });
+        Self::for_worktree_with(repo, left_out, extra)
+    }
+
+    /// Returns the same if the files `left_out` are known already: the others among them do not matter.
+    pub(crate) fn for_worktree_with<'p>(
+        repo: &'r Repo,
+        left_out: impl Iterator<Item = (&'p BStr, ObjectId)>,
+        extra: &[String],
+    ) -> Result<Self> {
+        let mut rules = gix::index::State::new(repo.object_hash());
+        let is_rules = |path: &BStr| path.rsplit_str("/").next() == Some(b".gitignore");
+        // Rules that are lost, or not fetched, do not apply.
+        for (path, id) in left_out.filter(|(path, id)| is_rules(path) && repo.has_object(*id)) {
+            let stat = gix::index::entry::Stat::default();
+            rules.dangerously_push_entry(stat, id, Flags::SKIP_WORKTREE, IndexMode::FILE, path);
+        }
+        Self::new(repo, &rules, extra, Source::WorktreeThenIdMappingIfNotSkipped)
     }
 
     /// Returns the rules as the tree `tree_id` has them, for `paths` only, with the patterns `extra` on top.

@@ -324,8 +324,9 @@ impl<'r> Pass<'r, '_> {
     /// Notes that there is no file at `path`. The cache keeps a path that git tracks: when the file comes back, it is captured
     /// whatever the ignore rules and limits say.
     fn note_absent(&mut self, path: BString) {
-        let entry = self.cache.find(path.as_bstr()).filter(|entry| entry.is_tracked && entry.mode != Mode::Gitlink);
-        if entry.is_none_or(|entry| !entry.is_known_absent()) {
+        let entry = self.cache.find(path.as_bstr()).filter(|entry| entry.is_tracked);
+        // Sparse checkout leaves a file out, which is not deleted then.
+        if entry.is_none_or(|entry| !entry.is_known_absent() && !entry.skips_worktree) {
             self.changes.insert(path, entry.map(|entry| self.cache.known(entry).absent()));
         }
     }

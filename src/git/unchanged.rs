@@ -1,7 +1,7 @@
 //! Whether single files of the worktree are as a commit has them, without a look at any other.
 
 use bstr::ByteSlice as _;
-use gix::{index::File, objs::Kind as ObjectKind};
+use gix::objs::Kind as ObjectKind;
 use rustix::{fs::lstat, io::Errno};
 
 use super::{Repo, filter::Filters, new_objects::id_of, stat_cache::Stat};
@@ -17,26 +17,6 @@ impl Repo {
         let Some(index) = (!changes.is_empty()).then(|| self.user_index()).transpose()?.flatten() else {
             return Ok(Vec::new());
         };
-        self.unchanged(&index, changes)
-    }
-
-    /// Returns those of `changes` whose new content is staged and that the worktree does not have any more, or not as it is
-    /// staged.
-    pub(crate) fn replaced_in_worktree(&self, mut changes: Vec<Change>) -> Result<Vec<Change>> {
-        let Some(index) = (!changes.is_empty()).then(|| self.user_index()).transpose()?.flatten() else {
-            return Ok(Vec::new());
-        };
-        changes.retain(|change| {
-            let staged = index.entry_by_path(change.path.as_bstr());
-            let leaf = staged.and_then(|entry| Some((entry.id, Mode::from_bits(entry.mode.bits())?)));
-            change.after.is_some_and(|after| after.mode != Mode::Gitlink && leaf == Some((after.id, after.mode)))
-        });
-        let unchanged = self.unchanged(&index, changes.clone())?;
-        changes.retain(|change| !unchanged.contains(change));
-        Ok(changes)
-    }
-
-    fn unchanged(&self, index: &File, changes: Vec<Change>) -> Result<Vec<Change>> {
         let written = self.user_index_identity().mtime;
         let mut filters = None;
         let mut unchanged = Vec::new();

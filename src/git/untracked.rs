@@ -52,7 +52,9 @@ pub(crate) fn collect(
     limits: &Limits,
 ) -> Result<Untracked> {
     let root = open_root(repo.worktree_root())?;
-    let excludes = Excludes::for_worktree(repo, &limits.exclude)?;
+    let left_out = cache.entries().iter().filter(|entry| entry.skips_worktree && !entry.id.is_null());
+    let left_out = left_out.map(|entry| (cache.path(entry), entry.id));
+    let excludes = Excludes::for_worktree_with(repo, left_out, &limits.exclude)?;
     let known = &BTreeSet::new();
     let mut collector = Collector { root, excludes, limits, before, known, found: Untracked::default() };
     for directory in &scan.git_directories {

@@ -177,8 +177,10 @@ impl<'s> Search<'s> {
             for commit in noted.iter().filter(|_| is_by_git(&change)) {
                 sources.extend(sources_in(&worktree.repo, shadow, *commit, &change.path)?);
             }
-            let is_conflict = noted.is_empty() && unmerged.contains(&change.path);
-            if is_conflict && worktree.repo.is_applying() {
+            let is_unmerged = unmerged.contains(&change.path);
+            let is_conflict = noted.is_empty() && is_unmerged;
+            // Whatever commit a mail names, its patch may be another.
+            if is_unmerged && worktree.repo.is_applying() {
                 sources.extend(patched(seen, &change.path));
             }
             sources.extend(aside.sources(&change.path, is_conflict)?);

@@ -268,6 +268,10 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
+        // The commit is noted, so that its note counts once, whether a session or a person has resolved the conflict.
+        if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
+            return Ok(true);
+        }
         // Git makes the others from commits that exist; the only new work that they take is what a session resolves.
         if !moved.kind.is_by_hand() {
             let note = self.prepared.on(&moved.from.to_string());

@@ -7,8 +7,8 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 use super::{
     Context, Worktree, author,
     chain::{
-        changes, leave_out_known, leave_out_unknown_paths, look_as_staged, look_at_index, look_at_known, look_at_paths,
-        publish, refuse_unknown_paths, scope_of_staged, take,
+        changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths,
+        scope_of_staged, take,
     },
     follow::follow_head,
     moved::{self, moved_lines},
@@ -173,15 +173,11 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     let is_named = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     let session = origin.session.as_deref().filter(|_| !is_named && origin.contributor == Contributor::Agent);
     // Before a commit, or in the middle of what git does, the session of the turn may be one that reports no tools.
-    let is_before_commit = matches!(request.scope, Scope::Staged(_) | Scope::AsStaged(_));
-    let is_in_commit = is_before_commit || repo.has_prepared_commit() || repo.is_rebasing();
+    let is_in_commit = matches!(request.scope, Scope::Staged(_)) || repo.has_prepared_commit() || repo.is_rebasing();
     let turn_as_call = |session| moved::turn_as_call(worktree, session).filter(|_| is_in_commit);
     let call = session.and_then(|session| moved::call_of(worktree, session).or_else(|| turn_as_call(session)));
     if let Scope::Staged(staged) = &request.scope {
         request.scope = scope_of_staged(repo, staged, &shadow)?;
-    }
-    if let Scope::AsStaged(staged) = &mut request.scope {
-        leave_out_known(repo, staged, &shadow);
     }
     if let Scope::PathsIfThere(paths) = &mut request.scope {
         leave_out_unknown_paths(repo, paths, &shadow)?;
@@ -268,7 +264,6 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
             refuse_unknown_paths(worktree, paths, shadow)?;
             look_at_all(worktree, shadow)
         }
-        (Scope::AsStaged(staged), _) => look_as_staged(repo, staged, shadow),
         (Scope::All | Scope::Staged(_), _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
     }
 }

@@ -1,6 +1,7 @@
 //! Submodules and nested repositories in a snapshot.
 
-use bstr::{BString, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
 
 use super::Pass;
 use crate::{
@@ -21,11 +22,13 @@ impl Pass<'_, '_> {
             if !entry.is_tracked || entry.skips_worktree {
                 continue;
             }
-            // A submodule that is not checked out keeps its recorded commit.
-            if let Some(head) = self.repo.nested_head(path)?
-                && head != entry.id
-            {
-                self.changes.insert(path.to_owned(), Some(Known { id: head, ..self.cache.known(entry) }));
+            // A submodule that is not checked out keeps its recorded commit; one whose directory comes back, that of the index.
+            let mut id = self.repo.nested_head(path)?;
+            if id.is_none() && entry.is_known_absent() {
+                id = self.staged_commit(path)?;
+            }
+            if let Some(id) = id.filter(|id| *id != entry.id) {
+                self.changes.insert(path.to_owned(), Some(Known { id, ..self.cache.known(entry) }));
             }
         }
         for path in nested {
@@ -41,23 +44,33 @@ impl Pass<'_, '_> {
                 is_racy: false,
                 is_unfiltered: false,
             });
-            let at = self.cache.find(path.as_bstr());
-            if known.map(|known| known.id) != at.map(|entry| entry.id) {
-                self.changes.insert(path.clone(), known);
+            let at = self.cache.find(path.as_bstr()).map(|entry| entry.id);
+            match known {
+                Some(known) if at == Some(known.id) => {}
+                Some(_) => drop(self.changes.insert(path.clone(), known)),
+                None if at.is_some() => self.note_absent(path.clone()),
+                None => {}
             }
             self.manifest.nested.push(Nested { path, head, dirty });
         }
         Ok(())
     }
 
-    /// Returns true if a tracked path becomes a gitlink, or stops being one. The cache cannot hold both what is there and
+    /// Returns the commit that the index has for the submodule `path`.
+    fn staged_commit(&self, path: &BStr) -> Result<Option<ObjectId>> {
+        let Some(tree_id) = self.cache.index_tree_id else { return Ok(None) };
+        let staged = self.repo.find_leaf(tree_id, path)?;
+        Ok(staged.filter(|leaf| leaf.mode == Mode::Gitlink).map(|leaf| leaf.id))
+    }
+
+    /// Returns true if a gitlink takes the place of a tracked file, or the reverse. The cache cannot hold both what is there and
     /// what the index has, so the next pass must read the index again.
     pub(super) fn loses_index(&self) -> bool {
-        let is_gitlink = |mode: Option<Mode>| mode == Some(Mode::Gitlink);
         self.changes.iter().any(|(path, known)| {
             let tracked = self.cache.find(path.as_bstr()).filter(|entry| entry.is_tracked);
             let now = known.and_then(|known| known.leaf()).map(|(_, mode)| mode);
-            tracked.is_some_and(|entry| is_gitlink(Some(entry.mode)) != is_gitlink(now))
+            let is_gitlink = |mode: Mode| mode == Mode::Gitlink;
+            tracked.zip(now).is_some_and(|(entry, now)| is_gitlink(entry.mode) != is_gitlink(now))
         })
     }
 }

@@ -151,8 +151,8 @@ impl<'d> Replay<'d> {
         }
     }
 
-    /// Replays the pending steps as one: the next step is not part of it, even if it has the same author.
-    pub fn flush(&mut self) {
+    /// Replays the pending steps as one.
+    pub(super) fn flush(&mut self) {
         let Some(author) = self.author.take() else { return };
         let mut jobs = self.jobs();
         find_renames(&mut jobs);

@@ -32,7 +32,6 @@ use crate::{
 };
 
 /// What is to be saved between two events.
-#[derive(Clone)]
 pub(crate) struct Saving {
     origin: Origin,
     /// In whose turn.
@@ -68,14 +67,9 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
-/// Saves what the commit takes of it: what is `staged`, as the worktree has it, and first as it is staged where that is something
-/// else: a command may have replaced what it has staged. The rest is as unsaved afterwards as before, and
+/// Saves what the commit takes of it: what is `staged`, as the worktree has it. The rest is as unsaved afterwards as before, and
 /// its author as well known. If the author is unknown, all is saved, so that what comes later is not.
 pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
-    let replaced = worktree.repo.replaced_in_worktree(staged.clone())?;
-    if !replaced.is_empty() {
-        save(worktree, &Saving { scope: Scope::AsStaged(replaced), ..saving.clone() })?;
-    }
     if saving.origin.contributor == Contributor::Unknown {
         save(worktree, &saving)?;
         author::settle(worktree);

@@ -134,33 +134,6 @@ pub(crate) fn scope_of_staged(repo: &Repo, staged: &[Change], shadow: &Shadow) -
     Ok(if is_all_renamed { Scope::PathsIfThere(paths()) } else { Scope::All })
 }
 
-/// How many checkpoints back we look for content that is staged.
-const MOST_CHECKPOINTS: usize = 64;
-
-/// Removes from `staged` what a checkpoint has, or what the last one has staged.
-pub(crate) fn leave_out_known(repo: &Repo, staged: &mut Vec<Change>, shadow: &Shadow) {
-    let index = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
-    let chain = shadow.tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS)).flatten();
-    for tree_id in index.into_iter().chain(chain.map(|checkpoint| checkpoint.tree_id)) {
-        staged.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
-    }
-}
-
-/// Returns the last checkpoint of `shadow` with `staged`, and what is staged now.
-pub(crate) fn look_as_staged<'r>(repo: &'r Repo, staged: &[Change], shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
-    let mut side = shadow.tip_side.as_ref().map(Side::for_next).unwrap_or_default();
-    let mut objects = NewObjects::new(repo, Target::Loose);
-    let edits: Vec<(BString, Edit)> =
-        staged.iter().map(|it| (it.path.clone(), it.after.map(|leaf| (leaf.id, leaf.mode)))).collect();
-    let tree_id = edit_tree(shadow.last_tree_id(), &edits, &mut objects)?;
-    let gone: Vec<(BString, Edit)> = staged.iter().map(|it| (it.path.clone(), None)).collect();
-    edit_raw_tree(repo, &mut side, &gone, &mut objects)?;
-    side.manifest.unfiltered.retain(|file| staged.iter().all(|it| it.path != file.path));
-    let mut seen = Seen { tree_id, side, index_tree_id: None, cache: None, skipped: Vec::new() };
-    look_at_index(repo, shadow, &mut seen, &mut objects)?;
-    Ok((seen, objects))
-}
-
 pub(crate) fn look_at_paths<'r>(
     context: &'r Context,
     paths: &[BString],

@@ -72,8 +72,6 @@ pub(crate) enum Scope {
     PathsIfThere(Vec<BString>),
     /// At the paths of these staged changes; at the whole worktree where that is needed to see whether files were renamed.
     Staged(Vec<Change>),
-    /// Nowhere: these changes are taken as they are staged, which no file has any more.
-    AsStaged(Vec<Change>),
     /// Nowhere: the changes are known.
     Known(Known),
 }
@@ -109,7 +107,7 @@ impl Scope {
     pub(crate) fn paths(&self) -> Option<&[BString]> {
         match self {
             Self::Paths(paths) | Self::PathsIfThere(paths) => Some(paths),
-            Self::All | Self::Staged(_) | Self::AsStaged(_) | Self::Known(_) => None,
+            Self::All | Self::Staged(_) | Self::Known(_) => None,
         }
     }
 }

@@ -148,12 +148,14 @@ fn others(worktree: &Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: boo
 /// Returns the newest of `others` that is no newer than `baseline`, on the same base and in the same worktree, if that is what the
 /// worktree was before a prompt.
 fn before(baseline: &Checkpoint, others: &[Other]) -> Option<Rc<Checkpoint>> {
-    let mut earlier = others.iter().map(|other| &other.line.tip).filter(|tip| {
-        (tip.base, &tip.worktree) == (baseline.base, &baseline.worktree)
-            && tip.seconds <= baseline.seconds
-            && !is_baseline(tip)
-    });
-    earlier.next().filter(|_| is_baseline(baseline)).cloned()
+    if !is_baseline(baseline) {
+        return None;
+    }
+    let is_of_place = |tip: &&Rc<Checkpoint>| (tip.base, &tip.worktree) == (baseline.base, &baseline.worktree);
+    let is_earlier = |tip: &&Rc<Checkpoint>| tip.seconds <= baseline.seconds && !is_baseline(tip);
+    let tips = others.iter().map(|other| &other.line.tip).filter(is_of_place).filter(is_earlier);
+    // Of several in one second, the first.
+    tips.rev().max_by_key(|tip| tip.seconds).cloned()
 }
 
 /// Returns true if `tip` may be what the worktree was before a prompt: one checkpoint that is no session's.

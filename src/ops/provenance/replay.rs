@@ -212,16 +212,8 @@ impl Work {
         let mut bases: HashMap<Leaf, Option<Content>> =
             committed.iter().filter_map(|it| Some((it.before?, None))).collect();
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
-        let ends: HashMap<&BString, Option<Leaf>> = committed.iter().map(|it| (&it.path, it.after)).collect();
         let mut renamed: HashMap<&BString, &BString> = HashMap::new();
         for step in steps {
-            // What was committed must not vanish behind what its author has made of it since.
-            let leaves_committed = |change: &Change| {
-                ends.get(&change.path).is_some_and(|end| left.get(&change.path) == Some(end) && change.after != *end)
-            };
-            if step.changes.iter().any(leaves_committed) {
-                replay.flush();
-            }
             let mut id_of = |author: &Author| {
                 *ids.entry(author.clone()).or_insert_with(|| {
                     authors.push(author.clone());

@@ -89,6 +89,7 @@ fn tracked_files_are_captured_whatever_the_rules(#[case] first: &str, #[case] th
     "rm a.o; git init -q a.o; git -C a.o commit -q --allow-empty -m 1",
     "rm -r a.o; echo 2 >a.o"
 )]
+#[case::an_empty_repository_in_between("rm a.o; git init -q a.o", "rm -r a.o; echo 2 >a.o")]
 #[case::moved_away_and_back("mv a.o b", "mv b a.o; echo 2 >a.o")]
 #[case::its_directory("mv out t", "mv t out; echo 2 >out/in/a")]
 #[case::a_file_in_place_of_its_directory("mv out t; echo x >out", "rm out; mv t out; echo 2 >out/in/a")]
@@ -107,6 +108,26 @@ fn a_tracked_file_that_comes_back_is_captured(#[case] leave: &str, #[case] come_
         assert!(!bench.save_with(&Order::default()).is_created(), "nothing has changed");
         bench.run(come_back);
         bench.save_warm_and_cold();
+    }
+}
+
+/// Git reads them from the index.
+#[rstest::rstest]
+#[case::of_the_root("echo '*.o' >.gitignore; commit rules; git sparse-checkout set --no-cone /dir/")]
+#[case::in_cone_mode("mkdir e; echo '*.o' >e/.gitignore; commit rules; git sparse-checkout set dir")]
+#[case::by_hand("echo '*.o' >.gitignore; commit rules; git update-index --skip-worktree .gitignore; rm .gitignore")]
+#[case::changed_in_the_worktree(
+    "echo '*.o' >.gitignore; commit rules; git sparse-checkout set --no-cone /dir/; echo '*.x' >.gitignore"
+)]
+fn rules_that_sparse_checkout_leaves_out_count(#[case] first: &str) {
+    let bench = Bench::new(&format!("base; {first}")).oracle("git add -A --sparse");
+    bench.run("mkdir -p dir e; touch dir/a.o dir/a.x e/a.o e/a.x");
+    bench.save_warm_and_cold();
+    bench.run("touch dir/b.o dir/b.x e/b.o e/b.x");
+    bench.save_warm_and_cold();
+    if first.contains("sparse-checkout") {
+        bench.run("touch dir/c.o dir/c.x e/c.o e/c.x");
+        bench.save_paths(vec!["dir".into(), "e".into()]);
     }
 }
 

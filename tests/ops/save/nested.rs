@@ -1,5 +1,7 @@
 //! Repositories inside the worktree: submodules are commits, all others are boundaries.
 
+use std::os::unix::fs::MetadataExt as _;
+
 use super::bench::{Bench, Scenario};
 
 /// A library with two commits, and a repository that has it as the submodule `sub`.
@@ -50,7 +52,11 @@ fn a_submodule_that_comes_back_is_a_commit_again(#[case] leave: &str, #[case] co
     bench.save();
     bench.run(leave);
     bench.save();
+    let inode = || bench.git_dir().join("checkpoint/index").metadata().expect("it is there").ino();
+    let before = inode();
     assert!(!bench.save().is_created(), "nothing has changed");
+    // While a file is in its place, the index is read again, and the cache written.
+    assert!(inode() == before || bench.root().join("sub").is_file());
     bench.run(come_back);
     bench.save_warm_and_cold();
 }

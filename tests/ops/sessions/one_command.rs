@@ -5,23 +5,6 @@ use super::{
     moved::{TOOL, blamed, command, expected, lines, tell, with_topic},
 };
 
-/// Content that a command stages and then removes or replaces in the worktree.
-#[rstest::rstest]
-#[case::removed("echo 'a one' >n; git add n; rm n; git commit -qm n; git checkout -q n")]
-#[case::edited("echo 'a one' >n; git add n; echo 'a two' >>n; git commit -qm n")]
-#[case::replaced("echo 'a one' >n; git add n; echo 'a two' >n; git commit -qm n; git checkout -q n")]
-#[case::taken_back(
-    "echo 'a one' >>f; git add f; git show HEAD:f >f; git commit -qm n; git checkout -q f; git mv f n; git commit -qm moved"
-)]
-fn what_a_command_stages_and_replaces_is_its_sessions(#[case] script: &str) {
-    let desk = Desk::new();
-    desk.write("f", lines(&[]));
-    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
-    command(&desk, "a", script);
-    assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
-    desk.finish();
-}
-
 /// What a person has staged before the command, and replaced, is not its session's; nor is what git stages.
 #[rstest::rstest]
 #[case::before_the_turn("git commit -qm n; git checkout -q n")]
@@ -37,16 +20,6 @@ fn what_a_person_has_staged_and_replaced_is_not_the_sessions(
     }
     command(&desk, "a", script);
     assert!(!blamed(&desk, "n").contains(&"human one: a".to_owned()), "{:?}", blamed(&desk, "n"));
-    desk.finish();
-}
-
-#[test]
-fn what_git_stages_and_a_command_removes_is_not_the_sessions() {
-    let desk = with_topic();
-    command(&desk, "a", "git cherry-pick -n topic~1; echo 'a one' >>f; rm k; git commit -qm both; git checkout -q .");
-    for path in ["f", "k"] {
-        assert_eq!(blamed(&desk, path), expected(&desk, path));
-    }
     desk.finish();
 }
 

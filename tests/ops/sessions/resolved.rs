@@ -84,3 +84,37 @@ fn what_a_patch_from_elsewhere_brings_into_a_conflict_is_not_the_sessions() {
     assert_eq!(blamed(&desk, "f"), ["a resolved: a", "human elsewhere: unknown", "human fifteen: human"]);
     desk.finish();
 }
+
+/// The session only makes the commit.
+#[rstest::rstest]
+#[case::goes_on("git add -A; GIT_EDITOR=true git cherry-pick --continue")]
+#[case::commits("git add -A; git commit -q --no-edit")]
+fn what_a_person_resolves_of_a_pick_stays_theirs(#[case] script: &str) {
+    let desk = with_topic();
+    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three; git cherry-pick topic~1 || true");
+    desk.sh("sed -i '/^[<=>|]\\{7\\}/d; s/^human main three$/human resolved/' f");
+    commands(&desk, "a", &[script]);
+    assert_eq!(desk.git(&["status", "--porcelain"]), "");
+    for path in ["f", "k"] {
+        assert_eq!(blamed(&desk, path), expected(&desk, path));
+    }
+    desk.finish();
+}
+
+/// Who sends a mail may have changed the patch in it since the commit that it names.
+#[test]
+fn a_mail_is_not_the_commit_that_it_names() {
+    let desk = with_topic();
+    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
+    commands(
+        &desk,
+        "a",
+        &[
+            "git format-patch -q -1 --stdout topic~1 | sed 's/^+human three$/+human mailed/' | git am -3 -q || true",
+            RESOLVE,
+            "git add -A; git am --continue",
+        ],
+    );
+    assert_eq!(wrong(&desk, "f"), Vec::<String>::new());
+    desk.finish();
+}
