@@ -10,8 +10,11 @@ pub(crate) mod stage;
 pub(crate) mod template;
 
 use std::{
+    ffi::{OsStr, OsString},
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::OnceLock,
 };
 
 /// A moment that every test begins at: 2025-06-01T12:00:00Z.
@@ -51,12 +54,16 @@ impl World {
 
     /// Returns `program` with an environment that only holds what tests need, run in [`repo`](Self::repo).
     pub(crate) fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(program);
+        let path = search_path();
+        // With a path instead of a name, the program starts without a copy of this process, which takes much longer.
+        let file = std::env::split_paths(path).map(|folder| folder.join(program)).find(|file| file.is_file());
+        let mut command = Command::new(file.as_deref().unwrap_or(Path::new(program)));
+        command.arg0(program);
         let date = format!("@{START} +0000");
         command
             .env_clear()
             .envs(std::env::var_os("LD_LIBRARY_PATH").map(|value| ("LD_LIBRARY_PATH", value)))
-            .env("PATH", search_path())
+            .env("PATH", path)
             .env("HOME", self.root().join("home"))
             .env("XDG_CONFIG_HOME", self.root().join("home/.config"))
             .env("TMPDIR", self.root())
@@ -104,8 +111,19 @@ impl World {
 }
 
 /// Puts the built program before all others, so that git finds `git checkpoint`.
-fn search_path() -> std::ffi::OsString {
-    let built = Path::new(env!("CARGO_BIN_EXE_git-checkpoint")).parent().map(Path::to_owned);
-    let others = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(built.into_iter().chain(std::env::split_paths(&others))).expect("PATH can be joined")
+fn search_path() -> &'static OsStr {
+    static PATH: OnceLock<OsString> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let built = Path::new(env!("CARGO_BIN_EXE_git-checkpoint")).parent().map(Path::to_owned);
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        std::env::join_paths(built.into_iter().chain(python()).chain(std::env::split_paths(&others)))
+            .expect("PATH can be joined")
+    })
+}
+
+/// Returns the folder of Python itself. What PATH calls `python3` may be a script that takes a tenth of a second to find it.
+fn python() -> Option<PathBuf> {
+    let output = Command::new("python3").args(["-ISc", "import sys; print(sys.executable)"]).output().ok()?;
+    let file = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim_end());
+    file.parent().filter(|folder| folder.is_absolute()).map(Path::to_owned)
 }

@@ -9,6 +9,7 @@ use bstr::BString;
 
 use super::{contributor::Contributor, line_diff::Edit};
 
+mod align;
 pub mod carry;
 pub mod combine;
 mod file;

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use super::work::{Work, is_letter_or_digit, is_telling, key};
+use super::{
+    align::{is_letter_or_digit, is_telling, key},
+    work::Work,
+};
 
 /// A block has at least this many lines.
 const LEAST_LINES: usize = 3;

@@ -4,12 +4,13 @@
 //! back; (in `moves`) moved blocks; lines that the step has from elsewhere; (in `words`) rewrapped or edited lines. The rest
 //! belongs to the author.
 
-use std::{borrow::Cow, collections::HashSet, ops::Range};
+use std::{collections::HashSet, ops::Range};
 
 use bstr::ByteSlice as _;
 
 use super::{
     AuthorId, Differ, FileOwnership, Limits,
+    align::{Alignment, Pair, pairs_without_blanks},
     file::{Deleted, File, Grave, Line, line_count},
     words::{self, Derived},
 };
@@ -40,8 +41,8 @@ pub(super) struct Work<'t> {
     pub(super) lives: Vec<bool>,
     /// Deleted lines that were restored.
     reopened: HashSet<usize>,
-    /// Pairs of old and new lines that differ only in blanks.
-    anchors: Vec<(usize, usize)>,
+    /// Pairs of lines in the hunks that differ only in blanks.
+    formatted: Vec<Pair>,
     pub(super) is_cut_off: bool,
 }
 
@@ -74,30 +75,20 @@ impl<'t> Work<'t> {
         };
         let (old, new) = (split(before), split(after));
         let is_cut_off = before.len().max(after.len()) > limits.file_bytes || old.len().max(new.len()) > limits.lines;
-        let hunks = if old.is_empty() && new.is_empty() {
-            Vec::new()
+        let Alignment { hunks, formatted } = if old.is_empty() && new.is_empty() {
+            Alignment { hunks: Vec::new(), formatted: Vec::new() }
         } else if is_cut_off || old.is_empty() || new.is_empty() {
-            vec![(0..old.len(), 0..new.len())]
+            Alignment { hunks: vec![(0..old.len(), 0..new.len())], formatted: Vec::new() }
         } else {
-            (differ.steps)(before, after)
+            Alignment::new(differ, &old, &new, (differ.steps)(before, after))
         };
         let known = &file.lines[skip..skip + old.len()];
         let (placed, lives) = (vec![None; new.len()], vec![false; old.len()]);
-        let mut work = Self {
-            skip,
-            old,
-            new,
-            known,
-            hunks,
-            placed,
-            lives,
-            reopened: HashSet::new(),
-            anchors: Vec::new(),
-            is_cut_off,
-        };
+        let mut work =
+            Self { skip, old, new, known, hunks, placed, lives, reopened: HashSet::new(), formatted, is_cut_off };
         work.place_common();
+        work.place_formatted();
         if !is_cut_off {
-            work.place_formatted(differ);
             work.place_restored(differ, &file.graves);
         }
         work
@@ -120,15 +111,9 @@ impl<'t> Work<'t> {
         }
     }
 
-    fn place_formatted(&mut self, differ: &Differ<'_>) {
-        for (gone, come) in self.hunks.clone() {
-            if gone.is_empty() || come.is_empty() {
-                continue;
-            }
-            for (old, new) in common(differ, &self.old[gone.clone()], &self.new[come.clone()]) {
-                self.carry(gone.start + old, come.start + new);
-                self.anchors.push((gone.start + old, come.start + new));
-            }
+    fn place_formatted(&mut self) {
+        for (old, new) in self.formatted.clone() {
+            self.carry(old, new);
         }
     }
 
@@ -151,7 +136,7 @@ impl<'t> Work<'t> {
             near.sort_by_key(|&at| graves[at].first_gap);
             let texts: Vec<&[u8]> = near.iter().map(|&at| &*graves[at].text).collect();
             let lines: Vec<&[u8]> = open.iter().map(|&new| self.new[new]).collect();
-            for (old, new) in common(differ, &texts, &lines) {
+            for (old, new) in pairs_without_blanks(differ, &texts, &lines) {
                 self.placed[open[new]] = Some(graves[near[old]].line);
                 self.reopened.insert(near[old]);
             }
@@ -218,12 +203,12 @@ impl<'t> Work<'t> {
     /// The hunks, cut where lines only differ in blanks.
     fn parts(&self) -> Vec<Edit> {
         let mut parts = Vec::new();
-        let mut anchors = self.anchors.iter().copied().peekable();
+        let mut pairs = self.formatted.iter().copied().peekable();
         for (gone, come) in &self.hunks {
             let (mut old, mut new) = (gone.start, come.start);
-            while let Some((anchor_old, anchor_new)) = anchors.next_if(|(anchor, _)| *anchor < gone.end) {
-                parts.push((old..anchor_old, new..anchor_new));
-                (old, new) = (anchor_old + 1, anchor_new + 1);
+            while let Some((pair_old, pair_new)) = pairs.next_if(|(pair_old, _)| *pair_old < gone.end) {
+                parts.push((old..pair_old, new..pair_new));
+                (old, new) = (pair_old + 1, pair_new + 1);
             }
             parts.push((old..gone.end, new..come.end));
         }
@@ -313,51 +298,6 @@ impl<'g> Places<'g> {
         let start = self.until.partition_point(|&until| until < first).min(end);
         self.order[start..end].iter().copied().filter(|&at| self.graves[at].last_gap >= first).collect()
     }
-}
-
-/// Returns the pairs of lines that are equal except for blanks, in order.
-///
-/// Runs of lines without a letter or digit are left out: their origin is unclear.
-fn common(differ: &Differ<'_>, old: &[&[u8]], new: &[&[u8]]) -> Vec<(usize, usize)> {
-    let keys = |lines: &[&[u8]]| -> Vec<u8> {
-        lines.iter().fold(Vec::new(), |mut text, line| {
-            text.extend_from_slice(&key(line));
-            text.push(b'\n');
-            text
-        })
-    };
-    if old.is_empty() || new.is_empty() {
-        return Vec::new();
-    }
-    let mut pairs = Vec::new();
-    let (mut from, mut to) = (0, 0);
-    let end = (old.len()..old.len(), new.len()..new.len());
-    for (gone, come) in (differ.steps)(&keys(old), &keys(new)).into_iter().chain([end]) {
-        let length = gone.start.saturating_sub(from).min(come.start.saturating_sub(to));
-        if old[from..from + length].iter().any(|line| is_telling(line)) {
-            pairs.extend((0..length).map(|at| (from + at, to + at)));
-        }
-        (from, to) = (gone.end, come.end);
-    }
-    pairs
-}
-
-/// Returns the line without blanks and line feed.
-pub(super) fn key(line: &[u8]) -> Cow<'_, [u8]> {
-    if line.iter().any(u8::is_ascii_whitespace) {
-        Cow::Owned(line.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect())
-    } else {
-        Cow::Borrowed(line)
-    }
-}
-
-/// Returns true if the line has a letter or a digit; all that is not ASCII counts as one.
-pub(super) fn is_telling(line: &[u8]) -> bool {
-    line.iter().any(|byte| is_letter_or_digit(*byte))
-}
-
-pub(super) fn is_letter_or_digit(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
 /// Returns how many bytes at both ends are whole common lines, less a margin.

@@ -29,6 +29,8 @@ fn plain(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
 #[case::formatted_and_added("", &[(AGENT, "a(1);\nb(2);\n"), (HUMAN, "  a(1);\n  new_one();\n  b(2);\n")], "aha")]
 #[case::wrapped_and_edited("", &[(AGENT, "call(alpha, beta, gamma);\n"), (HUMAN, "call(\n    alpha,\n    delta,\n    gamma\n);\n")], "aahaa")]
 #[case::trailing_blanks("", &[(AGENT, "x1  \ny2\n"), (HUMAN, "x1\ny2\n")], "aa")]
+#[case::brackets_of_another_depth("", &[(AGENT, "f {\n  g {\n    h1\n  }\n  i {\n    j1\n  }\n}\n"), (HUMAN, "f {\n    g {\n        h1\n    }\n    i {\n        j1\n    }\n}\n")], "aaaaaaaa")]
+#[case::words_of_another_depth("", &[(AGENT, "f\n  g\n    h1\n  end\n  i\n    if j\n      k1\n    end\n  end\nend\n"), (HUMAN, "f\n    g\n        h1\n    end\n    i\n        if j\n            k1\n        end\n    end\nend\n")], "aaaaaaaaaa")]
 fn formatting_keeps_owners(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
     assert_eq!(replayed(base, steps).0, expected);
 }
@@ -114,6 +116,43 @@ fn common_lines_go_by_position(#[case] base: &str, #[case] steps: Steps<'_>, #[c
 #[case::elsewhere_is_new("", &[(AGENT, "x1\nx2\nx3\nx4\n"), (HUMAN, "x2\nx3\nx4\n"), (OTHER, "x2\nx3\nx4\nx1\n")], "aaao")]
 fn restored_lines_go_back(#[case] base: &str, #[case] steps: Steps<'_>, #[case] expected: &str) {
     assert_eq!(replayed(base, steps).0, expected);
+}
+
+/// Nested code of an agent with two lines of a person in it, which a person indents by four blanks instead of two.
+#[rstest]
+#[case::braces("{", "}")]
+#[case::words("do", "end")]
+fn nested_code_that_is_indented_anew_keeps_owners(#[case] open: &str, #[case] close: &str) {
+    let code = |width: usize| {
+        let mut lines = Vec::new();
+        for block in 0..12 {
+            let mut depth = 0;
+            let mut line = |depth: usize, text: String| lines.push(format!("{}{text}\n", " ".repeat(width * depth)));
+            line(depth, format!("fn f{block}() {open}"));
+            for name in ["if", "for", "while"].iter().take(1 + block % 3) {
+                depth += 1;
+                line(depth, format!("{name} {block} {open}"));
+                line(depth + 1, "step();".into());
+            }
+            while depth > 0 {
+                line(depth, close.into());
+                depth -= 1;
+            }
+            line(0, close.into());
+        }
+        lines
+    };
+    let (narrow, wide) = (code(2), code(4));
+    let both = |lines: &[String], width: usize| {
+        let mut lines = lines.to_vec();
+        for (at, name) in [(7, "mine"), (23, "too")] {
+            lines.insert(at, format!("{}{name}\n", " ".repeat(width)));
+        }
+        lines.concat()
+    };
+    let expected: String = (0..narrow.len() + 2).map(|line| if [7, 23].contains(&line) { 'h' } else { 'a' }).collect();
+    let steps = [(AGENT, &*narrow.concat()), (HUMAN, &*both(&narrow, 2)), (OTHER, &*both(&wide, 4))];
+    assert_eq!(replayed("", &steps).0, expected);
 }
 
 #[test]
