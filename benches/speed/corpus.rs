@@ -184,5 +184,10 @@ pub(crate) fn lengthen(lab: &Lab, count: usize) -> Result<()> {
     if !import.wait()?.success() {
         return Err("git fast-import has failed".into());
     }
+    // So many saves would have cached the statistics.
+    let cache = lab.root().join(".git/checkpoint/tally");
+    while !cache.exists() {
+        lab.git_output(&["checkpoint", "save", "--allow-empty"])?;
+    }
     Ok(())
 }

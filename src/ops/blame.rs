@@ -1,33 +1,23 @@
 //! Who wrote each line of a file: git's blame, with the authors that the records of the commits name.
 
-use std::collections::{BTreeMap, HashMap};
+mod search;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 use serde::Serialize;
 
+use self::search::Search;
+pub(crate) use self::search::ranges;
 use super::{
     Context,
-    attribution::{Reader, Text, Who, uncommitted, who},
+    attribution::{Who, uncommitted, who},
 };
 use crate::{
     error::{Error, Kind as ErrorKind, Result},
-    git::{
-        blame::{Blamed, Question},
-        line_edits,
-    },
-    model::{
-        attribution::{AuthorId, Differ, Owner, Span, carry::carry},
-        change::Change,
-        contributor::Contributor,
-        id_text, path_text,
-        record::RecordId,
-    },
+    git::blame::{Blamed, Question},
+    model::{id_text, path_text, record::RecordId},
     state,
 };
-
-/// How often git is asked where lines that were only moved or reformatted came from.
-const MOST_QUESTIONS: usize = 32;
 
 /// What to look at.
 #[derive(Clone, Debug, Default)]
@@ -126,13 +116,7 @@ pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
         }
         other => other?,
     };
-    let mut search = Search {
-        context,
-        reader: Reader::new(context)?,
-        known: HashMap::new(),
-        worktree: HashMap::new(),
-        questions: 0,
-    };
+    let mut search = Search::new(context)?;
     let owners = search.owners(&blamed)?;
     let authors = &search.reader.authors.list;
     let mut lines: Vec<BlamedLines> = Vec::new();
@@ -218,177 +202,6 @@ fn new_file(context: &Context, path: &BStr) -> Result<Option<Vec<Blamed>>> {
         content: line.strip_suffix(b"\n").unwrap_or(line).into(),
     });
     Ok(Some(lines.collect()))
-}
-
-/// An owner, and the commit whose record names it.
-type SessionInfo = (Owner, Option<ObjectId>);
-
-/// A file in a commit, or in the worktree.
-type Place = (Option<ObjectId>, BString);
-
-/// The attribution of a file in a commit.
-enum Known {
-    /// All lines have the same owner.
-    All(Owner),
-    Views(Box<super::attribution::BlobOwners>),
-    Spans(crate::model::attribution::FileOwnership),
-}
-
-struct Search<'c> {
-    context: &'c Context,
-    reader: Reader<'c>,
-    known: HashMap<Place, Known>,
-    /// How uncommitted files were changed, and their contents.
-    worktree: HashMap<BString, (Change, Text)>,
-    questions: usize,
-}
-
-impl Search<'_> {
-    fn owners(&mut self, lines: &[Blamed]) -> Result<Vec<SessionInfo>> {
-        let mut owners = Vec::with_capacity(lines.len());
-        // Lines that are older than the commit that git names, but were moved or reformatted.
-        let mut older: BTreeMap<Place, Vec<(usize, u32)>> = BTreeMap::new();
-        let mut last: Option<(&Blamed, Place)> = None;
-        for (at, line) in lines.iter().enumerate() {
-            let key = match last.take() {
-                Some((before, key)) if before.commit == line.commit && before.path == line.path => key,
-                _ => {
-                    let key = (line.commit, line.path.clone());
-                    if !self.known.contains_key(&key) {
-                        let known = self.look_up(line)?;
-                        self.known.insert(key.clone(), known);
-                    }
-                    key
-                }
-            };
-            let owner = match &self.known[&key] {
-                Known::All(owner) => *owner,
-                Known::Spans(ownership) => ownership.owner(line.original),
-                Known::Views(views) => views.owner(line.original),
-            };
-            if owner == Owner::Base {
-                older.entry((line.commit, line.path.clone())).or_default().push((at, line.original));
-            }
-            owners.push((owner, line.commit));
-            last = Some((line, key));
-        }
-        for ((commit, path), wanted) in older {
-            self.follow(commit, path.as_bstr(), &wanted, &mut owners)?;
-        }
-        let unknown = Owner::Author(self.reader.authors.plain(Contributor::Unknown));
-        owners.iter_mut().filter(|(owner, _)| *owner == Owner::Base).for_each(|(owner, _)| *owner = unknown);
-        Ok(owners)
-    }
-
-    fn look_up(&mut self, line: &Blamed) -> Result<Known> {
-        let Some(commit) = line.commit else {
-            let found = uncommitted(self.context, line.path.as_bstr())?;
-            let mut files = found.work.files.into_iter().zip(found.texts);
-            let Some((file, text)) = files.find(|(file, _)| file.change.path == line.path) else {
-                return Ok(Known::All(Owner::Author(self.reader.authors.plain(Contributor::Human))));
-            };
-            let mut change = file.change;
-            if let Some((name, leaf)) = found.copied.get(&line.path) {
-                (change.old_path, change.before) = (Some(name.clone()), Some(*leaf));
-            }
-            self.worktree.extend(text.map(|text| (line.path.clone(), (change, text))));
-            let ownership = self.reader.authors.adopt_file(file.ownership, &found.authors);
-            return Ok(match ownership.whole {
-                Some(owner) => Known::All(owner),
-                None => Known::Spans(ownership),
-            });
-        };
-        Ok(match self.reader.blob_owners(commit, line.path.as_bstr(), line.committed)? {
-            Ok(views) => Known::Views(Box::new(views)),
-            Err(author) => Known::All(Owner::Author(author)),
-        })
-    }
-
-    /// Finds the origin of lines of `commit`, or of the worktree, that were only moved or reformatted.
-    fn follow(
-        &mut self,
-        commit: Option<ObjectId>,
-        path: &BStr,
-        wanted: &[(usize, u32)],
-        owners: &mut [SessionInfo],
-    ) -> Result<()> {
-        let repo = &self.context.repo;
-        let parent = match commit {
-            Some(commit) => repo.parents_of(commit)?.first().copied(),
-            None => repo.head()?.id,
-        };
-        let Some(parent) = parent else { return Ok(()) };
-        let leaf = |commit| repo.find_leaf(repo.tree_of_commit(commit)?, path);
-        let (was, before) = if let Some(before) = leaf(parent)? {
-            (path.to_owned(), before)
-        } else {
-            let change = match commit {
-                Some(commit) => self.reader.change_at(commit, path)?,
-                None => self.worktree.get(path).map(|(change, _)| change.clone()),
-            };
-            let Some(Change { old_path: Some(was), before: Some(before), .. }) = change else { return Ok(()) };
-            (was, before)
-        };
-        let after = match commit {
-            Some(commit) => leaf(commit)?.map(|leaf| repo.read_blob(leaf.id)).transpose()?,
-            None => self.worktree.get_mut(path).map(|(_, text)| std::mem::take(&mut text.after)),
-        };
-        let Some(after) = after.filter(|_| self.questions < MOST_QUESTIONS) else { return Ok(()) };
-        self.questions += 1;
-        let origins = origins(&repo.read_blob(before.id)?, &after);
-        let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (at, line) in wanted {
-            if let Some(origin) = origins.get(line) {
-                places.entry(*origin).or_default().push(*at);
-            }
-        }
-        if places.is_empty() {
-            return Ok(());
-        }
-        let ranges: Vec<String> = ranges(places.keys().copied());
-        let question =
-            Question { path: was.as_bstr(), commit: Some(parent), ranges: &ranges, ignores_whitespace: false };
-        let blamed = repo.blame(&question)?;
-        let found = self.owners(&blamed)?;
-        for (line, recorded) in blamed.iter().zip(found) {
-            for at in places.get(&line.line).into_iter().flatten() {
-                owners[*at] = recorded;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Returns, for each line of `after` that was not newly written, the line of `before` that it comes from. Both count
-/// from 1.
-fn origins(before: &[u8], after: &[u8]) -> HashMap<u32, u32> {
-    let carrier = AuthorId::MAX;
-    let count = u32::try_from(before.lines_with_terminator().count()).unwrap_or(u32::MAX);
-    let one = |line: u32| Span { start: line, end: line, owner: Owner::Author(line) };
-    let spans: Vec<Span> = (1..=count).map(one).collect();
-    let steps = line_edits::step_edits;
-    let carried = carry(&Differ { steps: &steps, counted: &steps }, &spans, before, after, carrier);
-    let mut origins = HashMap::new();
-    for span in carried {
-        if let Owner::Author(origin) = span.owner
-            && origin != carrier
-        {
-            origins.extend((span.start..=span.end).map(|line| (line, origin)));
-        }
-    }
-    origins
-}
-
-/// Joins lines, in order, into ranges for `-L`.
-pub(crate) fn ranges(lines: impl Iterator<Item = u32>) -> Vec<String> {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for line in lines {
-        match ranges.last_mut() {
-            Some((_, end)) if *end + 1 == line => *end = line,
-            _ => ranges.push((line, line)),
-        }
-    }
-    ranges.into_iter().map(|(start, end)| format!("{start},{end}")).collect()
 }
 
 /// Returns the records that name the authors of `lines`.

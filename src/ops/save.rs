@@ -15,6 +15,7 @@ use super::{
     named,
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
+    tally,
     turn::{self, OpenTurn},
 };
 use crate::{
@@ -210,6 +211,9 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
             write_tip_anew(repo, tip);
         }
         let saved = take(worktree, request, &origin, &shadow, &seen, objects, start)?;
+        if let Some(id) = saved.id {
+            tally::cache_if_due(repo, id);
+        }
         emit_events(worktree, &saved, had_shadow, begun_with.as_ref());
         if let Some(turn) = turn {
             turn.took_checkpoint(worktree);

@@ -225,8 +225,8 @@ fn is_hidden(repo: &Repo, base: Base) -> bool {
 /// Returns the target of an interrupted restore. A restore that is still running holds the lock.
 fn interrupted_restore(repo: &Repo) -> Option<ObjectId> {
     let journal = Journal::read(repo.git_dir()).ok().flatten().filter(|it| it.progress == Progress::Applying)?;
-    let lock = state::lock::Lock::try_acquire(&state::directory(repo.git_dir()).join("lock"));
-    lock.ok().flatten().map(|_free| journal.target)
+    let is_running = state::lock::is_held(&state::directory(repo.git_dir()).join("lock"));
+    (!is_running).then_some(journal.target)
 }
 
 fn paths(changes: Vec<Change>) -> Vec<BString> {

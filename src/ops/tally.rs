@@ -1,6 +1,7 @@
-//! The statistics of a chain of checkpoints, cached so that `status` need not walk all of it again.
+//! The statistics of a chain of checkpoints.
 //!
-//! A chain never changes below its tip, so statistics stay valid for all tips that build on theirs.
+//! A chain never changes below its tip, so statistics stay valid for all tips that build on theirs. A save now and then caches
+//! them, so that `status`, which writes nothing, need not walk all of a long chain.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +20,8 @@ use crate::{
     state,
 };
 
-/// A result is cached if at least this many checkpoints had to be walked.
-const WORTH_KEEPING: usize = 64;
+/// A save caches the statistics if the last byte of its checkpoint's id is a multiple of this: about once in so many saves.
+const ONCE_IN: u8 = 64;
 
 /// How many results are cached, the latest first: with `storage = "session"`, each session has a chain.
 const MOST_KEPT: usize = 16;
@@ -85,12 +86,12 @@ impl Tally {
 
     /// Returns the statistics of the chain that ends with `tip`.
     pub(super) fn of_chain(repo: &Repo, tip: ObjectId) -> Result<Self> {
-        let path = state::directory(repo.git_dir()).join("tally");
-        // Ignore a damaged file, or one of another version.
-        let mut kept: Vec<Self> =
-            std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+        Self::walk(repo, tip, &mut cached(repo))
+    }
+
+    /// Walks from `tip` to a checkpoint whose statistics are in `cached`, and takes them out of it.
+    fn walk(repo: &Repo, tip: ObjectId, cached: &mut Vec<Self>) -> Result<Self> {
         let mut tally = Self { tip: tip.to_string(), ..Self::default() };
-        let mut walked = 0;
         for checkpoint in repo.chain(tip) {
             let checkpoint = match checkpoint {
                 Err(error) if error.kind() == Kind::Corrupt => {
@@ -100,22 +101,13 @@ impl Tally {
                 checkpoint => checkpoint?,
             };
             let id = checkpoint.id.to_string();
-            if let Some(at) = kept.iter().position(|kept| kept.checkpoints > 0 && kept.tip == id) {
-                tally.append(&kept.remove(at));
+            if let Some(at) = cached.iter().position(|cached| cached.checkpoints > 0 && cached.tip == id) {
+                tally.append(&cached.remove(at));
                 break;
             }
             match tally.add(repo, checkpoint) {
                 Err(error) if error.kind() == Kind::Corrupt => tally.broken = Some(error.to_string()),
                 added => added?,
-            }
-            walked += 1;
-        }
-        if walked >= WORTH_KEEPING && tally.broken.is_none() && !repo.is_wary() {
-            kept.insert(0, tally.clone());
-            kept.truncate(MOST_KEPT);
-            let text = serde_json::to_vec(&kept).unwrap_or_default();
-            if let Err(error) = state::replace_file(&path, &text) {
-                tracing::debug!(%error, "not kept for the next time");
             }
         }
         Ok(tally)
@@ -168,5 +160,34 @@ impl Tally {
                 None => self.sessions.push(session.clone()),
             }
         }
+    }
+}
+
+/// Returns the cached statistics. Those that are damaged or of another version are as good as none.
+fn cached(repo: &Repo) -> Vec<Tally> {
+    std::fs::read(path(repo)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
+}
+
+fn path(repo: &Repo) -> std::path::PathBuf {
+    state::directory(repo.git_dir()).join("tally")
+}
+
+/// Caches the statistics of the chain that ends with the new checkpoint `tip`, if it is time to. A failure costs later commands some
+/// time, and is none.
+pub(super) fn cache_if_due(repo: &Repo, tip: ObjectId) {
+    if tip.as_bytes().last().is_none_or(|byte| byte % ONCE_IN != 0) {
+        return;
+    }
+    let mut all = cached(repo);
+    let result = Tally::walk(repo, tip, &mut all).and_then(|tally| {
+        if tally.broken.is_none() {
+            all.insert(0, tally);
+            all.truncate(MOST_KEPT);
+            state::replace_file(&path(repo), &serde_json::to_vec(&all).unwrap_or_default())?;
+        }
+        Ok(())
+    });
+    if let Err(error) = result {
+        tracing::debug!(%error, "statistics not cached");
     }
 }

@@ -110,6 +110,13 @@ impl Drop for Lock {
     }
 }
 
+/// Returns true if a process holds the lock on the file `path`, or nobody may look. Writes nothing.
+pub(crate) fn is_held(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    // Shared, and let go of at once: who takes the lock tries more than once.
+    rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockShared).is_err()
+}
+
 /// Returns pid, host and start time of this process in words.
 fn identity() -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -137,12 +144,14 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("lock");
         let held = take(&path, Duration::ZERO).expect("free");
+        assert!(is_held(&path));
         let refused = take(&path, Duration::from_millis(5)).expect_err("taken");
         assert_eq!(refused.kind(), Kind::Race);
         assert!(refused.message().contains(&std::process::id().to_string()), "{refused}");
         drop(held);
         take(&path, Duration::ZERO).map(drop).expect("free again");
         assert_eq!(std::fs::read(&path).expect("the file stays"), b"");
+        assert!(!is_held(&path) && !is_held(&dir.path().join("none")));
     }
 
     #[test]

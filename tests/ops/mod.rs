@@ -25,6 +25,7 @@ mod interrupt;
 mod lookup;
 mod message;
 mod prune;
+mod readers;
 mod records;
 mod reset;
 mod restore;

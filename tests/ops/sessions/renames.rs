@@ -77,6 +77,35 @@ fn an_agents_new_file_that_a_person_moves_stays_the_agents() {
     }
 }
 
+/// Git does not take a file for a renamed one if most of it is new.
+#[test]
+fn what_is_left_of_a_file_that_is_renamed_and_rewritten_keeps_its_authors() {
+    let desk = Desk::new();
+    desk.write("old", (1..=20).map(|line| format!("person wrote {line}\n")).collect::<String>());
+    desk.commit_all();
+    desk.prompt("s");
+    desk.sh("for i in 1 2 3 4 5 6 7 8; do echo \"session s added $i\"; done >>old");
+    desk.stop("s");
+    desk.commit_all();
+    desk.prompt("t");
+    desk.sh("git mv old new; sed -i '1,16s/.*/rewritten from top to bottom &&/;1,16s/person wrote//g' new");
+    desk.stop("t");
+    desk.commit_all();
+    let blamed = desk.json(&["blame", "new"]);
+    let (mut person, mut first, mut second, mut unknown) = (0, 0, 0, 0);
+    for part in blamed["lines"].as_array().expect("a list") {
+        let count = part["end"].as_u64().expect("a number") - part["start"].as_u64().expect("a number") + 1;
+        match (part["owner"].as_str(), part["session"].as_str()) {
+            (Some("human"), None) => person += count,
+            (Some("agent"), Some("s")) => first += count,
+            (Some("agent"), Some("t")) => second += count,
+            _ => unknown += count,
+        }
+    }
+    assert_eq!((person, first, second, unknown), (4, 8, 16, 0), "{blamed}");
+    desk.finish();
+}
+
 #[test]
 fn a_file_of_head_that_a_person_moves_after_an_agents_edit_is_in_the_record() {
     for saves in [true, false] {

@@ -1,0 +1,250 @@
+//! Finds the owner of each line that git has blamed: through renames, moves and changes of blanks that git does not see.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bstr::{BStr, BString, ByteSlice as _};
+use gix::ObjectId;
+
+use super::super::{
+    Context,
+    attribution::{Reader, Text, uncommitted},
+};
+use crate::{
+    error::Result,
+    git::{
+        blame::{Blamed, Question},
+        line_edits,
+    },
+    model::{
+        attribution::{AuthorId, Differ, Owner, Span, carry::carry},
+        change::{Change, Mode},
+        contributor::Contributor,
+    },
+};
+
+/// How often git is asked where lines that were only moved or reformatted came from.
+const MOST_QUESTIONS: usize = 32;
+
+/// An owner, and the commit whose record names it.
+type Found = (Owner, Option<ObjectId>);
+
+/// A file in a commit, or in the worktree.
+type Place = (Option<ObjectId>, BString);
+
+/// A path in a commit, and its blob.
+type Source = (BString, ObjectId);
+
+/// The attribution of a file in a commit.
+enum Known {
+    /// All lines have the same owner.
+    All(Owner),
+    Views(Box<super::super::attribution::BlobOwners>),
+    Spans(crate::model::attribution::FileOwnership),
+}
+
+/// A search for the owners of lines.
+pub(super) struct Search<'c> {
+    context: &'c Context,
+    pub(super) reader: Reader<'c>,
+    known: HashMap<Place, Known>,
+    /// How uncommitted files were changed, and their contents.
+    worktree: HashMap<BString, (Change, Text)>,
+    questions: usize,
+}
+
+impl<'c> Search<'c> {
+    pub(super) fn new(context: &'c Context) -> Result<Self> {
+        let reader = Reader::new(context)?;
+        Ok(Self { context, reader, known: HashMap::new(), worktree: HashMap::new(), questions: 0 })
+    }
+
+    /// Returns the owner of each of `lines`; [`Owner::Base`] never.
+    pub(super) fn owners(&mut self, lines: &[Blamed]) -> Result<Vec<Found>> {
+        let mut owners = Vec::with_capacity(lines.len());
+        // Lines that are older than the commit that git names, but were moved or reformatted.
+        let mut older: BTreeMap<Place, Vec<(usize, u32)>> = BTreeMap::new();
+        let mut last: Option<(&Blamed, Place)> = None;
+        for (at, line) in lines.iter().enumerate() {
+            let key = match last.take() {
+                Some((before, key)) if before.commit == line.commit && before.path == line.path => key,
+                _ => {
+                    let key = (line.commit, line.path.clone());
+                    if !self.known.contains_key(&key) {
+                        let known = self.look_up(line)?;
+                        self.known.insert(key.clone(), known);
+                    }
+                    key
+                }
+            };
+            let owner = match &self.known[&key] {
+                Known::All(owner) => *owner,
+                Known::Spans(ownership) => ownership.owner(line.original),
+                Known::Views(views) => views.owner(line.original),
+            };
+            if owner == Owner::Base {
+                older.entry((line.commit, line.path.clone())).or_default().push((at, line.original));
+            }
+            owners.push((owner, line.commit));
+            last = Some((line, key));
+        }
+        for ((commit, path), wanted) in older {
+            self.follow(commit, path.as_bstr(), &wanted, &mut owners)?;
+        }
+        let unknown = Owner::Author(self.reader.authors.plain(Contributor::Unknown));
+        owners.iter_mut().filter(|(owner, _)| *owner == Owner::Base).for_each(|(owner, _)| *owner = unknown);
+        Ok(owners)
+    }
+
+    fn look_up(&mut self, line: &Blamed) -> Result<Known> {
+        let Some(commit) = line.commit else {
+            let found = uncommitted(self.context, line.path.as_bstr())?;
+            let mut files = found.work.files.into_iter().zip(found.texts);
+            let Some((file, text)) = files.find(|(file, _)| file.change.path == line.path) else {
+                return Ok(Known::All(Owner::Author(self.reader.authors.plain(Contributor::Human))));
+            };
+            let mut change = file.change;
+            if let Some((name, leaf)) = found.copied.get(&line.path) {
+                (change.old_path, change.before) = (Some(name.clone()), Some(*leaf));
+            }
+            self.worktree.extend(text.map(|text| (line.path.clone(), (change, text))));
+            let ownership = self.reader.authors.adopt_file(file.ownership, &found.authors);
+            return Ok(match ownership.whole {
+                Some(owner) => Known::All(owner),
+                None => Known::Spans(ownership),
+            });
+        };
+        Ok(match self.reader.blob_owners(commit, line.path.as_bstr(), line.committed)? {
+            Ok(views) => Known::Views(Box::new(views)),
+            Err(author) => Known::All(Owner::Author(author)),
+        })
+    }
+
+    /// Finds the origin of lines of `commit`, or of the worktree, that were only moved or reformatted.
+    fn follow(
+        &mut self,
+        commit: Option<ObjectId>,
+        path: &BStr,
+        wanted: &[(usize, u32)],
+        owners: &mut [Found],
+    ) -> Result<()> {
+        let repo = &self.context.repo;
+        let parent = match commit {
+            Some(commit) => repo.parents_of(commit)?.first().copied(),
+            None => repo.head()?.id,
+        };
+        let Some(parent) = parent else { return Ok(()) };
+        let after = match commit {
+            Some(commit) => repo.find_leaf(repo.tree_of_commit(commit)?, path)?.map(|leaf| repo.read_blob(leaf.id)),
+            None => self.worktree.get_mut(path).map(|(_, text)| Ok(std::mem::take(&mut text.after))),
+        };
+        let Some(after) = after.transpose()? else { return Ok(()) };
+        let mut wanted = wanted.to_vec();
+        if let Some(source) = self.earlier(commit, parent, path)? {
+            self.follow_to(parent, &source, &after, &mut wanted, owners)?;
+        }
+        for source in if wanted.is_empty() { Vec::new() } else { self.left(commit, parent, path)? } {
+            self.follow_to(parent, &source, &after, &mut wanted, owners)?;
+        }
+        Ok(())
+    }
+
+    /// Returns what the file was in `parent`, under the same name or the one that git takes for its old one.
+    fn earlier(&self, commit: Option<ObjectId>, parent: ObjectId, path: &BStr) -> Result<Option<Source>> {
+        let repo = &self.context.repo;
+        if let Some(before) = repo.find_leaf(repo.tree_of_commit(parent)?, path)? {
+            return Ok(Some((path.to_owned(), before.id)));
+        }
+        let change = match commit {
+            Some(commit) => self.reader.change_at(commit, path)?,
+            None => self.worktree.get(path).map(|(change, _)| change.clone()),
+        };
+        let Some(Change { old_path: Some(was), before: Some(before), .. }) = change else { return Ok(None) };
+        Ok(Some((was, before.id)))
+    }
+
+    /// Returns the other files that `commit` deletes or changes, the deleted ones first: git does not see that a file was renamed
+    /// if most of it was rewritten.
+    fn left(&self, commit: Option<ObjectId>, parent: ObjectId, path: &BStr) -> Result<Vec<Source>> {
+        let repo = &self.context.repo;
+        let Some(commit) = commit else { return Ok(Vec::new()) };
+        let mut changes = repo.diff_trees(repo.tree_of_commit(parent)?, repo.tree_of_commit(commit)?)?;
+        changes.retain(|change| change.path != path);
+        changes.sort_by_key(|change| change.after.is_some());
+        let sources = changes.into_iter().filter_map(|change| Some((change.path, change.before?)));
+        Ok(sources
+            .filter(|(_, leaf)| matches!(leaf.mode, Mode::File | Mode::Executable))
+            .map(|(path, leaf)| (path, leaf.id))
+            .collect())
+    }
+
+    /// Finds the owners of those lines of `after` among `wanted` that come from `source` in `parent`, and takes them out of `wanted`.
+    fn follow_to(
+        &mut self,
+        parent: ObjectId,
+        (was, before): &Source,
+        after: &[u8],
+        wanted: &mut Vec<(usize, u32)>,
+        owners: &mut [Found],
+    ) -> Result<()> {
+        if wanted.is_empty() || self.questions >= MOST_QUESTIONS {
+            return Ok(());
+        }
+        self.questions += 1;
+        let repo = &self.context.repo;
+        let origins = origins(&repo.read_blob(*before)?, after);
+        let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        wanted.retain(|(at, line)| match origins.get(line) {
+            Some(origin) => {
+                places.entry(*origin).or_default().push(*at);
+                false
+            }
+            None => true,
+        });
+        if places.is_empty() {
+            return Ok(());
+        }
+        let ranges: Vec<String> = ranges(places.keys().copied());
+        let question =
+            Question { path: was.as_bstr(), commit: Some(parent), ranges: &ranges, ignores_whitespace: false };
+        let blamed = repo.blame(&question)?;
+        let found = self.owners(&blamed)?;
+        for (line, recorded) in blamed.iter().zip(found) {
+            for at in places.get(&line.line).into_iter().flatten() {
+                owners[*at] = recorded;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns, for each line of `after` that was not newly written, the line of `before` that it comes from. Both count
+/// from 1.
+fn origins(before: &[u8], after: &[u8]) -> HashMap<u32, u32> {
+    let carrier = AuthorId::MAX;
+    let count = u32::try_from(before.lines_with_terminator().count()).unwrap_or(u32::MAX);
+    let one = |line: u32| Span { start: line, end: line, owner: Owner::Author(line) };
+    let spans: Vec<Span> = (1..=count).map(one).collect();
+    let steps = line_edits::step_edits;
+    let carried = carry(&Differ { steps: &steps, counted: &steps }, &spans, before, after, carrier);
+    let mut origins = HashMap::new();
+    for span in carried {
+        if let Owner::Author(origin) = span.owner
+            && origin != carrier
+        {
+            origins.extend((span.start..=span.end).map(|line| (line, origin)));
+        }
+    }
+    origins
+}
+
+/// Joins lines, in order, into ranges for `-L`.
+pub(crate) fn ranges(lines: impl Iterator<Item = u32>) -> Vec<String> {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for line in lines {
+        match ranges.last_mut() {
+            Some((_, end)) if *end + 1 == line => *end = line,
+            _ => ranges.push((line, line)),
+        }
+    }
+    ranges.into_iter().map(|(start, end)| format!("{start},{end}")).collect()
+}

@@ -1,0 +1,128 @@
+//! Commands that read take no lock, write nothing, and work where they cannot write.
+
+use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path, time::Instant};
+
+use rstest::rstest;
+
+use crate::support::World;
+
+/// All commands that only read, in a repository with a commit of an agent, checkpoints since, and a file `f`.
+const READERS: [&[&str]; 16] = [
+    &["list"],
+    &["list", "--all"],
+    &["show"],
+    &["show", "--json"],
+    &["diff"],
+    &["diff", "base"],
+    &["blame", "f"],
+    &["why", "f:2"],
+    &["explain", "two"],
+    &["attribution"],
+    &["attribution", "two"],
+    &["attribution", "--worktree"],
+    &["status"],
+    &["status", "--json"],
+    &["session", "list"],
+    &["events"],
+];
+
+/// What tells whether a file was written: inode, size, when it was changed.
+type Stamp = (u64, u64, i64, i64);
+
+fn stamps(directory: &Path) -> BTreeMap<std::path::PathBuf, Stamp> {
+    let mut found = BTreeMap::new();
+    for item in fs::read_dir(directory).expect("a directory") {
+        let path = item.expect("readable").path();
+        let metadata = fs::symlink_metadata(&path).expect("it is there");
+        found.insert(path.clone(), (metadata.ino(), metadata.size(), metadata.ctime(), metadata.ctime_nsec()));
+        if metadata.is_dir() {
+            found.extend(stamps(&path));
+        }
+    }
+    found
+}
+
+/// What a repository may be in the middle of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Settled,
+    InTurn,
+    /// A restore was killed.
+    Interrupted,
+    /// HEAD has moved without our hooks.
+    Behind,
+}
+
+fn world(state: State) -> World {
+    let world = World::new();
+    world.sh("git init -qb main; echo 1 >f; git add f; git commit -qm base");
+    world.done(&["enable"]);
+    world.done(&["session", "prompt", "s", "-m", "go"]);
+    world.write("f", "1\n2\n");
+    world.done(&["session", "stop", "s"]);
+    world.sh("git commit -qam two; git tag two");
+    // As many as make statistics worth to be cached.
+    for number in 0..70 {
+        world.write("g", format!("{number}\n"));
+        git_checkpoint::save(
+            &git_checkpoint::Context::open(&world.repo()).expect("a repository"),
+            &git_checkpoint::SaveOptions::default(),
+        )
+        .expect("saved");
+    }
+    match state {
+        State::Settled => {}
+        State::InTurn => {
+            world.done(&["session", "prompt", "s", "-m", "more"]);
+            world.write("f", "1\n2\n3\n");
+        }
+        State::Interrupted => {
+            let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+            let command =
+                command.args(["restore", "--all", "@{5}"]).env("CHECKPOINT_FAILPOINT", "restore:after-journal");
+            assert!(!command.status().expect("it runs").success());
+        }
+        State::Behind => world.sh("echo 3 >>f; git -c core.hooksPath=/dev/null commit -qam three"),
+    }
+    world
+}
+
+#[rstest]
+fn write_nothing_and_do_not_wait(
+    #[values(State::Settled, State::InTurn, State::Interrupted, State::Behind)] state: State,
+) {
+    let world = world(state);
+    for arguments in READERS {
+        let lock = world.lock();
+        let (before, start) = (stamps(&world.repo()), Instant::now());
+        world.done(arguments);
+        // The default of `lock-timeout` is longer.
+        assert!(start.elapsed().as_secs() < 5, "{arguments:?}");
+        drop(lock);
+        world.done(arguments);
+        let after = stamps(&world.repo());
+        let written: Vec<_> = after.iter().filter(|(path, stamp)| before.get(*path) != Some(stamp)).collect();
+        assert!(written.is_empty() && after.len() == before.len(), "{arguments:?}: {written:?}");
+    }
+}
+
+/// A user who may read the repository, and nothing else.
+#[rstest]
+fn work_where_they_cannot_write(#[values(State::Settled, State::Interrupted)] state: State) {
+    let world = world(state);
+    let expected: Vec<String> = READERS.iter().map(|arguments| world.done(arguments)).collect();
+    let is_root = rustix::process::geteuid().is_root();
+    if is_root {
+        world.sh("chmod 755 ..; chown -R 65534 ..");
+    }
+    world.sh("chmod -R a-w ..");
+    let user: &[&str] = if is_root { &["setpriv", "--reuid=65534", "--clear-groups"] } else { &["env"] };
+    for (arguments, expected) in READERS.iter().zip(expected) {
+        let mut command = world.command(user[0]);
+        let command = command.args(&user[1..]).arg(env!("CARGO_BIN_EXE_git-checkpoint")).args(*arguments);
+        let output = command.output().expect("it runs");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{arguments:?}: {output:?}");
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
+    }
+    world.sh("chmod -R u+w ..");
+}
