@@ -1,6 +1,6 @@
 //! The file of what is open in a worktree: how often an event reads and writes it, and what a crash leaves of it.
 
-use std::{fs, process::Output};
+use std::{fs, os::unix::process::ExitStatusExt as _, process::Output};
 
 use serde_json::{Value, json};
 
@@ -62,6 +62,8 @@ fn an_event_reads_it_once_and_writes_it_once() {
 #[case::end(2, "session-end")]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
 fn a_crash_leaves_a_turn_open_or_ended(#[case] before: usize, #[case] event: &str) {
+    let is_end = ["stop", "session-end"].contains(&event);
+    let after: &[&str] = if is_end { &[] } else { &["s"] };
     for step in ["turns:before-write", "state:before-rename", "prompt:after-session", "stop:after-session"] {
         let desk = Desk::new();
         if before > 0 {
@@ -71,13 +73,21 @@ fn a_crash_leaves_a_turn_open_or_ended(#[case] before: usize, #[case] event: &st
             desk.before("s", "1", &[]);
             desk.add("f", "of s");
         }
+        let is_reached = match step {
+            "prompt:after-session" => before == 0,
+            "stop:after-session" => is_end,
+            _ => true,
+        };
         let was_open = desk.open();
-        dies_at(&desk, step, event, &tool("1", &[]));
+        let output = dies_at(&desk, step, event, &tool("1", &[]));
         let is_open = desk.open();
         let phase = desk.json(&["session", "list", "--all", "--json"])["sessions"][0]["phase"].clone();
         assert_eq!(phase == "active", is_open == ["s"], "{event} at {step}: {phase}");
-        // The step may be one that this event does not come by.
-        assert!(is_open == was_open || step.starts_with("prompt:") || step.starts_with("stop:"), "{event} at {step}");
+        if is_reached {
+            assert_eq!((output.status.signal(), is_open), (Some(6), was_open), "{event} at {step}");
+        } else {
+            assert!(output.status.success() && is_open == after, "{event} at {step}: {}", described(&output));
+        }
         desk.done(&["save", "-q"]);
         let chain = desk.chain();
         desk.event("stop", "s", &json!({}));

@@ -5,7 +5,7 @@ use rstest::rstest;
 use super::*;
 
 /// Returns the session of each line of `path` at HEAD; `-` for the user's own lines.
-fn sessions_of_lines(bench: &Bench, path: &str) -> Vec<String> {
+pub(super) fn sessions_of_lines(bench: &Bench, path: &str) -> Vec<String> {
     sessions_of_lines_at(bench, "HEAD", path)
 }
 
