@@ -218,8 +218,8 @@ impl<'r> Log<'r> {
         if ids.is_empty() { self.of_change(commit) } else { Ok(ids) }
     }
 
-    /// Returns the records of commits that make the same change as `commit` and are not newer. That is a guess: it is shown, but
-    /// never stored in a link or trailer.
+    /// Returns the records of commits that make the same change as `commit` and are not newer. That is a guess: readers
+    /// show it, and only `doctor --relink` stores it in a link.
     pub(crate) fn of_change(&self, commit: ObjectId) -> Result<Vec<RecordId>> {
         // No commit has been noted with its change.
         if self.entry(CHANGES)?.is_none() {

@@ -1,9 +1,10 @@
 //! Finds the commits of records again after tools that run no hook.
 //!
 //! The surest sign comes first, and the next is only tried for records that it did not find: the trailer; the same tree on
-//! a parent with the same tree; the same patch; the same blobs at the same paths.
+//! a parent with the same tree; the same patch; the same blobs at the same paths. Last come commits without a record that make
+//! the same change as one with a record, even if another ref still leads to that one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use bstr::{BStr, ByteSlice as _};
 use gix::ObjectId;
@@ -19,11 +20,11 @@ use crate::{
     },
     ops::{
         Context,
-        records::{self, Additions},
+        records::{self, Additions, Log},
     },
 };
 
-/// As many commits, the newest, have their patches compared.
+/// As many commits, the newest, have their patches or changes compared.
 const MOST_PATCHES: usize = 20_000;
 
 /// A record whose commit was found again.
@@ -34,7 +35,7 @@ pub struct Relinked {
     /// The commit.
     #[serde(serialize_with = "id_text::serialize")]
     pub commit: ObjectId,
-    /// By what: `trailer`, `tree`, `patch` or `blob`.
+    /// By what: `trailer`, `tree`, `patch`, `blob` or `change`.
     pub by: &'static str,
 }
 
@@ -50,6 +51,7 @@ pub(super) fn relink(context: &Context, survey: &Survey) -> Result<Vec<Relinked>
             found.extend(search(repo, survey, &lost)?);
         }
     }
+    found.extend(by_change(context, survey, &found)?);
     let links = found
         .iter()
         .map(|relinked| Link {
@@ -160,4 +162,20 @@ fn by_blob(repo: &Repo, _: &Survey, lost: &[&Record]) -> Result<Vec<Relinked>> {
         }
     }
     Ok(found)
+}
+
+/// Commits without a record, not even in `found`, that change the same paths from and to the same blobs as a recorded one: a copy
+/// of it whose original another ref still leads to.
+fn by_change(context: &Context, survey: &Survey, found: &[Relinked]) -> Result<Vec<Relinked>> {
+    let Some(log) = Log::open(&context.repo)? else { return Ok(Vec::new()) };
+    let mut known: HashSet<ObjectId> = survey.links.values().flatten().map(|link| link.commit).collect();
+    known.extend(survey.named.iter().map(|(commit, _)| *commit));
+    known.extend(found.iter().map(|relinked| relinked.commit));
+    let mut more = Vec::new();
+    for commit in survey.reachable.iter().filter(|commit| !known.contains(&commit.id)).take(MOST_PATCHES) {
+        context.check_interrupt()?;
+        let ids = log.of_change(commit.id)?.into_iter();
+        more.extend(ids.map(|record| Relinked { record, commit: commit.id, by: "change" }));
+    }
+    Ok(more)
 }

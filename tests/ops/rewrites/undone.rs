@@ -220,6 +220,45 @@ fn filter_branch_keeps_the_records() {
     bench.is_whole();
 }
 
+/// The messages lose their trailers, and other refs still lead to the old commits.
+#[rstest::rstest]
+#[case::message("--msg-filter 'sed 1q'")]
+#[case::author("--msg-filter 'sed 1q' --env-filter 'GIT_AUTHOR_NAME=Other'")]
+fn filter_branch_keeps_the_records_beside_a_backup(#[case] filters: &str) {
+    let bench = bench();
+    bench.human_commit("hand");
+    bench.agent_commit("b", "three");
+    let ids = [bench.ids("HEAD~2"), bench.ids("HEAD")];
+    bench.git(&["branch", "backup"]);
+    bench.sh(&format!("git filter-branch -f {filters} HEAD~3..HEAD"));
+    let files = ["one", "two", "hand", "three"];
+    let is_known = || files.map(|path| sessions_of_lines(&bench, path)[0].clone()) == ["a", "a", "-", "b"];
+    assert!(is_known() && bench.id("HEAD") != bench.id("backup"));
+    assert_eq!((bench.named("HEAD"), bench.ids("HEAD")), (Vec::new(), Vec::new()));
+    bench.relink();
+    assert_eq!([bench.ids("HEAD~2"), bench.ids("HEAD")], ids);
+    assert_eq!((bench.how("HEAD"), bench.ids("HEAD~1")), (vec![How::Relink], Vec::new()));
+    assert!(is_known());
+    bench.is_whole();
+}
+
+/// A person's commit is older than the record of the same change.
+#[test]
+fn what_a_person_did_before_is_not_linked() {
+    let bench = Bench::new();
+    bench.write("one", lines("one", 6));
+    bench.git(&["add", "one"]);
+    bench.sh("export GIT_COMMITTER_DATE=\"@$(($(date +%s) - 10)) +0000\"; git commit -qm 'by hand'");
+    bench.git(&["branch", "side", "HEAD~1"]);
+    bench.git(&["checkout", "-q", "side"]);
+    bench.agent_commit("a", "one");
+    bench.git(&["checkout", "-q", "main"]);
+    bench.relink();
+    is(&bench, "HEAD", &[]);
+    assert_eq!(sessions_of_lines(&bench, "one"), ["-"; 6]);
+    bench.is_whole();
+}
+
 #[test]
 fn filter_repo_keeps_the_records() {
     let bench = bench();
