@@ -1,6 +1,7 @@
 //! Agents' sessions through real git and its hooks: one file per group of cases.
 
 mod apart;
+mod blank_lines;
 mod cases;
 mod commands;
 mod desk;
@@ -16,6 +17,8 @@ mod remaining;
 mod renames;
 mod replaced;
 mod resolved;
+mod rewound;
+mod squashes;
 mod staged;
 mod stashes;
 mod status;

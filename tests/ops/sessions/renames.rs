@@ -226,3 +226,31 @@ fn what_git_moves_over_a_rename_on_the_other_side_keeps_its_owners(#[case] scrip
     assert_eq!(owned("agent"), 2, "{blamed}");
     desk.finish();
 }
+
+/// A person renames the only file of a session after its turn, and the session is prompted again before the commit.
+#[rstest::rstest]
+#[case::moved("mv new renamed")]
+#[case::moved_by_git("git add new; git mv new renamed")]
+#[case::moved_and_changed("mv new renamed; echo 'words of a person' >>renamed")]
+#[case::moved_into_a_directory("mkdir d; mv new d/new")]
+fn a_prompt_after_a_person_renames_the_only_file_keeps_its_author(
+    #[case] rename: &str,
+    #[values(None, Some("g"))] works_on: Option<&str>,
+) {
+    let desk = Desk::new();
+    desk.turn("a", &[("new", &numbered(1..=9))]);
+    desk.sh(rename);
+    match works_on {
+        Some(path) => drop(desk.turn("a", &[(path, "of a\n")])),
+        None => drop(desk.question("a")),
+    }
+    let person = u64::from(rename.contains("words"));
+    let agent = 9 + u64::from(works_on.is_some());
+    assert_eq!(desk.lines_now(), (agent, person));
+    desk.commit_all();
+    assert_eq!(desk.lines(), (agent, person));
+    let path = if rename.contains("d/new") { "d/new" } else { "renamed" };
+    let owners: Vec<String> = blamed(&desk, path).into_iter().map(|(_, owner)| owner).collect();
+    assert_eq!(owners, if person == 1 { vec!["a", "human"] } else { vec!["a"] });
+    desk.finish();
+}

@@ -1,0 +1,129 @@
+//! Lines that `git merge --squash` brings keep their authors: after a conflict, under a new name, and when a person deletes
+//! most of them before the commit.
+
+use super::{
+    desk::Desk,
+    moved::{blamed, command, expected, lines},
+};
+
+/// `f` and `w` of twenty lines. On `topic`, the session `a` has changed a line near the end of each, and added `n`.
+fn with_topic() -> Desk {
+    let desk = Desk::new();
+    desk.write("f", lines(&[]));
+    desk.write("w", lines(&[]));
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "-b", "topic"]);
+    let script = "sed -i 's/^line 15$/a fifteen/; s/^line 16$/a sixteen/' f; sed -i 's/^line 18$/a eighteen/' w
+        for at in 1 2 3 4 5 6 7 8 9; do echo \"a has line $at\" >>n; done";
+    command(&desk, "a", script);
+    desk.commit_all();
+    desk.git(&["checkout", "-q", "main"]);
+    desk
+}
+
+/// A person's rewrite of the lines 1 to 12 of `w`.
+fn rewritten() -> String {
+    let texts: Vec<String> = (1..=12).map(|at| format!("human words of the number {at}")).collect();
+    lines(&texts.iter().zip(1..).map(|(text, at)| (at, text.as_str())).collect::<Vec<_>>())
+}
+
+/// Commits what is staged, with a person's message or with git's.
+fn commit(desk: &Desk, has_message: bool) {
+    let arguments: &[&str] = if has_message { &["-m", "of a person"] } else { &["--no-edit"] };
+    desk.git(&[&["commit", "-q"], arguments].concat());
+}
+
+#[rstest::rstest]
+fn the_agents_side_of_a_conflict_is_the_agents(
+    #[values(false, true)] has_message: bool,
+    #[values(false, true)] is_rewritten_before: bool,
+) {
+    let desk = with_topic();
+    desk.write("f", lines(&[(3, "human three"), (15, "human fifteen")]));
+    if is_rewritten_before {
+        desk.write("w", rewritten());
+    }
+    desk.commit_all();
+    assert!(!desk.try_git(&["merge", "-q", "--squash", "topic"]).status.success(), "a conflict");
+    desk.git(&["checkout", "-q", "--theirs", "f"]);
+    if !is_rewritten_before {
+        desk.write("w", rewritten().replace("line 18\n", "a eighteen\n"));
+    }
+    desk.git(&["add", "f", "w"]);
+    commit(&desk, has_message);
+    assert_eq!(blamed(&desk, "f"), ["a fifteen: a", "a sixteen: a"]);
+    assert_eq!(blamed(&desk, "w"), expected(&desk, "w"));
+    assert_eq!(blamed(&desk, "w").len(), 13);
+    assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
+    desk.finish();
+}
+
+/// Both changed the same line of both files; a person takes the agent's side in one, and the person's in the other.
+#[rstest::rstest]
+fn each_side_of_a_conflict_has_its_author(#[values(false, true)] has_message: bool) {
+    let desk = with_topic();
+    desk.write("f", lines(&[(15, "human fifteen")]));
+    desk.write("w", rewritten().replace("line 18\n", "human eighteen\n"));
+    desk.commit_all();
+    assert!(!desk.try_git(&["merge", "-q", "--squash", "topic"]).status.success(), "a conflict");
+    desk.git(&["checkout", "-q", "--theirs", "f"]);
+    desk.git(&["checkout", "-q", "--ours", "w"]);
+    desk.git(&["add", "f", "w"]);
+    commit(&desk, has_message);
+    assert_eq!(blamed(&desk, "f"), ["a fifteen: a", "a sixteen: a"]);
+    assert_eq!(blamed(&desk, "w"), expected(&desk, "w"));
+    assert_eq!(blamed(&desk, "w").len(), 13);
+    desk.finish();
+}
+
+/// Renames the agent's files on `topic`, and returns the repository with the squash committed on `main`.
+fn squashed_after(script: &str, has_message: bool, is_ahead: bool) -> Desk {
+    let desk = with_topic();
+    if is_ahead {
+        desk.write("g", "of a person\n");
+        desk.commit_all();
+    }
+    desk.sh(&format!("git checkout -q topic; {script}; git commit -qam renamed; git checkout -q main"));
+    desk.git(&["merge", "-q", "--squash", "topic"]);
+    commit(&desk, has_message);
+    desk
+}
+
+#[rstest::rstest]
+#[case::of_a_new_file("git mv n renamed", "renamed", 9)]
+#[case::of_an_old_file("git mv w renamed", "renamed", 1)]
+#[case::of_an_old_file_that_is_changed("git mv w renamed; sed -i '1i human zero' renamed", "renamed", 2)]
+#[case::into_a_directory("mkdir d; git mv f w n d", "d/n", 9)]
+fn a_file_that_was_renamed_on_the_branch_keeps_its_authors(
+    #[case] script: &str,
+    #[case] path: &str,
+    #[case] count: usize,
+    #[values(false, true)] has_message: bool,
+    #[values(false, true)] is_ahead: bool,
+) {
+    let desk = squashed_after(script, has_message, is_ahead);
+    assert_eq!(blamed(&desk, path), expected(&desk, path));
+    assert_eq!(blamed(&desk, path).len(), count);
+    desk.finish();
+}
+
+#[rstest::rstest]
+#[case::at_the_end("sed -i 3,9d n", 2)]
+#[case::between("sed -i 2,8d n", 2)]
+#[case::every_other("sed -i '2d; 4d; 6d; 8d; 9d' n", 4)]
+#[case::all_but_one("sed -i '1,4d; 6,9d' n", 1)]
+#[case::and_others_instead("sed -i '3,9s/^a has/human words instead of/' n", 9)]
+fn what_a_person_leaves_of_a_squash_is_the_agents(
+    #[case] script: &str,
+    #[case] count: usize,
+    #[values(false, true)] has_message: bool,
+) {
+    let desk = with_topic();
+    desk.git(&["merge", "-q", "--squash", "topic"]);
+    desk.sh(&format!("{script}; git checkout -q HEAD -- f w; git add n"));
+    commit(&desk, has_message);
+    assert_eq!(desk.git(&["diff", "--name-only", "HEAD~"]), "n");
+    assert_eq!(blamed(&desk, "n"), expected(&desk, "n"));
+    assert_eq!(blamed(&desk, "n").len(), count);
+    desk.finish();
+}
