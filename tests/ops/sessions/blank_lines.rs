@@ -88,3 +88,41 @@ fn both_name_the_same_authors_of_functions(
     check(&desk, "code");
     desk.finish();
 }
+
+/// Both write several hunks of a file that was committed before, with blank lines between them.
+#[rstest::rstest]
+#[case::agent_first(&["a", "human"])]
+#[case::human_first(&["human", "a"])]
+#[case::in_turn(&["a", "human", "a", "human"])]
+#[ignore = "`counted_edits` does not shift hunks as git does"]
+fn both_name_the_same_authors_of_hunks(#[case] order: &[&str], #[values(false, true)] is_committed_in_parts: bool) {
+    let desk = Desk::new();
+    // These commits are dated before the hooks were enabled, so that only a record shows that we were in use.
+    desk.turn("a", &[("h", "a wrote it\n")]);
+    let mut lines: Vec<String> =
+        (1..=30).map(|at| if at % 3 == 0 { String::new() } else { format!("old {at}") }).collect();
+    let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    desk.write("code", text(&lines));
+    desk.commit_all();
+    for (step, who) in order.iter().enumerate() {
+        // From the end on, so that the places before it stay.
+        for place in (0..3).rev() {
+            let at = 2 + place * 9 + step * 3;
+            let new = ["{".into(), format!("by_{who}_{step}_{place}"), String::new(), "}".into(), String::new()];
+            lines.splice(at..at, new);
+        }
+        match *who {
+            "human" => desk.write("code", text(&lines)),
+            session => drop(desk.turn(session, &[("code", &text(&lines))])),
+        }
+        if is_committed_in_parts {
+            desk.commit_all();
+            check(&desk, "code");
+        }
+    }
+    if !is_committed_in_parts {
+        desk.commit_all();
+        check(&desk, "code");
+    }
+    desk.finish();
+}
