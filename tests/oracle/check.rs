@@ -14,6 +14,8 @@ pub(super) struct Wrong {
     /// The file and the line's number.
     pub(super) place: String,
     pub(super) text: String,
+    /// The number of the step after which it was asked; none at the end.
+    pub(super) step: Option<usize>,
     /// What the program says: `human`, a session, or another kind.
     pub(super) said: String,
 }
@@ -61,8 +63,8 @@ fn author(text: &str) -> &str {
 }
 
 /// Asks about all lines of HEAD and of the worktree, in each worktree.
-pub(super) fn check(desk: &mut Desk) -> Verdict {
-    let mut verdict = Verdict { trouble: std::mem::take(&mut desk.trouble), ..Verdict::default() };
+pub(super) fn check(desk: &mut Desk, verdict: &mut Verdict) {
+    verdict.trouble.append(&mut desk.trouble);
     let side = desk.world.root().join("side");
     let places = [desk.world.repo(), side];
     for place in places.into_iter().filter(|place| place.exists()) {
@@ -71,12 +73,20 @@ pub(super) fn check(desk: &mut Desk) -> Verdict {
             // Without a hook, the next command sees the commits, and readers write nothing.
             desk.checkpoint(&["save", "-q"]);
         }
-        check_place(desk, &mut verdict);
+        check_place(desk, verdict);
     }
-    verdict
 }
 
-fn check_place(desk: &Desk, verdict: &mut Verdict) {
+/// Asks about all lines of HEAD in this worktree, after the step `number`.
+pub(super) fn check_head(desk: &Desk, number: usize, verdict: &mut Verdict) {
+    let before = verdict.wrong.len();
+    let kept = check_commit(desk, verdict);
+    attribution(desk, "HEAD", &kept, verdict);
+    verdict.wrong[before..].iter_mut().for_each(|wrong| wrong.step = Some(number));
+}
+
+/// Asks `blame` about all lines of HEAD, and returns its files.
+fn check_commit(desk: &Desk, verdict: &mut Verdict) -> BTreeMap<String, String> {
     let tree = desk.ask(&["ls-tree", "-r", "--name-only", "HEAD"]).unwrap_or_default();
     let committed: Vec<&str> = tree.lines().collect();
     let mut kept = BTreeMap::new();
@@ -85,6 +95,11 @@ fn check_place(desk: &Desk, verdict: &mut Verdict) {
         blame(desk, "HEAD", path, &text, verdict);
         kept.insert((*path).to_owned(), text);
     }
+    kept
+}
+
+fn check_place(desk: &Desk, verdict: &mut Verdict) {
+    let kept = check_commit(desk, verdict);
     let mut now = BTreeMap::new();
     for path in desk.files() {
         let text = desk.read(&path);
@@ -153,6 +168,7 @@ fn judge(spans: &Value, (view, path): (&'static str, &str), text: &str, verdict:
                 verdict.wrong.push(Wrong {
                     view,
                     place: format!("{path}:{at}"),
+                    step: None,
                     text: text.to_owned(),
                     said: said.to_owned(),
                 });

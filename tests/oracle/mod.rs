@@ -32,6 +32,7 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
         lengths: 8..=24,
         jobs: 1,
         is_strict: true,
+        asks_at_each_commit: false,
         shrunk: 1,
         limit: None,
     };
@@ -55,6 +56,7 @@ fn at_length() {
         lengths: 8..=number("ORACLE_LENGTH", 30).max(8),
         jobs: number("ORACLE_JOBS", 1),
         is_strict: number("ORACLE_STRICT", 0) > 0,
+        asks_at_each_commit: number("ORACLE_EACH", 0) > 0,
         shrunk: number("ORACLE_SHRUNK", 1),
         limit: (limit > 0).then(|| Duration::from_secs(limit as u64)),
     };

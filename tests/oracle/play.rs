@@ -5,8 +5,8 @@ use super::{
     step::{Choice, Kind, Step, Who},
 };
 
-/// Plays `steps` in a new repository.
-pub(super) fn play(choice: &Choice, steps: &[Step]) -> Desk {
+/// Plays `steps` in a new repository, and calls `at_commit` after each one that moves HEAD, with its number.
+pub(super) fn play(choice: &Choice, steps: &[Step], mut at_commit: Option<impl FnMut(&Desk, usize)>) -> Desk {
     let mut desk = Desk::new(choice);
     desk.act(Who::Person, &[], true, |desk| {
         for (path, lines) in [("a", 8), ("b", 10), ("c", 12)] {
@@ -16,12 +16,20 @@ pub(super) fn play(choice: &Choice, steps: &[Step]) -> Desk {
         desk.git(&["add", "-A"]);
         desk.git(&["commit", "-qm", "base"]);
     });
-    for step in steps {
+    let mut head = None;
+    for (number, step) in (1..).zip(steps) {
         desk.note(&step.to_string());
         if step.kind.is_edit() && step.kind != Kind::Save && step.kind != Kind::EditAndCommit {
             edit(&mut desk, *step);
         } else {
             run(&mut desk, *step);
+        }
+        if let Some(at_commit) = &mut at_commit {
+            let now = desk.ask(&["rev-parse", "HEAD"]);
+            if now != head {
+                at_commit(&desk, number);
+            }
+            head = now;
         }
     }
     desk.note("the end");

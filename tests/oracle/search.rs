@@ -15,7 +15,8 @@ use proptest::{
 };
 
 use super::{
-    check::{Verdict, Wrong, check},
+    check::{Verdict, Wrong, check, check_head},
+    desk::Desk,
     play::play,
     step::{Choice, Kind, Step, Who, text},
 };
@@ -30,6 +31,8 @@ pub(super) struct Search {
     pub(super) jobs: usize,
     /// Lines of which the author is not known count as wrong.
     pub(super) is_strict: bool,
+    /// The lines of HEAD are checked after each step that moves it, too.
+    pub(super) asks_at_each_commit: bool,
     /// How many histories of each sort of wrong lines are made small.
     pub(super) shrunk: usize,
     /// When no more histories begin.
@@ -108,8 +111,12 @@ impl Search {
     }
 
     fn play(&self, steps: &[Step]) -> (Verdict, String) {
-        let mut desk = play(&self.choice, steps);
-        let verdict = check(&mut desk);
+        let mut verdict = Verdict::default();
+        // Without a hook, readers do not know the last commits yet.
+        let asks_at_once = self.asks_at_each_commit && !self.choice.without_hooks;
+        let ask = |desk: &Desk, number: usize| check_head(desk, number, &mut verdict);
+        let mut desk = play(&self.choice, steps, asks_at_once.then_some(ask));
+        check(&mut desk, &mut verdict);
         (verdict, desk.script().to_owned())
     }
 
@@ -170,7 +177,8 @@ impl Search {
         let mut text = format!("## {sort} (seed {}, history {index})\n\n--play '{}'\n\n", self.seed, text(steps));
         for wrong in verdict.wrong.iter().filter(|wrong| self.is_strict || wrong.said != "unknown") {
             let (view, place) = (wrong.view, &wrong.place);
-            text.push_str(&format!("- {view}, {place}: '{}' is said to be {}\n", wrong.text, wrong.said));
+            let when = wrong.step.map_or_else(String::new, |number| format!(" after step {number}"));
+            text.push_str(&format!("- {view}{when}, {place}: '{}' is said to be {}\n", wrong.text, wrong.said));
         }
         for trouble in &verdict.trouble {
             text.push_str(&format!("- {trouble}\n"));
