@@ -183,7 +183,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     let written = objects.write()?;
     let taken_up = take_up(worktree, &mut shadow, &seen, &dirty)?;
-    let decision = decide_for(worktree, &shadow, is_broken || !worktree.broken().is_empty(), &dirty)?;
+    let decision = decide_for(worktree, &shadow, is_broken || !worktree.broken().is_empty(), seen.tree_id, &dirty)?;
     let (number, prompt_digest) = match opening {
         Opening::Prompt(_) => (session.turn.number + 1, None),
         Opening::Notice => (session.turn.number.max(1), session.turn.prompt_digest.take()),
@@ -280,8 +280,21 @@ fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BStr
     Ok(Some(all.intersection(&own).cloned().collect()))
 }
 
-fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTreeSet<BString>) -> Result<Decision> {
-    match touched_by(context, shadow) {
+fn decide_for(
+    context: &Context,
+    shadow: &Shadow,
+    is_broken: bool,
+    tree_id: ObjectId,
+    dirty: &BTreeSet<BString>,
+) -> Result<Decision> {
+    let touched = touched_by(context, shadow).and_then(|touched| {
+        let Some(mut touched) = touched else { return Ok(None) };
+        if touched.is_disjoint(dirty) && !dirty.is_empty() {
+            touched.extend(renamed(context, shadow, tree_id, &touched)?);
+        }
+        Ok(Some(touched))
+    });
+    match touched {
         Ok(None) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
         Ok(None) => Ok(decide(Touched::NoShadow, dirty)),
         Ok(Some(touched)) => Ok(decide(Touched::Paths(&touched), dirty)),
@@ -289,6 +302,19 @@ fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTree
         Err(error) if error.kind() == Kind::Corrupt => Ok(decide(Touched::Unreadable, dirty)),
         Err(error) => Err(error),
     }
+}
+
+/// Returns the names that the files `touched` by `shadow` have in the worktree, if they were renamed since.
+fn renamed(
+    context: &Context,
+    shadow: &Shadow,
+    tree_id: ObjectId,
+    touched: &BTreeSet<BString>,
+) -> Result<BTreeSet<BString>> {
+    let Some(tip) = &shadow.tip else { return Ok(BTreeSet::new()) };
+    let changes = context.repo.detect_renames(context.repo.diff_trees_if_damaged(tip.tree_id, tree_id)?)?;
+    let is_touched = |change: &Change| change.old_path.as_ref().is_some_and(|old| touched.contains(old));
+    Ok(changes.into_iter().filter(is_touched).map(|change| change.path).collect())
 }
 
 /// Keeps what the worktree is where nothing else holds it, and returns true then, so that what people did before the turn stays known.

@@ -77,6 +77,26 @@ fn an_agents_new_file_that_a_person_moves_stays_the_agents() {
     }
 }
 
+#[test]
+fn a_prompt_continues_the_work_in_a_file_that_a_person_renamed() {
+    for edit in ["", "; echo mine >>other"] {
+        let desk = Desk::new();
+        desk.prompt("a");
+        desk.write("new", numbered(1..=9));
+        desk.stop("a");
+        desk.sh(&format!("mv new other{edit}"));
+        let prompted = desk.json(&["session", "prompt", "a", "-m", "more"]);
+        assert_eq!((&prompted["reason"], &prompted["overlap"][0]), (&"overlap".into(), &"other".into()), "{prompted}");
+        desk.sh("echo more >>other");
+        desk.stop("a");
+        let people = u64::from(!edit.is_empty());
+        assert_eq!(desk.lines_now(), (10, people), "{edit}");
+        desk.commit_all();
+        assert_eq!((desk.lines(), desk.trailers("HEAD").len()), ((10, people), 1), "{edit}");
+        desk.finish();
+    }
+}
+
 /// Git does not take a file for a renamed one if most of it is new.
 #[test]
 fn what_is_left_of_a_file_that_is_renamed_and_rewritten_keeps_its_authors() {
