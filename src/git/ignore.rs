@@ -28,7 +28,7 @@ impl<'r> Excludes<'r> {
     /// Returns the rules of the worktree, with the patterns `extra` on top. The rules of files that sparse checkout leaves out count,
     /// too, as in git: the index is read if there may be such files.
     pub(crate) fn for_worktree(repo: &'r Repo, extra: &[String]) -> Result<Self> {
-        let is_sparse = repo.config_bool("core.sparseCheckout") == Some(true);
+        let is_sparse = repo.is_sparse();
         let index = is_sparse.then(|| repo.user_index()).transpose()?.flatten();
         let left_out = index.iter().flat_map(|index| {
             let entries = index.entries().iter().filter(|entry| entry.flags.contains(Flags::SKIP_WORKTREE));

@@ -247,6 +247,11 @@ impl Repo {
         self.inner.config_snapshot().string(key)
     }
 
+    /// Returns true if sparse checkout leaves files out of the worktree.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.config_bool("core.sparseCheckout") == Some(true)
+    }
+
     /// Returns the boolean git setting `key`; none if it is not set or not a boolean.
     pub fn config_bool(&self, key: &str) -> Option<bool> {
         self.inner.config_snapshot().boolean(key)

@@ -48,7 +48,7 @@ impl Pass<'_, '_> {
             match known {
                 Some(known) if at == Some(known.id) => {}
                 Some(_) => drop(self.changes.insert(path.clone(), known)),
-                None if at.is_some() => self.note_absent(path.clone()),
+                None if at.is_some() => self.note_absent(path.clone())?,
                 None => {}
             }
             self.manifest.nested.push(Nested { path, head, dirty });
