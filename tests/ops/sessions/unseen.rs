@@ -36,6 +36,28 @@ fn an_event_makes_the_record(#[case] event: &[&str]) {
     desk.finish();
 }
 
+/// A command about checkpoints finds those of the work that a commit without hooks has left.
+#[rstest::rstest]
+#[case::reset(&["reset"], true)]
+#[case::reset_session(&["reset", "--session", "a"], false)]
+#[case::verify(&["verify", "@"], false)]
+#[case::adopt(&["session", "adopt", "a"], false)]
+fn every_command_that_writes_follows_head(#[case] command: &[&str], #[case] sets_aside: bool) {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.sh("echo of a >>f; echo of a >g");
+    desk.stop("a");
+    desk.sh("git add f; git -c core.hooksPath=/dev/null commit -qm f");
+    let reset = desk.world.checkpoint(command);
+    let record = desk.records("HEAD");
+    assert_eq!(record.len(), 1, "{reset:?}");
+    assert_eq!(desk.world.shadows().len(), usize::from(!sets_aside), "{reset:?}");
+    assert!(reset.status.success() != (command == ["reset", "--session", "a"]), "{reset:?}");
+    desk.commit_all();
+    assert_eq!(desk.records("HEAD").len(), 1, "what is archived comes back with its author");
+    desk.finish();
+}
+
 #[test]
 fn what_the_commit_left_goes_on() {
     let desk = Desk::new();
