@@ -13,7 +13,7 @@ use crate::{
 ///
 /// The worktree is saved first, so that `git checkpoint undo` reverses it. Only files that differ are touched;
 /// HEAD, the index, branches and the stash stay. What others than the checkpoint's session have changed since is
-/// kept and listed, unless --all or a pathspec asks for it.
+/// kept and listed, unless --all or a pathspec includes it.
 #[derive(clap::Args, Debug)]
 pub(super) struct Restore {
     /// The checkpoint: an id, @{<n>}, verified, base or a tag

@@ -171,7 +171,7 @@ fn parse(
     Ok(content.and_then(|content| content.end(is_ended && is_all)))
 }
 
-/// Reads what comes next; returns 0 at the end.
+/// Reads the next bytes; returns 0 at the end.
 fn fill(stream: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     loop {
         match stream.read(buffer) {

@@ -44,7 +44,7 @@ impl Repo {
         let mut git = git.context(Kind::Internal, what)?;
         let (mut stdin, stdout) = (git.stdin.take().expect("piped"), git.stdout.take().expect("piped"));
         let (hash, (send, ids)) = (self.object_hash(), mpsc::sync_channel(1));
-        // In threads of their own: otherwise, both sides would block once the pipes are full. Git says itself why it reads no more.
+        // In threads of their own: otherwise, both sides would block once the pipes are full. If git stops reading, it says why.
         threads::detach(move || drop(stdin.write_all(input.as_bytes()))).context(Kind::Internal, what)?;
         threads::detach(move || drop(send.send(hash_patches(BufReader::new(stdout), hash))))
             .context(Kind::Internal, what)?;

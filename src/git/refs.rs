@@ -302,7 +302,7 @@ mod tests {
         std::thread::scope(|scope| {
             let pack = || {
                 while !is_over.load(Ordering::SeqCst) {
-                    #[expect(clippy::disallowed_methods, reason = "somebody else runs it")]
+                    #[expect(clippy::disallowed_methods, reason = "another process runs it")]
                     let packed = run::Command::new("git").args(["pack-refs", "--all"]).current_dir(&directory).output();
                     drop(packed.expect("git runs"));
                 }

@@ -231,7 +231,7 @@ fn put_taken_back<'c>(
     let tree_id = edit_tree(shadow.last_tree_id(), edits, &mut objects)?;
     let (parent_id, after) = shadow.links(&mut objects)?;
     let (name, time) = (&shadow.name, shadow.not_before(repo.now()));
-    let (subject, body) = ("what a reset has taken back", format!("HEAD was at {old}.\n"));
+    let (subject, body) = ("changes that a reset removed", format!("HEAD was at {old}.\n"));
     let id = Draft { name, tree_id, parent_id, after, side_id: None, origin, subject, body: &body, time }
         .write(repo, &mut objects)?;
     let written = objects.write()?;

@@ -57,14 +57,14 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Does the same when git reports that the commit at HEAD was just made: what this commit does not take of the work that it
-/// stands on is carried forward to it in any case.
+/// Does the same when git reports that it has just made the commit at HEAD. Always carries forward to this commit what it did
+/// not take of the work on its parent.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
 
-/// Does the same before a commit is prepared, if there may be work that it takes. If not, this commit and the earlier ones are
-/// reconciled together.
+/// Does the same before a commit is prepared, if the commits that we have not seen yet may take work. If not, they are
+/// reconciled together with this commit.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
     let now = (Base::of_head(repo.head()?.id), repo.head_log_end());
@@ -147,8 +147,8 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
     from.min().map_or(&[], |from| &moves[from..])
 }
 
-/// Takes a checkpoint of what the commit of `moved` took, if a command made it without our hooks: on the shadow of `base`, or else
-/// of the commit that it stands on.
+/// If a command made the commit of `moved` without our hooks, takes a checkpoint of its changes: in the shadow on `base`, or
+/// else in the one on the commit's parent.
 fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, base: Option<Base>) -> Result<()> {
     let is_unseen = moved.kind.makes_commit() && moved.from != Base::Commit(moved.to);
     if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {

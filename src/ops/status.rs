@@ -179,8 +179,8 @@ pub fn status(context: &Context) -> Result<Status> {
     notes.extend(state::turns::trouble(repo.git_dir()).map(|error| {
         let path = state::turns::path(repo.git_dir());
         format!(
-            "it is not known which turns are open, as '{}' cannot be read ({}): sessions do not go on, and saves have an \
-             unknown author; make it readable, or move it away",
+            "'{}' cannot be read ({}), so the open turns are unknown: sessions do not continue, and saves have an unknown \
+             author; make it readable, or move it away",
             path.display(),
             error.causes().last().map_or_else(|| error.message().to_owned(), Clone::clone)
         )

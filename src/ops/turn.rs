@@ -49,7 +49,7 @@ pub(crate) enum End {
     Crashed,
     /// The user gave up what the turn was about to do.
     Reset,
-    /// The session goes on in another worktree, or in another process.
+    /// The session continues in another worktree, or in another process.
     Adopted,
     /// The user had the session forgotten.
     Forgotten,

@@ -47,7 +47,7 @@ fn path(common_dir: &Path) -> PathBuf {
     super::directory(common_dir).join("hooks.toml")
 }
 
-/// Returns what was written; none if hooks are not enabled. A damaged file says no more than that they are.
+/// Returns what was written; none if hooks are not enabled. A damaged file only shows that they are enabled.
 pub(crate) fn read(common_dir: &Path) -> Result<Option<Vec<Written>>> {
     let path = path(common_dir);
     let text = match std::fs::read(&path) {

@@ -36,7 +36,7 @@ const BETWEEN: [&str; 20] = [
 /// Programs that take in the children of those that are gone.
 const REAPERS: [&str; 6] = ["systemd", "init", "launchd", "tini", "dumb-init", "docker-init"];
 
-/// What the kernel says of a process.
+/// What the kernel reports about a process.
 struct Stat {
     name: String,
     state: char,

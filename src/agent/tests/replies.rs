@@ -79,7 +79,7 @@ fn a_no_is_said_in_the_agents_way() {
 
 /// A denial at a stop would keep the agent running forever.
 #[test]
-fn nobody_is_kept_from_stopping() {
+fn no_agent_is_kept_from_stopping() {
     for dialect in ALL.iter().filter(|dialect| dialect.name != "generic") {
         for moment in [Moment::Stop, Moment::SessionEnd, Moment::Interrupt, Moment::SubagentStop, Moment::SessionStart]
         {

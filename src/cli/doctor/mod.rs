@@ -147,7 +147,7 @@ fn advice(problem: &Problem) -> Option<String> {
     problem.hint.as_ref().map(|hint| hint.replace(&problem.subject, ""))
 }
 
-/// The same hint is said once for several.
+/// Prints `problem`, without its hint if the same hint follows with a later problem.
 fn print_problem(problem: &Problem, is_said_later: bool, call: &mut Call) -> Result<()> {
     let word = match (problem.fixed, problem.severity) {
         (true, _) => call.out.paint(phrase::NEW, "fixed"),

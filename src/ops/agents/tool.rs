@@ -58,7 +58,7 @@ impl Saving {
 
 /// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
-    // What is about to be saved as a session's may be beside what a person has changed.
+    // Even if a person made all other changes, the files that open tool calls name are saved as their sessions'.
     let origin = author::before_commit(worktree)?.or_else(|| named::is_any(worktree).then(Origin::default));
     if worktree.repo.is_rebasing() {
         // What the turn began with is on another base, and stays there.
@@ -81,7 +81,7 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged
 
 /// Follows what happens before a tool is used.
 pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // What must not go on is held back here, before anything is stored.
+    // A tool call that the guard denies ends here, before anything is stored.
     let mut verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
@@ -128,7 +128,7 @@ fn who<'r>(report: &'r Report, tool: &'r Tool, key: &'r str) -> Who<'r> {
     }
 }
 
-/// Returns the answer by which the agent goes on: a warning, if `verdict` has something to report.
+/// Returns the answer that lets the agent continue: a warning, if `verdict` has something to report.
 fn allowed(verdict: Verdict) -> Answer {
     if verdict.report.is_none() && verdict.notes.is_empty() {
         return Answer::Allow;
@@ -180,7 +180,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     Ok(allowed(verdict))
 }
 
-/// Saves what a tool has changed that may be in no session's name.
+/// Saves the changes of a tool whose author is unknown, as they must not be attributed to a session.
 fn save_as_unknown(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
     let scope = match reach {
         Inside::Nothing => return Ok(()),

@@ -45,7 +45,8 @@ struct Part<'c> {
     paths: BTreeSet<BString>,
     /// Files of an archived shadow that have other names in the commit.
     renamed: Vec<Change>,
-    /// What an archived shadow began with and the commit's parent does not have: this is of earlier commits.
+    /// What changed from the commit's parent to the content that an archived shadow began with. This is the work of earlier
+    /// commits, not of the shadow.
     begun: Vec<Change>,
 }
 
@@ -144,7 +145,7 @@ impl Candidate {
             part.begun.extend(Change::between(own.path.clone(), before, own.before));
             if own.path != change.path {
                 let (path, old_path) = (change.path.clone(), Some(own.path.clone()));
-                // What has changed since is for the next steps to tell.
+                // Later steps have what changed after the rename.
                 let (status, before, after) = (Status::Renamed, own.after, own.after);
                 part.renamed.push(Change { path, old_path, status, before, after });
             }
@@ -327,8 +328,8 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
             parts.push(part);
             continue;
         };
-        // If a session did the same anew on the live shadow, the archived shadow gets no credit for it. What the live shadow has,
-        // or carries forward, is among its own steps, in their order.
+        // If the live shadow contains the same work, the archived shadow gets no credit for it: the work was carried forward to
+        // the live shadow, or a session did it again there, and the steps of the live shadow have it in the right order.
         for change in committed.iter().filter(|change| live.touches(&change.path)) {
             if !part.paths.contains(&change.path) {
                 continue;

@@ -79,7 +79,7 @@ fn without_id(repo: &Repo, name: &str) -> String {
     }
 }
 
-/// Refs that are not ours, and name what is not here or make no sense: git goes on without some, and stops for others.
+/// Foreign refs that git cannot parse, or whose objects are missing: git skips some of them, and fails for others.
 pub(super) fn other_refs(repo: &Repo) -> Result<Vec<Problem>> {
     let is_ours = |name: &str| name.starts_with(refname::PREFIX) || name.starts_with(refname::FETCHED);
     let refs = repo.sound_and_broken_refs("refs/")?.into_iter().filter(|(name, _)| !is_ours(name));
@@ -89,7 +89,7 @@ pub(super) fn other_refs(repo: &Repo) -> Result<Vec<Problem>> {
             Some(id) if repo.has_object(id) => return None,
             Some(id) => {
                 let ways =
-                    format!("'git reflog show {word}' may tell what it was; 'git update-ref -d {word}' gives it up");
+                    format!("'git reflog show {word}' may show what it was; 'git update-ref -d {word}' gives it up");
                 (format!("the object {id} that it names is missing"), ways)
             }
             // No git command deletes what it cannot read.
@@ -98,7 +98,7 @@ pub(super) fn other_refs(repo: &Repo) -> Result<Vec<Problem>> {
                 let file = if own.exists() { own } else { repo.common_dir().join(&name) };
                 let file = shell_word(&file.display().to_string());
                 let log = shell_word(&repo.common_dir().join("logs").join(&name).display().to_string());
-                let ways = format!("{log} may tell what it was, if it is there; 'rm {file}' gives it up");
+                let ways = format!("{log} may show what it was, if it is there; 'rm {file}' gives it up");
                 ("it makes no sense to git".to_owned(), ways)
             }
         };
@@ -122,8 +122,8 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
                 .to_owned()
         }
         Some(shadow) if shadow.worktree == repo.worktree_id() => {
-            "'git checkpoint doctor --fix' sets aside what can be read of it, as the next 'git checkpoint save' does that \
-             cannot go on from it; nothing that can be read is lost"
+            "'git checkpoint doctor --fix' sets aside what can be read of it, and so does the next 'git checkpoint save' \
+             that cannot continue it; nothing that can be read is lost"
                 .to_owned()
         }
         Some(shadow) => format!(
@@ -142,7 +142,7 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
             format!("fetch or copy the commit from where it still is; {give_up}")
         }
         None => "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix' copy what can be \
-                 read; 'git checkpoint show' tells what that is"
+                 read; 'git checkpoint show' lists that"
             .to_owned(),
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn enable(
         Found::Foreign { text: now } if hook_managers::needs_its_name(&now) => {
             done.action = Action::Todo;
             done.line = Some(hook_managers::shell_line(hook));
-            done.note = Some("it asks for its own name, so that it would not work under another one".into());
+            done.note = Some("it uses the name it is called by, so it would not work under another name".into());
             return Ok(done);
         }
         Found::Foreign { .. } => done.before = Some(bytes(&before)),

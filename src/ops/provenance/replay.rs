@@ -220,8 +220,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // Between two chains, a file may have come back that the parent lacks, from its new name perhaps; the step has found it,
-            // and nothing says who has written the rest.
+            // Between two chains, a file that the parent lacks may have come back, perhaps from its new name: this step begins
+            // with it. Its lines that are not from the file with the new name have an unknown author.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);

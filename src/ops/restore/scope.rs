@@ -95,7 +95,7 @@ impl Scene<'_> {
             let path = step.path.as_bstr();
             let is_link = step.after.is_some_and(|after| after.leaf.mode == Mode::Link);
             let facts = Facts {
-                // What is there under such a name is not ours to remove either.
+                // We must not remove an existing file with such a name either.
                 is_invalid: !is_valid_path(path, is_link),
                 is_in_nested: parents(path).any(|parent| nested.contains(parent)),
                 is_skipped: skipped.contains(path)
@@ -126,7 +126,7 @@ impl Scene<'_> {
         nested.chain(gitlinks).collect()
     }
 
-    /// Returns true if git was told not to have the path of `step` in the worktree, and it is not there.
+    /// Returns true if a sparse checkout keeps the path of `step` out of the worktree, and it is not there.
     fn is_sparse(&self, step: &Step) -> bool {
         let entry = self.before.cache.as_ref().and_then(|cache| cache.find(step.path.as_bstr()));
         entry.is_some_and(|entry| entry.skips_worktree) && !self.has_file(step.path.as_bstr())

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// Everything a checkpoint (or the base commit) says of the worktree.
+/// Everything a checkpoint (or the base commit) has of the worktree.
 pub(super) struct Snapshot {
     pub(super) id: ObjectId,
     pub(super) tree_id: ObjectId,

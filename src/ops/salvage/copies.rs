@@ -72,7 +72,7 @@ impl<'c> Copier<'c> {
                 self.reader.read(id)?;
                 Ok(!self.is_whole(&checkpoint)?)
             }
-            // Whoever uses the ref next says so, and `reset` sets it aside.
+            // The next command that uses the ref reports it, and `reset` sets it aside.
             Ok(None) => Ok(false),
             Err(error) => self.reader.lose_commit(id, error).map(|()| true),
         }

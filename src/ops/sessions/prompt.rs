@@ -1,4 +1,4 @@
-//! A prompt: decides whether work goes on where the shadow ends, before the agent changes anything.
+//! A prompt: decides whether work continues where the shadow ends, before the agent changes anything.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ pub struct Prompted {
     pub version: u32,
     /// The session.
     pub session: State,
-    /// Why the shadow goes on or is set aside.
+    /// Why the shadow continues or is set aside.
     pub reason: Reason,
     /// The paths in which the worktree differs from HEAD.
     #[serde(serialize_with = "path_text::serialize_list")]
@@ -85,7 +85,7 @@ pub struct Prompted {
 }
 
 impl Prompted {
-    /// Returns what the user should know, in words, besides whether the shadow goes on.
+    /// Returns what the user should know, in words, besides whether the shadow continues.
     pub fn notes(&self) -> Vec<String> {
         let stashed = (!self.stashed.is_empty()).then(|| {
             let names = self.stashed.join(", ");
@@ -241,7 +241,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
 
 /// Closes the turn of `session` that was never stopped.
 fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
-    // Whoever went away between two tools has changed nothing since; people may have gone on.
+    // A session that ended between two tool calls has changed nothing since, but people may have.
     if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
         let request = save::Request { turn_of: Some(session.id.clone()), ..save::Request::default() };
         save::save_worktree(worktree, &request)?;
