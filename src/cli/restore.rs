@@ -181,15 +181,15 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let foreign = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
     if foreign > 0 {
         let (command, whose) = if verb == UNDONE {
-            ("undo --all".into(), "changed since the restore")
+            ("undo --all".into(), "the only changes were made after the restore")
         } else {
-            (format!("restore --all {id}"), "changed by others since")
+            (format!("restore --all {id}"), "the only changes are by others")
         };
         if is_idle {
             let count = phrase::count(foreign, "path");
-            call.out.warning(&format!("nothing to be {verb} but what was {whose} ({count})"));
+            call.out.warning(&format!("nothing {verb}: {whose} ({count})"));
         }
-        call.out.hint(&format!("'git checkpoint {command}' takes the kept paths too"));
+        call.out.hint(&format!("'git checkpoint {command}' overwrites the kept paths too"));
     }
     let conflicts = &restored.conflicts;
     // With another reason among them, "in the way" may be a consequence of that.

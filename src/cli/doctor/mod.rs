@@ -137,7 +137,7 @@ fn print(diagnosis: &Diagnosis, call: &mut Call) -> Result<()> {
         format!("{}, {}", phrase::count(diagnosis.commits, "commit"), phrase::count(diagnosis.records, "record"));
     let open = diagnosis.problems.iter().filter(|problem| !problem.fixed && problem.severity == Severity::Problem);
     match open.count() {
-        0 => call.out.note(&format!("looked at {looked}: nothing is wrong")),
+        0 => call.out.note(&format!("looked at {looked}: no problems found")),
         count => call.out.note(&format!("looked at {looked}: {}", phrase::count(count, "problem"))),
     }
 }
