@@ -88,7 +88,7 @@ proptest! {
 }
 
 #[test]
-fn a_repository_of_somebody_else_is_named_in_full() {
+fn a_repository_of_another_user_is_named_with_its_full_path() {
     let world = World::with_commit();
     // Only root can give a repository away.
     if !world.command("chown").args(["-R", "12345", "."]).output().is_ok_and(|output| output.status.success()) {

@@ -235,7 +235,7 @@ mod tests {
     #[case::nothing("")]
     #[case::of_no_commit("diff --git a/f b/f\nold mode 100644\nnew mode 100755\n")]
     #[case::of_an_empty_commit("678b0e906dca3ff17eb23ae7131c37e261755d34\n")]
-    fn what_has_no_patch_has_no_id(#[case] patches: &str) {
+    fn a_commit_without_a_patch_has_no_patch_id(#[case] patches: &str) {
         assert_eq!(hash_patches(patches.as_bytes(), HashKind::Sha1).expect("readable"), HashMap::new());
     }
 }

@@ -174,7 +174,7 @@ mod tests {
     #[rstest::rstest]
     #[case::files(&[])]
     #[case::reftable(&["--ref-format=reftable"])]
-    fn what_others_changed_is_a_race(#[case] format: &[&str]) {
+    fn a_ref_that_others_changed_is_a_race(#[case] format: &[&str]) {
         let (_directory, repo) = repository(format);
         // Git requires the object to exist.
         let mut objects = NewObjects::new(&repo, StoreAs::Loose);

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_hooks_are_read_again() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         assert_eq!(read(dir.path()).expect("readable"), None);
         let one = Written {

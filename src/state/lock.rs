@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_owner_waits_and_is_told_who_holds_it() {
+    fn a_second_owner_waits_and_gets_the_holders_name() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("lock");
         let held = take(&path, Duration::ZERO).expect("free");

@@ -107,7 +107,7 @@ fn a_damaged_file_is_set_aside_and_named() {
 
 /// The next event knows no more than a save.
 #[test]
-fn what_is_unsaved_when_an_event_finds_a_damaged_file_has_an_unknown_author() {
+fn unsaved_changes_are_unknown_if_an_event_finds_the_file_of_turns_damaged() {
     let desk = Desk::new();
     desk.prompt("s");
     let path = desk.repo().join(".git/checkpoint/turns.toml");
@@ -122,7 +122,7 @@ fn what_is_unsaved_when_an_event_finds_a_damaged_file_has_an_unknown_author() {
 #[rstest::rstest]
 #[case::damaged(false)]
 #[case::unreadable(true)]
-fn blame_goes_on_without_it(#[case] is_unreadable: bool) {
+fn blame_works_without_the_file_of_turns(#[case] is_unreadable: bool) {
     let desk = Desk::new();
     desk.prompt("s");
     desk.edit("s", "1", "f", "of s");

@@ -168,7 +168,7 @@ fn an_agents_event_needs_no_thread() {
 }
 
 #[test]
-fn what_an_agents_event_leaves_is_swept() {
+fn leftovers_of_killed_agent_events_are_swept() {
     let world = World::with_commit();
     if !can_inject(&world) {
         return;
@@ -192,7 +192,7 @@ fn what_an_agents_event_leaves_is_swept() {
 
 /// A process that dies while it keeps its new pack leaves nothing that keeps it for ever.
 #[test]
-fn what_keeps_a_pack_goes_with_who_has_died() {
+fn the_keep_file_of_a_killed_process_is_removed() {
     let world = World::with_commit();
     if !can_inject(&world) {
         return;
@@ -358,7 +358,7 @@ fn a_hook_that_cannot_be_looked_at_is_not_left_in_silence() {
 }
 
 #[test]
-fn what_a_change_of_settings_has_left_is_named_and_swept() {
+fn leftovers_of_a_killed_settings_change_are_named_and_swept() {
     let world = World::with_commit();
     if !can_inject(&world) {
         return;

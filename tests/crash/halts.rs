@@ -122,7 +122,7 @@ fn another_worktree_folds_meanwhile() {
 
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_an_old_commit_held_is_saved_again_before_git_drops_it() {
+fn an_object_of_an_old_pack_is_saved_again_before_git_drops_it() {
     let world = repository();
     // An unreachable blob, old and packed: the next save finds it here and would not write it.
     world.write("old", "seen long ago\n");

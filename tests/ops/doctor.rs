@@ -124,7 +124,7 @@ fn one_commit_of_two_with_more_in_it() {
 }
 
 #[test]
-fn what_is_really_gone_is_a_note() {
+fn a_record_whose_commit_is_gone_is_a_note() {
     let world = world();
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let diagnosis = look(&world, false, true);

@@ -174,7 +174,7 @@ fn a_checkout_ends_as_the_foreign_hook_says() {
 }
 
 #[test]
-fn what_users_put_in_place_of_ours_is_kept() {
+fn hooks_that_users_put_in_place_of_ours_are_kept() {
     let world = World::with_commit();
     let directory = hooks(&world);
     let original = "#!/bin/sh\n# original\n";
@@ -279,7 +279,7 @@ fn post_commit_starts_us_if_there_is_something_to_do(
 }
 
 #[test]
-fn what_an_aborted_commit_has_told_is_forgotten() {
+fn the_note_of_an_aborted_commit_is_forgotten() {
     let world = World::with_hooks();
     let refusal = hooks(&world).join("commit-msg.before-checkpoint");
     put(&refusal, "#!/bin/sh\nexit 1\n", 0o755);

@@ -148,7 +148,7 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
 
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_was_edited_after_the_crash_stays() {
+fn edits_after_a_crashed_restore_stay() {
     for resumes in [false, true] {
         let (stage, target) = scene();
         die(&stage, target, "restore:after-write:2");
@@ -167,7 +167,7 @@ fn what_was_edited_after_the_crash_stays() {
 
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_was_staged_after_the_crash_stays() {
+fn entries_staged_after_a_crashed_restore_stay() {
     for resumes in [false, true] {
         let (stage, target) = scene();
         die(&stage, target, "restore:after-write:2");
@@ -197,7 +197,7 @@ fn what_was_staged_after_the_crash_stays() {
 #[case::new("restore:after-temporary:3")]
 #[case::old("rename:after")]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_a_restore_has_left_without_a_journal_gets_a_name_that_saves_see(#[case] failpoint: &str) {
+fn a_temporary_file_of_a_restore_without_journal_gets_a_visible_name(#[case] failpoint: &str) {
     let (stage, target) = scene();
     die(&stage, target, failpoint);
     let left = stage.leftovers();

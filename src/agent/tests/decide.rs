@@ -21,7 +21,7 @@ fn name(payload: &str, pairs: &[(&str, &str)], given: &str) -> Option<String> {
 
 /// Agents that run another's hooks send their own payloads.
 #[test]
-fn the_payload_comes_before_what_was_told() {
+fn the_payload_overrides_the_given_agent() {
     for given in ["claude-code", "generic", "cursor"] {
         for (agent, file) in [
             ("cursor", "pre-tool-write"),
@@ -83,7 +83,7 @@ fn the_environment_overrides_the_given_agent_if_it_fits_the_payload() {
 #[case::loops("do it", "loop_wakeup", Moment::Notice)]
 #[case::scheduled("do it", "schedule_wakeup", Moment::Notice)]
 #[case::an_event_of_the_host("do it", "poll_event", Moment::Notice)]
-fn what_nobody_typed_is_no_prompt(#[case] prompt: &str, #[case] source: &str, #[case] moment: Moment) {
+fn a_prompt_that_no_person_typed_is_a_notice(#[case] prompt: &str, #[case] source: &str, #[case] moment: Moment) {
     let mut payload = json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": prompt });
     if !source.is_empty() {
         payload["source"] = source.into();

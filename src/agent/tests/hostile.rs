@@ -143,7 +143,7 @@ fn given(value: &Value) -> crate::error::Result<agent::event::Event> {
 }
 
 #[test]
-fn what_must_be_there_is_asked_for() {
+fn a_payload_without_required_fields_is_an_error() {
     for (payload, message) in [
         ("", "the payload is no JSON"),
         ("[]", "the payload is no JSON object"),

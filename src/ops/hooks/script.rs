@@ -195,7 +195,7 @@ mod tests {
     #[rstest::rstest]
     #[case::plain("/usr/bin/git-checkpoint", "/usr/bin/git-checkpoint")]
     #[case::hostile("/it's\n$(x)/@HOOK@ p", "/it'\\''s\n$(x)/@HOOK@ p")]
-    fn a_script_can_be_told_from_an_edited_one(#[case] program: &str, #[case] quoted: &str) {
+    fn an_unedited_script_is_recognized(#[case] program: &str, #[case] quoted: &str) {
         let text = render(Hook::PostCommit, Path::new(program)).expect("readable");
         assert_eq!(program_of(&text), Some(quoted.into()));
         assert_eq!(fill(Hook::PostCommit, quoted.as_bytes()), text);

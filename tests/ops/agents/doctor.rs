@@ -48,7 +48,7 @@ fn an_agent_that_is_enabled_is_tried_and_shown() {
 }
 
 #[test]
-fn what_is_not_there_any_more_is_put_there_again() {
+fn the_doctor_installs_missing_agent_hooks_again() {
     let world = world();
     world.done(&["enable", "--agent", "claude-code"]);
     let text = read(&settings(&world));
@@ -72,7 +72,7 @@ fn what_is_not_there_any_more_is_put_there_again() {
 }
 
 #[test]
-fn what_others_wrote_is_never_run() {
+fn the_doctor_runs_no_foreign_command_from_agent_settings() {
     let world = world();
     world.done(&["enable", "--agent", "claude-code", "--project"]);
     let path = world.repo().join(".claude/settings.json");
@@ -107,7 +107,7 @@ fn codex_that_does_not_trust_us_is_named() {
 }
 
 #[test]
-fn a_session_nobody_hears_of_is_stopped_and_its_work_is_saved() {
+fn the_doctor_stops_a_session_whose_process_is_gone_and_saves_its_work() {
     let world = world();
     world.done(&["session", "prompt", "s1", "-m", "go"]);
     world.write("f", "the agent's\n");

@@ -161,7 +161,7 @@ fn settings_of_others_are_as_they_were() {
 }
 
 #[test]
-fn what_the_user_changes_meanwhile_stays() {
+fn settings_that_the_user_changes_after_enable_stay() {
     let world = world();
     let path = world.repo().join(".claude/settings.local.json");
     world.done(&["enable", "--agent", "claude-code"]);

@@ -56,7 +56,7 @@ fn a_filter_that_fails_stops_nothing(
 }
 
 #[rstest::rstest]
-fn a_filter_that_fails_is_said_once_and_listed(
+fn a_failing_filter_is_reported_once_and_its_files_are_listed(
     #[values("/no/such/clean", "false")] clean: &str,
     #[values("true", "false")] required: &str,
 ) {

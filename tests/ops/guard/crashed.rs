@@ -66,14 +66,14 @@ fn left_between_tools() -> Ground {
 }
 
 #[test]
-fn what_changed_while_no_tool_was_at_work_is_not_taken_for_its_own() {
+fn changes_after_a_session_died_between_tools_are_not_its_own() {
     let ground = left_between_tools();
     assert_eq!(before(&ground, Refuse, "b", "1").notes.len(), 1);
     assert!(ground.shadows().is_empty());
 }
 
 #[test]
-fn what_changed_before_it_comes_back_is_not_taken_for_its_own() {
+fn changes_before_a_dead_session_resumes_are_not_its_own() {
     let ground = left_between_tools();
     assert_eq!(ground.prompt("a"), Vec::<String>::new());
     assert_eq!(chain(&ground), "human/");
@@ -104,7 +104,7 @@ fn it_comes_back_itself() {
 }
 
 #[test]
-fn a_denial_recovers_nobody() {
+fn a_denied_tool_call_closes_no_dead_session() {
     let ground = Ground::new();
     for session in ["a", "b"] {
         before(&ground, Refuse, session, "1");
@@ -115,7 +115,7 @@ fn a_denial_recovers_nobody() {
 }
 
 #[test]
-fn who_cannot_be_told_to_live_is_waited_for() {
+fn a_claim_from_another_host_holds_for_stale_after() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
     ground.edit("a", |entry| entry.process.as_mut().expect("it is known").place.host = "elsewhere".into());
@@ -130,7 +130,7 @@ fn who_cannot_be_told_to_live_is_waited_for() {
 }
 
 #[test]
-fn who_lives_is_waited_for_however_silent() {
+fn a_claim_of_a_living_process_holds_without_signs_of_life() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
     ground.edit("a", |entry| entry.seen = 1);

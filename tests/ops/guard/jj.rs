@@ -153,7 +153,7 @@ fn the_user_edits_another_change_during_a_call() {
 }
 
 #[test]
-fn an_original_that_is_gone_is_nobodys() {
+fn leaving_an_abandoned_change_is_allowed() {
     let Some(ground) = ground() else { return };
     let original = ground.change("@");
     ground.prompt("b");

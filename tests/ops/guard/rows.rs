@@ -9,7 +9,7 @@ const NAMED: Option<Code> = Some(Code::ConcurrentSession);
 const TEMPORARY: Option<Code> = Some(Code::TemporaryWorkspace);
 
 #[rstest::rstest]
-fn ordinary_work_goes_on(#[values(Refuse, Strict, Warn, Off)] policy: Concurrency) {
+fn ordinary_work_of_two_sessions_is_allowed(#[values(Refuse, Strict, Warn, Off)] policy: Concurrency) {
     let ground = Ground::new();
     for session in ["a", "b"] {
         ground.prompt(session);
@@ -87,7 +87,7 @@ fn heads_message_names_a_session() {
 }
 
 #[test]
-fn what_is_published_is_no_mess() {
+fn a_published_commit_of_another_session_is_allowed() {
     let ground = Ground::new();
     ground.prompt("a");
     let id = ground.commit("work\n\nClaude-Session-Id: a");
@@ -121,7 +121,7 @@ fn a_message_of_a_temporary_workspace(#[case] message: &str, #[case] other: &str
 }
 
 #[test]
-fn somebody_stays_on_a_checkpoint() {
+fn tool_calls_on_a_detached_checkpoint_are_denied() {
     let ground = Ground::new();
     ground.prompt("a");
     ground.write("f", "of a's\n");
@@ -235,7 +235,7 @@ fn a_call_that_moves_to_a_checkpoint() {
 }
 
 #[rstest::rstest]
-fn what_was_known_of_a_session_is_removed_under_way(#[values(true, false)] is_all: bool) {
+fn a_session_file_removed_during_a_tool_call_makes_the_author_unknown(#[values(true, false)] is_all: bool) {
     let ground = Ground::new();
     ground.write("f", "a person's\n");
     ground.done(&["save"]);
@@ -262,7 +262,7 @@ fn what_was_known_of_a_session_is_removed_under_way(#[values(true, false)] is_al
 }
 
 #[test]
-fn an_unborn_head_is_nobodys() {
+fn an_unborn_head_belongs_to_no_session() {
     let world = crate::support::World::new();
     world.git(&["init", "-q", "."]);
     let ground = Ground::on(world);

@@ -241,7 +241,7 @@ fn the_index_may_change_between_saves(#[case] first: &str, #[case] then: &str) {
 }
 
 #[test]
-fn what_only_the_index_has_is_kept() {
+fn content_that_only_the_index_has_is_kept() {
     let bench =
         Bench::new("base; echo staged >file; git add file; echo worktree >file; echo gone >new; git add new; rm new");
     let saved = bench.save_warm_and_cold();

@@ -3,7 +3,7 @@
 use super::desk::{Desk, changed, numbered, parts};
 
 #[test]
-fn work_on_the_same_files_goes_on() {
+fn work_on_the_same_files_continues_the_shadow() {
     let desk = Desk::new();
     assert_eq!(desk.turn("a", &[("f", &changed(&[(3, "a")]))]), "no-shadow");
     assert_eq!(desk.turn("b", &[("f", &changed(&[(3, "a"), (9, "b")]))]), "overlap");
