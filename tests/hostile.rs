@@ -1,4 +1,5 @@
-//! What users and agents say of themselves, through the command line: it comes back, harms no terminal, and no git.
+//! Hostile names and texts of users and agents on the command line: they come back unchanged, and harm neither the terminal
+//! nor git.
 
 use git_checkpoint::testing::model::session::is_valid_id;
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};

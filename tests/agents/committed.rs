@@ -100,11 +100,11 @@ fn a_commit_without_hooks_before_a_command_is_the_persons() {
     desk.finish();
 }
 
-/// A command stops a rebase, edits, commits and goes on.
+/// A command stops a rebase, edits, commits and continues it.
 #[rstest::rstest]
 #[case::amend(&["commit -qa --amend --no-edit", "rebase --continue"])]
 #[case::commit(&["commit -qam more", "rebase --continue"])]
-#[case::goes_on(&["add f", "-c core.editor=true rebase --continue"])]
+#[case::continues(&["add f", "-c core.editor=true rebase --continue"])]
 fn lines_that_a_command_adds_in_a_rebase_are_unknown(#[case] commands: &[&str]) {
     let desk = desk();
     for (path, line) in [("f", "of a person"), ("h", "of a person")] {

@@ -183,7 +183,7 @@ fn the_next_prompt_reports_a_killed_agent_and_saves_its_work(#[values("refuse", 
     allowed(&desk, "PreToolUse", "next", "1");
 }
 
-/// What it used before it was killed says nothing of a turn that it takes when it is back.
+/// The tools that it used before it was killed do not count in the turn that it takes when it is back.
 #[test]
 fn a_session_killed_between_two_tools_begins_its_next_turn_without_tools() {
     let desk = desk("refuse");

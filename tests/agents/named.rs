@@ -1,4 +1,4 @@
-//! Files that open tool calls name are their sessions', whoever takes the checkpoint.
+//! Files that open tool calls name are their sessions', even if a person or another session takes the checkpoint.
 
 use std::fs;
 

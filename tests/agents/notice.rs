@@ -65,7 +65,7 @@ fn a_notice_after_a_stop_continues_the_last_turn() {
     desk.finish();
 }
 
-/// Who says no more than that it has heard has changed nothing.
+/// An agent that only answers a notice has changed nothing.
 #[test]
 fn changes_before_a_notice_stay_unknown() {
     let desk = Desk::new();

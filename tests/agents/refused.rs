@@ -28,7 +28,7 @@ for line in sys.stdin:
         print(0, flush=True)
 ";
 
-/// An agent that is a process of its own; whoever runs the test is a person beside it.
+/// An agent that is a process of its own; the test itself acts as a person beside it.
 struct Agent {
     child: Child,
     orders: ChildStdin,
@@ -166,7 +166,7 @@ fn however_long_ago_it_asked() {
     desk.finish();
 }
 
-/// An agent reports no interruption, or only that there was one: while it waited, a person may have been at work.
+/// An agent reports no interruption, or reports it late: while it waited, a person may have been at work.
 #[rstest::rstest]
 #[case::while_it_writes_text(&[], "prompt")]
 #[case::while_it_asks_about_a_file(&["f"], "interrupt")]
@@ -187,7 +187,7 @@ fn changes_before_a_late_report_of_an_interruption_are_not_the_agents(
     desk.finish();
 }
 
-/// Who has made what changed since the command began, nobody knows; what comes after the commit is a person's.
+/// The author of changes since the command began is unknown; changes after the commit are a person's.
 #[rstest::rstest]
 fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
     #[values("Bash", "Write")] tool: &str,

@@ -60,7 +60,7 @@ fn a_stash_of_the_agents_own_that_a_person_pops_at_once(#[case] before: &[&str])
     desk.finish();
 }
 
-/// A person pops it in a turn that has begun without it, and somebody adds a line beside it.
+/// A person pops it in a turn that began without it, and another author adds a line beside it.
 #[rstest::rstest]
 #[case::by_the_session("s", "of s, too", &["f agent 2"])]
 #[case::by_a_person("", "of a person", &["f agent 1 human 1"])]
@@ -232,12 +232,12 @@ fn the_next_prompt_names_whose_work_the_stash_holds(#[case] agent: &str, #[case]
     for place in places {
         assert_eq!(answer.pointer(place).and_then(Value::as_str), Some(STASHED), "{agent}: {answer}");
     }
-    // It is said once.
+    // The message is shown once.
     desk.prompt("u");
     desk.finish();
 }
 
-/// An agent that cannot be held back is told of both at once.
+/// An agent that cannot be stopped gets both messages at once.
 #[test]
 fn it_does_not_hide_the_question_about_other_sessions() {
     let desk = at_work();

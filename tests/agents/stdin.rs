@@ -80,7 +80,7 @@ fn a_malformed_event_is_noted_and_changes_nothing(#[case] payload: &[u8]) {
 }
 
 #[rstest::rstest]
-#[case::no_such_agent(&["hook", "--agent", "nobody"])]
+#[case::no_such_agent(&["hook", "--agent", "no-such-agent"])]
 #[case::no_name(&["hook", "--agent"])]
 #[case::unknown_option(&["hook", "--agent", "claude-code", "--lunch"])]
 #[case::both(&["hook", "--agent", "claude-code", "post-commit"])]

@@ -187,7 +187,7 @@ fn the_end_of_a_turn_closes_calls_that_still_run() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.shell("s", "1", "f", "a");
-    desk.add("late", "of a process that nobody told of");
+    desk.add("late", "of a process that no event named");
     desk.stop("s");
     assert_eq!(desk.chain(), ["s f", "s late"]);
     desk.prompt("s");
@@ -322,7 +322,7 @@ fn helpers_are_named() {
     desk.event("subagent-stop", "s", &json!({ "agent_id": "h1" }));
     assert_eq!(desk.chain(), ["s+h1 f"]);
     desk.event("subagent-start", "s", &json!({ "agent_id": "h2" }));
-    desk.add("g", "of a helper that tells of no tools");
+    desk.add("g", "of a helper that reports no tools");
     desk.event("subagent-stop", "s", &json!({ "agent_id": "h2" }));
     assert_eq!(desk.chain()[1..], ["s+h2 g"]);
     desk.stop("s");
@@ -340,7 +340,7 @@ fn tools_begin_a_turn_without_a_prompt() {
     desk.edit("s", "1", "f", "a");
     assert_eq!(desk.chain(), ["human g", "s f"]);
     desk.after("late", "1", &["h"]);
-    desk.add("h", "told of afterwards only");
+    desk.add("h", "reported afterwards only");
     desk.after("later", "1", &["h"]);
     assert_eq!(desk.chain()[2..], ["later h"]);
     desk.stop("s");

@@ -29,7 +29,7 @@ fn go_on(world: &World, child: Child) {
     signal(&child, "CONT");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", described(&output));
-    world.assert_sound("after it went on");
+    world.assert_sound("after it was resumed");
     let saved: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(saved["tree"], world.tree().to_string());
     world.git(&["gc", "-q"]);

@@ -84,7 +84,7 @@ pub(super) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Checks that `save` takes everything, that git finds nothing missing, and that nothing is said twice.
+/// Checks that `save` takes everything, that git finds nothing missing, and that no message repeats.
 pub(super) fn assert_goes_on(world: &World) {
     world.write("f", "after\n");
     world.done(&["save"]);

@@ -240,7 +240,7 @@ fn a_turn_whose_session_file_is_damaged_is_stopped_all_the_same(
         Some(content) => fs::write(file, content).expect("it is there"),
         None => fs::remove_file(file).expect("it is there"),
     }
-    // Whoever looks first sets the file aside.
+    // The first command that looks sets the file aside.
     world.done(&["status"]);
     world.done(&["session", "stop", "s"]);
     let listed = world.done(&["list", "--json", "-n", "1"]);

@@ -1,4 +1,4 @@
-//! Commits that are gone behind HEAD or behind a checkpoint: what does not need them goes on.
+//! Commits that are gone behind HEAD or behind a checkpoint: commands that do not need them work.
 
 use crate::support::{World, site::described};
 

@@ -1,4 +1,4 @@
-//! What is said of damage: what it is about, and what to do next.
+//! Messages about damage: they name the damaged thing and the next step.
 
 use super::broken::{Loss, lose, refs, shadow, text, world};
 use crate::support::{World, site::described};

@@ -50,7 +50,7 @@ fn a_followed_log_yields_new_events_until_it_is_interrupted() {
     std::thread::scope(|scope| {
         let follower = scope.spawn(move || {
             events::read(&context, None, true, &mut |event| {
-                tell.send(event["event"].as_str().unwrap_or_default().to_owned()).expect("somebody listens");
+                tell.send(event["event"].as_str().unwrap_or_default().to_owned()).expect("the receiver lives");
                 Ok(true)
             })
         });

@@ -261,7 +261,7 @@ fn a_repository_without_the_program_commits_as_ever() {
 #[case::nothing_here("", &[], false)]
 #[case::checkpoints_of_people("git checkpoint save", &[], false)]
 #[case::a_turn("git checkpoint session prompt s", &[], true)]
-#[case::work_that_goes_on("git checkpoint session prompt s; echo s >s; git checkpoint session stop s", &[], true)]
+#[case::work_that_continues("git checkpoint session prompt s; echo s >s; git checkpoint session stop s", &[], true)]
 #[case::an_editor("", &["--edit"], true)]
 #[case::an_amend("", &["--amend"], true)]
 #[case::a_name("", &["-m", "(cherry picked from commit 1)"], true)]

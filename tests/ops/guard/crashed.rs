@@ -30,7 +30,7 @@ fn its_work_is_saved_as_its_own(#[values(Refuse, Strict)] policy: Concurrency) {
     assert_eq!(chain(&ground), "agent/a");
     let tip = ground.shadows().remove(0);
     assert_eq!(ground.git(&["cat-file", "blob", &format!("{tip}:f")]), "half of it\n");
-    assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "it is said once");
+    assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "the note appears once");
     assert!(!ground.has_claim("a"));
     let shown = sessions::show(&ground.context(policy), "a").expect("it is known").session;
     assert_eq!((shown.state.phase, shown.interrupted), (Phase::Idle, true));
@@ -51,10 +51,10 @@ fn a_prompt_notices_it_first() {
     let notes = ground.prompt("b");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!(chain(&ground), "agent/a", "not the human's");
-    assert_eq!(before(&ground, Refuse, "b", "1").notes, Vec::<String>::new(), "it is said once");
+    assert_eq!(before(&ground, Refuse, "b", "1").notes, Vec::<String>::new(), "the note appears once");
 }
 
-/// A ground where the session `a` went away with no tool at work, and a person went on.
+/// A ground where the session `a` died with no tool at work, and a person continued.
 fn left_between_tools() -> Ground {
     let ground = Ground::new();
     ground.prompt("a");

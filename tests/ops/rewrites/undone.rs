@@ -1,4 +1,4 @@
-//! Commits undone and made again: `git reset --soft`, the stash, and tools that run no hook.
+//! Commits undone and repeated: `git reset --soft`, the stash, and tools that run no hook.
 
 use git_checkpoint::testing::model::record::How;
 

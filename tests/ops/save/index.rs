@@ -39,7 +39,7 @@ fn intent_to_add(#[case] first: &str, #[case] then: &str) {
 #[case::aborted("git merge -q side >/dev/null 2>&1 || true", "git merge --abort")]
 #[case::cherry_pick("git cherry-pick side >/dev/null 2>&1 || true", "echo resolved >both")]
 #[case::rebase("git rebase side >/dev/null 2>&1 || true", "echo resolved >both; git add both")]
-#[case::rebase_goes_on(
+#[case::rebase_continues(
     "git rebase side >/dev/null 2>&1 || true",
     "git add -A; GIT_EDITOR=true git rebase --continue >/dev/null 2>&1"
 )]

@@ -236,7 +236,7 @@ fn git_dir_and_work_tree_of_the_environment_count() {
     assert_eq!(bench.save_with(&order).paths(), ["M file"]);
     let library = Order { from_environment: false, ..order };
     let head = bench.git(&["rev-parse", "HEAD^{tree}"]);
-    assert_eq!(bench.save_with(&library).tree(), head, "a library is told where to look");
+    assert_eq!(bench.save_with(&library).tree(), head, "a library gets the path from its caller");
 }
 
 /// Or its checkpoints would continue those of the main one.

@@ -1,4 +1,4 @@
-//! The cases that must hold: going on, dismissing, several sessions, branches, worktrees.
+//! The cases that must hold: continuing, dismissing, several sessions, branches, worktrees.
 
 use super::desk::{Desk, changed, numbered, parts};
 
@@ -202,7 +202,7 @@ fn the_first_commit_of_an_unborn_branch() {
     desk.work("a", &[("one", "1\n")]);
     desk.write("two", "by hand\n");
     desk.stop("a");
-    // What is there at stop is the turn's.
+    // Changes that are unsaved at the stop are the turn's.
     desk.git(&["add", "one"]);
     desk.commit();
     assert_eq!(desk.recorded("HEAD"), parts(&[("one", "a")]));

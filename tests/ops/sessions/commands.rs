@@ -205,7 +205,7 @@ fn adopt_names_the_other_worktree_if_its_work_cannot_be_saved() {
     desk.write("g", "a\n");
     let there = desk.world.repo().display().to_string();
     let lock = std::fs::File::open(desk.world.repo().join(".git/checkpoint/lock")).expect("it is there");
-    lock.lock().expect("nobody has it");
+    lock.lock().expect("no process has it");
     desk.go("linked");
     let adopted = desk.json(&["session", "adopt", "a", "--force"]);
     assert_eq!((&adopted["elsewhere"], &adopted["unsaved"]), (&serde_json::Value::Null, &there.into()));
@@ -257,7 +257,7 @@ fn a_turn_elsewhere_that_cannot_be_saved_holds_a_prompt_up() {
     desk.prompt("a");
     desk.write("g", "a\n");
     let lock = std::fs::File::open(desk.world.repo().join(".git/checkpoint/lock")).expect("it is there");
-    lock.lock().expect("nobody has it");
+    lock.lock().expect("no process has it");
     desk.go("linked");
     let said = fails(&desk, &["session", "prompt", "a"], 1);
     assert!(said.contains("cannot be ended") && said.contains("'git checkpoint session adopt --force a'"), "{said}");
@@ -413,7 +413,7 @@ fn a_filter_that_fails_stops_no_prompt_and_its_files_are_named() {
     desk.finish();
 }
 
-/// The end of a turn takes a checkpoint as any other, and tells what that lacks.
+/// The end of a turn takes a checkpoint as any other, and names the files that it lacks.
 #[rstest::rstest]
 fn the_end_of_a_turn_names_the_files_that_it_could_not_save(
     #[values("stop", "end")] what: &str,

@@ -257,7 +257,7 @@ fn a_command_in_the_background_does_not_hide_what_another_brings() {
     desk.finish();
 }
 
-/// Without the attribution of moved lines, nobody knows whose they are.
+/// Without the attribution of moved lines, their author is unknown.
 #[rstest::rstest]
 #[case::at_once(false)]
 #[case::in_a_copy(true)]

@@ -1,4 +1,4 @@
-//! A person replaces or deletes what an agent wrote, and commits that: the work is over, and nothing shows it as open.
+//! A person replaces or deletes what an agent wrote, and commits that: the work is finished, and no command shows it as open.
 
 use super::desk::{Desk, changed, numbered, parts};
 
@@ -28,7 +28,7 @@ fn a_line_replaced_before_the_commit_is_not_open_after_it(
     desk.git(&["commit", "-qam", "by a person"]);
     check_nothing_open(&desk, "a");
     assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD").len()), (parts(recorded), recorded.len()));
-    // What comes next stands on the commit alone.
+    // The next checkpoint stands on the commit alone.
     desk.turn("b", &[("g", "b\n")]);
     assert_eq!(desk.chain(), ["b"]);
     desk.commit_all();

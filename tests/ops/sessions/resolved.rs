@@ -26,8 +26,8 @@ const RESOLVE: &str = "sed -i '/^[<=>|]\\{7\\}/d; s/^human main three$/a resolve
 const THEIRS: &str = "sed -i '/^[<=>|]\\{7\\}/d; /^human main three$/d' f";
 const THEIR_FILE: &str = "git checkout -q --theirs f";
 
-/// Commits of a person and of the session `b` meet a commit that changes the same line. The session resolves the conflict and goes
-/// on in one command, or in several.
+/// Commits of a person and of the session `b` meet a commit that changes the same line. The session resolves the conflict and
+/// continues in one command, or in several.
 #[rstest::rstest]
 #[case::pick("git cherry-pick topic~1 topic", "cherry-pick")]
 #[case::merge("git merge -q topic", "merge")]
@@ -87,7 +87,7 @@ fn lines_of_a_foreign_patch_in_a_conflict_are_not_the_sessions() {
 
 /// The session only makes the commit.
 #[rstest::rstest]
-#[case::goes_on("git add -A; GIT_EDITOR=true git cherry-pick --continue")]
+#[case::continues("git add -A; GIT_EDITOR=true git cherry-pick --continue")]
 #[case::commits("git add -A; git commit -q --no-edit")]
 fn a_persons_conflict_resolution_stays_theirs_if_the_session_commits_it(#[case] script: &str) {
     let desk = with_topic();

@@ -115,9 +115,9 @@ fn both_parts_of_an_undone_commit_keep_its_record(#[case] taken_back: &[&str], #
     desk.finish();
 }
 
-/// Of what is committed, nothing is of the session whose commit was given up.
+/// The new commit has no line of the session whose commit was undone.
 #[rstest::rstest]
-#[case::one_line_that_anybody_may_write(&["import sys", "one", "two", "three"], "echo 'import sys' >n; git add n")]
+#[case::one_common_line(&["import sys", "one", "two", "three"], "echo 'import sys' >n; git add n")]
 #[case::the_part_of_a_person(&["one", "two"], "printf 'n\\ny\\n' | git add -p f >/dev/null")]
 fn commits_of_people_after_a_reset_have_no_record(#[case] lines: &[&str], #[case] script: &str) {
     let desk = Desk::new();
@@ -194,7 +194,7 @@ fn an_undone_commit_that_is_amended_in_keeps_its_record(#[case] script: &str) {
     desk.finish();
 }
 
-/// A commit that is picked again has its trailer once, wherever git puts what it says of conflicts.
+/// A commit that is picked again has its trailer once, wherever git puts its comment about conflicts.
 #[test]
 fn a_pick_with_a_conflict_has_one_trailer() {
     let desk = Desk::new();
@@ -211,7 +211,7 @@ fn a_pick_with_a_conflict_has_one_trailer() {
     desk.finish();
 }
 
-/// Most of it is other than it was when it is committed again, so that the record does not know it again.
+/// Most of the work has changed when it is committed again, so that the record does not match it.
 #[rstest::rstest]
 #[case::in_the_same_turn("a", true)]
 #[case::by_another_session("b", true)]
@@ -303,7 +303,7 @@ fn the_work_of_a_commit_that_was_squashed_and_taken_back_is_known() {
     desk.finish();
 }
 
-/// Git says that the commit was taken back: one line that is left of three is evidence enough.
+/// The reflog shows that the commit was undone: one line that is left of three is evidence enough.
 #[test]
 fn one_remaining_line_of_an_undone_commit_keeps_its_author() {
     let desk = Desk::new();

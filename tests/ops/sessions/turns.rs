@@ -379,7 +379,7 @@ fn saves_by_hand_in_the_only_open_turn_are_the_sessions(#[case] command: &[&str]
 }
 
 #[rstest::rstest]
-#[case::told_otherwise(&["save", "--contributor", "human"], "human")]
+#[case::by_the_option_contributor(&["save", "--contributor", "human"], "human")]
 #[case::of_several_sessions(&["save"], "unknown")]
 fn a_save_by_hand_in_a_turn_may_have_another_contributor(#[case] command: &[&str], #[case] whose: &str) {
     let desk = Desk::new();

@@ -131,7 +131,7 @@ fn a_late_post_commit_changes_nothing() {
 
 #[rstest::rstest]
 #[case::by_the_user("", true)]
-#[case::of_somebody_else("GIT_COMMITTER_NAME=other GIT_COMMITTER_EMAIL=other@example.com", false)]
+#[case::of_another_committer("GIT_COMMITTER_NAME=other GIT_COMMITTER_EMAIL=other@example.com", false)]
 fn a_commit_made_by_plumbing(#[case] environment: &str, #[case] is_ours: bool) {
     let desk = Desk::new();
     desk.turn("a", &[("g", "a\n")]);
@@ -158,7 +158,7 @@ fn commits_pulled_from_others_have_no_record() {
 #[rstest::rstest]
 #[case::to_a_new_branch(&["switch", "-qc", "topic"])]
 #[case::to_an_older_commit(&["checkout", "-q", "HEAD~2"])]
-fn git_moves_on_before_anybody_looks(#[case] command: &[&str]) {
+fn an_unseen_commit_is_recorded_after_git_moved_head_away(#[case] command: &[&str]) {
     let desk = Desk::new();
     desk.write("h", "human\n");
     desk.commit_all();
@@ -171,7 +171,7 @@ fn git_moves_on_before_anybody_looks(#[case] command: &[&str]) {
 }
 
 #[test]
-fn a_commit_with_hooks_comes_next() {
+fn a_commit_with_hooks_after_an_unseen_one_records_both() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
     desk.git(&["add", "f"]);
