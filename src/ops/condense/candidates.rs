@@ -38,7 +38,7 @@ pub(crate) struct Candidate {
     is_taken_back: bool,
 }
 
-/// What of a commit may be the work of a shadow.
+/// The part of a commit that may be the work of a shadow.
 struct Part<'c> {
     candidate: &'c Candidate,
     /// The paths to ask its steps for.
@@ -120,7 +120,7 @@ impl Candidate {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns what of `committed` may be work of this shadow; for an archived shadow, files with similar content.
+    /// Returns the part of `committed` that may be work of this shadow; for an archived shadow, files with similar content.
     fn part(&self, repo: &Repo, committed: &[Change]) -> Result<Part<'_>> {
         let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), begun: Vec::new() };
         if self.is_live {
@@ -139,7 +139,7 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            // Of a rename in the commit, its parent has nothing at the new path.
+            // If the commit renames the file, its parent has nothing at the new path.
             let is_new_name = own.path == change.path && change.old_path.is_some();
             let before = change.before.filter(|_| !is_new_name);
             part.begun.extend(Change::between(own.path.clone(), before, own.before));
@@ -224,7 +224,7 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
 /// Returns true if `staged` holds work that is, or may be, of sessions of `candidates`.
 pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
     let steps = steps_to(repo, candidates, staged, &[])?;
-    // Most is committed as a session left it, and lines need no look.
+    // Most files are committed as a session left them: then we need not compare lines.
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {
         return Ok(true);
     }
@@ -316,7 +316,7 @@ pub(super) fn steps_to(
     Ok(all)
 }
 
-/// Returns for each of `candidates` what of `committed` may be its work.
+/// Returns for each of `candidates` the part of `committed` that may be its work.
 fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
     let mut parts = Vec::with_capacity(candidates.len());
     let live = candidates.iter().find(|candidate| candidate.is_live);
