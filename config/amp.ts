@@ -1,6 +1,6 @@
 // @i-know-the-amp-plugin-api-is-wip-and-very-experimental-right-now
 // @OURS@
-// Reports Amp's events to git-checkpoint; an error here never stops Amp.
+// Tells git-checkpoint what Amp does; whatever goes wrong here, Amp goes on.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -1,5 +1,5 @@
 // @OURS@
-// Reports opencode's events to git-checkpoint; an error here never stops opencode.
+// Tells git-checkpoint what opencode does; whatever goes wrong here, opencode goes on.
 import { spawn } from "node:child_process";
 
 const told = new Set(["session.created", "session.idle", "session.error", "session.compacted", "session.deleted"]);
@@ -10,7 +10,7 @@ export default async ({ directory, client }) => {
   const tell = async (hook, session, input, output) => {
     const parent = parents.get(session);
     const answer = await call({ plugin: "opencode", hook, directory, parent, input, output });
-    // opencode sends the reason of a denial to the model only, so we show it to the user.
+    // What is denied is told to the model only: the screen does not show it.
     const [message, variant] = answer.deny ? [answer.deny, "error"] : [answer.warn, "warning"];
     if (message) await client?.tui?.showToast?.({ body: { message, variant } })?.catch?.(() => {});
     return answer;

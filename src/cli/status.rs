@@ -102,7 +102,7 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
         call.out.note(if status.hidden {
             "  (see to owner and permissions of its files, and whether their disk is mounted; nothing is given up until then)"
         } else {
-            "  (\"git checkpoint save\" sets it aside if it cannot continue it, \"git checkpoint doctor --fix\" always does)"
+            "  (\"git checkpoint save\" sets the shadow aside if it cannot continue it, \"git checkpoint doctor --fix\" always does)"
         })?;
     }
     if let Some(error) = &status.last_error {
