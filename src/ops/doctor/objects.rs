@@ -1,4 +1,4 @@
-//! Whether all that our refs lead to is there: trees, files, and what stands beside a checkpoint.
+//! Checks that all objects behind our refs exist: trees, files, and the side commits of checkpoints.
 //!
 //! git walks all our refs at once, except what other refs reach too. Only if something is missing do we walk each ref by
 //! itself. The log of records has its own check.

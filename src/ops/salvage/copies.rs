@@ -40,7 +40,7 @@ pub(super) struct Stand {
     pub(super) is_lost: bool,
 }
 
-/// Finds out what of checkpoints can be read, and copies it.
+/// Finds and copies the readable parts of checkpoints.
 pub(super) struct Copier<'c> {
     context: &'c Context,
     pub(super) reader: Reader<'c>,
