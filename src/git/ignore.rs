@@ -75,7 +75,7 @@ impl<'r> Excludes<'r> {
             // A directory of the path has become a symbolic link to itself: no such file exists, and no rule can be
             // read.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => return Ok(false),
-            // The rules in this directory, or the directory itself, cannot be read. Git goes on without such rules.
+            // The rules in this directory, or the directory itself, cannot be read. Git continues without such rules.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::ACCESS) => {
                 let parent = path.rfind_byte(b'/').map(|at| path[..at].as_bstr());
                 if !std::mem::replace(&mut self.has_warned, true) {

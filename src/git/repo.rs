@@ -41,7 +41,7 @@ pub struct Repo {
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
     /// Refs that were skipped.
     pub(super) skipped_refs: SkippedRefs,
-    /// What HEAD was when an operation that goes on first asked for it.
+    /// What HEAD was when the current operation first read it.
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,

@@ -172,7 +172,7 @@ enum Doubt {
     Certain,
 }
 
-/// Finds the files that a conversion may change or may have changed; asks for attributes only where there can be any.
+/// Finds the files that a conversion may change or may have changed; reads attributes only where there can be any.
 struct Converts<'r> {
     repo: &'r Repo,
     times: AttributeTimes<'r>,

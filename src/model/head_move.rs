@@ -52,7 +52,7 @@ pub enum MoveKind {
 impl MoveKind {
     /// Returns what the reflog message `text` stands for. Git does not translate these messages, and other programs use the
     /// same words. See `reflog_msg` in git's `builtin/commit.c`, and `sequencer.c`.
-    /// None if nothing can be said.
+    /// None if the message does not show it.
     pub fn of_message(text: &[u8]) -> Option<Self> {
         let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
         let (action, rest) = text.split_at(end);

@@ -141,7 +141,11 @@ mod tests {
     #[case::unknown_after(Life::Unknown, 939, true)]
     #[case::clock_set_back_a_little(Life::Unknown, 1060, false)]
     #[case::clock_set_back_far(Life::Unknown, 1061, true)]
-    fn what_is_unknown_is_gone_after_a_while(#[case] life: Life, #[case] seen: i64, #[case] expected: bool) {
+    fn a_process_of_unknown_life_is_gone_after_stale_after(
+        #[case] life: Life,
+        #[case] seen: i64,
+        #[case] expected: bool,
+    ) {
         assert_eq!(is_gone(life, seen, 1000, Duration::from_secs(60)), expected);
     }
 }

@@ -34,7 +34,7 @@ pub struct Rewrite {
     pub onto: Option<ObjectId>,
 }
 
-/// Plans the effects of `moves`, oldest first. `takes_work` says of each whether its commit takes work of a shadow.
+/// Plans the effects of `moves`, oldest first. `takes_work` has one entry for each: whether its commit takes work of a shadow.
 ///
 /// Moves after the last commit that takes work need no `CarryForward` or `Note`: the caller compares the worktree with
 /// the shadow that was noted last, and carries forward what is still there. A rebase is one move: uncommitted work stays at

@@ -86,7 +86,7 @@ pub struct BlamedLines {
     pub(crate) recorded_by: Option<ObjectId>,
 }
 
-/// Returns the blame that `options` ask for.
+/// Returns the blame that `options` describe.
 ///
 /// # Errors
 /// If there is no such commit, path or range.

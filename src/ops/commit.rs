@@ -141,8 +141,8 @@ fn is_plain(context: &Context) -> Result<bool> {
     Ok(!is_brought && is_by_hand && is_head_followable(context)?)
 }
 
-/// Saves what a session has done since its last checkpoint to what is committed on `base`, if a session has made what is unsaved,
-/// or may have.
+/// If a session made the unsaved changes, or may have, saves those of its changes since its last checkpoint that the commit on
+/// `base` takes.
 fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let Some(saving) = agents::before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
         return Ok(());

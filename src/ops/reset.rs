@@ -38,7 +38,7 @@ use crate::{
 pub struct Options {
     /// Even while a session is active.
     pub force: bool,
-    /// Only say what would happen.
+    /// Only report what would happen.
     pub dry_run: bool,
 }
 
@@ -172,8 +172,8 @@ fn refuse_active(context: &Context, base: Base) -> Result<()> {
     }
 }
 
-/// Cancels the reset that the open turn of session `id` was to do with its first checkpoint, and drops the checkpoint
-/// of what the turn began with.
+/// Cancels the reset that the open turn of session `id` planned for its first checkpoint, and drops the baseline of the
+/// turn.
 ///
 /// Archives the session's own shadow on HEAD, if it has one; other checkpoints stay.
 ///

@@ -59,7 +59,7 @@ impl CommitNote {
         self.reserved.as_deref().and_then(RecordId::parse)
     }
 
-    /// Returns true if it has nothing to say of its commit.
+    /// Returns true if it holds nothing but `head`.
     pub fn is_plain(&self) -> bool {
         *self == Self { head: self.head.clone(), ..Self::default() }
     }

@@ -106,7 +106,7 @@ impl Reader {
             if !self.read_file(each)? {
                 return Ok(false);
             }
-            // Only what was rotated away is complete: then go on with the log of today.
+            // Only a log that was rotated away is complete: then continue with the current log.
             let current = open(&path(&self.common_dir))?;
             let is_same = match (&self.file, &current) {
                 (Some(old), Some(new)) => identity(old)? == identity(new)?,

@@ -52,7 +52,7 @@ pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("sessions")
 }
 
-/// Returns true if anything was ever written of a session, and is still there.
+/// Returns true if the folder for session files exists.
 pub(crate) fn has_any(common_dir: &Path) -> bool {
     folder(common_dir).exists()
 }

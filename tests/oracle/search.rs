@@ -32,7 +32,7 @@ pub(super) struct Search {
     pub(super) is_strict: bool,
     /// How many histories of each sort of wrong lines are made small.
     pub(super) shrunk: usize,
-    /// When no more histories begin.
+    /// When to start no further history.
     pub(super) limit: Option<Duration>,
 }
 
@@ -170,7 +170,7 @@ impl Search {
         let mut text = format!("## {sort} (seed {}, history {index})\n\n--play '{}'\n\n", self.seed, text(steps));
         for wrong in verdict.wrong.iter().filter(|wrong| self.is_strict || wrong.said != "unknown") {
             let (view, place) = (wrong.view, &wrong.place);
-            text.push_str(&format!("- {view}, {place}: '{}' is said to be {}\n", wrong.text, wrong.said));
+            text.push_str(&format!("- {view}, {place}: '{}' is attributed to {}\n", wrong.text, wrong.said));
         }
         for trouble in &verdict.trouble {
             text.push_str(&format!("- {trouble}\n"));

@@ -37,7 +37,7 @@ pub enum What {
     Start(Option<String>),
     /// The user sent a prompt.
     Prompt(Option<String>),
-    /// The agent goes on by itself.
+    /// The agent continues without a prompt.
     Notice,
     /// A tool is about to be used.
     BeforeTool(Tool),
@@ -62,7 +62,7 @@ pub struct Tool {
     pub call: Option<String>,
     /// What it may change.
     pub reach: Reach,
-    /// True if it may go on after the agent has reported its end.
+    /// True if it may keep running after the agent has reported its end.
     pub is_background: bool,
     /// True if it may delete or overwrite files of which there is no copy.
     pub may_destroy: bool,
@@ -84,11 +84,11 @@ pub enum Reach {
 /// The answer to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It goes on.
+    /// It may continue.
     Allow,
-    /// It goes on, and gets a message.
+    /// It may continue, and gets a message.
     Warn(Message),
-    /// It is held back; nothing has changed.
+    /// It must not continue; nothing has changed.
     Deny(Message),
 }
 

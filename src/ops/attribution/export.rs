@@ -28,7 +28,7 @@ const LONGEST_MODEL: usize = 250;
 /// Ranges of lines, both ends included.
 type Ranges = Vec<(u32, u32)>;
 
-/// Returns an Agent Trace record (version 0.1.0) of each commit that `options` ask for, newest first.
+/// Returns an Agent Trace record (version 0.1.0) of each commit that `options` select, newest first.
 ///
 /// # Errors
 /// As [`attribution`](super::attribution), and for the worktree.
@@ -140,7 +140,7 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// Returns the note of git-ai (authorship/3.0.0) for each commit that `options` ask for, newest first.
+/// Returns the note of git-ai (authorship/3.0.0) for each commit that `options` select, newest first.
 ///
 /// # Errors
 /// As [`attribution`](super::attribution), and for the worktree.

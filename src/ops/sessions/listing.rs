@@ -146,7 +146,7 @@ pub fn show(context: &Context, id: &str) -> Result<Shown> {
     Ok(Shown { version: 1, session: Listed::of(&session, work), prompts })
 }
 
-/// Lets the session `id` go on in this worktree, wherever it was.
+/// Moves the session `id` to this worktree, wherever it was.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way in another worktree and
@@ -178,7 +178,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     }
     seen_here(context, &mut session)?;
     session.last_seen = clock();
-    // Whoever takes it over has not spoken yet.
+    // The process that takes it over has not called us yet.
     session.process = None;
     owner::hand_over(repo.git_dir(), id)?;
     session_info::store(&worktree, &session)?;

@@ -39,7 +39,7 @@ fn intent_to_add(#[case] first: &str, #[case] then: &str) {
 #[case::aborted("git merge -q side >/dev/null 2>&1 || true", "git merge --abort")]
 #[case::cherry_pick("git cherry-pick side >/dev/null 2>&1 || true", "echo resolved >both")]
 #[case::rebase("git rebase side >/dev/null 2>&1 || true", "echo resolved >both; git add both")]
-#[case::rebase_goes_on(
+#[case::rebase_continues(
     "git rebase side >/dev/null 2>&1 || true",
     "git add -A; GIT_EDITOR=true git rebase --continue >/dev/null 2>&1"
 )]
@@ -260,7 +260,7 @@ fn the_index_may_change_between_saves(#[case] first: &str, #[case] then: &str) {
 }
 
 #[test]
-fn what_only_the_index_has_is_kept() {
+fn content_that_only_the_index_has_is_kept() {
     let bench =
         Bench::new("base; echo staged >file; git add file; echo worktree >file; echo gone >new; git add new; rm new");
     let saved = bench.save_warm_and_cold();
