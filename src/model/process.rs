@@ -44,7 +44,7 @@ pub enum Life {
 
 /// Whether a process has others at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub(crate) enum Work {
     /// It has.
     Runs,
     /// It has none.
@@ -78,7 +78,7 @@ impl Process {
 
 /// Returns true if a process last seen at `seen` is gone at `now` (Unix seconds): it is dead, or its state is unknown
 /// and it has been silent for longer than `stale_after`.
-pub fn is_gone(life: Life, seen: i64, now: i64, stale_after: std::time::Duration) -> bool {
+pub(crate) fn is_gone(life: Life, seen: i64, now: i64, stale_after: std::time::Duration) -> bool {
     match life {
         Life::Alive => false,
         Life::Dead => true,

@@ -45,7 +45,7 @@ use crate::{
 
 /// Carries the shadow of the previous HEAD forward to the new one, if the worktree still contains its work. Called by
 /// git's hooks.
-pub fn head_moved(context: &Context) -> Result<()> {
+pub(crate) fn head_moved(context: &Context) -> Result<()> {
     context.emit_failure("follow", enter(context).map(drop))
 }
 

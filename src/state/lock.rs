@@ -19,7 +19,7 @@ use crate::error::{Context as _, Error, Kind, Result};
 /// Held until dropped.
 #[derive(Debug)]
 #[must_use = "the lock is released when dropped"]
-pub struct Lock {
+pub(crate) struct Lock {
     file: File,
     dead: Vec<String>,
 }
@@ -57,7 +57,7 @@ impl Lock {
     }
 
     /// Takes the lock on the file `path` if it is free.
-    pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
+    pub(crate) fn try_acquire(path: &Path) -> Result<Option<Self>> {
         let what = || format!("cannot lock '{}'", path.display());
         let file = File::options()
             .read(true)

@@ -33,7 +33,7 @@ use crate::{
     state::{agents, sessions},
 };
 
-pub use report::{Answer, Message, Reach, Report, Tool, What};
+pub(crate) use report::{Answer, Message, Reach, Report, Tool, What};
 pub(crate) use tool::{before_commit, save_before_commit};
 
 /// Handles the event of `report`.
@@ -41,7 +41,7 @@ pub(crate) use tool::{before_commit, save_before_commit};
 /// # Errors
 /// Those of the operations that it calls; what they did before the error stays, and the next event continues from there. The
 /// agent must not notice.
-pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
+pub(crate) fn handle(context: &Context, report: &Report) -> Result<Answer> {
     if matches!(report.what, What::Prompt(_)) {
         visit::leave(context, &report.session, Over::Unsaid);
     }
@@ -68,7 +68,7 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
 }
 
 /// Returns true if the session `id` is known in `repo`.
-pub fn is_known(repo: &Repo, id: &str) -> bool {
+pub(crate) fn is_known(repo: &Repo, id: &str) -> bool {
     check_id(id).is_ok() && sessions::read(repo.common_dir(), id).is_ok_and(|session| session.is_some())
 }
 

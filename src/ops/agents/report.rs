@@ -9,7 +9,7 @@ use crate::ops::{
 
 /// What an agent reports.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// The agent's name, of the fixed list.
     pub agent: &'static str,
     /// The word for what happened.
@@ -32,7 +32,7 @@ pub struct Report {
 
 /// What happened in an agent.
 #[derive(Clone, Debug)]
-pub enum What {
+pub(crate) enum What {
     /// A conversation was begun, or is gone on with; maybe that of another session.
     Start(Option<String>),
     /// The user sent a prompt.
@@ -55,7 +55,7 @@ pub enum What {
 
 /// The use of a tool.
 #[derive(Clone, Debug)]
-pub struct Tool {
+pub(crate) struct Tool {
     /// Its name.
     pub name: String,
     /// The id of this use, where the agent has one.
@@ -72,7 +72,7 @@ pub struct Tool {
 
 /// What a tool may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// These files, absolute or relative to the report's `cwd`.
     Files(Vec<String>),
     /// Anything.
@@ -83,7 +83,7 @@ pub enum Reach {
 
 /// The answer to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// It may continue.
     Allow,
     /// It may continue, and gets a message.
@@ -94,7 +94,7 @@ pub enum Answer {
 
 /// Something for the user of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub(crate) enum Message {
     /// Other sessions have uncommitted work here; and what else there is to say.
     Others(Question, Vec<String>),
     /// Who else is at work here, or was until it went away, and whose work the stash holds.

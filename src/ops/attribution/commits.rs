@@ -23,7 +23,7 @@ const AT_ONCE: usize = 200;
 ///
 /// # Errors
 /// If the revision names no commit, or objects are missing.
-pub fn attribution(context: &Context, options: &Options) -> Result<Attribution> {
+pub(crate) fn attribution(context: &Context, options: &Options) -> Result<Attribution> {
     let mut sum = Sum::new(options.patch);
     match &options.target {
         Target::Worktree => worktree::add(context, options, &mut sum),

@@ -32,7 +32,7 @@ type Ranges = Vec<(u32, u32)>;
 ///
 /// # Errors
 /// As [`attribution`](super::attribution), and for the worktree.
-pub fn agent_trace(context: &Context, options: &Options) -> Result<Vec<Value>> {
+pub(crate) fn agent_trace(context: &Context, options: &Options) -> Result<Vec<Value>> {
     let mut records = Vec::new();
     each_commit(context, options, &mut |commit, authors| {
         records.push(trace(commit, authors));
@@ -144,7 +144,7 @@ fn encoded(text: &str) -> String {
 ///
 /// # Errors
 /// As [`attribution`](super::attribution), and for the worktree.
-pub fn git_ai(context: &Context, options: &Options) -> Result<Vec<(ObjectId, String)>> {
+pub(crate) fn git_ai(context: &Context, options: &Options) -> Result<Vec<(ObjectId, String)>> {
     let mut notes = Vec::new();
     each_commit(context, options, &mut |commit, authors| {
         notes.push((commit.id, note(commit, authors)));

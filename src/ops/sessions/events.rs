@@ -51,7 +51,7 @@ pub struct Stopped {
 }
 
 /// The result of an end. Serializes to what `session end --json` prints.
-pub type Ended = Stopped;
+pub(super) type Ended = Stopped;
 
 /// Registers the session `id`, or resumes it.
 ///
