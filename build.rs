@@ -1,6 +1,6 @@
 //! Lets the program start faster: hooks of git and of agents start it all the time, and up to a third of that time is spent on the
 //! addresses that are corrected where a program may be loaded anywhere. Its libraries, heap and stack still are.
-#![expect(clippy::disallowed_methods, reason = "what Cargo tells a build script is in its environment")]
+#![expect(clippy::disallowed_methods, reason = "Cargo passes its answers to a build script in the environment")]
 
 fn main() {
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);

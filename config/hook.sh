@@ -33,16 +33,16 @@ case $_checkpoint_hook in
 prepare-commit-msg | commit-msg) [ "$_checkpoint_status" = 0 ] || exit "$_checkpoint_status" ;;
 esac
 
-# Beside the message is a note if there is something to check in it: to start a program only to know that takes time.
+# A note beside the message says that the program has something to check in it; otherwise, we save the time to start it.
 if [ "$_checkpoint_hook" = commit-msg ]; then
 	case ${1-} in
 	*/*) [ -e "${1%/*}/checkpoint/check-message" ] || exit "$_checkpoint_status" ;;
 	esac
 fi
 
-# Most commits of people leave us nothing to do but to see that HEAD has moved, and who comes next sees it.
+# After most commits of people, we have only to notice that HEAD has moved, which the next command does as well.
 if [ "$_checkpoint_hook" = post-commit ] && [ -s "${GIT_DIR:-.git}/checkpoint/followed-later" ]; then
-	# What is to be told once is taken back, without a program.
+	# The note is for this commit only: empty it without starting a program.
 	{ true >"${GIT_DIR:-.git}/checkpoint/followed-later"; } 2>/dev/null && exit "$_checkpoint_status"
 fi
 

@@ -146,7 +146,7 @@ impl std::error::Error for Error {
 }
 
 /// Turns a foreign `Result` into ours, with a message that names what was being done.
-pub trait Context<T> {
+pub(crate) trait Context<T> {
     /// Wraps the error with `kind` and the message that `message` returns.
     fn context(self, kind: Kind, message: impl FnOnce() -> String) -> Result<T>;
 }

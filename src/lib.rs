@@ -136,6 +136,9 @@
 //! - *archive*: shadows that were set aside (`ops::reset`)
 //! - *condense*: make a *record* of the work that a commit took from shadows (`model::record`)
 //! - *attribution*: who wrote each line (`model::attribution`)
+
+// With `testing`, all that is public can be reached; without it, what only tests reach would count as unreachable.
+#![cfg_attr(feature = "failpoints", warn(unreachable_pub))]
 pub mod cli;
 
 mod agent;

@@ -1,4 +1,5 @@
-//! What users and agents say of themselves, through the command line: it comes back, harms no terminal, and no git.
+//! Hostile names and texts of users and agents on the command line: they come back unchanged, and harm neither the terminal
+//! nor git.
 
 use git_checkpoint::testing::model::session::is_valid_id;
 use proptest::prelude::{ProptestConfig, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -88,7 +89,7 @@ proptest! {
 }
 
 #[test]
-fn a_repository_of_somebody_else_is_named_in_full() {
+fn a_repository_of_another_user_is_named_with_its_full_path() {
     let world = World::with_commit();
     // Only root can give a repository away.
     if !world.command("chown").args(["-R", "12345", "."]).output().is_ok_and(|output| output.status.success()) {

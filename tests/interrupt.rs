@@ -103,7 +103,7 @@ fn a_wait_for_the_lock_ends_at_once() {
 }
 
 #[test]
-fn a_restore_stops_and_says_how_to_go_on_or_back() {
+fn an_interrupted_restore_names_the_commands_that_continue_or_reverse_it() {
     let world = world("smudge");
     assert!(world.checkpoint(&["save"]).status.success());
     write(&world, "two\n");

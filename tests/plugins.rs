@@ -99,7 +99,7 @@ fn make_executable(path: &Path) {
 }
 
 #[test]
-fn opencode_is_heard_and_told() {
+fn opencode_reports_its_events_and_shows_the_answers() {
     let Some((events, seen)) = run("opencode", OPENCODE) else { return };
     let expected = [
         "session-start ses_1",
@@ -117,7 +117,7 @@ fn opencode_is_heard_and_told() {
 }
 
 #[test]
-fn amp_is_heard_and_told() {
+fn amp_reports_its_events_and_shows_the_answers() {
     let Some((events, seen)) = run("amp", AMP) else { return };
     let tool = |moment: &str| format!("{moment} T-1  /src/app/a b.go");
     let mut expected = vec!["session-start T-1".to_owned(), "prompt T-1".to_owned()];

@@ -165,7 +165,7 @@ fn while_git_packs_and_commits() {
         let arguments = ["commit", "-q", "--allow-empty", "-m", "beside"];
         let failed = again_and_again(&world, is_over, Duration::from_millis(200), &arguments);
         let said: Vec<_> = failed.iter().map(described).collect();
-        assert!(said.is_empty(), "the user's commits go on: {said:?}");
+        assert!(said.is_empty(), "the user's commits succeed: {said:?}");
     };
     let done = all_work(&world, &[world.repo(), linked], &[&gc, &repack, &pack_refs, &commit]);
     assert_kept(&world, &done);

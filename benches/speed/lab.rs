@@ -13,7 +13,7 @@ use crate::Result;
 
 /// The most files that are ever changed at once.
 pub(crate) const MOST: usize = 5000;
-/// Files this much younger than a look at them are read again by the next; nobody edits that fast.
+/// Files this much younger than a look at them are read again by the next; no person edits that fast.
 const REST: Duration = Duration::from_millis(60);
 
 /// What the worktree is before a command is measured.
@@ -67,7 +67,7 @@ pub(crate) fn git_in(root: &Path, arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the settings of whoever runs this out.
+/// Keeps out the settings of the user who runs this.
 fn hermetic(command: &mut Command, home: &Path) {
     let path = std::env::var_os("PATH").unwrap_or_default();
     command.env_clear().env("PATH", path).env("HOME", home).env("LC_ALL", "C").env("GIT_CONFIG_NOSYSTEM", "1");

@@ -221,7 +221,7 @@ impl Plan {
         println!("| disk, {SAVES} saves of 3 changed files | bytes a save | goal | |");
         println!("|---|---:|---:|---|");
         let mut is_good = true;
-        // What an agent works on, and what nobody does: files that are all different bring all their content.
+        // First what an agent does, then the worst case: with different files each time, each save stores their whole content.
         for (name, files, goal) in [("the same 3", 3, Some(MOST_BYTES_A_SAVE)), ("other ones each time", MOST, None)] {
             for (place, lab) in [("", MAIN), (", 10,000 files", SMALL)] {
                 let lab = &mut self.labs[lab];
@@ -264,7 +264,7 @@ fn long_chain(plan: &Plan) -> Result<Stage> {
     Ok(stage)
 }
 
-/// Whose lines are beside what git says of them.
+/// Commands that show the authors of lines, beside git's own.
 fn whose_lines() -> Stage {
     let mut stage = Stage { rounds: usize::MAX, ..Stage::default() };
     let settled = State::Settled;

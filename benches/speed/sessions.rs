@@ -39,8 +39,8 @@ pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
     stage.case("commit of one's own in a turn", MAIN, State::OwnWorkInTurn, &COMMIT);
     stage.case("git commit", MAIN, State::OwnWork, &PLAIN);
     stage.row("session prompt, clean", "prompt, large", "git status -uall", Goal::Factor(0.8));
-    stage.row("session commit", "commit of a session", "git commit", Goal::More(30.0));
-    stage.row("commit without session work", "commit of one's own", "git commit", Goal::More(10.0));
+    stage.row("session commit", "commit of a session", "git commit", Goal::More(20.0));
+    stage.row("commit without session work", "commit of one's own", "git commit", Goal::More(6.0));
     stage.row("the same in the middle of a turn", "commit of one's own in a turn", "git commit", Goal::None);
     tools(plan, &mut stage);
     let first = plan.labs.len();
@@ -58,8 +58,8 @@ pub(crate) fn stage(plan: &mut Plan, arguments: &Arguments) -> Result<Stage> {
         }
     }
     let theirs = "git commit, small";
-    stage.row("session commit, 10,000 files", &format!("session commit, {none}"), theirs, Goal::More(30.0));
-    stage.row("own commit, 10,000 files", &format!("own commit, {none}"), theirs, Goal::More(10.0));
+    stage.row("session commit, 10,000 files", &format!("session commit, {none}"), theirs, Goal::More(20.0));
+    stage.row("own commit, 10,000 files", &format!("own commit, {none}"), theirs, Goal::More(6.0));
     stage.keep(arguments.only.as_deref());
     if stage.cases.iter().any(|case| case.lab >= first) {
         let small = plan.labs[SMALL].root().to_owned();
@@ -85,8 +85,8 @@ fn tools(plan: &Plan, stage: &mut Stage) {
     stage.case("before a tool", MAIN, State::Prompted, &["hook", &event("pre-tool", &write)]);
     stage.case("after a tool", MAIN, State::Edited, &["hook", &event("post-tool", &write)]);
     stage.case("after a shell", MAIN, State::Edited, &["hook", &event("post-tool", shell)]);
-    stage.row("hook before a tool that names its file", "before a tool", "git --version", Goal::Factor(6.0));
-    stage.row("hook after it, 1 file changed", "after a tool", "git --version", Goal::Factor(6.0));
+    stage.row("hook before a tool that names its file", "before a tool", "git --version", Goal::Factor(3.0));
+    stage.row("hook after it, 1 file changed", "after a tool", "git --version", Goal::Factor(3.0));
     stage.row("hook after a shell command", "after a shell", "git status -uall", Goal::Factor(0.8));
 }
 

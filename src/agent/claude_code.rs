@@ -37,7 +37,7 @@ pub(super) const DIALECT: Dialect = Dialect {
         File { scope: Scope::Local, path: ".claude/settings.local.json", relocated: None, format: Format::Json(SHAPE) },
     ],
     reports_all_tools: true,
-    todo: "sessions that are open take the hooks after a restart; hooks of a project run once its folder is trusted",
+    todo: "restart Claude Code to load the hooks; hooks of a project run once you trust its folder",
 };
 
 const SHAPE: Shape = Shape {

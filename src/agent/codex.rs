@@ -96,7 +96,7 @@ fn warn(moment: Moment, text: &str) -> Reply {
 /// will skip: those that `config` (the text of its `config.toml`) does not trust, or disables.
 ///
 /// Trust depends on the place of a hook in its file and on its content.
-pub fn untrusted(hooks: &str, places: &[String], config: &str) -> Vec<String> {
+pub(crate) fn untrusted(hooks: &str, places: &[String], config: &str) -> Vec<String> {
     let Ok(hooks) = serde_json::from_str::<Value>(hooks) else { return Vec::new() };
     let config: toml_edit::DocumentMut = config.parse().unwrap_or_default();
     let state = config.get("hooks").and_then(|hooks| hooks.get("state"));
@@ -122,7 +122,7 @@ pub fn untrusted(hooks: &str, places: &[String], config: &str) -> Vec<String> {
 }
 
 /// Returns true if `config` trusts the project at one of `roots`: Codex ignores the hooks of other projects.
-pub fn is_project_trusted(roots: &[String], config: &str) -> bool {
+pub(crate) fn is_project_trusted(roots: &[String], config: &str) -> bool {
     let config: toml_edit::DocumentMut = config.parse().unwrap_or_default();
     let level = |root: &String| config.get("projects")?.get(root.as_str())?.get("trust_level")?.as_str();
     roots.iter().any(|root| level(root) == Some("trusted"))

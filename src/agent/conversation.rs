@@ -9,7 +9,7 @@ const LONGEST: usize = 100;
 
 /// Returns the model of the last message in `text`: one JSON document, or one on each line, possibly without the
 /// beginning.
-pub fn model(text: &str) -> Option<String> {
+pub(crate) fn model(text: &str) -> Option<String> {
     let in_lines = || text.lines().rev().filter_map(|line| serde_json::from_str(line).ok()).find_map(|it| named(&it));
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(map)) => {

@@ -4,7 +4,7 @@
 //! Each agent is a file with a [`Dialect`]; another one is a file, a line in [`dialects::ALL`], and payloads in
 //! `tests/fixtures/agents`.
 
-pub mod conversation;
+pub(crate) mod conversation;
 pub mod dialect;
 pub mod dialects;
 pub mod event;
@@ -13,7 +13,7 @@ pub mod install;
 mod amp;
 mod claude_code;
 mod cline;
-pub mod codex;
+pub(crate) mod codex;
 mod copilot;
 mod cursor;
 mod droid;
@@ -36,8 +36,8 @@ use event::Event;
 
 use crate::error::{Error, Result};
 
-pub use payload::LONGEST;
-pub use reply::Reply;
+pub(crate) use payload::LONGEST;
+pub(crate) use reply::Reply;
 
 /// Returns the event in the payload `bytes`, and the agent's dialect. `named` is the agent named by `--agent`.
 ///

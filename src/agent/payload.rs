@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// The longest payload that is read, in bytes.
-pub const LONGEST: usize = 64 << 20;
+pub(crate) const LONGEST: usize = 64 << 20;
 
 /// The longest word (a name, an id, a path) that is taken, in bytes.
 const LONGEST_WORD: usize = 4096;

@@ -71,9 +71,7 @@ impl Places {
     /// If there is no home directory, or if the program's path is not UTF-8, which JSON requires.
     pub(super) fn require(&self) -> Result<()> {
         if self.home.is_none() {
-            return Err(
-                Error::user("no home directory is known, and settings of agents are there").with_hint("set 'HOME'")
-            );
+            return Err(Error::user("cannot find agent settings: HOME is not set").with_hint("set 'HOME'"));
         }
         if self.program.to_str().is_none() {
             let message = format!("the path of the program, '{}', is not UTF-8", self.program.display());

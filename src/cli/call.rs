@@ -183,7 +183,7 @@ fn normalize(path: &[u8]) -> Option<BString> {
     Some(bstr::join("/", parts).into())
 }
 
-/// Sends what the code traces to standard error, if `-v` or `GIT_CHECKPOINT_LOG` asks for it.
+/// Writes the trace to standard error, if `-v` or `GIT_CHECKPOINT_LOG` turns it on.
 fn start_log(verbose: u8) {
     let filter = match environment::variable("GIT_CHECKPOINT_LOG") {
         Some(filter) => filter.to_string_lossy().into_owned(),
@@ -195,7 +195,7 @@ fn start_log(verbose: u8) {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_target(false)
-        // It would be said on standard error, which is what has failed, and panic.
+        // Printing it to standard error, which is what has failed, would panic.
         .log_internal_errors(false)
         .without_time();
     // A second log in one process (a test's) would be refused; the first one stays.

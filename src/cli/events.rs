@@ -11,7 +11,7 @@ pub(super) struct Events {
     /// Only what happened since then, for example '2 hours ago' or 2026-01-31
     #[arg(long, value_name = "date")]
     since: Option<String>,
-    /// Go on with what happens from now on, until interrupted
+    /// Keep printing new events until interrupted
     #[arg(short, long)]
     follow: bool,
     /// Print the lines as they are in the log

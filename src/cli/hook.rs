@@ -26,7 +26,7 @@ use trouble::log;
 /// More than this does not come from git.
 const LONGEST_INPUT: u64 = 256 << 20;
 
-/// Do what a hook of git or of an agent asks for (called by the hooks that 'enable' installs)
+/// Handle a call by a hook of git or of an agent (called by the hooks that 'enable' installs)
 ///
 /// Exits with 0 whatever happens: a failure is noted, and 'git checkpoint status' shows it. Only an agent that has to be
 /// held back is answered in its own way.
@@ -46,7 +46,7 @@ pub(super) struct HookCommand {
     arguments: Vec<OsString>,
 }
 
-/// Returns true if `arguments` ask for the hook of an agent: then no mistake in them may trouble it.
+/// Returns true if `arguments` are a call by an agent's hook: then no mistake in them may trouble the agent.
 pub(super) fn is_agents(arguments: &[OsString]) -> bool {
     let mut words = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
     words.any(|word| word == "hook") && words.any(|word| word == "--agent" || word.starts_with("--agent="))

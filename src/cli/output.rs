@@ -103,7 +103,7 @@ impl Output {
         let is_closed = self.is_closed.clone();
         let watch = move || {
             let stdout = io::stdout();
-            // `poll` always reports an error or hang-up; we ask for nothing else.
+            // `poll` always reports an error or hang-up; we wait for nothing else.
             let mut ends = [PollFd::new(&stdout, PollFlags::empty())];
             if poll(&mut ends, None).is_ok() {
                 is_closed.store(true, Ordering::Relaxed);

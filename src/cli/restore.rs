@@ -13,7 +13,7 @@ use crate::{
 ///
 /// The worktree is saved first, so that `git checkpoint undo` reverses it. Only files that differ are touched;
 /// HEAD, the index, branches and the stash stay. What others than the checkpoint's session have changed since is
-/// kept and listed, unless --all or a pathspec asks for it.
+/// kept and listed, unless --all or a pathspec includes it.
 #[derive(clap::Args, Debug)]
 pub(super) struct Restore {
     /// The checkpoint: an id, @{<n>}, verified, base or a tag
@@ -181,15 +181,15 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let foreign = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
     if foreign > 0 {
         let (command, whose) = if verb == UNDONE {
-            ("undo --all".into(), "changed since the restore")
+            ("undo --all".into(), "the only changes were made after the restore")
         } else {
-            (format!("restore --all {id}"), "changed by others since")
+            (format!("restore --all {id}"), "the only changes are by others")
         };
         if is_idle {
             let count = phrase::count(foreign, "path");
-            call.out.warning(&format!("nothing to be {verb} but what was {whose} ({count})"));
+            call.out.warning(&format!("nothing {verb}: {whose} ({count})"));
         }
-        call.out.hint(&format!("'git checkpoint {command}' takes the kept paths too"));
+        call.out.hint(&format!("'git checkpoint {command}' overwrites the kept paths too"));
     }
     let conflicts = &restored.conflicts;
     // With another reason among them, "in the way" may be a consequence of that.

@@ -166,7 +166,7 @@ fn print(saved: &Saved, call: &mut Call) -> Result<()> {
         None if saved.base == Base::Unborn => {
             call.out.note("nothing to save: no commit yet, and no tracked or untracked files")
         }
-        None if saved.skipped.is_empty() => call.out.note("nothing to save: the worktree is as it was committed"),
-        None => call.out.note("nothing else to save: the other files are as they were committed"),
+        None if saved.skipped.is_empty() => call.out.note("nothing to save: the worktree matches HEAD"),
+        None => call.out.note("nothing else to save: the other files match HEAD"),
     }
 }

@@ -82,7 +82,7 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
     print_paths("Nested repositories, whose content is not saved:", &status.nested, call)?;
     if let Some(target) = &status.interrupted_restore {
         print_heading(&format!("Restoring {} was interrupted.", phrase::short(target)), call)?;
-        call.out.note("  (use \"git checkpoint restore --continue\" to go on)")?;
+        call.out.note("  (use \"git checkpoint restore --continue\" to continue)")?;
         call.out.note("  (use \"git checkpoint undo\" to take it back)")?;
     }
     print_hooks(status, call)?;
@@ -102,7 +102,7 @@ fn print(status: &Status, agents: &[Listed], call: &mut Call) -> Result<()> {
         call.out.note(if status.hidden {
             "  (see to owner and permissions of its files, and whether their disk is mounted; nothing is given up until then)"
         } else {
-            "  (\"git checkpoint save\" sets it aside if it cannot go on, \"git checkpoint doctor --fix\" always does)"
+            "  (\"git checkpoint save\" sets the shadow aside if it cannot continue it, \"git checkpoint doctor --fix\" always does)"
         })?;
     }
     if let Some(error) = &status.last_error {

@@ -1,4 +1,4 @@
-//! Command lines that are wrong or ask for help, in git's words.
+//! Wrong command lines, and requests for help, in git's words.
 
 use std::{ffi::OsString, io::IsTerminal as _};
 

@@ -13,7 +13,7 @@ use crate::{
 const PROMPT_LINES: usize = 20;
 const PIECE_LINES: usize = 4;
 
-/// Explain why a line is there: its commit, its session, the prompt, and what was said
+/// Explain why a line is there: its commit, its session, the prompt, and the conversation
 #[derive(clap::Args, Debug)]
 #[command(name = "why")]
 pub(super) struct WhyCommand {

@@ -18,7 +18,7 @@ use crate::error::{Context as _, Error, Kind as ErrorKind, Result};
 ///
 /// # Errors
 /// Kind `User` if there is no such key, or the texts are not a value of it.
-pub fn check(name: &str, texts: &[String]) -> Result<Value> {
+pub(crate) fn check(name: &str, texts: &[String]) -> Result<Value> {
     let key = find(name)?;
     let read = |text: &String| key.kind.read_text(text);
     let value = match (key.kind, texts) {
@@ -38,7 +38,7 @@ pub fn check(name: &str, texts: &[String]) -> Result<Value> {
 ///
 /// # Errors
 /// Kind `User`, with the nearest known name as the hint.
-pub fn find(name: &str) -> Result<&'static Key> {
+pub(crate) fn find(name: &str) -> Result<&'static Key> {
     keys::find(name).ok_or_else(|| {
         let error = Error::user(format!("unknown setting '{}'", shorten(name)));
         match keys::suggest(name) {
@@ -53,7 +53,7 @@ pub fn find(name: &str) -> Result<&'static Key> {
 /// # Errors
 /// Kind `User` for an unknown key or a bad value, `Refused` for what the project's file may not set,
 /// `Config` if the file is no TOML. The file is then as it was.
-pub fn set(layer: Layer, path: &Path, name: &str, texts: &[String]) -> Result<()> {
+pub(crate) fn set(layer: Layer, path: &Path, name: &str, texts: &[String]) -> Result<()> {
     let value = check(name, texts)?;
     let key = find(name)?;
     if layer == Layer::Project && !key.is_worth_setting_in_project(&value) {
@@ -66,12 +66,12 @@ pub fn set(layer: Layer, path: &Path, name: &str, texts: &[String]) -> Result<()
 /// Removes the key called `name` from the file of `layer` at `path`; returns whether it was there.
 ///
 /// Unknown names are removed as well, so that a mistyped one can be undone.
-pub fn unset(layer: Layer, path: &Path, name: &str) -> Result<bool> {
+pub(crate) fn unset(layer: Layer, path: &Path, name: &str) -> Result<bool> {
     replace(layer, path, |text| without_key(text, path, name))
 }
 
 /// Returns the keys, values and lines of the file at `path`; values of types that no setting has are left out.
-pub fn read(layer: Layer, path: &Path) -> Result<Vec<(String, Value, usize)>> {
+pub(crate) fn read(layer: Layer, path: &Path) -> Result<Vec<(String, Value, usize)>> {
     let Some(text) = toml_file::read(path, layer != Layer::Project)? else { return Ok(Vec::new()) };
     let entries = toml_file::parse(&text, &path.to_string_lossy())?;
     let values = entries.into_iter().filter_map(|entry| match entry.content {
@@ -82,12 +82,12 @@ pub fn read(layer: Layer, path: &Path) -> Result<Vec<(String, Value, usize)>> {
 }
 
 /// Creates the file at `path` with every default commented out; returns false if there was a file already.
-pub fn create(layer: Layer, path: &Path) -> Result<bool> {
+pub(crate) fn create(layer: Layer, path: &Path) -> Result<bool> {
     replace(layer, path, |text| Ok(text.is_empty().then(template)))
 }
 
 /// Removes the file at `path` if it is still as [`create`] made it.
-pub fn remove_untouched(layer: Layer, path: &Path) -> Result<()> {
+pub(crate) fn remove_untouched(layer: Layer, path: &Path) -> Result<()> {
     let text = toml_file::read(path, layer != Layer::Project)?;
     if text.is_none_or(|text| text != template()) {
         return Ok(());

@@ -333,7 +333,7 @@ fn with_way_on(error: Error, layer: Layer, path: &Path) -> Error {
         }
         _ => String::new(),
     };
-    error.with_hint(format!("{edit}to go on without it, 'mv {from} {to}'"))
+    error.with_hint(format!("{edit}to continue without it, 'mv {from} {to}'"))
 }
 
 fn found(name: &str, value: Value, place: Place) -> Found {

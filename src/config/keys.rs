@@ -6,7 +6,7 @@ use super::{kind::Kind, value::Value};
 
 /// One setting.
 #[derive(Debug)]
-pub struct Key {
+pub(crate) struct Key {
     /// The name, with a dot between table and key.
     pub name: &'static str,
     /// What its values look like.
@@ -36,7 +36,7 @@ use Kind::{Bool, Choice, Count, Duration, List, Size, Text};
 use Trust::{Free, Higher, Lower, Never, Stricter};
 
 /// Every known key, in the order of `config/default.toml`.
-pub const KEYS: &[Key] = &[
+pub(crate) const KEYS: &[Key] = &[
     key("enabled", Bool, Free),
     key("enable-multisession-warning", Bool, Free),
     key("storage", Choice(&["worktree", "session"]), Free),
@@ -86,7 +86,7 @@ const fn key(name: &'static str, kind: Kind, trust: Trust) -> Key {
 }
 
 /// Returns the key called `name`.
-pub fn find(name: &str) -> Option<&'static Key> {
+pub(crate) fn find(name: &str) -> Option<&'static Key> {
     KEYS.iter().find(|key| key.name == name)
 }
 
@@ -109,7 +109,7 @@ pub(super) fn find_variable(suffix: &str) -> Option<&'static str> {
 }
 
 /// Returns the key that `name` was probably meant to be.
-pub fn suggest(name: &str) -> Option<&'static str> {
+pub(crate) fn suggest(name: &str) -> Option<&'static str> {
     let wanted = name.to_ascii_lowercase().replace('_', "-");
     let distance = |key: &Key| {
         let whole = strsim::damerau_levenshtein(&wanted, key.name);

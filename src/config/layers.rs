@@ -18,14 +18,14 @@ use crate::error::{Error, Result};
 ///
 /// An unknown key is a warning; a file that cannot be read or parsed and a value of the wrong type are
 /// errors of kind [`Config`](crate::error::Kind::Config) that name file, line, key, expected and found.
-pub fn load(sources: &Sources) -> Result<Loaded> {
+pub(crate) fn load(sources: &Sources) -> Result<Loaded> {
     let mut loaded = compose(sources);
     if loaded.errors.is_empty() { Ok(loaded) } else { Err(loaded.errors.swap_remove(0)) }
 }
 
 /// As [`load`], but never fails: a key with a bad value takes its default, a bad file is left out, and
 /// [`Loaded::errors`] says so. For hooks, which must not stop an agent or a commit.
-pub fn load_lenient(sources: &Sources) -> Loaded {
+pub(crate) fn load_lenient(sources: &Sources) -> Loaded {
     compose(sources)
 }
 

@@ -7,7 +7,7 @@ use crate::error::Error;
 
 /// The settings with everything that is known about where they come from.
 #[derive(Debug)]
-pub struct Loaded {
+pub(crate) struct Loaded {
     /// The settings in force.
     pub settings: Settings,
     /// What was ignored and why: unknown keys, keys the project's file may not set, old names.
@@ -20,14 +20,14 @@ pub struct Loaded {
 
 impl Loaded {
     /// Returns where the setting named `key` comes from.
-    pub fn origin(&self, key: &str) -> Option<&Origin> {
+    pub(crate) fn origin(&self, key: &str) -> Option<&Origin> {
         self.origins.iter().find(|origin| origin.key == key)
     }
 }
 
 /// Something in a layer that has no effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Warning {
+pub(crate) struct Warning {
     /// One line: what was ignored, and where.
     pub message: String,
     /// What to write instead, if that is known.
@@ -36,7 +36,7 @@ pub struct Warning {
 
 /// Where the value of one key comes from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Origin {
+pub(crate) struct Origin {
     /// The key, with dots between tables.
     pub key: &'static str,
     /// The value as its layer has it.

@@ -19,16 +19,16 @@ use super::value::{Value, shorten};
 use super::{Layer, Sources};
 use crate::error::{Error, Result};
 
-pub use super::replace::back_up;
+pub(crate) use super::replace::back_up;
 
 /// The old name of the setting.
-pub const OLD: &str = INVERTED;
+pub(crate) const OLD: &str = INVERTED;
 /// Its name now, which means the opposite.
-pub const NEW: &str = INVERTED_NOW;
+pub(crate) const NEW: &str = INVERTED_NOW;
 
 /// A place that has the old name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub(crate) struct Place {
     /// The layer.
     pub layer: Layer,
     /// The file or variable.
@@ -53,7 +53,7 @@ pub struct Place {
 
 /// One value below `checkpoint.` of git config.
 #[derive(Clone, Debug)]
-pub struct GitValue {
+pub(crate) struct GitValue {
     /// git's word for the place: `local`, `global`, `command`, ...
     pub scope: String,
     /// The file; empty for the command line.
@@ -77,7 +77,7 @@ impl GitValue {
 ///
 /// # Errors
 /// Kind `Config` if a value is no boolean, or a file cannot be read.
-pub fn find(sources: &Sources, only: Option<Layer>) -> Result<Vec<Place>> {
+pub(crate) fn find(sources: &Sources, only: Option<Layer>) -> Result<Vec<Place>> {
     let mut places = Vec::new();
     for layer in [Layer::System, Layer::User, Layer::Project, Layer::Local] {
         let path = sources.file(layer).filter(|_| only.is_none_or(|only| only == layer));
@@ -145,7 +145,7 @@ fn find_in_environment(sources: &Sources) -> Result<Option<Place>> {
 ///
 /// # Errors
 /// Kind `Config` if a value is no boolean.
-pub fn find_git(values: &[GitValue]) -> Result<Vec<Place>> {
+pub(crate) fn find_git(values: &[GitValue]) -> Result<Vec<Place>> {
     let known = |value: &GitValue| keys::find_git(value.name.strip_prefix("checkpoint.").unwrap_or(&value.name));
     let mut places: Vec<Place> = Vec::new();
     for value in values.iter().filter(|value| known(value) == Some(INVERTED)) {
@@ -204,7 +204,7 @@ fn git_by_hand(value: &GitValue, new: Option<bool>) -> String {
 ///
 /// # Errors
 /// If the file cannot be written, or has become one that [`find`] fails for; it is then as it was.
-pub fn carry_out(place: &mut Place) -> Result<()> {
+pub(crate) fn carry_out(place: &mut Place) -> Result<()> {
     let (source, directory) = (place.source.clone(), place.backup_directory.clone());
     let mut backup = None;
     replace::rewrite(place.layer, Path::new(&source), |path, raw| {

@@ -13,13 +13,13 @@
 //! - [`edit`], `replace`: changes one file and keeps its comments and order.
 //! - [`migrate`]: from the old name of a setting to the new one.
 
-pub mod edit;
+pub(crate) mod edit;
 mod gathering;
-pub mod keys;
+pub(crate) mod keys;
 mod kind;
 mod layers;
 mod loaded;
-pub mod migrate;
+pub(crate) mod migrate;
 mod replace;
 pub mod settings;
 mod sources;
@@ -29,9 +29,9 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub use layers::{load, load_lenient};
-pub use loaded::{Loaded, Origin, Warning};
-pub use replace::leftovers;
-pub use settings::{Color, Concurrency, Jj, Link, Policy, Settings, Storage, Store};
-pub use sources::{DEFAULTS, GitEntry, Layer, Sources};
-pub use value::{ByteSize, Value, parse_duration};
+pub(crate) use layers::{load, load_lenient};
+pub(crate) use loaded::{Loaded, Origin, Warning};
+pub(crate) use replace::leftovers;
+pub(crate) use settings::{Color, Concurrency, Jj, Link, Policy, Settings, Storage, Store};
+pub(crate) use sources::{DEFAULTS, GitEntry, Layer, Sources};
+pub(crate) use value::{ByteSize, Value, parse_duration};

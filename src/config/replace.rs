@@ -62,7 +62,7 @@ pub(super) fn rewrite(
 
 /// Copies `bytes`, which are those of the file `path`, to a new file in `directory`, or beside it, and returns that one's
 /// path.
-pub fn back_up(path: &Path, bytes: &[u8], directory: Option<&Path>) -> Result<PathBuf> {
+pub(crate) fn back_up(path: &Path, bytes: &[u8], directory: Option<&Path>) -> Result<PathBuf> {
     let what = || format!("cannot make a backup of '{}'", path.display());
     let permissions = path.metadata().context(Kind::User, what)?.permissions();
     let copy = match directory {
@@ -102,7 +102,7 @@ fn lock(directory: &Path, operation: FlockOperation) -> Option<File> {
 
 /// Returns the files that killed processes left in `directory`, and removes them if `removes`; none while another
 /// process changes a file there.
-pub fn leftovers(directory: &Path, removes: bool) -> Vec<(PathBuf, std::io::Result<()>)> {
+pub(crate) fn leftovers(directory: &Path, removes: bool) -> Vec<(PathBuf, std::io::Result<()>)> {
     let Some(_lock) = lock(directory, FlockOperation::NonBlockingLockExclusive) else { return Vec::new() };
     let remove = |path: &PathBuf| if removes { std::fs::remove_file(path) } else { Ok(()) };
     left_in(directory).into_iter().map(|path| (path.clone(), remove(&path))).collect()

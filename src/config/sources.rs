@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 /// The text of `config/default.toml`: every setting, its default and one comment.
-pub const DEFAULTS: &str = include_str!("../../config/default.toml");
+pub(crate) const DEFAULTS: &str = include_str!("../../config/default.toml");
 
 /// The name of the project's file at the worktree's root.
-pub const PROJECT_FILE: &str = ".checkpoint.toml";
+pub(super) const PROJECT_FILE: &str = ".checkpoint.toml";
 
 /// What begins the names of variables that are settings.
 pub(super) const VARIABLE_PREFIX: &str = "GIT_CHECKPOINT_";
@@ -18,7 +18,7 @@ pub(super) const VARIABLE_PREFIX: &str = "GIT_CHECKPOINT_";
 /// Where a value can come from, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layer {
+pub(crate) enum Layer {
     /// Compiled in.
     Default,
     /// `/etc/git-checkpoint/config.toml`.
@@ -39,7 +39,7 @@ pub enum Layer {
 
 impl Layer {
     /// Returns the layer's name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Default => "default",
             Self::System => "system",
@@ -55,7 +55,7 @@ impl Layer {
 
 /// One variable of git config.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GitEntry {
+pub(crate) struct GitEntry {
     /// The name with or without the section: `checkpoint.save.exclude` or `save.exclude`.
     pub key: String,
     /// The value; `None` for a name without `=`, which git reads as true.
@@ -66,7 +66,7 @@ pub struct GitEntry {
 
 /// The layers above the defaults. An empty one gives the defaults.
 #[derive(Clone, Debug, Default)]
-pub struct Sources {
+pub(crate) struct Sources {
     /// The system's file.
     pub system: Option<PathBuf>,
     /// The user's file.
@@ -88,7 +88,7 @@ pub struct Sources {
 impl Sources {
     /// Returns the files and variables that `environment` implies, as git looks for its own: the system's
     /// file unless `GIT_CONFIG_NOSYSTEM` is true, the user's below `XDG_CONFIG_HOME` or `~/.config`.
-    pub fn from_environment(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+    pub(crate) fn from_environment(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let wanted = |name: &str| {
             name.starts_with(VARIABLE_PREFIX) || matches!(name, "HOME" | "XDG_CONFIG_HOME" | "GIT_CONFIG_NOSYSTEM")
         };
@@ -118,14 +118,14 @@ impl Sources {
 
     /// Adds the files of a repository: the project's at `worktree_root`, its own below `common_dir`.
     #[must_use]
-    pub fn with_repository(mut self, worktree_root: Option<&Path>, common_dir: &Path) -> Self {
+    pub(crate) fn with_repository(mut self, worktree_root: Option<&Path>, common_dir: &Path) -> Self {
         self.project = worktree_root.map(|root| root.join(PROJECT_FILE));
         self.local = Some(common_dir.join("checkpoint").join("config.toml"));
         self
     }
 
     /// Returns the file of `layer`, if the layer has one.
-    pub fn file(&self, layer: Layer) -> Option<&Path> {
+    pub(crate) fn file(&self, layer: Layer) -> Option<&Path> {
         match layer {
             Layer::System => self.system.as_deref(),
             Layer::User => self.user.as_deref(),

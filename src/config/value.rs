@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// A value as a layer has it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Value {
+pub(crate) enum Value {
     /// `true` or `false`.
     Bool(bool),
     /// A whole number.
@@ -69,11 +69,11 @@ impl Value {
 /// Written as a number, or with a unit: `KiB`, `MiB`, `GiB`, `TiB` and git's `k`, `m`, `g` are powers of
 /// 1024, `kB`, `MB`, `GB`, `TB` powers of 1000, all without regard to capitals; a fraction is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ByteSize(pub u64);
+pub(crate) struct ByteSize(pub u64);
 
 impl ByteSize {
     /// Returns the number of bytes.
-    pub fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         self.0
     }
 }
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for ByteSize {
 
 /// Returns the duration that `text` says: a number with `ms`, `s`, `m`, `h`, `d` or `w` (or the words), or
 /// several of them (`1h30m`). A bare number is seconds. `None` if it says none or is too long.
-pub fn parse_duration(text: &str) -> Option<Duration> {
+pub(crate) fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     if let Ok(seconds) = rest.parse::<u64>() {
         return Some(Duration::from_secs(seconds));

@@ -49,7 +49,7 @@ struct Header {
 }
 
 impl Repo {
-    /// Returns the lines that `question` asks for, in order, as git blames them.
+    /// Returns the lines of `question`, in order, as git blames them.
     ///
     /// # Errors
     /// Git's message, if there is no such path or range.

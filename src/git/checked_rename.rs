@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_saved_while_a_file_goes_back_ends_up_at_the_name() {
+    fn a_file_saved_while_ours_goes_back_ends_up_at_its_name() {
         let scene = Scene::new();
         // The state after the exchange: the first save is at the temporary name, and the second one has replaced our
         // file.
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_as_expected_goes() {
+    fn an_unchanged_file_is_replaced_or_removed() {
         let scene = Scene::new();
         scene.place().replace(&scene.seen, b"new").expect("replaced");
         assert_eq!(scene.files(), ["old=new"]);

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_done_stays_known_where_nothing_can_be_looked_at_any_more() {
+    fn a_finished_step_stays_known_if_its_path_becomes_unreadable() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mut checkout = Checkout::open(directory.path(), "0123456789abcdef").expect("opened");
         std::os::unix::fs::symlink(".", directory.path().join("d")).expect("linked");

@@ -21,7 +21,7 @@ pub(super) struct Storable {
     pub(super) blob: Option<Vec<u8>>,
     /// True if the exact bytes must be kept beside it.
     pub(super) needs_raw: bool,
-    /// Why the blob is not what the filter would make; none if no filter failed. Git goes on without an optional one.
+    /// Why the blob is not what the filter would make; none if no filter failed. Git continues without an optional one.
     pub(super) failure: Option<Failure>,
 }
 

@@ -1,4 +1,4 @@
-//! What the `diff` attribute (gitattributes(5)) says of a path: text, binary, or judge by the content.
+//! The `diff` attribute (gitattributes(5)) of a path: text, binary, or judge by the content.
 
 use std::collections::HashMap;
 

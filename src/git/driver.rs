@@ -53,7 +53,7 @@ impl<'r> Drivers<'r> {
         self.all.is_empty()
     }
 
-    /// Returns true if the driver `name` has a command for `way`; a server has said so once it has run.
+    /// Returns true if the driver `name` has a command for `way`; a server reports this once it has run.
     pub(super) fn can(&self, name: &BStr, way: Way) -> bool {
         let Some(driver) = self.all.iter().find(|driver| driver.name == name) else { return false };
         match (&driver.process, way) {
@@ -108,7 +108,7 @@ impl<'r> Drivers<'r> {
         self.forgiven = Some(error);
     }
 
-    /// Returns why an optional driver has failed since the last call: git goes on without it.
+    /// Returns why an optional driver has failed since the last call: git continues without it.
     pub(super) fn take_forgiven(&mut self) -> Option<Error> {
         self.forgiven.take()
     }
@@ -264,7 +264,7 @@ struct Server {
 const PACKET: usize = 65_516;
 
 impl Server {
-    /// Returns the server that `child` is, once it has said what it can do.
+    /// Returns the server that `child` is, once it has reported its abilities.
     fn greet(child: Subprocess) -> io::Result<Self> {
         let mut server = Self { child, ways: Vec::new() };
         match server.agree() {

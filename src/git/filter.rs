@@ -2,7 +2,7 @@
 //!
 //! What a save stores follows git: the `.gitattributes` of the worktree, and all settings. What a checkpoint stands for
 //! follows from its own tree alone, with git's defaults for all settings: so it stays byte for byte what was saved,
-//! whatever `core.autocrlf` or other rules say later. Only filter commands must come from outside, as git asks for it.
+//! whatever `core.autocrlf` or other rules say later. Only filter commands must come from outside, as git requires.
 
 use std::{cell::OnceCell, ffi::OsString, os::unix::ffi::OsStringExt as _, rc::Rc};
 
@@ -35,7 +35,7 @@ use crate::{
     model::path_text::printable,
 };
 
-/// The conversions that attributes and settings ask for.
+/// The conversions that attributes and settings configure.
 pub(crate) struct Filters<'r> {
     repo: &'r Repo,
     rules: Rules,
@@ -161,7 +161,7 @@ impl<'r> Filters<'r> {
     pub(crate) fn to_git(&mut self, path: &BStr, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let done = match self.to_git_by_gix(path, bytes) {
             Err(error) if self.may_git_know_better(&error) => match self.to_git_by_git(path, bytes) {
-                // Git could not run the filter either, and goes on without an optional one.
+                // Git could not run the filter either, and continues without an optional one.
                 Ok(None) if self.has_filter_failed => {
                     self.drivers.forgive(error);
                     Ok(None)
@@ -174,7 +174,7 @@ impl<'r> Filters<'r> {
         self.unless_interrupted(path, done)
     }
 
-    /// Returns why an optional filter has failed since the last call: git goes on without it.
+    /// Returns why an optional filter has failed since the last call: git continues without it.
     pub(super) fn take_forgiven(&mut self) -> Option<Error> {
         self.drivers.take_forgiven()
     }

@@ -178,7 +178,7 @@ impl Survey {
     }
 }
 
-/// One line that also works where we are not installed, keeps the status so far, and needs no more than a shell.
+/// One line that also works where we are not installed, keeps the status so far, and needs only a shell.
 pub(crate) fn shell_line(hook: Hook) -> String {
     let name = hook.name();
     format!(
@@ -232,7 +232,7 @@ pub(crate) fn calls_us(text: &[u8], hook: Hook) -> bool {
         .any(|line| calls.iter().any(|call| line.contains_str(call)))
 }
 
-/// Returns true if the hook `text` asks for the name it was called by: it would not work under another one.
+/// Returns true if the hook `text` uses the name it was called by: it would not work under another one.
 pub(crate) fn needs_its_name(text: &[u8]) -> bool {
     if text.contains(&0) {
         return false;

@@ -9,7 +9,7 @@ use crate::error::{Context as _, Error, Kind, Result};
 
 /// A hook of git that calls us; see githooks(5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hook {
+pub(crate) enum Hook {
     /// Before the message of a commit is edited.
     PrepareCommitMsg,
     /// After that.
@@ -26,7 +26,7 @@ pub enum Hook {
 
 impl Hook {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::PrepareCommitMsg,
         Self::CommitMsg,
         Self::PostCommit,
@@ -36,7 +36,7 @@ impl Hook {
     ];
 
     /// Returns its name, which is that of its file.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::PrepareCommitMsg => "prepare-commit-msg",
             Self::CommitMsg => "commit-msg",
@@ -48,7 +48,7 @@ impl Hook {
     }
 
     /// Returns the hook called `name`, if we use it.
-    pub fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|hook| hook.name() == name)
     }
 }

@@ -28,7 +28,7 @@ impl<'r> Excludes<'r> {
     /// Returns the rules of the worktree, with the patterns `extra` on top. The rules of files that sparse checkout leaves out count,
     /// too, as in git: the index is read if there may be such files.
     pub(crate) fn for_worktree(repo: &'r Repo, extra: &[String]) -> Result<Self> {
-        let is_sparse = repo.config_bool("core.sparseCheckout") == Some(true);
+        let is_sparse = repo.is_sparse();
         let index = is_sparse.then(|| repo.user_index()).transpose()?.flatten();
         let left_out = index.iter().flat_map(|index| {
             let entries = index.entries().iter().filter(|entry| entry.flags.contains(Flags::SKIP_WORKTREE));
@@ -75,7 +75,7 @@ impl<'r> Excludes<'r> {
             // A directory of the path has become a symbolic link to itself: no such file exists, and no rule can be
             // read.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => return Ok(false),
-            // The rules in this directory, or the directory itself, cannot be read. Git goes on without such rules.
+            // The rules in this directory, or the directory itself, cannot be read. Git continues without such rules.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::ACCESS) => {
                 let parent = path.rfind_byte(b'/').map(|at| path[..at].as_bstr());
                 if !std::mem::replace(&mut self.has_warned, true) {

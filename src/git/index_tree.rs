@@ -38,7 +38,7 @@ fn build(
     cached: Option<&CachedTree>,
     objects: &mut NewObjects<'_>,
 ) -> Result<Option<ObjectId>> {
-    // A directory that is here may lead to one that is not: where something is damaged, each is made anew.
+    // A tree that is here may lead to one that is missing: if something is damaged, we write all trees again.
     if let Some(cached) = cached
         && !objects.repo().is_wary()
         && cached.num_entries.is_some_and(|count| count as usize == range.len())

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 /// A flag that long work looks at. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt {
-    /// None: nothing can ask for an end.
+    /// None: nothing can interrupt it.
     flag: Option<Arc<AtomicBool>>,
     /// What the operation was waiting for, and a hint.
     waited_for: Arc<Mutex<Option<(String, String)>>>,

@@ -312,7 +312,7 @@ mod tests {
         fs::write(&lock, "").expect("written");
         let refused_after = |repo: &Repo| {
             let start = Instant::now();
-            let error = repo.update_refs(&change(Some(id), None)).expect_err("somebody has it");
+            let error = repo.update_refs(&change(Some(id), None)).expect_err("the ref is locked");
             assert_eq!(error.kind(), Kind::Race, "{:?}", error.causes());
             start.elapsed()
         };

@@ -171,7 +171,7 @@ fn parse(
     Ok(content.and_then(|content| content.end(is_ended && is_all)))
 }
 
-/// Reads what comes next; returns 0 at the end.
+/// Reads the next bytes; returns 0 at the end.
 fn fill(stream: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
     loop {
         match stream.read(buffer) {
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_can_be_read_and_leaves_nothing_else() {
+    fn a_written_object_can_be_read_and_no_other_file_is_left() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let hash = gix::hash::Kind::Sha1;
         let store = gix::odb::loose::Store::at(dir.path().to_owned(), hash);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_only_its_end_is_read_all_the_same() {
+    fn an_object_that_lacks_only_its_end_is_read() {
         let noise: Vec<u8> = (0..300_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
         for data in [&b""[..], b"a\n", &vec![7; 100_000], &noise] {
             let header = gix::objs::encode::loose_header(ObjectKind::Blob, data.len() as u64);

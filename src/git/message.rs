@@ -221,7 +221,7 @@ mod tests {
     #[case::no_end("one", false)]
     #[case::blank_end("one\n\n", false)]
     #[case::carriage_return("one\r\n", false)]
-    fn what_ends_plainly_is_ended_as_git_does(#[case] text: &str, #[case] is_plain: bool) {
+    fn a_trailer_is_appended_to_a_plain_message_as_git_does(#[case] text: &str, #[case] is_plain: bool) {
         assert_eq!(ends_plainly(text.as_bytes()), is_plain);
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         write(file.path(), text.as_bytes()).expect("it is ours");

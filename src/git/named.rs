@@ -291,7 +291,7 @@ impl<'r, 'l> Finder<'r, 'l> {
     }
 
     fn is_left_out_by_sparse_checkout(&self, path: &BStr) -> bool {
-        self.repo.config_bool("core.sparseCheckout") == Some(true)
+        self.repo.is_sparse()
             && self
                 .user_index()
                 .and_then(|index| index.entry_by_path(path))

@@ -44,7 +44,7 @@ impl Repo {
         let mut git = git.context(Kind::Internal, what)?;
         let (mut stdin, stdout) = (git.stdin.take().expect("piped"), git.stdout.take().expect("piped"));
         let (hash, (send, ids)) = (self.object_hash(), mpsc::sync_channel(1));
-        // In threads of their own: otherwise, both sides would block once the pipes are full. Git says itself why it reads no more.
+        // In threads of their own: otherwise, both sides would block once the pipes are full. If git stops reading, it says why.
         threads::detach(move || drop(stdin.write_all(input.as_bytes()))).context(Kind::Internal, what)?;
         threads::detach(move || drop(send.send(hash_patches(BufReader::new(stdout), hash))))
             .context(Kind::Internal, what)?;
@@ -235,7 +235,7 @@ mod tests {
     #[case::nothing("")]
     #[case::of_no_commit("diff --git a/f b/f\nold mode 100644\nnew mode 100755\n")]
     #[case::of_an_empty_commit("678b0e906dca3ff17eb23ae7131c37e261755d34\n")]
-    fn what_has_no_patch_has_no_id(#[case] patches: &str) {
+    fn a_commit_without_a_patch_has_no_patch_id(#[case] patches: &str) {
         assert_eq!(hash_patches(patches.as_bytes(), HashKind::Sha1).expect("readable"), HashMap::new());
     }
 }

@@ -1,4 +1,4 @@
-//! Tells which objects can be read. A disk that lost its power, or a `git prune` at the same time, may have taken some.
+//! Finds which objects can be read. A disk that lost its power, or a `git prune` at the same time, may have taken some.
 //!
 //! What can be read of trees and of side commits is for `readable_part` to find out.
 

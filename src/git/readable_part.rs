@@ -1,4 +1,4 @@
-//! Tells what can be read of trees, checkpoints and side commits, and makes trees of it.
+//! Finds what can be read of trees, checkpoints and side commits, and makes trees of it.
 
 use std::collections::HashMap;
 

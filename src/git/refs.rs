@@ -174,7 +174,7 @@ mod tests {
     #[rstest::rstest]
     #[case::files(&[])]
     #[case::reftable(&["--ref-format=reftable"])]
-    fn what_others_changed_is_a_race(#[case] format: &[&str]) {
+    fn a_ref_that_others_changed_is_a_race(#[case] format: &[&str]) {
         let (_directory, repo) = repository(format);
         // Git requires the object to exist.
         let mut objects = NewObjects::new(&repo, StoreAs::Loose);
@@ -302,7 +302,7 @@ mod tests {
         std::thread::scope(|scope| {
             let pack = || {
                 while !is_over.load(Ordering::SeqCst) {
-                    #[expect(clippy::disallowed_methods, reason = "somebody else runs it")]
+                    #[expect(clippy::disallowed_methods, reason = "another process runs it")]
                     let packed = run::Command::new("git").args(["pack-refs", "--all"]).current_dir(&directory).output();
                     drop(packed.expect("git runs"));
                 }

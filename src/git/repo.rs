@@ -41,7 +41,7 @@ pub struct Repo {
     pub(super) lost_patience: std::cell::RefCell<Option<FoundLock>>,
     /// Refs that were skipped.
     pub(super) skipped_refs: SkippedRefs,
-    /// What HEAD was when an operation that goes on first asked for it.
+    /// What HEAD was when the current operation first read it.
     pub(super) seen_head: std::cell::RefCell<Weak<SeenHead>>,
     /// Interrupts the current operation.
     pub(super) interrupt: Interrupt,
@@ -245,6 +245,11 @@ impl Repo {
     /// Returns the last value of the git setting `key`, for example `core.pager`.
     pub fn config_value(&self, key: &str) -> Option<BString> {
         self.inner.config_snapshot().string(key)
+    }
+
+    /// Returns true if sparse checkout leaves files out of the worktree.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.config_bool("core.sparseCheckout") == Some(true)
     }
 
     /// Returns the boolean git setting `key`; none if it is not set or not a boolean.

@@ -24,7 +24,7 @@ use super::{
     interrupt::Interrupt,
     modes::{Modes, mode_of},
     read_directory::{self, Buffer},
-    stat_cache::{Stat, StatCache},
+    stat_cache::{Entry, Stat, StatCache},
     threads,
 };
 use crate::{
@@ -89,7 +89,9 @@ impl Scan {
     }
 
     fn remove(&mut self, cache: &StatCache, child: &Known<'_>) {
-        self.removed.extend(child.range.clone().filter(|at| !cache.entries()[*at].skips_worktree));
+        // A file that sparse checkout leaves out is gone only if it was there.
+        let was_there = |entry: &Entry| !entry.skips_worktree || entry.stat != Stat::default();
+        self.removed.extend(child.range.clone().filter(|at| was_there(&cache.entries()[*at])));
     }
 
     fn sort(&mut self) {

@@ -59,6 +59,7 @@ pub(crate) fn seed(
         return Ok((cache, staged));
     };
     let tree_id = tree_of_index(index, objects)?;
+    let is_sparse = repo.is_sparse();
     let mut converts = Converts::new(repo, index, before)?;
     let mut old = before.map(|before| before.entries().iter().peekable());
     let mut last_path: Option<&[u8]> = None;
@@ -73,7 +74,9 @@ pub(crate) fn seed(
         last_path = Some(path.as_bytes());
         let Some(mode) = Mode::from_bits(entry.mode.bits()) else { continue };
         let is_plain = entry.stage() == Stage::Unconflicted && !entry.flags.contains(Flags::INTENT_TO_ADD);
-        let stat = Stat::of_index(&entry.stat);
+        let skips_worktree = entry.flags.contains(Flags::SKIP_WORKTREE);
+        // What git knew of the file does not matter once sparse checkout leaves it out.
+        let stat = if skips_worktree && is_sparse { Stat::default() } else { Stat::of_index(&entry.stat) };
         let smudged = stat.size == 0 && !entry.id.is_empty_blob() && matches!(mode, Mode::File | Mode::Executable);
         let mut known = Known {
             stat,
@@ -81,7 +84,7 @@ pub(crate) fn seed(
             raw_id: None,
             mode,
             is_tracked: true,
-            skips_worktree: entry.flags.contains(Flags::SKIP_WORKTREE),
+            skips_worktree,
             // Where objects are damaged, only reading the file shows that its content is stored.
             is_racy: smudged || repo.is_wary() || stat.is_racy(identity.mtime),
             is_unfiltered: false,
@@ -169,7 +172,7 @@ enum Doubt {
     Certain,
 }
 
-/// Finds the files that a conversion may change or may have changed; asks for attributes only where there can be any.
+/// Finds the files that a conversion may change or may have changed; reads attributes only where there can be any.
 struct Converts<'r> {
     repo: &'r Repo,
     times: AttributeTimes<'r>,

@@ -47,8 +47,8 @@ impl Side {
     }
 }
 
-/// What a checkpoint has instead of the attribution of moved lines if that is lost, or was not found: the author of what the
-/// checkpoint adds is unknown.
+/// Replaces the attribution of moved lines in a checkpoint where it is lost, or was not found: the author of the lines that
+/// the checkpoint adds is unknown.
 pub(crate) const MOVED_LINES_LOST: &[u8] = b"lost\n";
 
 const DIRECTORY: u32 = 0o40_000;

@@ -1,5 +1,6 @@
 //! Stores the whole worktree as a tree, in one pass.
 
+mod absent;
 mod gitlinks;
 
 use std::{
@@ -118,10 +119,10 @@ pub(crate) fn full_pass<'r>(
     repo.check_interrupt()?;
     for entry in found.removed.iter().chain(&untracked.dropped).map(|at| &cache.entries()[*at]) {
         if !entry.is_known_absent() {
-            pass.note_absent(cache.path(entry).to_owned());
+            pass.note_absent(cache.path(entry).to_owned())?;
         }
     }
-    let respects_skip = repo.config_bool("core.sparseCheckout") != Some(true);
+    let respects_skip = !repo.is_sparse();
     let is_dropped = |candidate: &Candidate| candidate.position.is_some_and(|at| untracked.dropped.contains(&at));
     let is_hidden = |candidate: &Candidate| {
         respects_skip && candidate.position.is_some_and(|at| cache.entries()[at].skips_worktree)
@@ -228,7 +229,7 @@ impl<'r> Pass<'r, '_> {
         let is_rule = |candidate: &Candidate| is_attribute_file(candidate.path.as_bstr());
         let rules: Vec<Candidate> = candidates.iter().filter(|candidate| is_rule(candidate)).cloned().collect();
         let (captured, files) = capture_by_rules(self.repo, &rules, files, objects)?;
-        self.note_all(rules, captured);
+        self.note_all(rules, captured)?;
         // The cache knows about an unchanged file only what the attribute rules of that time gave.
         let before = self.earlier.map_or(known, AttributeFiles::of_cache);
         let changed = if has_new_settings { vec![BString::default()] } else { before.differing_directories(&files) };
@@ -247,7 +248,7 @@ impl<'r> Pass<'r, '_> {
             objects.switch_to_pack();
         }
         let (captured, files) = capture_by_rules(self.repo, &unread, files, objects)?;
-        self.note_all(unread, captured);
+        self.note_all(unread, captured)?;
         let doubted = std::mem::take(&mut self.doubted);
         let mut concerned: Vec<_> = doubted.into_iter().map(|path| (path, true)).collect();
         for directory in &changed {
@@ -257,7 +258,7 @@ impl<'r> Pass<'r, '_> {
         self.recheck((&before, &files), &concerned, objects)
     }
 
-    fn note_all(&mut self, candidates: Vec<Candidate>, captured: Vec<Captured>) {
+    fn note_all(&mut self, candidates: Vec<Candidate>, captured: Vec<Captured>) -> Result<()> {
         for (candidate, captured) in candidates.into_iter().zip(captured) {
             match captured {
                 Captured::Content(content) => {
@@ -271,7 +272,7 @@ impl<'r> Pass<'r, '_> {
                     let known = Known { stat, id, raw_id, mode, is_tracked, skips_worktree, is_racy, is_unfiltered };
                     self.note(&candidate, known);
                 }
-                Captured::Gone => self.note_absent(candidate.path),
+                Captured::Gone => self.note_absent(candidate.path)?,
                 Captured::Unreadable => {
                     // The last captured version stays in the tree: an unreadable file is not a deleted one.
                     let size = u64::from(candidate.stat.size);
@@ -279,6 +280,7 @@ impl<'r> Pass<'r, '_> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Decides again which exact bytes of `paths` to keep, since the attribute rules may have changed.
@@ -319,16 +321,6 @@ impl<'r> Pass<'r, '_> {
             let is_same = !entry.is_racy && !entry.id.is_null() && entry.stat == candidate.stat && is_same_mode;
             is_same.then(|| cache.known(entry))
         })
-    }
-
-    /// Notes that there is no file at `path`. The cache keeps a path that git tracks: when the file comes back, it is captured
-    /// whatever the ignore rules and limits say.
-    fn note_absent(&mut self, path: BString) {
-        let entry = self.cache.find(path.as_bstr()).filter(|entry| entry.is_tracked);
-        // Sparse checkout leaves a file out, which is not deleted then.
-        if entry.is_none_or(|entry| !entry.is_known_absent() && !entry.skips_worktree) {
-            self.changes.insert(path, entry.map(|entry| self.cache.known(entry).absent()));
-        }
     }
 
     /// Notes `known` for the file of `candidate`; index flags come from the cache.

@@ -161,7 +161,7 @@ impl Subprocess {
         }
         let (pid, is_leader) = (Pid::from_child(&self.child), self.is_leader);
         let send = |signal| if is_leader { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
-        // What has gone already needs no signal.
+        // A process that has ended needs no signal.
         send(Signal::TERM).ok();
         self.close();
         let start = Instant::now();

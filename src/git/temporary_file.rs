@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_gets_a_name_of_its_own() {
+    fn an_unknown_temporary_file_is_kept_under_its_own_name() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).expect("written");
         let read = |name: &str| std::fs::read_to_string(directory.path().join(name)).ok();

@@ -5,14 +5,14 @@ use gix::ObjectId;
 use super::refname::Base;
 
 /// A position in the reflog file of HEAD, in bytes: the end of an entry.
-pub type LogEnd = u64;
+pub(crate) type LogEnd = u64;
 
 /// One move of HEAD: an entry of its reflog.
 ///
 /// Programs that write no reflog leave gaps. A gap counts as the commits that lead from one position to the next, as an
 /// amend, or as [`MoveKind::Reset`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeadMove {
+pub(crate) struct HeadMove {
     /// What moved it.
     pub kind: MoveKind,
     /// Where HEAD was.
@@ -25,7 +25,7 @@ pub struct HeadMove {
 
 /// What moves HEAD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MoveKind {
+pub(crate) enum MoveKind {
     /// A new commit on `from`: `git commit`, also of a merge or revert whose conflicts were resolved.
     Commit,
     /// A new commit that replaces `from`.
@@ -52,8 +52,8 @@ pub enum MoveKind {
 impl MoveKind {
     /// Returns what the reflog message `text` stands for. Git does not translate these messages, and other programs use the
     /// same words. See `reflog_msg` in git's `builtin/commit.c`, and `sequencer.c`.
-    /// None if nothing can be said.
-    pub fn of_message(text: &[u8]) -> Option<Self> {
+    /// None if the message does not show it.
+    pub(crate) fn of_message(text: &[u8]) -> Option<Self> {
         let end = text.iter().position(|byte| *byte == b':').unwrap_or(text.len());
         let (action, rest) = text.split_at(end);
         let rest = rest.strip_prefix(b": ").unwrap_or_default();
@@ -82,12 +82,12 @@ impl MoveKind {
     }
 
     /// Returns true if `to` is a commit that did not exist before this move.
-    pub fn makes_commit(self) -> bool {
+    pub(crate) fn makes_commit(self) -> bool {
         matches!(self, Self::Commit | Self::Amend | Self::Copy | Self::Resolved | Self::RebaseStep | Self::Merge)
     }
 
     /// Returns true if a user or an agent made the commit, not git from commits that existed.
-    pub fn is_by_hand(self) -> bool {
+    pub(crate) fn is_by_hand(self) -> bool {
         matches!(self, Self::Commit | Self::Amend)
     }
 }

@@ -19,7 +19,7 @@ const SIGNATURES: &[(&str, &str)] = &[
 ];
 
 /// Returns the agents that `message` names as co-authors, sorted.
-pub fn agents(message: &BStr) -> Vec<String> {
+pub(crate) fn agents(message: &BStr) -> Vec<String> {
     let mut found = Vec::new();
     for line in message.lines() {
         let Some((key, value)) = line.split_once_str(":") else { continue };

@@ -9,7 +9,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Lines of the old and of the new text, counted from 0, that replace each other; one of both may be empty.
-pub type Edit = (Range<usize>, Range<usize>);
+pub(crate) type Edit = (Range<usize>, Range<usize>);
 
 /// Above this many words on either side, replaced lines are shown without emphasis.
 const MOST_WORDS: usize = 4000;
@@ -79,7 +79,7 @@ fn range(lines: &Range<usize>) -> String {
 }
 
 /// Returns the hunks of `edits` (in order, apart from each other) between `old` and `new`, with `context` lines around.
-pub fn hunks(old: &[u8], new: &[u8], edits: &[Edit], context: usize) -> Vec<Hunk> {
+pub(crate) fn hunks(old: &[u8], new: &[u8], edits: &[Edit], context: usize) -> Vec<Hunk> {
     if edits.is_empty() {
         return Vec::new();
     }

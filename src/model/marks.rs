@@ -17,7 +17,7 @@ const AFTER_MARKER: &str = "Temporary workspace for session";
 
 /// The owner of a commit according to its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// No other session is named.
     Plain,
     /// Another session's.
@@ -27,7 +27,7 @@ pub enum Mark {
 }
 
 /// Returns the owner of the commit with `message`, from the point of view of the session `own`.
-pub fn read(message: &str, own: &str) -> Mark {
+pub(crate) fn read(message: &str, own: &str) -> Mark {
     let trailers = trailers(message);
     let values = |keys: [&'static str; 2]| {
         trailers.iter().filter(move |(key, _)| keys.iter().any(|it| key.eq_ignore_ascii_case(it))).map(|(_, it)| *it)

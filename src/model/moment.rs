@@ -3,14 +3,14 @@
 use jiff::{Timestamp, tz};
 
 /// Returns `seconds` (Unix time) in ISO 8601 at `offset` seconds from UTC, for example `2026-01-31T08:15:00+01:00`.
-pub fn iso(seconds: i64, offset: i32) -> String {
+pub(crate) fn iso(seconds: i64, offset: i32) -> String {
     let offset = tz::Offset::from_seconds(offset).unwrap_or(tz::Offset::UTC);
     let Ok(moment) = Timestamp::from_second(seconds) else { return format!("@{seconds}") };
     moment.to_zoned(offset.to_time_zone()).strftime("%FT%T%:z").to_string()
 }
 
 /// Returns year and month of `seconds` (Unix time) at UTC in six digits, for example `202601`.
-pub fn month(seconds: i64) -> String {
+pub(crate) fn month(seconds: i64) -> String {
     let moment = Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH);
     let date = moment.to_zoned(tz::TimeZone::UTC);
     format!("{:04}{:02}", date.year().max(0), date.month())

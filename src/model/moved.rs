@@ -11,7 +11,7 @@ use super::line_diff::Edit;
 
 /// The lines that a change adds, and the versions that they were found in.
 #[derive(Clone, Debug)]
-pub struct Moved<'t> {
+pub(crate) struct Moved<'t> {
     after: Vec<&'t [u8]>,
     /// The added lines that no version had so far, from 0.
     open: BTreeSet<usize>,
@@ -21,20 +21,20 @@ pub struct Moved<'t> {
 
 impl<'t> Moved<'t> {
     /// Returns the search for the lines that `change` adds, which leads to the content `after`.
-    pub fn new(after: &'t [u8], change: &[Edit]) -> Self {
+    pub(crate) fn new(after: &'t [u8], change: &[Edit]) -> Self {
         let open = change.iter().flat_map(|(_, new)| new.clone()).collect();
         Self { after: after.lines_with_terminator().collect(), open, found: BTreeMap::new() }
     }
 
     /// Notes that the version with the number `version` is the new content.
-    pub fn take_all(&mut self, version: usize) {
+    pub(crate) fn take_all(&mut self, version: usize) {
         for line in std::mem::take(&mut self.open) {
             self.found.insert(line, (version, line));
         }
     }
 
     /// Notes the lines that the version with the number `version` has; `edits` turn it into the new content.
-    pub fn look_in(&mut self, version: usize, edits: &[Edit]) {
+    pub(crate) fn look_in(&mut self, version: usize, edits: &[Edit]) {
         for (line, origin) in self.lines_in(edits) {
             self.open.remove(&line);
             self.found.insert(line, (version, origin));
@@ -62,7 +62,7 @@ impl<'t> Moved<'t> {
     }
 
     /// Returns the lines that were found in the version with the number `version`, each with its number there, both from 1.
-    pub fn found_in(&self, version: usize) -> impl Iterator<Item = (u32, u32)> {
+    pub(crate) fn found_in(&self, version: usize) -> impl Iterator<Item = (u32, u32)> {
         let number = |line: usize| u32::try_from(line + 1).unwrap_or(u32::MAX);
         let here = self.found.iter().filter(move |(_, (found, _))| *found == version);
         here.map(move |(line, (_, origin))| (number(*line), number(*origin)))

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The live shadow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Touched<'a> {
+pub(crate) enum Touched<'a> {
     /// There is no live shadow.
     NoShadow,
     /// It cannot be read.
@@ -34,7 +34,7 @@ pub enum Reason {
 
 /// What the first checkpoint of a turn does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// True if it sets the shadow aside before.
     pub should_reset: bool,
     /// Why.
@@ -44,7 +44,7 @@ pub struct Decision {
 }
 
 /// Decides for a worktree that differs from HEAD in the paths `dirty`.
-pub fn decide(touched: Touched<'_>, dirty: &BTreeSet<BString>) -> Decision {
+pub(crate) fn decide(touched: Touched<'_>, dirty: &BTreeSet<BString>) -> Decision {
     let overlap: Vec<BString> = match touched {
         Touched::Paths(touched) => touched.intersection(dirty).cloned().collect(),
         Touched::NoShadow | Touched::Unreadable => Vec::new(),

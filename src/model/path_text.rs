@@ -5,7 +5,7 @@ use bstr::{BStr, BString, ByteSlice as _};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeSeq as _};
 
 /// Returns `path` as UTF-8: invalid bytes become `%XX`, and so does a `%` in such a path.
-pub fn escape(path: &BStr) -> String {
+pub(crate) fn escape(path: &BStr) -> String {
     if let Ok(text) = path.to_str() {
         return text.to_owned();
     }
@@ -22,7 +22,7 @@ pub fn escape(path: &BStr) -> String {
 }
 
 /// Returns `text` as a word of a command to copy into a shell: in single quotes if it needs them.
-pub fn shell_word(text: &str) -> String {
+pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_@%+=:,./-".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {
         return text.to_owned();
@@ -32,12 +32,12 @@ pub fn shell_word(text: &str) -> String {
 }
 
 /// Returns the base64 of `path` if it is not UTF-8: what `path_raw` holds in JSON.
-pub fn raw(path: &BStr) -> Option<String> {
+pub(crate) fn raw(path: &BStr) -> Option<String> {
     path.to_str().is_err().then(|| base64::engine::general_purpose::STANDARD.encode(path))
 }
 
 /// Returns the path that [`escape`] and [`raw`] describe together.
-pub fn unescape(path: &str, raw: Option<&str>) -> Option<BString> {
+pub(crate) fn unescape(path: &str, raw: Option<&str>) -> Option<BString> {
     match raw {
         Some(raw) => base64::engine::general_purpose::STANDARD.decode(raw).ok().map(Into::into),
         None => Some(path.into()),
@@ -66,7 +66,7 @@ impl StoredPath {
 }
 
 /// Serializes a path through [`escape`].
-pub fn serialize<S: Serializer>(path: &BString, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<S: Serializer>(path: &BString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&escape(path.as_bstr()))
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn serialize_fields<S: Serializer>(path: &BString, serializer: S) -> 
 }
 
 /// Serializes a list of paths through [`escape`].
-pub fn serialize_list<S: Serializer>(paths: &[BString], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize_list<S: Serializer>(paths: &[BString], serializer: S) -> Result<S::Ok, S::Error> {
     let mut list = serializer.serialize_seq(Some(paths.len()))?;
     for path in paths {
         list.serialize_element(&escape(path.as_bstr()))?;
@@ -85,7 +85,7 @@ pub fn serialize_list<S: Serializer>(paths: &[BString], serializer: S) -> Result
 }
 
 /// Returns `text` fit for a terminal: control characters and invalid bytes become visible escapes.
-pub fn printable(text: &BStr) -> String {
+pub(crate) fn printable(text: &BStr) -> String {
     let mut out = String::new();
     for chunk in text.utf8_chunks() {
         for c in chunk.valid().chars() {

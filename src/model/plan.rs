@@ -11,7 +11,7 @@ use super::{
 
 /// Steps that succeed or fail together: deletions that make room come first, then writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     /// Deletions that make room for `writes`; or only deletions.
     pub clears: Vec<Step>,
     /// The files to write.
@@ -20,14 +20,14 @@ pub struct Group {
 
 impl Group {
     /// Returns all steps in the order in which they are taken.
-    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
         self.clears.iter().chain(&self.writes)
     }
 }
 
 /// What a restore does, in this order, and what it leaves alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// Writes first, plain deletions last.
     pub groups: Vec<Group>,
     /// Paths that must not be changed.
@@ -37,7 +37,7 @@ pub struct Plan {
 }
 
 /// Returns the plan for `candidates`. With `folds_case`, names that differ only in case are one file.
-pub fn plan(candidates: Vec<(Step, Verdict)>, folds_case: bool) -> Plan {
+pub(crate) fn plan(candidates: Vec<(Step, Verdict)>, folds_case: bool) -> Plan {
     let mut plan = Plan::default();
     let mut steps = BTreeMap::new();
     let mut obstacles = BTreeSet::new();
@@ -96,12 +96,12 @@ fn is_blocked(group: &Group, obstacles: &BTreeSet<BString>) -> bool {
 }
 
 /// Returns true if `path` lies in the directory `directory`.
-pub fn is_below(path: &BStr, directory: &BStr) -> bool {
+pub(crate) fn is_below(path: &BStr, directory: &BStr) -> bool {
     path.strip_prefix(directory.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
 /// Returns true if `a` and `b` differ, but only in case.
-pub fn is_same_name(a: &BString, b: &BString) -> bool {
+pub(crate) fn is_same_name(a: &BString, b: &BString) -> bool {
     a != b && fold(a) == fold(b)
 }
 

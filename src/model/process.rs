@@ -44,7 +44,7 @@ pub enum Life {
 
 /// Whether a process has others at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub(crate) enum Work {
     /// It has.
     Runs,
     /// It has none.
@@ -78,7 +78,7 @@ impl Process {
 
 /// Returns true if a process last seen at `seen` is gone at `now` (Unix seconds): it is dead, or its state is unknown
 /// and it has been silent for longer than `stale_after`.
-pub fn is_gone(life: Life, seen: i64, now: i64, stale_after: std::time::Duration) -> bool {
+pub(crate) fn is_gone(life: Life, seen: i64, now: i64, stale_after: std::time::Duration) -> bool {
     match life {
         Life::Alive => false,
         Life::Dead => true,
@@ -141,7 +141,11 @@ mod tests {
     #[case::unknown_after(Life::Unknown, 939, true)]
     #[case::clock_set_back_a_little(Life::Unknown, 1060, false)]
     #[case::clock_set_back_far(Life::Unknown, 1061, true)]
-    fn what_is_unknown_is_gone_after_a_while(#[case] life: Life, #[case] seen: i64, #[case] expected: bool) {
+    fn a_process_of_unknown_life_is_gone_after_stale_after(
+        #[case] life: Life,
+        #[case] seen: i64,
+        #[case] expected: bool,
+    ) {
         assert_eq!(is_gone(life, seen, 1000, Duration::from_secs(60)), expected);
     }
 }

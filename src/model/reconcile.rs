@@ -9,7 +9,7 @@ use super::{
 
 /// One thing to do. Each may be done again after a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub(crate) enum Effect {
     /// Links the commit to the records of the work that it repeats, makes the record of the new work that it took from the
     /// shadow of `from`, and carries the rest of that shadow forward to the commit.
     Condense(HeadMove),
@@ -25,7 +25,7 @@ pub enum Effect {
 
 /// Where HEAD led before and after commits were rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rewrite {
+pub(crate) struct Rewrite {
     /// Where the old commits led.
     pub from: Base,
     /// Where the new ones lead.
@@ -34,12 +34,12 @@ pub struct Rewrite {
     pub onto: Option<ObjectId>,
 }
 
-/// Plans the effects of `moves`, oldest first. `takes_work` says of each whether its commit takes work of a shadow.
+/// Plans the effects of `moves`, oldest first. `takes_work` has one entry for each: whether its commit takes work of a shadow.
 ///
 /// Moves after the last commit that takes work need no `CarryForward` or `Note`: the caller compares the worktree with
 /// the shadow that was noted last, and carries forward what is still there. A rebase is one move: uncommitted work stays at
 /// the commit where it began until it ends.
-pub fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
+pub(crate) fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
     let last = takes_work.iter().rposition(|takes| *takes);
     let mut effects = Vec::new();
     let mut rebased: Option<(Base, ObjectId)> = None;

@@ -15,7 +15,7 @@ static RULES: LazyLock<Rules> = LazyLock::new(Rules::compiled);
 const LONGEST_KEY: usize = 64 << 10;
 
 /// Returns `text` with each secret replaced by `[redacted <kind>]`.
-pub fn redact(text: Vec<u8>) -> Vec<u8> {
+pub(crate) fn redact(text: Vec<u8>) -> Vec<u8> {
     let mut found = Vec::new();
     find_key_blocks(&text, &mut found);
     let lower = text.to_ascii_lowercase();

@@ -2,7 +2,7 @@
 
 /// A way to name a checkpoint; resolved by `ops::lookup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selector {
+pub(crate) enum Selector {
     /// `@{n}`: the n-th latest of this worktree, counted from 0; `@` is `@{0}`.
     Latest(usize),
     /// `base`: the commit that HEAD is at.
@@ -17,7 +17,7 @@ pub enum Selector {
 
 impl Selector {
     /// Returns what `text` names, or nothing if it cannot name a checkpoint.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "" => return None,
             "@" => return Some(Self::Latest(0)),

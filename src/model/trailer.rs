@@ -3,7 +3,7 @@
 /// Returns the message made of `subject`, an optional `body` and `trailers`.
 ///
 /// Line breaks inside a value are folded into spaces, so that no value can forge a trailer.
-pub fn compose(subject: &str, body: &str, trailers: &[(&str, String)]) -> String {
+pub(crate) fn compose(subject: &str, body: &str, trailers: &[(&str, String)]) -> String {
     let mut message = one_line(subject);
     message.push('\n');
     // Git takes no commit with a NUL in it.
@@ -24,7 +24,7 @@ pub fn compose(subject: &str, body: &str, trailers: &[(&str, String)]) -> String
 }
 
 /// Returns `text` on one line: control characters become spaces, runs of blanks collapse.
-pub fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split(|c: char| c.is_whitespace() || c.is_control())
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
@@ -34,7 +34,7 @@ pub fn one_line(text: &str) -> String {
 /// Splits `message` into subject, body and the trailers of its last paragraph.
 ///
 /// The last paragraph counts as trailers only if each of its lines is one and it is not the subject.
-pub fn parse(message: &str) -> (&str, &str, Vec<(&str, &str)>) {
+pub(crate) fn parse(message: &str) -> (&str, &str, Vec<(&str, &str)>) {
     let (subject, rest) = message.split_once('\n').unwrap_or((message, ""));
     let rest = rest.trim_matches('\n');
     let (body, last) = match rest.rfind("\n\n") {

@@ -59,7 +59,7 @@ pub struct Call {
     /// The only paths that it may change, from the worktree's root; none: it may change anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paths: Option<Vec<String>>,
-    /// True if it goes on after the agent has reported its end.
+    /// True if it keeps running after the agent has reported its end.
     pub is_background: bool,
     /// Of a command: how to distinguish its processes from those that the agent had before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -262,7 +262,7 @@ impl Turns {
         self.entries.retain(|entry| entry.id != session);
     }
 
-    /// Forgets the tools of `session`, and that it lives; its turn goes on.
+    /// Forgets the tools of `session`, and that it lives; its turn stays open.
     pub fn release(&mut self, session: &str) {
         self.entries.retain(|entry| entry.id != session || entry.turn.is_some());
         if let Some(entry) = self.find_mut(session) {

@@ -99,7 +99,7 @@ pub struct Left {
 
 /// What is known of a path besides its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub(crate) struct Facts {
     /// True if git allows no such name.
     pub is_invalid: bool,
     /// True if it is in a nested repository, now or at the time of the checkpoint.
@@ -116,7 +116,7 @@ pub struct Facts {
 
 /// What becomes of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It may be taken.
     Go,
     /// Leave it: it must not be changed.
@@ -126,7 +126,7 @@ pub enum Verdict {
 }
 
 /// Returns what becomes of `step`, given `facts`.
-pub fn decide(step: &Step, facts: &Facts) -> Verdict {
+pub(crate) fn decide(step: &Step, facts: &Facts) -> Verdict {
     if facts.is_invalid {
         return Verdict::Refuse(Why::Invalid);
     }

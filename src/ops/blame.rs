@@ -21,7 +21,7 @@ use crate::{
 
 /// What to look at.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub(crate) struct Options {
     /// The path relative to the worktree's root.
     pub path: BString,
     /// A commit; none for the worktree.
@@ -34,7 +34,7 @@ pub struct Options {
 
 /// The lines with their authors. Serializes to what `blame --json` prints.
 #[derive(Clone, Debug, Serialize)]
-pub struct Blame {
+pub(crate) struct Blame {
     /// The version of the JSON format.
     pub version: u32,
     /// The commit; none for the worktree.
@@ -52,7 +52,7 @@ pub struct Blame {
 
 /// Lines of one commit and owner.
 #[derive(Clone, Debug, Serialize)]
-pub struct BlamedLines {
+pub(crate) struct BlamedLines {
     /// The first, from 1.
     pub start: u32,
     /// The last.
@@ -86,11 +86,11 @@ pub struct BlamedLines {
     pub(crate) recorded_by: Option<ObjectId>,
 }
 
-/// Returns the blame that `options` ask for.
+/// Returns the blame that `options` describe.
 ///
 /// # Errors
 /// If there is no such commit, path or range.
-pub fn blame(context: &Context, options: &Options) -> Result<Blame> {
+pub(crate) fn blame(context: &Context, options: &Options) -> Result<Blame> {
     let repo = &context.repo;
     let rev = match &options.rev {
         Some(text) => Some(repo.find_commit(text)?.ok_or_else(|| {

@@ -40,7 +40,12 @@ const CHECK_NOTE: &str = "check-message";
 ///
 /// The message gets a trailer only if the index contains a session's work: new work of a shadow, for which a record is
 /// reserved and written after the commit, or work of existing records that is committed again.
-pub fn prepare(context: &Context, message_file: &Path, source: Option<&str>, object: Option<&str>) -> Result<()> {
+pub(crate) fn prepare(
+    context: &Context,
+    message_file: &Path,
+    source: Option<&str>,
+    object: Option<&str>,
+) -> Result<()> {
     commit_note::set_followed_later(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
     let prepared = promise_and_link(context, message_file, source, object);
@@ -141,8 +146,8 @@ fn is_plain(context: &Context) -> Result<bool> {
     Ok(!is_brought && is_by_hand && is_head_followable(context)?)
 }
 
-/// Saves what a session has done since its last checkpoint to what is committed on `base`, if a session has made what is unsaved,
-/// or may have.
+/// If a session made the unsaved changes, or may have, saves those of its changes since its last checkpoint that the commit on
+/// `base` takes.
 fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let Some(saving) = agents::before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
         return Ok(());
@@ -242,7 +247,7 @@ fn drop_copied_trailers(
 }
 
 /// Takes our trailers out of a message that has nothing else, so that git refuses it as empty or as not edited.
-pub fn check_message(context: &Context, message_file: &Path) -> Result<()> {
+pub(crate) fn check_message(context: &Context, message_file: &Path) -> Result<()> {
     let template = template_path(context);
     let template = std::fs::read(&template).ok().inspect(|_| drop(std::fs::remove_file(&template)));
     context.repo.drop_lone_trailers(message_file, template.as_deref())
@@ -252,7 +257,7 @@ pub fn check_message(context: &Context, message_file: &Path) -> Result<()> {
 ///
 /// # Errors
 /// If the message cannot be read.
-pub fn may_have_trailer(message_file: &Path) -> Result<bool> {
+pub(crate) fn may_have_trailer(message_file: &Path) -> Result<bool> {
     read_message(message_file).map(|text| message::has_trailer(&text))
 }
 
@@ -262,7 +267,7 @@ fn read_message(message_file: &Path) -> Result<Vec<u8>> {
 }
 
 /// Follows the commit that was just made: git's post-commit.
-pub fn committed(context: &Context) -> Result<()> {
+pub(crate) fn committed(context: &Context) -> Result<()> {
     let worktree = save::lock_to_write(context)?;
     worktree.emit_failure("condense", commit_made(&worktree))
 }
@@ -292,7 +297,7 @@ fn note_check(context: &Context) -> Result<()> {
 }
 
 /// Notes that the message in `message_file`, which git keeps beside our files, has been checked.
-pub fn checked(message_file: &Path) {
+pub(crate) fn checked(message_file: &Path) {
     let directory = message_file.parent().map(state::directory);
     // At worst, the next message is checked as well.
     directory.map_or(Ok(()), |directory| std::fs::remove_file(directory.join(CHECK_NOTE))).unwrap_or_default();

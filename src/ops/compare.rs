@@ -171,7 +171,7 @@ fn default_side(repo: &Repo) -> Result<(Side, ObjectId)> {
     }
 }
 
-/// Reads what the options ask for.
+/// Reads from changed files what the options select: counts, content or hunks.
 struct Reader<'r> {
     repo: &'r Repo,
     options: &'r DiffOptions,

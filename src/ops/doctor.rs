@@ -64,7 +64,7 @@ impl Diagnosis {
     }
 }
 
-/// Returns what stands in the place of our directory, if that is no directory: nothing else can be looked at then.
+/// Returns a problem if our directory is not a directory: then no other check can run.
 pub fn in_the_way(context: &Context) -> Option<Diagnosis> {
     let places = [state::directory(context.repo.git_dir()), state::directory(context.repo.common_dir())];
     let path = places.iter().find(|path| path.exists() && !path.is_dir())?;

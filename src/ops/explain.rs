@@ -1,4 +1,4 @@
-//! Explains how a commit came about, from its records, or what the records say of a session.
+//! Explains how a commit came about, or what a session did, from the records.
 
 use std::collections::HashMap;
 

@@ -45,7 +45,7 @@ use crate::{
 
 /// Carries the shadow of the previous HEAD forward to the new one, if the worktree still contains its work. Called by
 /// git's hooks.
-pub fn head_moved(context: &Context) -> Result<()> {
+pub(crate) fn head_moved(context: &Context) -> Result<()> {
     context.emit_failure("follow", enter(context).map(drop))
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
 
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
-    // What is carried forward builds on this.
+    // The carried checkpoints build on this.
     keep_taken_back(worktree, known)?;
     let turns = turns_at(worktree, known)?;
     let line = line_to_carry(worktree, known)?;
@@ -117,7 +117,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // A process that crashed may have carried some forward already.
+    // A process that crashed may have carried some shadows forward already.
     pending.retain(|before| !carries(repo, &shadow, before));
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
@@ -152,7 +152,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         Written::settle_all(written.into_iter().chain([seen_objects]))?;
     }
     for mut session in turns {
-        // The carried shadow contains what the turn began with.
+        // The carried shadow contains the baseline of the turn.
         release_pending(worktree, &session.id, None)?;
         if let Some(turn) = &mut session.under_way {
             (turn.shadow_tip, turn.should_reset_shadow) = (tip, false);
@@ -186,8 +186,8 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     // Work of sessions first, from the archived shadows, which know the authors of all lines.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
-    // Of the rest, the records say what only humans wrote; what little is left of a session's work has an unknown
-    // author.
+    // For the rest, the records show which files only humans wrote. In the other files, the remaining lines of a session's
+    // work have an unknown author.
     let of_sessions = paths_of_sessions(repo, old, &left)?;
     let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {
@@ -231,7 +231,7 @@ fn put_taken_back<'c>(
     let tree_id = edit_tree(shadow.last_tree_id(), edits, &mut objects)?;
     let (parent_id, after) = shadow.links(&mut objects)?;
     let (name, time) = (&shadow.name, shadow.not_before(repo.now()));
-    let (subject, body) = ("what a reset has taken back", format!("HEAD was at {old}.\n"));
+    let (subject, body) = ("changes that a reset removed", format!("HEAD was at {old}.\n"));
     let id = Draft { name, tree_id, parent_id, after, side_id: None, origin, subject, body: &body, time }
         .write(repo, &mut objects)?;
     let written = objects.write()?;
@@ -240,14 +240,14 @@ fn put_taken_back<'c>(
     Ok(written)
 }
 
-/// How many commits are looked at one by one.
+/// How many commits we examine one by one.
 const MOST_COMMITS: usize = 64;
 
 /// Content of one kind of author.
 type Part = (Contributor, Vec<(BString, Edit)>);
 
-/// Returns what the commits between `head` and `old` did to `paths`, oldest first: a commit that took no session's work in a file
-/// is a person's there.
+/// Returns the changes of the commits between `head` and `old` in `paths`, oldest first. A commit that took no session's work in
+/// a file is a person's there.
 fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet<BString>) -> Result<Vec<Part>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
     while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_COMMITS) {

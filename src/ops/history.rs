@@ -110,7 +110,7 @@ pub fn list(
         {
             return Ok(filter.broken);
         }
-        // An entry without a turn cannot be folded. Pass it on at once, so that no more checkpoints are read than needed.
+        // An entry without a turn cannot be folded. Pass it on at once: the caller may need no further one.
         if !options.all && entry.checkpoint.origin.turn.is_some() {
             open = Some(entry);
         } else if !emit(entry)? {

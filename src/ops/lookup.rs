@@ -57,7 +57,7 @@ pub fn resolve(context: &Context, text: &str) -> Result<ObjectId> {
 ///
 /// # Errors
 /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if it is missing or damaged; if it is another object.
-pub fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
+pub(crate) fn checkpoint(context: &Context, id: ObjectId) -> Result<Checkpoint> {
     match context.repo.find_checkpoint(id) {
         Ok(Some(checkpoint)) => Ok(checkpoint),
         Ok(None) if context.repo.can_read(id) => Err(not_a_checkpoint(&id.to_string(), LIST.into())),

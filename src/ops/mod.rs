@@ -10,32 +10,32 @@
 //! - `named`: the files that open tool calls name.
 //! - `save`, `closing`, `guard`, `sessions`, `agents`, `restore`, `commit` and the other commands.
 
-pub mod agent_hooks;
-pub mod agents;
-pub mod attribution;
-pub mod blame;
-pub mod commit;
-pub mod compare;
+pub(crate) mod agent_hooks;
+pub(crate) mod agents;
+pub(crate) mod attribution;
+pub(crate) mod blame;
+pub(crate) mod commit;
+pub(crate) mod compare;
 pub mod doctor;
 pub mod events;
 pub mod explain;
-pub mod follow;
+pub(crate) mod follow;
 pub mod guard;
 pub mod history;
-pub mod hooks;
-pub mod lookup;
+pub(crate) mod hooks;
+pub(crate) mod lookup;
 pub mod prune;
-pub mod records;
+pub(crate) mod records;
 pub mod reset;
-pub mod restore;
+pub(crate) mod restore;
 pub mod rewrite;
-pub mod salvage;
-pub mod save;
+pub(crate) mod salvage;
+pub(crate) mod save;
 pub mod sessions;
 pub mod status;
 mod tally;
 pub mod verify;
-pub mod why;
+pub(crate) mod why;
 
 mod author;
 mod chain;

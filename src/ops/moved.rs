@@ -1,8 +1,8 @@
 //! Whose lines has git put into the worktree? An agent's command may run git, which moves lines and writes none:
 //! `git checkout <branch> -- <path>`, `git restore -s`, `git cherry-pick -n`, `git merge --squash`, a rebase with a conflict.
 //!
-//! There must be evidence of git: the whole file, or what is staged of it, is as a commit has it, or git notes which commit it
-//! is picking, squashing or merging. Then the lines that the commit has in these places keep the authors that they have there.
+//! We need evidence that git did it: the file, or its staged content, equals the file in a commit, or git's own files name the
+//! commit that git is picking, squashing or merging. Then the lines from that commit keep the authors that they have there.
 
 mod aside;
 mod noted;
@@ -254,8 +254,8 @@ impl<'s> Search<'s> {
         text(change.before).zip(text(change.after))
     }
 
-    /// Returns the owners of the lines of a file that are from `sources`. If the file is as one of them has it, all of the change
-    /// is git's.
+    /// Returns the owners of those lines of a file that come from `sources`. If the file equals one of the sources, all of the
+    /// change comes from it.
     fn ownership(&self, change: &Change, sources: &[Source], owners: &mut Owners<'_>) -> Result<Option<FileOwnership>> {
         let id = |leaf: Option<Leaf>| leaf.map(|leaf| leaf.id);
         let exact = sources.iter().position(|source| id(source.leaf) == id(change.after));

@@ -1,4 +1,4 @@
-//! The files that open tool calls name: what changes in them is their session's, even if the checkpoint is taken for another one.
+//! The files that open tool calls name: changes in them are their session's, even if another session takes the checkpoint.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -45,7 +45,7 @@ pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
     Ok(end)
 }
 
-/// Does the same if it can be done; a failure is only emitted.
+/// Does the same, but only emits a failure.
 ///
 /// # Errors
 /// If the user interrupts it.
@@ -57,14 +57,14 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Does the same when git reports that the commit at HEAD was just made: what this commit does not take of the work that it
-/// stands on is carried forward to it in any case.
+/// Does the same when git reports that it has just made the commit at HEAD. Always carries forward to this commit what it did
+/// not take of the work on its parent.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
 
-/// Does the same before a commit is prepared, if there may be work that it takes. If not, this commit and the earlier ones are
-/// reconciled together.
+/// Does the same before a commit is prepared, if the commits that we have not seen yet may take work. If not, they are
+/// reconciled together with this commit.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
     let now = (Base::of_head(repo.head()?.id), repo.head_log_end());
@@ -95,7 +95,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let (moves, log_end) = repo.head_moves(known, head)?;
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves);
-        // What the first of several commits leaves is carried forward later.
+        // The work that the first of several commits leaves is carried forward later.
         let is_one_line = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
         for moved in of_commands {
             take_unseen(worktree, moved, &prepared, is_one_line.then_some(known.0))?;
@@ -133,7 +133,8 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     Ok(log_end)
 }
 
-/// Returns those of `moves` that may be of open commands of agents, in their turns: each has noted where HEAD was before it.
+/// Returns those of `moves` that open commands of agents may have made within their turns: each command has noted where HEAD was
+/// before it.
 fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadMove] {
     let turns = context.turns();
     let in_turn = turns.entries.iter().filter(|entry| entry.turn.is_some());
@@ -141,14 +142,14 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
     let starts = commands.filter_map(|call| Some(call.start.as_ref()?.head.as_deref()));
     let from = starts.map(|head| {
         let is_it = |base: Base| base.commit_id().map(|id| id.to_string()).as_deref() == head;
-        // One that began before we last looked has made all of them.
+        // A command that began before we last looked may have made all moves.
         moves.iter().rposition(|moved| is_it(Base::Commit(moved.to))).map_or(0, |at| at + 1)
     });
     from.min().map_or(&[], |from| &moves[from..])
 }
 
-/// Takes a checkpoint of what the commit of `moved` took, if a command made it without our hooks: on the shadow of `base`, or else
-/// of the commit that it stands on.
+/// If a command made the commit of `moved` without our hooks, takes a checkpoint of its changes: in the shadow on `base`, or
+/// else in the one on the commit's parent.
 fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, base: Option<Base>) -> Result<()> {
     let is_unseen = moved.kind.makes_commit() && moved.from != Base::Commit(moved.to);
     if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {
@@ -172,8 +173,8 @@ fn head_before(repo: &Repo, commit: ObjectId) -> Result<Base> {
     }
 }
 
-/// Starts computing the patch id of `commit`, made on `before`, if a record was promised for it: git does so while we look for the
-/// work that the commit took.
+/// Starts computing the patch id of `commit`, made on `before`, if a record is reserved for it: git computes it while we look for
+/// the work that the commit took.
 fn patch_id_beside(repo: &Repo, commit: ObjectId, before: Base, prepared: &Prepared) -> Option<(ObjectId, PatchIds)> {
     prepared.on(&before.to_string())?.reserved.as_ref()?;
     // If that fails, it is tried again where it is needed.
@@ -209,7 +210,7 @@ fn apply(
     Ok(())
 }
 
-/// A link that cannot be made because an object is missing or damaged is no reason to make no record.
+/// Only emits a failure due to a missing or damaged object: the record is still made without the link.
 fn go_on_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == Kind::Corrupt => worktree.emit_failure("condense", Err(error)).or(Ok(())),
@@ -217,15 +218,15 @@ fn go_on_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     }
 }
 
-/// Returns the note of the commit that `moved` made, from when it was prepared; if no hook prepared it, a note of the records
-/// whose work it contains again.
+/// Returns the note that a hook wrote when it prepared the commit of `moved`. Without one, returns a note of the records whose
+/// work the commit contains again.
 fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Prepared) -> Result<CommitNote> {
     let repo = &worktree.repo;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
     // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    // Git makes other commits without preparing them; the note is of a commit that the user gave up.
+    // Git makes other commits without preparing them: then the note is about a commit that the user gave up.
     let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
@@ -248,7 +249,7 @@ struct Judge<'w, 'c> {
     prepared: &'w Prepared,
     /// The commit that git reports now.
     reported: Option<ObjectId>,
-    /// The shadows on these bases; with those of the known one, the archived ones that wait.
+    /// The shadows on each base; those of the known base include the waiting archived ones.
     shadows: BTreeMap<Base, Vec<Candidate>>,
     is_in_rebase: bool,
 }
@@ -268,18 +269,18 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // The commit is noted, so that its note counts once, whether a session or a person has resolved the conflict.
+        // We note the commit, so that its note counts only once, whether a session or a person resolved the conflict.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
-        // Git makes the others from commits that exist; the only new work that they take is what a session resolves.
+        // Git copies the other commits from existing ones: the only new work that they take is a session's conflict resolution.
         if !moved.kind.is_by_hand() {
             let note = self.prepared.on(&moved.from.to_string());
             let copied = note.and_then(|note| ObjectId::from_hex(note.copied.as_ref()?.as_bytes()).ok());
             let repo = &self.worktree.repo;
             return condense::takes_resolution(repo, &Made::by(repo, moved)?, copied);
         }
-        // If it has a record, we have begun this before.
+        // If the commit has a record, an earlier run has begun to condense it.
         if self.reported == Some(moved.to) || condense::record_of(self.worktree, moved.to)?.is_some() {
             return Ok(true);
         }
@@ -307,7 +308,7 @@ impl Judge<'_, '_> {
 
     fn shadows_on(&mut self, base: Base) -> Result<&[Candidate]> {
         if !self.shadows.contains_key(&base) {
-            // The archived ones that wait are the same everywhere.
+            // The waiting archived shadows are the same for all bases.
             let with_waiting = base == self.known || self.is_in_rebase;
             self.shadows.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
         }

@@ -328,5 +328,5 @@ fn index_path(index: &str, key: ObjectId) -> String {
 fn damaged(path: &str, why: &str) -> Error {
     let outcome: std::result::Result<(), String> = Err(why.to_owned());
     let error = outcome.context(Kind::Corrupt, || format!("'{path}' of '{}' is damaged", refname::HISTORY));
-    error.expect_err("it was one").with_hint("'git checkpoint doctor' tells what is sound")
+    error.expect_err("it was one").with_hint("'git checkpoint doctor' names the damaged records")
 }

@@ -12,6 +12,7 @@ use super::{
         shadows::{self, Live},
         timeline::{self, Tip},
     },
+    follow::enter,
     lookup,
     salvage::{self, Look},
     save,
@@ -37,7 +38,7 @@ use crate::{
 pub struct Options {
     /// Even while a session is active.
     pub force: bool,
-    /// Only say what would happen.
+    /// Only report what would happen.
     pub dry_run: bool,
 }
 
@@ -116,7 +117,7 @@ pub fn reset(context: &Context, options: &Options) -> Result<ResetDone> {
 fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
     let repo = &context.repo;
     context.forget_broken();
-    let worktree = save::lock(context)?;
+    let worktree = if options.dry_run { save::lock(context)? } else { enter(context)? };
     let base = Base::of_head(repo.head()?.id);
     if !options.dry_run {
         // Archived shadows must be readable.
@@ -171,8 +172,8 @@ fn refuse_active(context: &Context, base: Base) -> Result<()> {
     }
 }
 
-/// Cancels the reset that the open turn of session `id` was to do with its first checkpoint, and drops the checkpoint
-/// of what the turn began with.
+/// Cancels the reset that the open turn of session `id` planned for its first checkpoint, and drops the baseline of the
+/// turn.
 ///
 /// Archives the session's own shadow on HEAD, if it has one; other checkpoints stay.
 ///
@@ -185,7 +186,7 @@ pub fn give_up(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
 fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     check_id(id)?;
     let repo = &context.repo;
-    let worktree = if dry_run { save::lock(context)? } else { save::lock_to_write(context)? };
+    let worktree = if dry_run { save::lock(context)? } else { enter(context)? };
     worktree.check_turns()?;
     let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
     let has_pending = pending_of(repo, id)?.is_some();
@@ -250,7 +251,7 @@ pub fn restore_archived(context: &Context, text: &str) -> Result<ResetDone> {
 
 fn bring_back(context: &Context, text: &str) -> Result<ResetDone> {
     let repo = &context.repo;
-    let _worktree = save::lock_to_write(context)?;
+    let _worktree = enter(context)?;
     let tip = find_archived(context, text)?;
     let checkpoint = lookup::checkpoint(context, tip.id)?;
     if checkpoint.worktree != repo.worktree_id() {

@@ -100,7 +100,7 @@ pub fn link_copies(context: &Context, commit: ObjectId) -> Result<()> {
     append(context, links)
 }
 
-/// Links `commit` to the records of the commits `from` that it comes of in the way `how`.
+/// Links `commit` to the records of the commits `from`, which it was made from in the way `how`.
 pub fn link_from(context: &Context, commit: ObjectId, from: &[ObjectId], how: How) -> Result<()> {
     let Some(log) = Log::open(&context.repo)? else { return Ok(()) };
     let mut links = Vec::new();

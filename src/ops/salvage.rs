@@ -57,8 +57,8 @@ pub(crate) enum Look {
     AtAll,
 }
 
-/// Sets aside the broken ones of those chains that the next checkpoint of this worktree may go on from: on HEAD, and on the
-/// commit where HEAD was when it was last looked at.
+/// Sets aside the broken ones among the chains that the next checkpoint of this worktree may continue: the one on HEAD, and
+/// the one on the commit where HEAD was when we last looked.
 pub(crate) fn set_broken_aside(worktree: &Worktree<'_>, look: Look) -> Result<Vec<SetAside>> {
     let repo = &worktree.repo;
     kept::bring_back(worktree)?;

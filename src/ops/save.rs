@@ -44,9 +44,9 @@ pub(crate) use super::{
 /// A save together with what it saw.
 pub(crate) struct Taken {
     pub(crate) saved: Saved,
-    /// What every path was; only after a pass over the whole worktree.
+    /// The state of every path; only after a pass over the whole worktree.
     pub(crate) cache: Option<StatCache>,
-    /// What the tree cannot say.
+    /// What the tree cannot store.
     pub(crate) side: Side,
 }
 
@@ -85,7 +85,7 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
     }
 }
 
-/// Takes a checkpoint of `worktree` outside of an event, which would note at its end what it has done to turns.
+/// Takes a checkpoint of `worktree`, and writes the open turns, as an event does at its end.
 pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     let taken = save_worktree(worktree, request)?;
     if let Err(error) = turn::write(worktree) {
@@ -97,8 +97,8 @@ pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Resul
 
 /// Takes a checkpoint of `worktree`.
 ///
-/// What open tool calls name is their sessions', and gets checkpoints of its own first. If the save meets missing objects, it
-/// sets aside the chain that leads to them and tries once more. It also tries once more after a race.
+/// Files that open tool calls name are their sessions', and get checkpoints of their own first. If the save meets missing
+/// objects, it sets aside the chain that leads to them and tries once more. It also tries once more after a race.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     if named::stays_apart(worktree, request) {
         for _ in 0..named::MOST_LOOKS {
@@ -112,13 +112,14 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
     try_twice(worktree, request, false)
 }
 
-/// Takes checkpoints of what open tool calls name. `ending` is the session whose turn is about to end, and how we know that.
+/// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end, and how we
+/// know that.
 pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<(&str, Over)>) -> Result<()> {
     named::requests(worktree, ending)?.iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
 }
 
-/// Looks at the whole worktree before a turn of `session` begins. What open tool calls name is saved first; `shadow` is read
-/// again then.
+/// Reads the whole worktree before a turn of `session` begins. First saves the files that open tool calls name, and then reads
+/// `shadow` again.
 pub(crate) fn look_beside_named<'w>(
     worktree: &'w Worktree<'_>,
     shadow: &mut Shadow,
@@ -150,7 +151,7 @@ fn try_twice(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resu
     }
 }
 
-/// Takes the checkpoint; if files that open tool calls name are to stay apart, only if none of them has changed.
+/// Takes the checkpoint. With `is_apart`, fails if a file that an open tool call names has changed: it needs its own checkpoint.
 fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Result<Taken> {
     let start = Instant::now();
     let repo = &worktree.repo;
@@ -173,7 +174,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     // A command may have run git, but not a tool that names its files.
     let is_named = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     let session = origin.session.as_deref().filter(|_| !is_named && origin.contributor == Contributor::Agent);
-    // Before a commit, or in the middle of what git does, the session of the turn may be one that reports no tools.
+    // Before a commit, or during a rebase, the session of the turn may be one that reports no tools.
     let is_in_commit = matches!(request.scope, Scope::Staged(_)) || repo.has_prepared_commit() || repo.is_rebasing();
     let turn_as_call = |session| moved::turn_as_call(worktree, session).filter(|_| is_in_commit);
     let call = session.and_then(|session| moved::call_of(worktree, session).or_else(|| turn_as_call(session)));
@@ -248,7 +249,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
 
-/// Looks at what `scope` says.
+/// Reads the paths of `scope` in the worktree.
 fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &worktree.repo;
     match (scope, &shadow.tip) {
@@ -272,8 +273,8 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
     }
 }
 
-/// Writes the objects of the checkpoint `tip` anew of which only the end of the file is damaged. We read such, and git, which
-/// meets them in the next one's history, does not.
+/// Rewrites those objects of the checkpoint `tip` whose file is damaged at its end only. We can read such a file, but git cannot,
+/// and would fail on the next checkpoint's history.
 fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     let ids = [Some(tip.id), Some(tip.tree_id), tip.side_id];
     if let Err(error) = repo.write_anew(&ids.into_iter().flatten().collect()) {
@@ -316,7 +317,7 @@ fn unchanged(
     })
 }
 
-/// Emits what `saved` did; `begun_with` is the checkpoint of what the turn began with, if this save gave it a ref.
+/// Emits the events of `saved`; `begun_with` is the baseline of the turn, if this save gave it a ref.
 fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, begun_with: Option<&Checkpoint>) {
     let duration_ms = saved.duration_ms;
     if !had_shadow {

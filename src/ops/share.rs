@@ -42,7 +42,7 @@ impl Share {
         self.is_any() && (self.is_exact || self.held * 2 >= self.total)
     }
 
-    /// Returns true if the file contains all of the work, so that no more of it can come.
+    /// Returns true if the file contains all of the work, so that no later commit can take more of it.
     pub(crate) fn is_all(self) -> bool {
         self.is_exact || self.total > 0 && self.held == self.total
     }

@@ -37,7 +37,7 @@ pub struct Shown {
     pub verified: bool,
     /// True if it is the last one of a shadow in the archive.
     pub archived: bool,
-    /// What of this checkpoint cannot be read, and is missing here.
+    /// The unreadable parts of this checkpoint, which are missing here.
     pub broken: Vec<String>,
 }
 

@@ -119,9 +119,9 @@ pub struct Status {
     /// The checkpoint that a restore was putting back when it was interrupted.
     #[serde(serialize_with = "id_text::serialize_optional")]
     pub interrupted_restore: Option<ObjectId>,
-    /// What of the live shadow cannot be read.
+    /// The part of the live shadow that cannot be read.
     pub broken: Option<String>,
-    /// True if that may be whole, and the system keeps it from being read.
+    /// True if that part may be intact, but the system does not let us read it.
     pub hidden: bool,
     /// The last failed operation, if none has succeeded since.
     pub last_error: Option<String>,
@@ -158,7 +158,7 @@ pub fn status(context: &Context) -> Result<Status> {
     let look_at_shadow = |broken: &mut _| shadow_status((repo, &worktree.repo), base, head_tree_id, broken);
     let (mut shadow, mut parts) = look_at_shadow(&mut broken)?;
     if !broken.is_empty() && !repo.is_wary() {
-        // The look at the worktree may have made anew in memory what HEAD has lost.
+        // Reading the worktree may have recreated lost objects of HEAD in memory.
         repo.grow_wary();
         broken.clear();
         (shadow, parts) = look_at_shadow(&mut broken)?;
@@ -179,8 +179,8 @@ pub fn status(context: &Context) -> Result<Status> {
     notes.extend(state::turns::trouble(repo.git_dir()).map(|error| {
         let path = state::turns::path(repo.git_dir());
         format!(
-            "it is not known which turns are open, as '{}' cannot be read ({}): sessions do not go on, and saves have an \
-             unknown author; make it readable, or move it away",
+            "'{}' cannot be read ({}), so the open turns are unknown: sessions do not continue, and saves have an unknown \
+             author; make it readable, or move it away",
             path.display(),
             error.causes().last().map_or_else(|| error.message().to_owned(), Clone::clone)
         )

@@ -1,5 +1,5 @@
-//! A session's turn in a worktree: what its first checkpoint does (it may set the shadow aside, and it records first what the
-//! worktree was when the turn began), and how a turn ends.
+//! A session's turn in a worktree: what its first checkpoint does (it may set the shadow aside, and it first records the
+//! baseline, which is the worktree as the turn found it), and how a turn ends.
 
 use gix::ObjectId;
 
@@ -49,7 +49,7 @@ pub(crate) enum End {
     Crashed,
     /// The user gave up what the turn was about to do.
     Reset,
-    /// The session goes on in another worktree, or in another process.
+    /// The session continues in another worktree, or in another process.
     Adopted,
     /// The user had the session forgotten.
     Forgotten,
@@ -85,7 +85,7 @@ pub(crate) fn phase_after(phase: Phase, why: End) -> Phase {
     }
 }
 
-/// Writes which turns are open in this worktree, and then releases what those began with that have a checkpoint now.
+/// Writes which turns are open in this worktree, and then releases the baselines of those that have a checkpoint now.
 pub(crate) fn write(worktree: &Worktree<'_>) -> Result<()> {
     for session in worktree.write_turns()? {
         if let Err(error) = release_pending(worktree, &session, None) {
@@ -96,7 +96,7 @@ pub(crate) fn write(worktree: &Worktree<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Does the same after what has ended with `outcome`, and returns that: an event that fails has taken its checkpoints.
+/// Does the same after an operation with `outcome`, and returns that: even an event that fails may have taken checkpoints.
 pub(crate) fn write_after<T>(worktree: &Worktree<'_>, outcome: Result<T>) -> Result<T> {
     let written = write(worktree);
     outcome.and_then(|done| written.map(|()| done))
@@ -106,7 +106,7 @@ pub(crate) fn write_after<T>(worktree: &Worktree<'_>, outcome: Result<T>) -> Res
 pub(crate) struct OpenTurn<'c> {
     session: Session,
     turn: UnderWay,
-    /// What was written for its first checkpoint, protected until a ref leads there.
+    /// The objects written for its first checkpoint, protected until a ref leads there.
     written: Vec<Written<'c>>,
 }
 
@@ -120,7 +120,7 @@ impl<'c> OpenTurn<'c> {
         Ok(is_here.then_some(Self { session: *session, turn, written: Vec::new() }))
     }
 
-    /// Returns the shadow as the next checkpoint of this turn finds it, and completes `origin` and `message` by what is known.
+    /// Returns the shadow for the next checkpoint of this turn, and fills in `origin` and `message` from the session.
     pub(crate) fn enter(
         &mut self,
         context: &'c Context,
@@ -134,10 +134,10 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // What another session has saved meanwhile is newer than what this turn began with. A shadow that was reset
-        // meanwhile says nothing about that, and a commit only carries it forward.
+        // A checkpoint that another session has taken meanwhile is newer than the baseline. A shadow that was reset meanwhile is
+        // not, nor is one that a commit has carried forward.
         let is_known = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
-        // What others save does not change the session's own shadow.
+        // Checkpoints of others do not change the session's own shadow.
         if turn.has_checkpoint || !(is_known || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
@@ -165,7 +165,7 @@ impl<'c> OpenTurn<'c> {
         Ok(shadow)
     }
 
-    /// Adds what is known of the session.
+    /// Fills in what the session's file has: agent, model, turn and prompt.
     fn complete(&self, context: &Context, origin: &mut Origin, message: &mut Option<String>) -> Result<()> {
         let session = &self.session;
         origin.agent = origin.agent.take().or_else(|| session.agent.clone());
@@ -179,7 +179,7 @@ impl<'c> OpenTurn<'c> {
         Ok(())
     }
 
-    /// Puts a checkpoint of the worktree as it was when the turn began before the next one, unless it was saved already.
+    /// Puts the baseline into the shadow, before the next checkpoint of the turn, unless the shadow ends with the same state.
     fn put_baseline_first(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?;
@@ -203,7 +203,7 @@ impl<'c> OpenTurn<'c> {
         shadow.follow(repo, before)
     }
 
-    /// The same after a commit: what it did not take was there before the turn, too.
+    /// Does the same after a commit, for the part of the baseline that the commit did not take.
     fn carry_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
@@ -224,7 +224,7 @@ impl<'c> OpenTurn<'c> {
 
     /// Notes that the turn has a checkpoint. The caller ends with [`write()`].
     pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
-        // Until it is released below, the pending ref leads to all that this relied on.
+        // The pending ref keeps all objects that the checkpoint relies on until it is released.
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
             tracing::warn!(%error, "what was before the turn is not settled");
         }
@@ -236,10 +236,10 @@ impl<'c> OpenTurn<'c> {
     }
 }
 
-/// How often a shadow may be carried forward within a turn, and still be known.
+/// How often a shadow may be carried forward within a turn for us to recognize it.
 const MOST_COMMITS: usize = 64;
 
-/// Returns true if `tip` is the checkpoint `id`, or nothing more than what commits have carried forward of it.
+/// Returns true if `tip` is the checkpoint `id`, or was only carried forward from it by commits.
 fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<bool> {
     let mut at = tip.clone();
     for _ in 0..MOST_COMMITS {
@@ -253,10 +253,10 @@ fn goes_back_to(repo: &Repo, tip: &Checkpoint, id: Option<ObjectId>) -> Result<b
     Ok(false)
 }
 
-/// How many checkpoints back a state is looked for.
+/// How many checkpoints back we look for the same state.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// Returns the ref that holds what this worktree was when the turn of `session` began, and what it points to.
+/// Returns the ref of the baseline of `session` in this worktree, and the checkpoint that it points to.
 pub(crate) fn pending_of(repo: &Repo, session: &str) -> Result<Option<(String, ObjectId)>> {
     let name = refname::pending_ref(repo.worktree_id(), session);
     if let Some(id) = repo.find_sound_ref(&name)? {
@@ -268,13 +268,13 @@ pub(crate) fn pending_of(repo: &Repo, session: &str) -> Result<Option<(String, O
     Ok(is_here.then_some((old, id)))
 }
 
-/// Returns the checkpoint `id`, if it can be read: what was before a turn must not stop what comes after.
+/// Returns the checkpoint `id`, if it can be read: a damaged baseline must not stop later checkpoints.
 fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
     repo.find_checkpoint(id).ok().flatten()
 }
 
-/// Returns true if `seen` has left out the same paths as the look at the worktree when the turn of `session` began: the turn
-/// may have changed a path that is left out only now.
+/// Returns true if `seen` has left out the same paths as the baseline of `session`: the turn may have changed a path that only
+/// one of them lacks.
 pub(crate) fn leaves_out_the_same(context: &Context, session: &str, seen: &Saved) -> Result<bool> {
     let repo = &context.repo;
     let pending = pending_of(repo, session)?.and_then(|(_, id)| readable(repo, id));
@@ -284,14 +284,14 @@ pub(crate) fn leaves_out_the_same(context: &Context, session: &str, seen: &Saved
     Ok(before.eq(seen.skipped.iter().map(|skipped| &skipped.path)))
 }
 
-/// Releases what the worktree was when the turn of `session` began. It goes to the archive, unless the worktree
+/// Releases the baseline of `session` in this worktree. It goes to the archive, unless the worktree
 /// (`now_tree_id`), HEAD or a live shadow holds the same.
 pub(crate) fn release_pending(context: &Context, session: &str, now_tree_id: Option<ObjectId>) -> Result<()> {
     let Some((name, id)) = pending_of(&context.repo, session)? else { return Ok(()) };
     release(&context.repo, name, id, now_tree_id)
 }
 
-/// Releases the baselines of `session` in all worktrees: it does not come back there.
+/// Releases the baselines of `session` in all worktrees, as the session does not come back there.
 fn release_all_pending(context: &Context, session: &str) -> Result<()> {
     let repo = &context.repo;
     for (name, id) in repo.refs_below(refname::PENDING)? {
@@ -313,7 +313,7 @@ fn release(repo: &Repo, name: String, id: ObjectId, now_tree_id: Option<ObjectId
     repo.update_refs(&updates)
 }
 
-/// Returns true if the index holds what was staged when `pending` was taken.
+/// Returns true if the index is still as it was when `pending` was taken.
 fn is_staged_still(repo: &Repo, pending: &Checkpoint) -> Result<bool> {
     let side = pending.side_id.map(|id| repo.read_side(id)).transpose()?.unwrap_or_default();
     let Some(tree_id) = side.index_tree_id else { return Ok(side.unmerged_tree_id.is_none()) };
@@ -328,7 +328,7 @@ fn is_held(repo: &Repo, pending: &Checkpoint) -> Result<bool> {
         return Ok(true);
     }
     let Some(tip) = shadows::latest_on(repo, Base::of_head(head))?.map(|tip| tip.id) else { return Ok(false) };
-    // With the same tree, what is staged and the exact bytes may be others.
+    // Two checkpoints with the same tree may differ in the index and in the exact bytes.
     let is_same = |it: &Checkpoint| it.tree_id == pending.tree_id && it.side_id == pending.side_id;
     Ok(repo.chain_in_time(tip).take(MOST_CHECKPOINTS).flatten().any(|checkpoint| is_same(&checkpoint)))
 }

@@ -4,7 +4,9 @@ use gix::ObjectId;
 use serde::Serialize;
 
 use super::{
-    Context, lookup, save,
+    Context,
+    follow::enter,
+    lookup,
     verified_mark::{marker, satisfied, set},
 };
 use crate::{
@@ -48,7 +50,7 @@ pub struct Unverified {
 pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
     let id = lookup::resolve(context, text.unwrap_or("@"))?;
     // A save that runs at the same time may look for the note of `reset`, or remove it.
-    let _worktree = save::lock_to_write(context)?;
+    let _worktree = enter(context)?;
     let mut verified = describe(context, id)?;
     let previous = context.emit_failure("verify", set(context, Some(id)))?;
     satisfied(context, Some(id))?;
@@ -66,7 +68,7 @@ pub fn show(context: &Context) -> Result<Option<Verified>> {
 /// Takes the mark away, so that the next checkpoint becomes the verified one.
 pub fn reset(context: &Context) -> Result<Unverified> {
     // A save in between would take the note for its own, and lose its mark.
-    let _worktree = save::lock_to_write(context)?;
+    let _worktree = enter(context)?;
     // The note first: after a crash between both, the next checkpoint is verified, as was asked for.
     state::replace_file(&marker(context), b"")?;
     let previous = context.emit_failure("verify", set(context, None))?;

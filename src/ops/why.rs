@@ -31,7 +31,7 @@ const DEEPEST: usize = 8;
 
 /// Why a line exists. Serializes to what `why --json` prints.
 #[derive(Clone, Debug, Serialize)]
-pub struct Why {
+pub(crate) struct Why {
     /// The version of the JSON format.
     pub version: u32,
     /// The path.
@@ -63,7 +63,7 @@ pub struct Why {
 
 /// A piece of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Said {
+pub(crate) struct Said {
     /// Who said it, in the agent's word.
     pub role: String,
     /// The text.
@@ -74,7 +74,7 @@ pub struct Said {
 ///
 /// # Errors
 /// If there is no such line.
-pub fn why(context: &Context, path: BString, line: u32, rev: Option<String>) -> Result<Why> {
+pub(crate) fn why(context: &Context, path: BString, line: u32, rev: Option<String>) -> Result<Why> {
     let options = blame::Options { path, rev, ranges: vec![format!("{line},{line}")], ..blame::Options::default() };
     let blame = blame::blame(context, &options)?;
     let Some(found) = blame.lines.into_iter().find(|it| it.start <= line && line <= it.end) else {

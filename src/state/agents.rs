@@ -11,7 +11,7 @@ use crate::error::{Context as _, Error, Kind, Result};
 
 /// What an agent reported last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// The agent's name.
     pub agent: String,
     /// What happened, in the word of the neutral protocol.
@@ -36,7 +36,7 @@ fn is_word(word: &str) -> bool {
 ///
 /// # Errors
 /// [`Kind::Internal`] if `agent` or `moment` is no name of ours, or the file cannot be written.
-pub fn note(common_dir: &Path, agent: &str, moment: &str, seconds: i64) -> Result<()> {
+pub(crate) fn note(common_dir: &Path, agent: &str, moment: &str, seconds: i64) -> Result<()> {
     if !is_word(agent) || !is_word(moment) {
         return Err(Error::internal("an agent or event without a name of ours cannot be noted"));
     }
@@ -49,7 +49,7 @@ pub fn note(common_dir: &Path, agent: &str, moment: &str, seconds: i64) -> Resul
 }
 
 /// Returns what each agent reported last, by name; files that make no sense are left out.
-pub fn seen(common_dir: &Path) -> Result<Vec<Seen>> {
+pub(crate) fn seen(common_dir: &Path) -> Result<Vec<Seen>> {
     let folder = folder(common_dir);
     let what = || format!("cannot read '{}'", folder.display());
     let entries = match fs::read_dir(&folder) {

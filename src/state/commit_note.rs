@@ -20,7 +20,7 @@ use crate::{
 /// The commits that were prepared and are not reconciled yet, oldest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Prepared {
+pub(crate) struct Prepared {
     /// At most one for each HEAD.
     #[serde(rename = "commit", default)]
     pub commits: Vec<CommitNote>,
@@ -29,7 +29,7 @@ pub struct Prepared {
 /// What was known of the commit to come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct CommitNote {
+pub(crate) struct CommitNote {
     /// The commit at HEAD then, or `unborn`.
     pub head: String,
     /// The record that its trailer promises.
@@ -55,41 +55,41 @@ fn file(git_dir: &Path) -> PathBuf {
 
 impl CommitNote {
     /// Returns the record that is reserved for the commit.
-    pub fn reserved_id(&self) -> Option<RecordId> {
+    pub(crate) fn reserved_id(&self) -> Option<RecordId> {
         self.reserved.as_deref().and_then(RecordId::parse)
     }
 
-    /// Returns true if it has nothing to say of its commit.
-    pub fn is_plain(&self) -> bool {
+    /// Returns true if it holds nothing but `head`.
+    pub(crate) fn is_plain(&self) -> bool {
         *self == Self { head: self.head.clone(), ..Self::default() }
     }
 }
 
 impl Prepared {
     /// Returns the notes in the worktree's `git_dir`; none if they make no sense.
-    pub fn read(git_dir: &Path) -> Result<Self> {
+    pub(crate) fn read(git_dir: &Path) -> Result<Self> {
         let text = read_text(&file(git_dir), LONGEST)?;
         Ok(text.and_then(|text| toml::from_str(&text).ok()).unwrap_or_default())
     }
 
     /// Returns true if there are notes in `git_dir`.
-    pub fn is_there(git_dir: &Path) -> bool {
+    pub(crate) fn is_there(git_dir: &Path) -> bool {
         fs::symlink_metadata(file(git_dir)).is_ok()
     }
 
     /// Returns the note of the commit that was prepared on `head`.
-    pub fn on(&self, head: &str) -> Option<&CommitNote> {
+    pub(crate) fn on(&self, head: &str) -> Option<&CommitNote> {
         self.commits.iter().find(|note| note.head == head)
     }
 
     /// Adds `note`, in place of an earlier one on the same HEAD: of these commits, one is made.
-    pub fn set(&mut self, note: CommitNote) {
+    pub(crate) fn set(&mut self, note: CommitNote) {
         self.commits.retain(|other| other.head != note.head);
         self.commits.push(note);
     }
 
     /// Writes the notes; removes the file if there are none.
-    pub fn write(&self, git_dir: &Path) -> Result<()> {
+    pub(crate) fn write(&self, git_dir: &Path) -> Result<()> {
         if self.commits.is_empty() {
             let path = file(git_dir);
             return match fs::remove_file(&path) {
@@ -107,7 +107,7 @@ impl Prepared {
 
 /// Shows `config/hook.sh` whether the next command can follow the commit in the making, so that its post-commit need not
 /// start us. The script takes that back when it has read it.
-pub fn set_followed_later(git_dir: &Path, is_later: bool) -> Result<()> {
+pub(crate) fn set_followed_later(git_dir: &Path, is_later: bool) -> Result<()> {
     let path = directory(git_dir).join("followed-later");
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > 0) == is_later {
         return Ok(());

@@ -16,17 +16,17 @@ use crate::{
 const ROTATE_AT: u64 = 4 << 20;
 
 /// Returns the path of the log in the common directory.
-pub fn path(common_dir: &Path) -> PathBuf {
+pub(crate) fn path(common_dir: &Path) -> PathBuf {
     super::directory(common_dir).join("events.jsonl")
 }
 
 /// Returns the path of the log before the last rotation.
-pub fn rotated_path(common_dir: &Path) -> PathBuf {
+pub(crate) fn rotated_path(common_dir: &Path) -> PathBuf {
     super::directory(common_dir).join("events.jsonl.1")
 }
 
 /// Appends `event` of `worktree`, with the time of now.
-pub fn append(common_dir: &Path, worktree: &str, event: &Event) -> Result<()> {
+pub(crate) fn append(common_dir: &Path, worktree: &str, event: &Event) -> Result<()> {
     let path = path(common_dir);
     let what = || format!("cannot write '{}'", path.display());
     super::ensure_directory(common_dir)?;
@@ -63,7 +63,7 @@ fn rotate(common_dir: &Path) -> std::io::Result<()> {
 /// could not be met, or was refused, is no failure.
 ///
 /// Only the end of the log is looked at: an error further back than that is no news.
-pub fn last_error(common_dir: &Path, worktree: &str) -> Option<String> {
+pub(crate) fn last_error(common_dir: &Path, worktree: &str) -> Option<String> {
     const TAIL: u64 = 64 << 10;
     let mut file = File::open(path(common_dir)).ok()?;
     let length = file.metadata().ok()?.len();
@@ -106,7 +106,7 @@ impl Reader {
             if !self.read_file(each)? {
                 return Ok(false);
             }
-            // Only what was rotated away is complete: then go on with the log of today.
+            // Only a log that was rotated away is complete: then continue with the current log.
             let current = open(&path(&self.common_dir))?;
             let is_same = match (&self.file, &current) {
                 (Some(old), Some(new)) => identity(old)? == identity(new)?,

@@ -47,7 +47,7 @@ fn path(common_dir: &Path) -> PathBuf {
     super::directory(common_dir).join("hooks.toml")
 }
 
-/// Returns what was written; none if hooks are not enabled. A damaged file says no more than that they are.
+/// Returns what was written; none if hooks are not enabled. A damaged file only shows that they are enabled.
 pub(crate) fn read(common_dir: &Path) -> Result<Option<Vec<Written>>> {
     let path = path(common_dir);
     let text = match std::fs::read(&path) {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_hooks_are_read_again() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         assert_eq!(read(dir.path()).expect("readable"), None);
         let one = Written {

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_installed_is_read_again() {
+    fn a_stored_installation_is_read_again() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         assert_eq!(read(dir.path()).expect("readable"), []);
         let one = Installed {

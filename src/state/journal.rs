@@ -1,6 +1,6 @@
 //! `restore.json` of a worktree: what the last restore set out to do, written before it begins.
 //!
-//! A crash leaves it as `applying`; `undo` and `restore --continue` read it. Whoever writes it holds the worktree's lock.
+//! A crash leaves it as `applying`; `undo` and `restore --continue` read it. Its writer holds the worktree's lock.
 
 use std::path::{Path, PathBuf};
 
@@ -163,7 +163,7 @@ impl Journal {
         let replace = match self.progress {
             // Nothing of the worktree may be overwritten before it is known what.
             Progress::Applying => super::replace_file_durably,
-            // A hint only: if it is lost, the restore counts as interrupted, and going on with it finds nothing to do.
+            // A hint only: if it is lost, the restore counts as interrupted, and continuing it finds nothing to do.
             Progress::Done => super::replace_file,
         };
         replace(&path(git_dir), &text)

@@ -19,7 +19,7 @@ use crate::error::{Context as _, Error, Kind, Result};
 /// Held until dropped.
 #[derive(Debug)]
 #[must_use = "the lock is released when dropped"]
-pub struct Lock {
+pub(crate) struct Lock {
     file: File,
     dead: Vec<String>,
 }
@@ -57,7 +57,7 @@ impl Lock {
     }
 
     /// Takes the lock on the file `path` if it is free.
-    pub fn try_acquire(path: &Path) -> Result<Option<Self>> {
+    pub(crate) fn try_acquire(path: &Path) -> Result<Option<Self>> {
         let what = || format!("cannot lock '{}'", path.display());
         let file = File::options()
             .read(true)
@@ -110,10 +110,10 @@ impl Drop for Lock {
     }
 }
 
-/// Returns true if a process holds the lock on the file `path`, or nobody may look. Writes nothing.
+/// Returns true if a process holds the lock on the file `path`, or the system does not let us look. Writes nothing.
 pub(crate) fn is_held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
-    // Shared, and let go of at once: who takes the lock tries more than once.
+    // Shared, and released at once: a process that takes the lock tries more than once.
     rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockShared).is_err()
 }
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_owner_waits_and_is_told_who_holds_it() {
+    fn a_second_owner_waits_and_gets_the_holders_name() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("lock");
         let held = take(&path, Duration::ZERO).expect("free");
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(killed.dead(), ["0123456789abcdef", "fedcba9876543210"]);
         let text = std::fs::read(&path).expect("readable");
         drop(killed);
-        assert_eq!(owner(&path), None, "nobody holds it");
+        assert_eq!(owner(&path), None, "no process holds it");
         drop(take(&path, Duration::ZERO).expect("free"));
         std::fs::write(&path, text).expect("as it would stay");
         let mut lock = take(&path, Duration::ZERO).expect("free");

@@ -1,20 +1,20 @@
 //! Our own files below `<git-dir>/checkpoint` and `<common-dir>/checkpoint`; the only door to them.
 
-pub mod agents;
-pub mod commit_note;
-pub mod events;
+pub(crate) mod agents;
+pub(crate) mod commit_note;
+pub(crate) mod events;
 pub(crate) mod failpoint;
 pub(crate) mod hooks;
 pub(crate) mod installed;
 pub mod journal;
 pub(crate) mod kept;
-pub mod lock;
+pub(crate) mod lock;
 pub(crate) mod lock_note;
 pub(crate) mod owner;
 pub(crate) mod process;
 #[cfg(test)]
 mod random;
-pub mod sessions;
+pub(crate) mod sessions;
 pub(crate) mod temporary;
 pub(crate) mod turns;
 
@@ -27,12 +27,12 @@ use std::{
 use crate::error::{Context as _, Error, Kind, Result};
 
 /// Returns our directory inside the git directory `git_dir` (a worktree's or the common one).
-pub fn directory(git_dir: &Path) -> PathBuf {
+pub(crate) fn directory(git_dir: &Path) -> PathBuf {
     git_dir.join("checkpoint")
 }
 
 /// Creates our directory inside `git_dir` if need be, and returns it.
-pub fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
+pub(crate) fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
     let directory = directory(git_dir);
     std::fs::create_dir_all(&directory)
         .context(Kind::Internal, || format!("cannot create '{}'", directory.display()))?;
@@ -40,12 +40,12 @@ pub fn ensure_directory(git_dir: &Path) -> Result<PathBuf> {
 }
 
 /// Replaces the file `path` by `content` so that readers see the old or the new content, never a part.
-pub fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
+pub(crate) fn replace_file(path: &Path, content: &[u8]) -> Result<()> {
     replace(path, content, false)
 }
 
 /// The same, and when it returns, the new content outlives a power loss.
-pub fn replace_file_durably(path: &Path, content: &[u8]) -> Result<()> {
+pub(crate) fn replace_file_durably(path: &Path, content: &[u8]) -> Result<()> {
     replace(path, content, true)
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn read_text(path: &Path, most: u64) -> Result<Option<String>> {
 /// Appends `content` to the file `path` if it is the one with this inode and length, and returns whether it was.
 ///
 /// Readers may see a part of it, and a crash may leave one.
-pub fn append(path: &Path, inode: u64, length: u64, content: &[u8]) -> Result<bool> {
+pub(crate) fn append(path: &Path, inode: u64, length: u64, content: &[u8]) -> Result<bool> {
     let what = || format!("cannot write '{}'", path.display());
     let file = match std::fs::File::options().write(true).open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),

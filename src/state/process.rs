@@ -36,7 +36,7 @@ const BETWEEN: [&str; 20] = [
 /// Programs that take in the children of those that are gone.
 const REAPERS: [&str; 6] = ["systemd", "init", "launchd", "tini", "dumb-init", "docker-init"];
 
-/// What the kernel says of a process.
+/// What the kernel reports about a process.
 struct Stat {
     name: String,
     state: char,
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_has_started_since_is_its_work() {
+    fn processes_that_a_process_started_since_are_its_work() {
         let Some(start) = own_start() else { return };
         #[expect(clippy::disallowed_methods, reason = "the test needs a process with a child")]
         let mut shell = run::Command::new("sh").args(["-c", "sleep 60; :"]).spawn().expect("it starts");
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_asked_for_is_dead() {
+    fn a_zombie_process_is_dead() {
         if !proc_is_there() {
             return;
         }

@@ -115,7 +115,7 @@ proptest! {
             let _ = events::last_error(dir.path(), "main");
             let file = super::directory(dir.path()).join("lock");
             std::fs::write(&file, &bytes).expect("written");
-            drop(Lock::try_acquire(&file).expect("no text keeps it").expect("nobody holds it"));
+            drop(Lock::try_acquire(&file).expect("no text keeps it").expect("no process holds it"));
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
 
 /// What was found of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub(crate) enum Found {
     /// Its file.
     Session(Box<Session>),
     /// Nothing.
@@ -52,7 +52,7 @@ pub(crate) fn folder(common_dir: &Path) -> PathBuf {
     directory(common_dir).join("sessions")
 }
 
-/// Returns true if anything was ever written of a session, and is still there.
+/// Returns true if the folder for session files exists.
 pub(crate) fn has_any(common_dir: &Path) -> bool {
     folder(common_dir).exists()
 }
@@ -62,7 +62,7 @@ fn file(common_dir: &Path, id: &str, extension: &str) -> PathBuf {
 }
 
 /// Reads the session `id`; a damaged file is set aside.
-pub fn load(common_dir: &Path, id: &str) -> Result<Found> {
+pub(crate) fn load(common_dir: &Path, id: &str) -> Result<Found> {
     let path = file(common_dir, id, "toml");
     match read_file(&path)? {
         OnDisk::Absent => Ok(Found::Absent),
@@ -162,7 +162,7 @@ impl Held {
 }
 
 /// Writes the session's file.
-pub fn store(common_dir: &Path, session: &Session) -> Result<()> {
+pub(crate) fn store(common_dir: &Path, session: &Session) -> Result<()> {
     ensure_directory(common_dir)?;
     let folder = folder(common_dir);
     fs::create_dir_all(&folder).context(Kind::Internal, || format!("cannot create '{}'", folder.display()))?;
@@ -171,7 +171,7 @@ pub fn store(common_dir: &Path, session: &Session) -> Result<()> {
 }
 
 /// Notes that the session `id` is not to be rebuilt from its checkpoints; [`store`] ends that.
-pub fn mark_forgotten(common_dir: &Path, id: &str) -> Result<()> {
+pub(crate) fn mark_forgotten(common_dir: &Path, id: &str) -> Result<()> {
     let path = file(common_dir, id, FORGOTTEN);
     let what = || format!("cannot write '{}'", path.display());
     fs::create_dir_all(folder(common_dir)).context(Kind::Internal, what)?;
@@ -179,12 +179,12 @@ pub fn mark_forgotten(common_dir: &Path, id: &str) -> Result<()> {
 }
 
 /// Returns true if the user has had the session `id` forgotten, and nothing has been heard of it since.
-pub fn is_forgotten(common_dir: &Path, id: &str) -> bool {
+pub(crate) fn is_forgotten(common_dir: &Path, id: &str) -> bool {
     file(common_dir, id, FORGOTTEN).exists()
 }
 
 /// Removes what is kept of the session `id`; returns true if there was anything.
-pub fn remove(common_dir: &Path, id: &str) -> Result<bool> {
+pub(crate) fn remove(common_dir: &Path, id: &str) -> Result<bool> {
     let mut is_there = false;
     for extension in ["toml", "prompts", "bad"] {
         is_there |= remove_file(&file(common_dir, id, extension))?;
@@ -204,7 +204,7 @@ fn remove_file(path: &Path) -> Result<bool> {
 }
 
 /// Returns all sessions with a file that makes sense, latest first.
-pub fn all(common_dir: &Path) -> Result<Vec<Session>> {
+pub(crate) fn all(common_dir: &Path) -> Result<Vec<Session>> {
     let folder = folder(common_dir);
     let entries = match fs::read_dir(&folder) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -222,7 +222,7 @@ pub fn all(common_dir: &Path) -> Result<Vec<Session>> {
 }
 
 /// Returns the files of damaged sessions that were set aside.
-pub fn damaged(common_dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn damaged(common_dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder(common_dir)).into_iter().flatten().flatten();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "bad"));
@@ -231,7 +231,7 @@ pub fn damaged(common_dir: &Path) -> Vec<PathBuf> {
 }
 
 /// Appends `prompt` to those of the session `id`.
-pub fn append_prompt(common_dir: &Path, id: &str, prompt: &Prompt) -> Result<()> {
+pub(crate) fn append_prompt(common_dir: &Path, id: &str, prompt: &Prompt) -> Result<()> {
     let path = file(common_dir, id, "prompts");
     let what = || format!("cannot write '{}'", path.display());
     fs::create_dir_all(folder(common_dir)).context(Kind::Internal, what)?;
@@ -252,7 +252,7 @@ fn ends_within_a_line(file: &fs::File) -> bool {
 }
 
 /// Returns the prompts of the session `id` in order; lines that make no sense are left out.
-pub fn prompts(common_dir: &Path, id: &str) -> Result<Vec<Prompt>> {
+pub(crate) fn prompts(common_dir: &Path, id: &str) -> Result<Vec<Prompt>> {
     let path = file(common_dir, id, "prompts");
     let bytes = match fs::read(&path) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

@@ -91,7 +91,7 @@ impl Held {
         if let Some(error) = content.trouble.as_ref().filter(|error| is_of_the_moment(error)) {
             return Err(Error::internal(error.message())
                 .with_cause(error.causes().join(": "))
-                .with_hint("if this goes on, move the file away: nothing counts as open then"));
+                .with_hint("if this happens again, move the file away: then no turn counts as open"));
         }
         Ok(Self { git_dir: git_dir.to_owned(), content: Mutex::new(content) })
     }

@@ -38,7 +38,7 @@ fn named(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 #[rstest::rstest]
 #[case::commit(&["commit", "-qam", "of s"])]
 #[case::amend(&["commit", "-qa", "--amend", "--no-edit"])]
-fn what_a_command_commits_without_hooks_is_unknown(#[case] commit: &[&str]) {
+fn a_commit_by_a_command_without_hooks_has_an_unknown_author(#[case] commit: &[&str]) {
     let desk = desk();
     desk.add("f", "of a person, before");
     desk.commit();
@@ -66,7 +66,7 @@ fn what_a_command_commits_without_hooks_is_unknown(#[case] commit: &[&str]) {
 
 /// One command commits, in two parts, what was saved and what was not.
 #[test]
-fn what_a_command_commits_in_parts_keeps_its_authors() {
+fn saved_work_that_a_command_commits_in_two_commits_keeps_its_authors() {
     let desk = desk();
     desk.edit("s", "1", "f", "of s");
     desk.edit("s", "2", "h", "of s");
@@ -84,7 +84,7 @@ fn what_a_command_commits_in_parts_keeps_its_authors() {
 
 /// What a person commits before the command is theirs, though no hook has seen it either.
 #[test]
-fn what_a_person_has_committed_before_a_command_is_theirs() {
+fn a_commit_without_hooks_before_a_command_is_the_persons() {
     let desk = desk();
     desk.add("f", "of a person");
     desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a person"]);
@@ -100,12 +100,12 @@ fn what_a_person_has_committed_before_a_command_is_theirs() {
     desk.finish();
 }
 
-/// A command stops a rebase, edits, commits and goes on.
+/// A command stops a rebase, edits, commits and continues it.
 #[rstest::rstest]
 #[case::amend(&["commit -qa --amend --no-edit", "rebase --continue"])]
 #[case::commit(&["commit -qam more", "rebase --continue"])]
-#[case::goes_on(&["add f", "-c core.editor=true rebase --continue"])]
-fn what_a_command_adds_in_a_rebase_is_not_a_persons(#[case] commands: &[&str]) {
+#[case::continues(&["add f", "-c core.editor=true rebase --continue"])]
+fn lines_that_a_command_adds_in_a_rebase_are_unknown(#[case] commands: &[&str]) {
     let desk = desk();
     for (path, line) in [("f", "of a person"), ("h", "of a person")] {
         desk.add(path, line);
@@ -126,7 +126,7 @@ fn what_a_command_adds_in_a_rebase_is_not_a_persons(#[case] commands: &[&str]) {
 }
 
 #[test]
-fn what_a_rebase_runs_for_a_command_is_not_a_persons() {
+fn lines_that_rebase_exec_adds_for_a_command_are_unknown() {
     let desk = desk();
     desk.add("f", "of a person");
     desk.commit();
@@ -141,7 +141,7 @@ fn what_a_rebase_runs_for_a_command_is_not_a_persons() {
 
 /// What a person has not committed waits in git's autostash.
 #[test]
-fn what_a_person_has_not_committed_stays_theirs_over_a_rebase() {
+fn a_persons_uncommitted_lines_stay_theirs_over_an_autostash() {
     let desk = desk();
     desk.stop("s");
     desk.add("f", "of a person");

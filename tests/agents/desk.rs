@@ -197,7 +197,7 @@ fn named(who: &str) -> String {
 pub(super) fn piped(mut command: Command, payload: &[u8]) -> Output {
     let mut child = command.spawn().expect("the program runs");
     let mut input = child.stdin.take().expect("it is piped");
-    // Who reads no more has heard enough.
+    // A reader that stops early has what it needs.
     drop(input.write_all(payload));
     drop(input);
     child.wait_with_output().expect("it ends")

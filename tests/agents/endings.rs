@@ -7,7 +7,7 @@ use super::desk::Desk;
 #[case::ended(&["session", "end", "s"])]
 #[case::reset(&["reset", "--session", "s"])]
 #[case::forgotten(&["session", "forget", "--force", "s"])]
-fn what_changes_after_a_turn_is_the_users(#[case] ends: &[&str]) {
+fn changes_after_the_end_of_a_turn_are_the_users(#[case] ends: &[&str]) {
     let desk = Desk::new();
     desk.prompt("s");
     desk.before("s", "1", &[]);

@@ -143,7 +143,7 @@ fn the_other_sessions_agent_is_named() {
 }
 
 #[rstest::rstest]
-fn who_is_killed_makes_way(#[values("refuse", "strict")] policy: &str) {
+fn a_killed_agents_open_tool_call_does_not_block_the_next_session(#[values("refuse", "strict")] policy: &str) {
     let desk = desk(policy);
     let agent = Agent::begin(&desk, "killed");
     desk.add("f", "half of it");
@@ -170,7 +170,7 @@ fn who_is_killed_makes_way(#[values("refuse", "strict")] policy: &str) {
 }
 
 #[rstest::rstest]
-fn who_is_killed_is_noticed_by_the_next_prompt(#[values("refuse", "strict")] policy: &str) {
+fn the_next_prompt_reports_a_killed_agent_and_saves_its_work(#[values("refuse", "strict")] policy: &str) {
     let desk = desk(policy);
     let agent = Agent::begin(&desk, "killed");
     desk.add("f", "half of it");
@@ -183,9 +183,9 @@ fn who_is_killed_is_noticed_by_the_next_prompt(#[values("refuse", "strict")] pol
     allowed(&desk, "PreToolUse", "next", "1");
 }
 
-/// What it used before it was killed says nothing of a turn that it takes when it is back.
+/// The tools that it used before it was killed do not count in the turn that it takes when it is back.
 #[test]
-fn who_was_killed_between_two_tools_begins_afresh() {
+fn a_session_killed_between_two_tools_begins_its_next_turn_without_tools() {
     let desk = desk("refuse");
     Agent::begin_with(&desk, "killed", &["UserPromptSubmit", "PreToolUse", "PostToolUse"]).kill();
     desk.send("claude-code", claude(&desk.world, "UserPromptSubmit", "next", "").to_string().as_bytes());
@@ -253,7 +253,7 @@ fn each_agent_is_held_back_in_its_own_way(
 }
 
 #[test]
-fn who_is_only_warned_goes_on() {
+fn with_the_policy_warn_a_tool_call_runs_and_shows_the_warning() {
     let desk = desk("warn");
     desk.git(&["commit", "-q", "--allow-empty", "-m", "wip\n\nClaude-Temp-Change: another"]);
     let payload = claude(&desk.world, "PreToolUse", "s", "1").to_string();
@@ -268,7 +268,7 @@ fn who_is_only_warned_goes_on() {
 }
 
 #[rstest::rstest]
-fn what_was_known_is_removed_under_way(
+fn state_removed_during_a_tool_call_makes_the_author_unknown(
     #[values("refuse", "strict")] policy: &str,
     #[values(true, false)] is_all: bool,
 ) {

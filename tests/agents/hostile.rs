@@ -65,7 +65,7 @@ fn paths_lead_anywhere() {
 
 /// What such a tool may have changed here is seen when it is done; the rest of the turn is as ever.
 #[test]
-fn who_has_written_elsewhere_is_not_taken_for_others() {
+fn a_tool_that_names_files_elsewhere_gets_no_later_changes_here() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.before("s", "1", &["../elsewhere"]);

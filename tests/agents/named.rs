@@ -1,4 +1,4 @@
-//! Files that open tool calls name are their sessions', whoever takes the checkpoint.
+//! Files that open tool calls name are their sessions', even if a person or another session takes the checkpoint.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ use super::desk::{Desk, piped, tool};
 #[case::prompt(|desk: &Desk| desk.prompt("b"))]
 #[case::person(|desk: &Desk| drop(desk.done(&["save", "-q"])))]
 #[case::restore(|desk: &Desk| drop(desk.done(&["restore", "-q", "base", "--", "h"])))]
-fn what_a_tool_has_named_is_its(#[case] checkpoint: fn(&Desk)) {
+fn files_that_an_open_tool_call_names_are_its_sessions(#[case] checkpoint: fn(&Desk)) {
     let desk = Desk::new();
     desk.prompt("a");
     desk.prompt("b");
@@ -49,7 +49,7 @@ fn a_command_of_another_session_takes_no_file_that_a_tool_has_named() {
 }
 
 #[test]
-fn what_several_sessions_name_is_of_one_of_them() {
+fn a_file_that_two_sessions_name_has_an_unknown_author() {
     let desk = Desk::new();
     for session in ["a", "b", "c"] {
         desk.prompt(session);
@@ -80,7 +80,7 @@ fn a_commit_in_the_middle_of_a_tool_takes_what_it_has_named() {
 
 /// The user may still be asked, and edit the file before the answer.
 #[test]
-fn what_changes_while_a_tool_that_names_it_waits_for_long_is_unknown() {
+fn a_named_file_has_an_unknown_author_if_its_tool_call_takes_long() {
     let desk = Desk::new();
     desk.prompt("a");
     desk.before("a", "1", &["f"]);
@@ -102,7 +102,7 @@ fn what_changes_while_a_tool_that_names_it_waits_for_long_is_unknown() {
 
 /// An interrupted tool has changed what it has named, and nothing else.
 #[test]
-fn what_a_person_changes_beside_an_interrupted_tool_is_theirs() {
+fn changes_beside_the_files_of_an_interrupted_tool_are_the_persons() {
     let desk = Desk::new();
     desk.prompt("a");
     desk.before("a", "1", &["f"]);

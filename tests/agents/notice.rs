@@ -20,7 +20,7 @@ fn claude(desk: &Desk, name: &str, more: &Value) {
 #[rstest::rstest]
 #[case::a_command_has_ended("notice-task")]
 #[case::a_time_has_come("notice-wakeup")]
-fn the_turn_goes_on(#[case] name: &str) {
+fn a_notice_within_a_turn_continues_the_turn(#[case] name: &str) {
     let desk = Desk::new();
     let written = json!({ "hook_event_name": "PreToolUse", "tool_use_id": "w" });
     claude(&desk, "prompt", &json!({}));
@@ -41,7 +41,7 @@ fn the_turn_goes_on(#[case] name: &str) {
 }
 
 #[test]
-fn the_last_turn_goes_on_after_its_end() {
+fn a_notice_after_a_stop_continues_the_last_turn() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.shell("s", "1", "f", "a");
@@ -65,9 +65,9 @@ fn the_last_turn_goes_on_after_its_end() {
     desk.finish();
 }
 
-/// Who says no more than that it has heard has changed nothing.
+/// An agent that only answers a notice has changed nothing.
 #[test]
-fn what_was_written_meanwhile_stays_unknown() {
+fn changes_before_a_notice_stay_unknown() {
     let desk = Desk::new();
     // The first conversation of a project has no folder yet.
     std::fs::create_dir(desk.root().join("home/.claude")).expect("a folder can be made");
@@ -85,7 +85,7 @@ fn what_was_written_meanwhile_stays_unknown() {
 
 /// As with a prompt, work that was set aside before does not continue.
 #[test]
-fn work_that_was_stashed_does_not_go_on() {
+fn stashed_work_is_not_continued_by_a_notice() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.edit("s", "1", "f", "a");
@@ -153,7 +153,7 @@ fn a_helper_in_the_background_works_for_the_last_turn() {
 
 /// As Claude Code names it in the events that it reports.
 #[test]
-fn what_claude_codes_helper_does_after_the_stop_is_of_the_last_turn() {
+fn changes_by_a_claude_code_helper_after_the_stop_belong_to_the_last_turn() {
     let desk = Desk::new();
     desk.write("src/a.rs", "1\n");
     desk.commit();

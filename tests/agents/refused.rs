@@ -28,7 +28,7 @@ for line in sys.stdin:
         print(0, flush=True)
 ";
 
-/// An agent that is a process of its own; whoever runs the test is a person beside it.
+/// An agent that is a process of its own; the test itself acts as a person beside it.
 struct Agent {
     child: Child,
     orders: ChildStdin,
@@ -82,7 +82,7 @@ fn asked() -> (Desk, Agent) {
 }
 
 #[test]
-fn what_a_person_saves_is_not_the_agents() {
+fn a_persons_saves_after_an_interruption_are_not_the_agents() {
     let (desk, _agent) = asked();
     desk.add("f", "of a person, or of a command that was interrupted");
     desk.done(&["save", "-q"]);
@@ -93,7 +93,7 @@ fn what_a_person_saves_is_not_the_agents() {
 }
 
 #[test]
-fn what_a_person_commits_is_not_the_agents() {
+fn a_persons_commits_after_an_interruption_are_not_the_agents() {
     let (desk, _agent) = asked();
     desk.add("f", "of a person, or of a command that was interrupted");
     desk.commit();
@@ -122,7 +122,7 @@ fn while_the_command_runs_a_change_is_the_agents() {
 }
 
 #[test]
-fn what_the_command_itself_commits_is_the_agents() {
+fn a_commit_by_the_command_itself_is_the_agents() {
     let (desk, mut agent) = asked();
     agent.order("run echo of the command >>f && git commit -qam of-the-command");
     agent.event(&desk, "PostToolUse", "1");
@@ -138,7 +138,7 @@ fn what_the_command_itself_commits_is_the_agents() {
 #[case::helper("SubagentStop", "1")]
 #[case::stop("Stop", "")]
 #[case::end("SessionEnd", "")]
-fn what_a_person_does_until_the_next_event_is_not_the_agents(
+fn changes_before_the_next_event_are_the_agents_only_while_its_command_runs(
     #[case] event: &str,
     #[case] call: &str,
     #[values(true, false)] rests: bool,
@@ -166,12 +166,12 @@ fn however_long_ago_it_asked() {
     desk.finish();
 }
 
-/// An agent reports no interruption, or only that there was one: while it waited, a person may have been at work.
+/// An agent reports no interruption, or reports it late: while it waited, a person may have been at work.
 #[rstest::rstest]
 #[case::while_it_writes_text(&[], "prompt")]
 #[case::while_it_asks_about_a_file(&["f"], "interrupt")]
 #[case::while_it_asks_and_the_next_prompt_comes(&["f"], "prompt")]
-fn what_a_person_does_after_a_shell_until_an_interruption_is_known_is_not_the_agents(
+fn changes_before_a_late_report_of_an_interruption_are_not_the_agents(
     #[case] asks_about: &[&str],
     #[case] event: &str,
 ) {
@@ -187,9 +187,9 @@ fn what_a_person_does_after_a_shell_until_an_interruption_is_known_is_not_the_ag
     desk.finish();
 }
 
-/// Who has made what changed since the command began, nobody knows; what comes after the commit is a person's.
+/// The author of changes since the command began is unknown; changes after the commit are a person's.
 #[rstest::rstest]
-fn what_is_committed_after_an_agent_was_killed_in_a_tool_is_unknown(
+fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
     #[values("Bash", "Write")] tool: &str,
     #[values(false, true)] goes_on: bool,
 ) {

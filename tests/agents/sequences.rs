@@ -168,7 +168,7 @@ fn the_model_is_that_of_the_transcript_when_the_tool_was_used() {
 
 /// Some agents name the model only when they stop.
 #[test]
-fn a_commit_in_mid_turn_has_the_model_that_is_told_later() {
+fn a_commit_in_mid_turn_gets_the_model_that_the_stop_reports() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.edit("s", "1", "f", "of an agent");

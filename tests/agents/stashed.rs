@@ -60,7 +60,7 @@ fn a_stash_of_the_agents_own_that_a_person_pops_at_once(#[case] before: &[&str])
     desk.finish();
 }
 
-/// A person pops it in a turn that has begun without it, and somebody adds a line beside it.
+/// A person pops it in a turn that began without it, and another author adds a line beside it.
 #[rstest::rstest]
 #[case::by_the_session("s", "of s, too", &["f agent 2"])]
 #[case::by_a_person("", "of a person", &["f agent 1 human 1"])]
@@ -110,7 +110,7 @@ fn a_stash_of_a_renamed_file() {
 #[case::reset("git reset -q --hard HEAD~1")]
 #[case::switch("git switch -q -c other HEAD~1")]
 #[case::rebase("git branch -q side HEAD~1; git rebase -q --autostash --onto side HEAD~1")]
-fn what_a_person_did_before_the_agent_moves_head_stays_theirs(#[case] command: &str) {
+fn a_persons_changes_stay_theirs_when_the_agent_moves_head(#[case] command: &str) {
     let desk = Desk::new();
     desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
     desk.sh("echo second >second; git add second; git commit -qm second");
@@ -150,7 +150,7 @@ fn a_stash_that_the_agent_pops_in_its_next_turn() {
 #[case::of_a_file(&["stash", "-q"], &["stash", "pop", "-q"])]
 #[case::with_a_new_file(&["stash", "-q", "-u"], &["stash", "pop", "-q"])]
 #[case::and_keeps_it(&["stash", "-q", "-u"], &["stash", "apply", "-q"])]
-fn what_an_agent_pops_stays_a_persons(#[case] push: &[&str], #[case] pop: &[&str]) {
+fn a_persons_stash_stays_theirs_when_an_agent_pops_it(#[case] push: &[&str], #[case] pop: &[&str]) {
     let desk = Desk::new();
     desk.add("f", "of a person");
     desk.add("new", "of a person, too");
@@ -165,7 +165,7 @@ fn what_an_agent_pops_stays_a_persons(#[case] push: &[&str], #[case] pop: &[&str
 }
 
 #[test]
-fn what_an_agent_pops_stays_another_sessions() {
+fn another_sessions_stash_stays_its_own_when_an_agent_pops_it() {
     let desk = Desk::new();
     desk.prompt("t");
     desk.edit("t", "1", "f", "of t");
@@ -192,7 +192,7 @@ fn what_an_agent_pops_stays_another_sessions() {
 }
 
 #[test]
-fn what_an_agent_stashes_and_pops_in_one_turn_stays_its_own() {
+fn work_that_an_agent_stashes_and_pops_in_one_turn_stays_its_own() {
     let desk = at_work();
     desk.edit("s", "2", "new", "of s, too");
     git(&desk, "s", "3", &["stash", "-q", "-u"]);
@@ -232,12 +232,12 @@ fn the_next_prompt_names_whose_work_the_stash_holds(#[case] agent: &str, #[case]
     for place in places {
         assert_eq!(answer.pointer(place).and_then(Value::as_str), Some(STASHED), "{agent}: {answer}");
     }
-    // It is said once.
+    // The message is shown once.
     desk.prompt("u");
     desk.finish();
 }
 
-/// An agent that cannot be held back is told of both at once.
+/// An agent that cannot be stopped gets both messages at once.
 #[test]
 fn it_does_not_hide_the_question_about_other_sessions() {
     let desk = at_work();
@@ -255,7 +255,7 @@ fn it_does_not_hide_the_question_about_other_sessions() {
 #[case::commit("git commit -q --allow-empty -m moved")]
 #[case::merge("git merge -q --ff-only side")]
 #[case::switch("git switch -q side")]
-fn what_an_agent_stashes_and_pops_on_another_base_keeps_its_authors(#[case] command: &str) {
+fn work_that_an_agent_stashes_and_pops_on_another_base_keeps_its_authors(#[case] command: &str) {
     let desk = Desk::new();
     desk.sh(
         "git branch side; git switch -q side; echo side >side; git add side; git commit -qm side; git switch -q main",
@@ -284,7 +284,7 @@ fn what_an_agent_stashes_and_pops_on_another_base_keeps_its_authors(#[case] comm
 
 /// A person restores a session's checkpoint from the archive, and commits.
 #[test]
-fn what_comes_back_by_a_restore_after_a_reset() {
+fn a_restored_checkpoint_of_a_session_is_its_own_in_the_commit() {
     let desk = at_work();
     desk.stop("s");
     desk.done(&["save", "--allow-empty", "-m", "here"]);

@@ -67,7 +67,7 @@ fn half_a_character_loses_no_event() {
 #[case::binary(b"\xff\0\x01{")]
 #[case::unknown_event(b"{\"event\": \"lunch\", \"session\": \"s\"}")]
 #[case::hostile_session(b"{\"event\": \"prompt\", \"session\": \"a\\u0000b\"}")]
-fn what_makes_no_sense_is_noted(#[case] payload: &[u8]) {
+fn a_malformed_event_is_noted_and_changes_nothing(#[case] payload: &[u8]) {
     let desk = Desk::new();
     for agent in ["generic", "gemini", "claude-code", "copilot"] {
         let output = desk.send(agent, payload);
@@ -80,7 +80,7 @@ fn what_makes_no_sense_is_noted(#[case] payload: &[u8]) {
 }
 
 #[rstest::rstest]
-#[case::no_such_agent(&["hook", "--agent", "nobody"])]
+#[case::no_such_agent(&["hook", "--agent", "no-such-agent"])]
 #[case::no_name(&["hook", "--agent"])]
 #[case::unknown_option(&["hook", "--agent", "claude-code", "--lunch"])]
 #[case::both(&["hook", "--agent", "claude-code", "post-commit"])]

@@ -105,7 +105,7 @@ fn a_damaged_file_is_set_aside_and_named() {
     desk.prompt("s");
     let path = desk.repo().join(".git/checkpoint/turns.toml");
     fs::write(&path, "version = 1\n[[session]]\nid = \"a\\nb\"\n").expect("it is ours");
-    desk.add("f", "of nobody known");
+    desk.add("f", "of an unknown author");
     desk.done(&["save", "-q"]);
     desk.shell("s", "1", "g", "of s");
     desk.stop("s");
@@ -115,29 +115,29 @@ fn a_damaged_file_is_set_aside_and_named() {
     assert_eq!(doctor["problems"][0]["code"], "turns-damaged", "{doctor}");
 }
 
-/// The next event knows no more than a save.
+/// The next event knows as little as a save.
 #[test]
-fn what_is_unsaved_when_an_event_finds_a_damaged_file_has_an_unknown_author() {
+fn unsaved_changes_are_unknown_if_an_event_finds_the_file_of_turns_damaged() {
     let desk = Desk::new();
     desk.prompt("s");
     let path = desk.repo().join(".git/checkpoint/turns.toml");
     fs::write(&path, "noise").expect("it is ours");
-    desk.add("f", "of nobody known");
+    desk.add("f", "of an unknown author");
     desk.edit("s", "1", "g", "of s");
     desk.stop("s");
     assert_eq!(desk.chain(), ["unknown f", "s g"]);
 }
 
-/// What a command that only reads tells of lines is what a save would.
+/// A command that only reads names the same authors as a save would.
 #[rstest::rstest]
 #[case::damaged(false)]
 #[case::unreadable(true)]
-fn blame_goes_on_without_it(#[case] is_unreadable: bool) {
+fn blame_works_without_the_file_of_turns(#[case] is_unreadable: bool) {
     let desk = Desk::new();
     desk.prompt("s");
     desk.edit("s", "1", "f", "of s");
-    desk.add("f", "of nobody known");
-    desk.add("new", "of nobody known");
+    desk.add("f", "of an unknown author");
+    desk.add("new", "of an unknown author");
     let path = desk.repo().join(".git/checkpoint/turns.toml");
     fs::remove_file(&path).expect("it is there");
     if is_unreadable {

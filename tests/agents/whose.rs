@@ -5,7 +5,7 @@ use serde_json::json;
 use super::desk::{Desk, fixture, tool};
 
 #[test]
-fn what_people_change_between_events_is_theirs() {
+fn changes_between_an_agents_events_are_the_users() {
     let desk = Desk::new();
     desk.add("h", "before the prompt");
     desk.prompt("s");
@@ -30,7 +30,7 @@ fn what_people_change_between_events_is_theirs() {
 #[rstest::rstest]
 #[case::save(&["save", "-q"])]
 #[case::restore(&["restore", "-q", "base", "--", "h"])]
-fn what_is_saved_while_a_tool_is_in_use_is_its(#[case] command: &[&str]) {
+fn changes_saved_during_a_tool_call_are_its_sessions(#[case] command: &[&str]) {
     let desk = Desk::new();
     desk.done(&["save", "-q"]);
     desk.git(&["tag", "base"]);
@@ -90,7 +90,10 @@ fn recorded_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
 #[case::gemini("gemini", "human g")]
 #[case::opencode("opencode", "human g")]
 #[case::codex("codex", "s g")]
-fn who_only_talks_has_changed_nothing(#[case] agent: &str, #[case] whose: &str) {
+fn changes_in_a_turn_without_tools_are_the_users_if_the_agent_reports_all_tools(
+    #[case] agent: &str,
+    #[case] whose: &str,
+) {
     let desk = Desk::new();
     recorded_by(&desk, agent, "UserPromptSubmit", None);
     desk.add("g", "while the agent answers");
@@ -118,7 +121,7 @@ fn a_helper_that_only_talks_has_changed_nothing(#[case] agent: &str, #[case] who
 #[rstest::rstest]
 #[case::gemini("gemini", "captured-0.61.0.jsonl:2", "captured-0.61.0.jsonl:7", "captured-0.61.0.jsonl:26")]
 #[case::opencode("opencode", "prompt", "post-tool-bash", "stop")]
-fn what_a_shell_has_left_running_is_the_agents(
+fn changes_by_a_process_that_a_shell_left_running_are_the_agents(
     #[case] agent: &str,
     #[case] prompt: &str,
     #[case] tool: &str,
@@ -180,11 +183,11 @@ fn nothing_of_a_persons_is_deleted_unsaved(
 }
 
 #[test]
-fn what_runs_on_is_closed_when_the_turn_ends() {
+fn the_end_of_a_turn_closes_calls_that_still_run() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.shell("s", "1", "f", "a");
-    desk.add("late", "of a process that nobody told of");
+    desk.add("late", "of a process that no event named");
     desk.stop("s");
     assert_eq!(desk.chain(), ["s f", "s late"]);
     desk.prompt("s");
@@ -292,7 +295,7 @@ fn a_prompt_comes_while_another_sessions_tool_is_at_work() {
 }
 
 #[test]
-fn what_two_shells_of_two_sessions_do_at_once_is_nobodys() {
+fn changes_while_two_sessions_run_shells_have_an_unknown_author() {
     let desk = Desk::new();
     desk.prompt("a");
     desk.prompt("b");
@@ -319,7 +322,7 @@ fn helpers_are_named() {
     desk.event("subagent-stop", "s", &json!({ "agent_id": "h1" }));
     assert_eq!(desk.chain(), ["s+h1 f"]);
     desk.event("subagent-start", "s", &json!({ "agent_id": "h2" }));
-    desk.add("g", "of a helper that tells of no tools");
+    desk.add("g", "of a helper that reports no tools");
     desk.event("subagent-stop", "s", &json!({ "agent_id": "h2" }));
     assert_eq!(desk.chain()[1..], ["s+h2 g"]);
     desk.stop("s");
@@ -337,7 +340,7 @@ fn tools_begin_a_turn_without_a_prompt() {
     desk.edit("s", "1", "f", "a");
     assert_eq!(desk.chain(), ["human g", "s f"]);
     desk.after("late", "1", &["h"]);
-    desk.add("h", "told of afterwards only");
+    desk.add("h", "reported afterwards only");
     desk.after("later", "1", &["h"]);
     assert_eq!(desk.chain()[2..], ["later h"]);
     desk.stop("s");
@@ -346,7 +349,7 @@ fn tools_begin_a_turn_without_a_prompt() {
 }
 
 #[test]
-fn a_conversation_goes_on_under_another_id() {
+fn a_conversation_continues_under_another_id() {
     let desk = Desk::new();
     desk.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
     desk.prompt("old");
@@ -362,7 +365,7 @@ fn a_conversation_goes_on_under_another_id() {
 }
 
 #[test]
-fn a_file_that_is_ignored_or_gits_own_is_nobodys() {
+fn ignored_files_and_gits_own_are_in_no_checkpoint() {
     let desk = Desk::new();
     desk.write(".gitignore", "*.log\n");
     desk.prompt("s");
@@ -378,7 +381,7 @@ fn a_file_that_is_ignored_or_gits_own_is_nobodys() {
 }
 
 #[test]
-fn what_follows_a_tool_that_was_refused_is_not_the_agents() {
+fn changes_after_a_refused_tool_are_not_the_agents() {
     let desk = Desk::new();
     desk.prompt("s");
     desk.before("s", "1", &["g"]);

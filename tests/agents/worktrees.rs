@@ -37,7 +37,7 @@ fn an_agent_moves_to_another_worktree_and_back() {
     desk.event("pre-tool", "s", &there(json!({ "tool": { "name": "shell", "id": "2" } })));
     std::fs::write(side.join("g"), "there\n").expect("a file can be written");
     desk.event("post-tool", "s", &there(json!({ "tool": { "name": "shell", "id": "2" } })));
-    desk.write("h", "here, and not told of\n");
+    desk.write("h", "here, and not reported\n");
     desk.event("stop", "s", &there(json!({})));
     let session = &desk.json(&["session", "show", "s", "--json"])["session"];
     assert_eq!((&session["phase"], &session["checkpoints"]), (&json!("idle"), &json!(2)), "{session}");

@@ -18,7 +18,7 @@ KEPT = "one\ntwo\nthree\nfour\n"
 
 
 class Failed(Exception):
-    """The case cannot go on."""
+    """The case cannot continue."""
 
 
 class Bench:
@@ -104,7 +104,7 @@ class Bench:
         return prompt
 
     def next_play(self, steps):
-        """Teaches the stub the play of the next turn, and returns the prompt that asks for it."""
+        """Teaches the stub the play of the next turn, and returns the prompt that names it."""
         self.turns += 1
         name = f"{self.case}-{'abcdefgh'[self.turns - 1]}"
         self.play(name, steps)
@@ -124,7 +124,7 @@ class Bench:
         end_descendants()
 
     def link(self):
-        """Goes on in a linked worktree; returns the main one."""
+        """Continues in a linked worktree; returns the main one."""
         main, self.repo = self.repo, self.folder / "linked"
         subprocess.run(["git", "worktree", "add", "-q", self.repo], cwd=main, env=self.env, check=True, timeout=60)
         return main

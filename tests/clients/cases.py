@@ -37,7 +37,7 @@ def shell(bench):
 
 
 def background(bench):
-    """A command goes on writing while the turn goes on, and another one after the client has ended."""
+    """A command keeps writing during the turn, and another one after the client has ended."""
     late = f"{waiting('../end')}; echo late > late.txt"
     first = bench.turn(
         # One client tells the model of its end by a prompt of its own, within the turn.
@@ -52,7 +52,7 @@ def background(bench):
     bench.expect("owners of made.txt", ["agent 1"], bench.owners("made.txt"))
     bench.expect("owners of during.txt", ["agent 1"], bench.owners("during.txt"))
     bench.expect("owners of after.txt", ["agent 2"], bench.owners("after.txt"))
-    # Between a stop and the next prompt, nobody can tell it from a person's work.
+    # Between a stop and the next prompt, it looks like a person's work.
     bench.expect("owners of late.txt", ["human"], bench.owners("late.txt"))
     is_recorded(bench, {1: first, 2: second}, ["after.txt", "during.txt", "made.txt"])
 
@@ -218,7 +218,7 @@ def twice(bench):
 
 
 def escaped(bench):
-    """A person interrupts a command by Esc, writes a file and goes on."""
+    """A person interrupts a command by Esc, writes a file and continues."""
     with Terminal(bench) as terminal:
         first = terminal.prompt(
             ("write", "made.txt", "made\n"),
@@ -254,14 +254,14 @@ def secret(bench):
 
 
 def resumed(bench):
-    """The client is left, and the conversation goes on in a second terminal."""
+    """The user leaves the client, and continues the conversation in a second terminal."""
     prompts = goes_on(bench, "resume")
     bench.expect("owners of more.txt", ["agent 2"], bench.owners("more.txt"))
     is_recorded(bench, dict(enumerate(prompts, 1)), ["made.txt", "more.txt"])
 
 
 def forked(bench):
-    """The client is left, and a second conversation begins with what was said in the first one."""
+    """The user leaves the client, and a second conversation begins as a copy of the first one."""
     prompts = goes_on(bench, "fork")
     bench.expect("owners of more.txt", ["agent 1"], bench.owners("more.txt"))
     told = [[prompt["text"] for prompt in session["prompts"]] for session in bench.sessions()]
@@ -330,7 +330,7 @@ def denied(bench):
 
 
 def warned(bench):
-    """With the setting `concurrency=warn`, the same tool goes on, and whoever the client lets see it reads why."""
+    """With the setting `concurrency=warn`, the same tool runs, and the reason is shown to the model or the user."""
     bench.git("checkpoint", "config", "set", "concurrency", "warn")
     with Terminal(bench) as terminal:
         guarded(bench)
@@ -376,7 +376,7 @@ def is_recorded(bench, prompts, paths, commit="HEAD", has_trailer=True, model=No
 
 
 def is_sound(bench):
-    """Expects that no hook has failed, that the store is sound, and that nobody but this agent took checkpoints."""
+    """Expects that no hook has failed, that the store is sound, and that only this agent took checkpoints."""
     status = bench.json("status")
     bench.expect("last error of a hook", None, status["last_error"])
     agents = {taken["agent"] for taken in bench.checkpoints() if taken["contributor"] == "agent"}

@@ -5,8 +5,8 @@ A play is written once, in neutral steps; each client turns a step into the call
     ("write", path, text)       a file is written as a whole
     ("edit", path, old, new)    a line of a file is replaced
     ("shell", command)          a command is run, and waited for
-    ("background", command)     a command is run, and goes on after the tool has returned
-    ("helper", play)            a subagent is told to play something, and waited for
+    ("background", command)     a command runs on after the tool has returned
+    ("helper", play)            a subagent plays something, and the client waits for it
 
 Between two steps, a function is what a person does meanwhile.
 """
@@ -28,7 +28,7 @@ class Client:
     model = None
     # True if the client keeps the conversation in a file that can be read.
     has_transcript = True
-    # True if somebody is there who can be asked whether a tool may be used.
+    # True if a user can answer whether a tool may be used.
     is_asked = False
     # What its screen shows before it takes a prompt, each with the keys that lead on; and what it shows then.
     greetings, ready = (), ""
@@ -42,7 +42,7 @@ class Client:
     lacks = {}
     # Who reads a warning of a hook before a tool.
     shows_warnings = {"model": False, "user": True}
-    # What `enable` is told beside the name.
+    # Options of `enable` beside the name.
     options = ("--user",)
 
     def settings(self, home, url):
@@ -53,11 +53,11 @@ class Client:
         return {}
 
     def command(self, prompt, resume, repo):
-        """Returns the arguments for one turn without a terminal; `resume` goes on with the last session."""
+        """Returns the arguments for one turn without a terminal; `resume` continues the last session."""
         raise NotImplementedError
 
     def terminal(self, how):
-        """Returns the arguments for a terminal; `how` is `resume` or `fork` to go on with the last session, or none."""
+        """Returns the arguments for a terminal; `how` is `resume` or `fork` to continue the last session, or none."""
         raise NotImplementedError
 
     def calls(self, steps, repo, is_helper):

@@ -36,7 +36,7 @@ def main():
     if len(options.clients) > 1:
         return together(options.clients)
     adopt_orphans()
-    # Whoever runs this in the background of a script has it ignored, and so would the clients.
+    # A script that runs this in the background makes it ignore the signal, and the clients would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     client = next(client for client in CLIENTS if client.name == options.clients[0])
     cases = [case for case in CASES if case.__name__ in (options.case or NAMES)]

@@ -2,7 +2,7 @@
 
 A prompt that says `play:NAME` makes the model call the tools that `plays[NAME]` lists, one after another, and then
 say that it is done with that name. A function in the list is called while the client waits for the call that follows.
-Which call is next is told by the results that the conversation already holds, so the server keeps no state for it, and a
+The results that the conversation already holds show which call is next, so the server keeps no state for it, and a
 helper's conversation is served beside its parent's. Four protocols are spoken, each as far as its client needs it.
 """
 
@@ -221,7 +221,7 @@ class Stub:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def next_call(self, name, index):
-        """Returns the call at `index` of a play, after what is done before it; none if there are no more."""
+        """Returns the call at `index` of a play, after the steps before it; none after the last call."""
         for step in self.plays.get(name, []):
             if callable(step):
                 if index == 0:

@@ -16,7 +16,7 @@ START = 90
 
 
 class Terminal:
-    """The terminal interface of the bench's client; `how` is how it goes on: `resume`, `fork`, or not at all."""
+    """The terminal interface of the bench's client; `how` is how it continues: `resume`, `fork`, or not at all."""
 
     def __init__(self, bench, how=None):
         self.bench, self.client, self.socket = bench, bench.client, bench.folder / "tmux"
@@ -84,7 +84,7 @@ class Terminal:
             self.keys(*self.client.yes)
             self.wait(
                 lambda heard=heard: self.bench.stub.count > heard or not self.shows(self.client.asks),
-                "goes on when it may use a tool",
+                "continues when it may use a tool",
             )
 
     def refuse(self):
@@ -197,7 +197,7 @@ class Terminal:
 
 
 def name_of(prompt):
-    """Returns the name of the play that a prompt asks for."""
+    """Returns the name of the play that a prompt names."""
     return prompt.split()[0].removeprefix(asking(""))
 
 

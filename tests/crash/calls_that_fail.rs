@@ -168,7 +168,7 @@ fn an_agents_event_needs_no_thread() {
 }
 
 #[test]
-fn what_an_agents_event_leaves_is_swept() {
+fn leftovers_of_killed_agent_events_are_swept() {
     let world = World::with_commit();
     if !can_inject(&world) {
         return;
@@ -192,7 +192,7 @@ fn what_an_agents_event_leaves_is_swept() {
 
 /// A process that dies while it keeps its new pack leaves nothing that keeps it for ever.
 #[test]
-fn what_keeps_a_pack_goes_with_who_has_died() {
+fn the_keep_file_of_a_killed_process_is_removed() {
     let world = World::with_commit();
     if !can_inject(&world) {
         return;
@@ -226,7 +226,7 @@ fn a_few_of_all_calls() {
     assert!(output.status.success(), "{}", described(&output));
 }
 
-/// What cannot be looked at is not taken for absent.
+/// A file that cannot be opened is not taken for absent.
 #[test]
 fn an_index_that_cannot_be_read_is_not_an_empty_one() {
     let world = World::with_commit();
@@ -262,7 +262,7 @@ fn an_index_that_cannot_be_read_is_not_an_empty_one() {
             assert_eq!(world.facts(), before, "{error} {nth}");
         }
     }
-    assert_eq!(refusals, 6, "all that go on are refused");
+    assert_eq!(refusals, 6, "all commands that would continue are refused");
 }
 
 /// Runs the program with `arguments` while the system call `call` fails for `path`; checks that the call was made.
@@ -358,7 +358,7 @@ fn a_hook_that_cannot_be_looked_at_is_not_left_in_silence() {
 }
 
 #[test]
-fn what_a_change_of_settings_has_left_is_named_and_swept() {
+fn leftovers_of_a_killed_settings_change_are_named_and_swept() {
     let world = World::with_commit();
     if !can_inject(&world) {
         return;
@@ -433,7 +433,7 @@ fn a_lock_that_cannot_be_removed_stops_no_later_save() {
     assert!(!lock.exists());
 }
 
-/// The file of open turns belongs to somebody else, as after a command that ran as root.
+/// The file of open turns belongs to another user, as after a command that ran as root.
 #[test]
 fn a_turn_does_not_end_while_the_file_of_open_turns_cannot_be_read() {
     let world = World::with_commit();
@@ -445,7 +445,7 @@ fn a_turn_does_not_end_while_the_file_of_open_turns_cannot_be_read() {
     world.write("new", "by the agent\n");
     let turns = world.repo().join(".git/checkpoint/turns.toml");
     let saved = refused(&world, "statx", "EACCES", &turns, &["save", "--json"]);
-    let saved: serde_json::Value = serde_json::from_slice(&saved.stdout).expect("a person's save goes on");
+    let saved: serde_json::Value = serde_json::from_slice(&saved.stdout).expect("a person's save succeeds");
     assert_eq!(saved["contributor"], "unknown");
     let output = refused(&world, "statx", "EACCES", &turns, &["session", "stop", "s", "--json"]);
     assert_refused(&output, "turns.toml");

@@ -183,7 +183,7 @@ fn check(is_deletion: bool, acts: &[Act], expected: &[&str]) {
 #[case::what_was_written_since(None, Some(write_to_old_file as Act), Some("WAS"))]
 #[case::what_the_checkpoint_holds(None, None, None)]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_a_killed_restore_has_put_aside(
+fn a_killed_restore_keeps_a_file_that_another_program_saved(
     #[case] before: Option<Act>,
     #[case] since: Option<Act>,
     #[case] aside: Option<&str>,

@@ -29,7 +29,7 @@ fn go_on(world: &World, child: Child) {
     signal(&child, "CONT");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{}", described(&output));
-    world.assert_sound("after it went on");
+    world.assert_sound("after it was resumed");
     let saved: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(saved["tree"], world.tree().to_string());
     world.git(&["gc", "-q"]);
@@ -122,7 +122,7 @@ fn another_worktree_folds_meanwhile() {
 
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_an_old_commit_held_is_saved_again_before_git_drops_it() {
+fn an_object_of_an_old_pack_is_saved_again_before_git_drops_it() {
     let world = repository();
     // An unreachable blob, old and packed: the next save finds it here and would not write it.
     world.write("old", "seen long ago\n");

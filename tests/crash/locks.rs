@@ -245,7 +245,7 @@ fn a_lock_that_git_takes_while_we_remove_ours_stays() {
 
 #[rstest::rstest]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn a_removal_that_is_killed_goes_on_with_the_next_command(
+fn the_next_command_finishes_a_killed_removal_of_locks(
     #[values("before", "amid")] step: &str,
     #[values(1, 2, 3)] nth: usize,
 ) {

@@ -162,7 +162,7 @@ fn on_disk(world: &World, path: &str) -> Vec<Vec<u8>> {
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the figures of a long run by hand")]
-fn what_a_program_saves_during_a_restore_is_never_lost() {
+fn a_file_that_a_program_saves_during_a_restore_is_never_lost() {
     let world = World::with_commit();
     let states = two_states(&world);
     let (mut conflicts, mut kept, mut expected) = (0, 0, 0);

@@ -1,4 +1,4 @@
-//! Sessions and git's hooks, killed at each step and at random moments: whatever command comes next finishes it.
+//! Sessions and git's hooks, killed at each step and at random moments: any next command finishes their work.
 //!
 //! `GIT_CHECKPOINT_TEST_KILLS` says how often at random; if it is set, each step meets each next command.
 
@@ -98,7 +98,7 @@ fn assert_recorded(world: &World, next: Next, when: &str) {
         assert!(held.contains(lines(name).as_bytes()), "{when}: {name}");
     }
     if !is_all_in {
-        assert_eq!(world.shadows().len(), 1, "{when}: the rest goes on: {:?}", world.git(&["for-each-ref"]));
+        assert_eq!(world.shadows().len(), 1, "{when}: the rest is carried forward: {:?}", world.git(&["for-each-ref"]));
         world.git(&["add", "-A"]);
         world.git(&["commit", "-qm", "the rest"]);
         let by_commit = world.assert_accounted(when);
@@ -145,7 +145,7 @@ fn a_commit_whose_hooks_die_is_finished_by_the_next_command() {
             let world = site();
             work(&world);
             let died = run(&world, "git", &["commit", "-qm", "a"], step);
-            assert!(died.status.success(), "{when}: git goes on: {}", described(&died));
+            assert!(died.status.success(), "{when}: git succeeds: {}", described(&died));
             assert!(String::from_utf8_lossy(&died.stderr).contains("Abort"), "{when}: met: {}", described(&died));
             world.assert_sound(&when);
             go_on(&world, next, &when);

@@ -168,7 +168,7 @@ fn a_line_that_was_only_formatted_is_whose_it_was_before_the_commit_too() {
 }
 
 #[test]
-fn what_has_no_lines_but_for_blame_is_whose_the_file_is() {
+fn blamed_lines_of_links_and_binary_files_have_the_files_author() {
     let mut play = Play::new(350);
     // From the first record on, what has none is known to be people's.
     play.agent("s2", "new.txt");

@@ -151,7 +151,7 @@ fn walk_with_moves(seed: u64) {
 #[case::four(273)]
 #[case::five(274)]
 #[case::six(275)]
-fn what_is_moved_or_indented_stays_whose_it_is(#[case] seed: u64) {
+fn moved_and_indented_lines_keep_their_authors(#[case] seed: u64) {
     walk_with_moves(seed);
 }
 

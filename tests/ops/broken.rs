@@ -84,7 +84,7 @@ pub(super) fn text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Checks that `save` takes everything, that git finds nothing missing, and that nothing is said twice.
+/// Checks that `save` takes everything, that git finds nothing missing, and that no message repeats.
 pub(super) fn assert_goes_on(world: &World) {
     world.write("f", "after\n");
     world.done(&["save"]);
@@ -145,7 +145,7 @@ fn the_next_save_sets_a_broken_chain_aside(
 #[case::reset(&["reset"])]
 #[case::forced_reset(&["reset", "--force"])]
 #[case::doctor(&["doctor", "--fix"])]
-fn every_command_that_writes_goes_on(
+fn every_command_that_writes_works_with_a_broken_shadow(
     #[case] command: &[&str],
     #[values("live", "live^{tree}", "live^2")] object: &str,
 ) {
@@ -234,7 +234,7 @@ fn where_commits_are_gone_the_log_of_events_says_what_came_before() {
 }
 
 #[test]
-fn what_is_only_out_of_reach_is_not_given_up() {
+fn a_save_refuses_to_give_up_objects_of_a_missing_alternate() {
     let world = world();
     let before = shadow(&world);
     let id = world.git(&["rev-parse", &before]);
@@ -265,7 +265,7 @@ fn a_restore_deletes_nothing_that_is_stored_nowhere(#[case] loss: Loss) {
 }
 
 #[test]
-fn what_was_before_a_turn_and_is_lost_stops_nothing() {
+fn a_lost_checkpoint_of_the_state_before_a_turn_stops_nothing() {
     let world = world();
     world.write("f", "mine\n");
     world.done(&["session", "prompt", "s", "-m", "p"]);
@@ -295,7 +295,7 @@ pub(super) fn hide(world: &World, name: &str) -> impl FnOnce() + use<> {
 #[case::the_side("live^2", &["save"])]
 #[case::a_directory("live:q", &["reset"])]
 #[case::a_file("live:q/r/three", &["reset"])]
-fn what_cannot_be_looked_at_is_not_given_up(#[case] object: &str, #[case] command: &[&str]) {
+fn objects_that_cannot_be_opened_are_not_given_up(#[case] object: &str, #[case] command: &[&str]) {
     let world = world();
     let before = world.git(&["for-each-ref", "refs/checkpoints/"]);
     let show = hide(&world, object);
@@ -307,7 +307,7 @@ fn what_cannot_be_looked_at_is_not_given_up(#[case] object: &str, #[case] comman
 }
 
 #[test]
-fn what_a_copy_finds_that_cannot_be_looked_at_is_not_given_up() {
+fn a_copy_does_not_give_up_a_file_that_cannot_be_opened() {
     let world = world();
     let before = world.git(&["for-each-ref", "refs/checkpoints/"]);
     lose(&world, "live^{tree}", Loss::Gone);
@@ -352,7 +352,7 @@ fn a_dry_run_sets_nothing_aside(#[case] command: &[&str], #[values("live", "live
 }
 
 #[test]
-fn what_was_set_aside_is_said_once() {
+fn a_broken_shadow_is_reported_once() {
     let world = world();
     lose(&world, "live", Loss::Gone);
     let context = world.context();

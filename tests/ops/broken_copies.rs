@@ -54,7 +54,7 @@ fn a_restore_leaves_alone_what_the_copy_lacks(
 }
 
 #[test]
-fn what_a_copy_lacks_stays_as_it_was_before() {
+fn a_path_that_a_copy_lacks_keeps_its_earlier_content() {
     let world = world();
     world.write("f", "2\n");
     world.done(&["save"]);
@@ -99,7 +99,7 @@ fn where_the_manifest_is_lost_a_restore_deletes_nothing(#[case] object: &str) {
 }
 
 #[test]
-fn what_was_staged_and_is_lost_is_not_taken_for_unstaged() {
+fn a_lost_staged_tree_is_not_taken_for_an_unchanged_index() {
     let world = world();
     let copy = copy_without(&world, "live^2:index/staged", Loss::Gone);
     world.write("f", "later\n");
@@ -175,7 +175,7 @@ fn of_a_mark_of_which_nothing_can_be_read_the_doctor_says_what_to_do(#[values(Lo
 }
 
 #[rstest::rstest]
-fn what_sessions_did_between_each_other_is_copied_too(
+fn a_copy_keeps_the_order_of_several_sessions(
     #[values("mine^{tree}", "mine:m", "mine^{commit}")] object: &str,
     #[values(Loss::Gone, Loss::Torn)] loss: Loss,
 ) {
@@ -217,7 +217,7 @@ fn work_that_was_carried_on_is_still_known(#[values("^{tree}", ":f")] object: &s
 }
 
 #[rstest::rstest]
-fn what_was_restored_and_is_damaged_since_stops_nothing(#[values("^{tree}", ":f")] object: &str) {
+fn a_restored_checkpoint_that_is_damaged_later_stops_nothing(#[values("^{tree}", ":f")] object: &str) {
     let world = World::with_commit();
     for content in ["zero\n", "one\n"] {
         world.write("f", content);
@@ -284,7 +284,7 @@ fn of_a_mark_that_was_moved_the_doctor_says_where_it_leads() {
 }
 
 #[test]
-fn what_is_written_without_its_exact_bytes_is_said() {
+fn a_restore_without_the_exact_bytes_warns() {
     let world = world();
     world.write(".gitattributes", "*.txt text\n");
     world.write("x.txt", "a\r\nb\r\n");

@@ -78,7 +78,7 @@ fn a_save_after_the_doctor_stores_again_what_a_damaged_pack_lost() {
 }
 
 #[rstest::rstest]
-fn what_head_has_lost_stops_no_save(
+fn trees_that_head_has_lost_stop_no_save(
     #[values("HEAD:d", "HEAD:d/e", "HEAD^{tree}")] object: &str,
     #[values(true, false)] is_staged: bool,
     #[values(Loss::Gone, Loss::Torn)] loss: Loss,
@@ -133,7 +133,7 @@ fn the_doctor_stores_again_what_the_index_has_of_head() {
 #[case::the_tree("live^{tree}", true)]
 #[case::the_side("live^2", true)]
 #[case::a_file("live:q/r/three", false)]
-fn what_cannot_be_opened_is_not_called_lost(#[case] object: &str, #[case] is_at_tip: bool) {
+fn objects_that_cannot_be_opened_are_not_called_lost(#[case] object: &str, #[case] is_at_tip: bool) {
     let world = world();
     let before = world.git(&["for-each-ref", "refs/checkpoints/"]);
     let show = hide(&world, object);
@@ -172,7 +172,7 @@ fn the_doctor_writes_files_anew_that_end_wrongly(
 }
 
 #[rstest::rstest]
-fn a_save_goes_on_from_what_ends_wrongly(
+fn a_save_continues_a_shadow_whose_objects_end_wrongly(
     #[values("live", "live^{tree}", "live:d", "live^2", "live:q/r/three")] object: &str,
     #[values(Loss::Unended, Loss::WrongSum)] loss: Loss,
 ) {
@@ -240,7 +240,7 @@ fn a_turn_whose_session_file_is_damaged_is_stopped_all_the_same(
         Some(content) => fs::write(file, content).expect("it is there"),
         None => fs::remove_file(file).expect("it is there"),
     }
-    // Whoever looks first sets the file aside.
+    // The first command that looks sets the file aside.
     world.done(&["status"]);
     world.done(&["session", "stop", "s"]);
     let listed = world.done(&["list", "--json", "-n", "1"]);

@@ -1,4 +1,4 @@
-//! Commits that are gone behind HEAD or behind a checkpoint: what does not need them goes on.
+//! Commits that are gone behind HEAD or behind a checkpoint: commands that do not need them work.
 
 use crate::support::{World, site::described};
 
@@ -61,7 +61,7 @@ fn of_a_base_that_is_gone_nothing_is_guessed() {
 #[rstest::rstest]
 #[case::of_a_checkpoint(false)]
 #[case::of_head(true)]
-fn the_doctor_names_a_missing_commit_and_goes_on(#[case] is_ancestor: bool) {
+fn the_doctor_names_a_missing_commit_and_the_other_problems(#[case] is_ancestor: bool) {
     let (world, _, base) = world();
     let missing = if is_ancestor { world.git(&["rev-parse", "HEAD~2"]).trim().to_owned() } else { base };
     remove(&world, &missing);

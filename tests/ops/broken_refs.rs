@@ -124,7 +124,7 @@ fn a_shadow_without_an_id_is_set_aside(
 #[case::a_save(&["save"])]
 #[case::a_mark(&["verify"])]
 #[case::no_mark(&["verify", "--reset"])]
-fn what_only_the_verified_mark_leads_to_goes_into_the_archive(#[case] command: &[&str]) {
+fn a_checkpoint_that_only_the_verified_mark_leads_to_is_archived(#[case] command: &[&str]) {
     let world = world();
     let verified = world.git(&["rev-parse", "refs/checkpoints/verified/main"]).trim().to_owned();
     world.git(&["update-ref", "-d", &shadow(&world)]);

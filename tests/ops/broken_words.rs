@@ -1,4 +1,4 @@
-//! What is said of damage: what it is about, and what to do next.
+//! Messages about damage: they name the damaged thing and the next step.
 
 use super::broken::{Loss, lose, refs, shadow, text, world};
 use crate::support::{World, site::described};
@@ -56,7 +56,7 @@ fn status_shows_what_can_be_read(#[case] object: &str, #[values(Loss::Gone, Loss
 }
 
 #[rstest::rstest]
-fn what_cannot_be_read_is_not_called_another_thing(#[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss) {
+fn errors_about_an_unreadable_checkpoint_name_the_damage(#[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss) {
     let world = world();
     let id = world.git(&["rev-parse", &shadow(&world)]).trim().to_owned();
     world.done(&["verify", &id]);

@@ -124,7 +124,7 @@ fn one_commit_of_two_with_more_in_it() {
 }
 
 #[test]
-fn what_is_really_gone_is_a_note() {
+fn a_record_whose_commit_is_gone_is_a_note() {
     let world = world();
     world.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let diagnosis = look(&world, false, true);
@@ -139,7 +139,7 @@ fn a_trailer_without_record_is_a_problem() {
     let diagnosis = look(&world, true, true);
     assert_eq!((codes(&diagnosis), diagnosis.is_sound()), (vec!["trailer-without-record"], false));
     assert_eq!(diagnosis.problems[0].subject, world.git(&["rev-parse", "HEAD"]).trim());
-    // In a clone without any record, that is said once.
+    // A clone without any record gets one message.
     world.git(&["update-ref", "-d", "refs/checkpoints/history"]);
     let diagnosis = look(&world, false, false);
     assert_eq!((codes(&diagnosis), diagnosis.is_sound()), (vec!["trailer-without-record"], false));

@@ -39,7 +39,7 @@ fn archived(world: &World) -> String {
 }
 
 #[test]
-fn what_is_whole_is_passed_over() {
+fn a_sound_repository_has_no_problems() {
     let world = world();
     assert_eq!(problems(&world), []);
     world.git(&["gc", "-q"]);
@@ -52,7 +52,7 @@ fn what_is_whole_is_passed_over() {
 #[case::what_was_staged("live^2:index/b")]
 #[case::the_side_commit("live^2")]
 #[case::of_the_archive("archived:a")]
-fn what_is_missing_is_named_by_its_ref(#[case] place: &str) {
+fn a_missing_object_is_reported_with_its_ref(#[case] place: &str) {
     let world = world();
     let name = if place.starts_with("live") { shadow(&world) } else { archived(&world) };
     let id = lose(&world, &place.replace("live", &name).replace("archived", &name));
@@ -77,7 +77,7 @@ fn many_damaged_refs_are_not_all_named() {
 }
 
 #[test]
-fn what_was_promised_is_not_missing() {
+fn objects_promised_by_a_partial_clone_are_not_missing() {
     let world = world();
     world.git(&["config", "uploadpack.allowFilter", "true"]);
     let url = format!("file://{}", world.repo().display());

@@ -60,7 +60,7 @@ fn a_commit_ends_however_much_git_says() {
 }
 
 #[test]
-fn what_stands_for_jj_holds_no_agent_up() {
+fn a_hanging_jj_wrapper_holds_no_agent_up() {
     let world = World::new();
     world.git(&["init", "-q", "-b", "main", "."]);
     world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);

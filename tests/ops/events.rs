@@ -21,7 +21,7 @@ fn names(world: &World, since: Option<i64>) -> Vec<String> {
 }
 
 #[test]
-fn what_happened_is_read_in_order_over_a_rotation() {
+fn events_are_read_in_order_over_a_rotation() {
     let world = World::with_commit();
     assert!(names(&world, None).is_empty(), "no log is no error");
     let context = Context::open(&world.repo()).expect("a repository");
@@ -39,7 +39,7 @@ fn what_happened_is_read_in_order_over_a_rotation() {
 }
 
 #[test]
-fn a_followed_log_tells_what_happens_until_told_to_stop() {
+fn a_followed_log_yields_new_events_until_it_is_interrupted() {
     let world = World::with_commit();
     let mut context = Context::open(&world.repo()).expect("a repository");
     let flag = std::sync::Arc::default();
@@ -50,7 +50,7 @@ fn a_followed_log_tells_what_happens_until_told_to_stop() {
     std::thread::scope(|scope| {
         let follower = scope.spawn(move || {
             events::read(&context, None, true, &mut |event| {
-                tell.send(event["event"].as_str().unwrap_or_default().to_owned()).expect("somebody listens");
+                tell.send(event["event"].as_str().unwrap_or_default().to_owned()).expect("the receiver lives");
                 Ok(true)
             })
         });

@@ -105,7 +105,7 @@ fn the_callback_ends_the_walk() {
 }
 
 #[test]
-fn what_comes_before_a_gap_is_listed_and_the_gap_is_said() {
+fn list_shows_checkpoints_before_a_gap_and_reports_the_gap() {
     let world = world();
     let all = ListOptions { all: true, ..Default::default() };
     let ids: Vec<_> = list(&world, &all).iter().map(|entry| entry.checkpoint.id.to_string()).collect();

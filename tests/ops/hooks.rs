@@ -174,7 +174,7 @@ fn a_checkout_ends_as_the_foreign_hook_says() {
 }
 
 #[test]
-fn what_users_put_in_place_of_ours_is_kept() {
+fn hooks_that_users_put_in_place_of_ours_are_kept() {
     let world = World::with_commit();
     let directory = hooks(&world);
     let original = "#!/bin/sh\n# original\n";
@@ -261,7 +261,7 @@ fn a_repository_without_the_program_commits_as_ever() {
 #[case::nothing_here("", &[], false)]
 #[case::checkpoints_of_people("git checkpoint save", &[], false)]
 #[case::a_turn("git checkpoint session prompt s", &[], true)]
-#[case::work_that_goes_on("git checkpoint session prompt s; echo s >s; git checkpoint session stop s", &[], true)]
+#[case::work_that_continues("git checkpoint session prompt s; echo s >s; git checkpoint session stop s", &[], true)]
 #[case::an_editor("", &["--edit"], true)]
 #[case::an_amend("", &["--amend"], true)]
 #[case::a_name("", &["-m", "(cherry picked from commit 1)"], true)]
@@ -279,7 +279,7 @@ fn post_commit_starts_us_if_there_is_something_to_do(
 }
 
 #[test]
-fn what_an_aborted_commit_has_told_is_forgotten() {
+fn the_note_of_an_aborted_commit_is_forgotten() {
     let world = World::with_hooks();
     let refusal = hooks(&world).join("commit-msg.before-checkpoint");
     put(&refusal, "#!/bin/sh\nexit 1\n", 0o755);

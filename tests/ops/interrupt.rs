@@ -16,7 +16,7 @@ fn a_save_ends_and_the_next_one_works() {
     let flag = Arc::new(AtomicBool::new(true));
     let mut context = Context::open(&world.repo()).expect("a repository");
     context.interrupt_by(flag.clone());
-    let error = git_checkpoint::save(&context, &SaveOptions::default()).expect_err("somebody asked to end");
+    let error = git_checkpoint::save(&context, &SaveOptions::default()).expect_err("it was interrupted");
     assert_eq!(error.message(), "interrupted");
     assert_eq!(world.git(&["for-each-ref", "refs/checkpoints"]), "");
     flag.store(false, Ordering::Relaxed);

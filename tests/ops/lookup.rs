@@ -40,7 +40,7 @@ fn every_way_to_name_a_checkpoint() {
 }
 
 #[test]
-fn what_is_no_checkpoint_is_refused_with_the_next_step() {
+fn a_name_of_no_checkpoint_is_refused_with_a_hint() {
     let world = World::with_commit();
     let context = Context::open(&world.repo()).expect("a repository");
     let resolve = |text: &str| git_checkpoint::resolve(&context, text).expect_err(text);

@@ -91,7 +91,7 @@ fn age_count_and_bytes_can_be_given() {
 }
 
 #[test]
-fn what_a_script_with_an_old_date_sets_aside_is_not_old() {
+fn a_shadow_set_aside_with_an_old_commit_date_is_not_old() {
     let world = World::with_commit();
     world.write("f", "1\n");
     for arguments in [&["save"][..], &["verify", "--reset"], &["reset"], &["prune"]] {

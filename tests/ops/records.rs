@@ -90,7 +90,7 @@ fn world() -> World {
 }
 
 #[test]
-fn what_is_appended_is_found_by_id_commit_and_parent() {
+fn appended_records_are_found_by_id_commit_and_parent() {
     let world = world();
     let new = record_of(&world, "HEAD", ONE);
     world.append(vec![new.clone()], Vec::new());

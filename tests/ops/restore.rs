@@ -73,7 +73,7 @@ fn a_clean_worktree_without_checkpoints_gets_one_before_a_restore() {
 }
 
 #[test]
-fn what_holds_already_is_not_touched() {
+fn a_restore_does_not_touch_unchanged_files() {
     let stage = Stage::new();
     stage.write("same", "same\n");
     stage.write("f", "one\n");
@@ -183,7 +183,7 @@ fn sessions_can_be_jumped_through_after_a_restore() {
 }
 
 #[test]
-fn what_a_restore_put_back_still_is_its_makers() {
+fn files_that_a_restore_put_back_keep_their_sessions() {
     let stage = Stage::new();
     stage.write("f", "s1\n");
     let a = stage.save_as(&agent("s1", 1));
@@ -222,7 +222,7 @@ fn undo_keeps_what_was_edited_since() {
 }
 
 #[test]
-fn what_changed_nothing_is_not_what_undo_takes_back() {
+fn undo_skips_a_restore_that_changed_nothing() {
     let stage = Stage::new();
     stage.write("f", "one\n");
     let a = stage.save();
@@ -261,7 +261,7 @@ fn undo_deletes_what_the_restore_wrote_though_it_is_ignored_again() {
 }
 
 #[test]
-fn nothing_to_undo_is_said() {
+fn undo_without_a_restore_is_an_error() {
     let stage = Stage::new();
     let (kind, message) = kind_of(undo(&stage.context, &UndoOptions::default()));
     assert_eq!((kind, message.as_str()), (Kind::User, "nothing was restored in this worktree yet"));

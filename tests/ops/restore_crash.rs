@@ -129,7 +129,7 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
                         assert!(restored.conflicts.is_empty(), "{at}: {restored:?}");
                     }
                 }
-                Some(_) => assert!(restore(&stage.context, &go_on).is_err(), "{at}: there is nothing to go on with"),
+                Some(_) => assert!(restore(&stage.context, &go_on).is_err(), "{at}: there is no restore to continue"),
             }
             if !is_applying || resumes {
                 assert_eq!((stage.disk(), staged(&stage)), done, "{at}: all is restored");
@@ -148,7 +148,7 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
 
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_was_edited_after_the_crash_stays() {
+fn edits_after_a_crashed_restore_stay() {
     for resumes in [false, true] {
         let (stage, target) = scene();
         die(&stage, target, "restore:after-write:2");
@@ -167,7 +167,7 @@ fn what_was_edited_after_the_crash_stays() {
 
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_was_staged_after_the_crash_stays() {
+fn entries_staged_after_a_crashed_restore_stay() {
     for resumes in [false, true] {
         let (stage, target) = scene();
         die(&stage, target, "restore:after-write:2");
@@ -197,7 +197,7 @@ fn what_was_staged_after_the_crash_stays() {
 #[case::new("restore:after-temporary:3")]
 #[case::old("rename:after")]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn what_a_restore_has_left_without_a_journal_gets_a_name_that_saves_see(#[case] failpoint: &str) {
+fn a_temporary_file_of_a_restore_without_journal_gets_a_visible_name(#[case] failpoint: &str) {
     let (stage, target) = scene();
     die(&stage, target, failpoint);
     let left = stage.leftovers();
@@ -207,13 +207,13 @@ fn what_a_restore_has_left_without_a_journal_gets_a_name_that_saves_see(#[case] 
         let found = doctor(&stage.context, doctor::Options { fix, relink: false }).expect("it can look");
         found.problems.into_iter().filter(|problem| problem.code == "restore-left").collect()
     };
-    assert_eq!([look(false), look(true)], [[], []], "it can be gone on with");
+    assert_eq!([look(false), look(true)], [[], []], "the restore can be continued");
     let journal = stage.repo().join(".git/checkpoint/restore.json");
     let text = std::fs::read_to_string(&journal).expect("there");
     std::fs::write(&journal, "damaged").expect("written");
     assert_eq!(look(true), [], "what is damaged may be mended");
     std::fs::write(&journal, text.replace("\"applying\"", "\"done\"")).expect("written");
-    assert_eq!(look(false).len(), 1, "one that is over looks for nothing");
+    assert_eq!(look(false).len(), 1, "a finished restore has no leftovers to look for");
     std::fs::remove_file(&journal).expect("there");
 
     let name = left[0].strip_prefix(stage.repo()).expect("in the worktree").to_str().expect("plain");

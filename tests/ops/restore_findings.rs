@@ -69,7 +69,7 @@ fn a_pruned_target_of_an_earlier_restore_is_no_obstacle() {
 }
 
 #[test]
-fn what_undo_needs_is_not_pruned() {
+fn prune_keeps_the_checkpoint_that_undo_needs() {
     let stage = Stage::new();
     stage.write("f", "one\n");
     let a = stage.save();

@@ -166,7 +166,7 @@ impl Subscriber for Meddler {
 }
 
 #[test]
-fn what_changes_under_way_is_not_overwritten() {
+fn files_that_change_during_a_restore_are_not_overwritten() {
     let stage = Stage::new();
     for path in ["edited", "deleted", "gone", "doomed", "linked/x", "quiet"] {
         stage.write(path, "then\n");

@@ -146,7 +146,7 @@ fn a_squash_merge_has_the_records_of_the_branch() {
 }
 
 #[test]
-fn what_has_no_record_gets_none() {
+fn an_amend_of_a_commit_without_record_gets_none() {
     let world = world();
     let tip = world.id(&["rev-parse", "refs/checkpoints/history"]);
     rewrite(&world, &["commit", "-q", "--amend", "-m", "add c otherwise"]);

@@ -20,7 +20,7 @@ fn tree(world: &World, script: &str) -> ObjectId {
     world.id(&["commit-tree", "-m", "tree", world.git(&["write-tree"]).trim()])
 }
 
-/// Returns what git says of the two trees, as `status [old_path] path` lines.
+/// Returns git's diff of the two trees, as `status [old_path] path` lines.
 fn of_git(world: &World, arguments: &[&str], old: ObjectId, new: ObjectId) -> Vec<String> {
     let (old, new) = (old.to_string(), new.to_string());
     let mut all = vec!["-c", "core.quotePath=false", "diff-tree", "-r", "--name-status"];
@@ -38,7 +38,7 @@ fn of_git(world: &World, arguments: &[&str], old: ObjectId, new: ObjectId) -> Ve
         .collect()
 }
 
-/// Returns what the library says of them.
+/// Returns the library's diff of them.
 fn of_ours(world: &World, renames: bool, old: ObjectId, new: ObjectId) -> Vec<String> {
     let context = Context::open(&world.repo()).expect("a repository");
     let (from, to) = (Some(old.to_string()), Some(new.to_string()));

@@ -1,4 +1,4 @@
-//! Compares what the program says of each line with who typed it.
+//! Compares the author that the program names for each line with the one who typed it.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Wrong {
     pub(super) said: String,
 }
 
-/// What the program says of all lines.
+/// The authors that the program names for all lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Verdict {
     pub(super) lines: usize,

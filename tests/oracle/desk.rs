@@ -26,11 +26,11 @@ hook() { # event, session, more
 
 pub(super) struct Desk {
     pub(super) world: World,
-    /// The worktree where the work goes on.
+    /// The worktree where the work continues.
     pub(super) place: PathBuf,
     /// The sessions with an open turn.
     open: Vec<String>,
-    /// People edit while an agent's turn goes on.
+    /// People edit during an agent's turn.
     is_amid: bool,
     /// Two sessions have turns at the same time.
     is_together: bool,
@@ -100,8 +100,8 @@ impl Desk {
         }
     }
 
-    /// Lets a session whose turn goes on run a command that changes nothing: what it finds was there before. What people
-    /// type between the last command of a turn and its end cannot be told from what the command has left running.
+    /// Lets a session with an open turn run a command that changes nothing: the changes that it finds came before. Lines that
+    /// people type between the last command of a turn and its end look like those of a process that the command left running.
     fn show(&mut self) {
         if let Some(session) = self.open.first().cloned() {
             self.calls += 1;
@@ -131,7 +131,7 @@ impl Desk {
         format!("{}{suffix}", who.name())
     }
 
-    /// Returns a line that nobody has typed before, in words that tell its author.
+    /// Returns a new line, which names its author.
     pub(super) fn line(&mut self, who: Who) -> String {
         self.lines += 1;
         let (name, number) = (if who == Who::Person { who.name() } else { self.session(who) }, self.lines);
@@ -252,7 +252,7 @@ fn fed(mut command: Command, input: &[u8]) -> Output {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it runs");
     let mut stdin = child.stdin.take().expect("it is piped");
-    // Who reads no more has heard enough.
+    // A reader that stops early has what it needs.
     drop(std::io::Write::write_all(&mut stdin, input));
     drop(stdin);
     child.wait_with_output().expect("it ends")

@@ -1,5 +1,5 @@
-//! Random histories of people and agents who use git: each line is typed once, in words that tell its author, and what
-//! the program says of it at the end has to be that.
+//! Random histories of people and agents who use git: each line is typed once, and names its author,
+//! whom the program must report at the end.
 
 mod check;
 mod desk;

@@ -249,7 +249,7 @@ fn last_two(desk: &mut Desk, editor: &str) {
     }
 }
 
-/// Runs a command that makes commits again, and goes on where it stops.
+/// Runs a command that repeats commits, and continues it where it stops.
 fn again(desk: &mut Desk, arguments: &[&str], variables: &[(&str, &str)]) {
     if !desk.git_with(arguments, variables, "") {
         settle(desk);
@@ -267,7 +267,7 @@ fn worktree(desk: &mut Desk) {
     });
 }
 
-/// Resolves conflicts by taking both sides, and goes on with what git was doing; returns false if there was no conflict.
+/// Resolves conflicts by taking both sides, and continues git's operation; returns false if there was no conflict.
 fn settle(desk: &mut Desk) -> bool {
     let mut is_settled = false;
     for _ in 0..12 {

@@ -35,7 +35,7 @@ pub(super) struct Search {
     pub(super) asks_at_each_commit: bool,
     /// How many histories of each sort of wrong lines are made small.
     pub(super) shrunk: usize,
-    /// When no more histories begin.
+    /// When to start no further history.
     pub(super) limit: Option<Duration>,
 }
 
@@ -178,7 +178,7 @@ impl Search {
         for wrong in verdict.wrong.iter().filter(|wrong| self.is_strict || wrong.said != "unknown") {
             let (view, place) = (wrong.view, &wrong.place);
             let when = wrong.step.map_or_else(String::new, |number| format!(" after step {number}"));
-            text.push_str(&format!("- {view}{when}, {place}: '{}' is said to be {}\n", wrong.text, wrong.said));
+            text.push_str(&format!("- {view}{when}, {place}: '{}' is attributed to {}\n", wrong.text, wrong.said));
         }
         for trouble in &verdict.trouble {
             text.push_str(&format!("- {trouble}\n"));

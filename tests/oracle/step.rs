@@ -85,7 +85,7 @@ pub(super) const KINDS: &[(Kind, &str, &str, u32)] = &[
     (Kind::Undo, "undo", "restore", 1),
 ];
 
-/// One step. What its numbers mean depends on the kind and on what is there; a step that does not fit does nothing, so
+/// One step. What its numbers mean depends on the kind and on the repository; a step that does not fit does nothing, so
 /// that any step may be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
@@ -107,7 +107,7 @@ pub(super) struct Choice {
     pub(super) kinds: Vec<Kind>,
     /// Agents run git's commands, too.
     pub(super) agents_run_git: bool,
-    /// People edit while an agent's turn goes on.
+    /// People edit during an agent's turn.
     pub(super) amid: bool,
     /// Two sessions have turns at the same time.
     pub(super) together: bool,

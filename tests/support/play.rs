@@ -201,7 +201,7 @@ pub(crate) fn last_word(line: &str) -> &str {
 type Owners = BTreeMap<u64, (Value, Value)>;
 
 impl Play {
-    /// `blame`, `why` and `explain` say of each commit what `attribution` says.
+    /// `blame`, `why` and `explain` agree with `attribution` on each commit.
     pub(crate) fn check_agreement(&mut self) {
         for commit in self.git(&["rev-list", "HEAD"]).lines() {
             let found = self.json(&["attribution", "--json", commit]);

@@ -65,7 +65,7 @@ fn only_what_we_write_is_taken_for_a_command(#[case] text: &str, #[case] program
 }
 
 #[test]
-fn what_a_dialect_ignores_is_ignored() {
+fn an_event_that_a_dialect_ignores_is_ignored() {
     for dialect in ALL {
         let (event, read_as) =
             super::super::read(dialect.ignored.as_bytes(), &Environment::new(), Some(dialect)).expect("it is read");

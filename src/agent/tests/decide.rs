@@ -21,7 +21,7 @@ fn name(payload: &str, pairs: &[(&str, &str)], given: &str) -> Option<String> {
 
 /// Agents that run another's hooks send their own payloads.
 #[test]
-fn the_payload_comes_before_what_was_told() {
+fn the_payload_overrides_the_given_agent() {
     for given in ["claude-code", "generic", "cursor"] {
         for (agent, file) in [
             ("cursor", "pre-tool-write"),
@@ -47,12 +47,12 @@ fn the_payload_comes_before_what_was_told() {
 }
 
 #[test]
-fn the_environment_comes_next_where_it_fits_the_payload() {
+fn the_environment_overrides_the_given_agent_if_it_fits_the_payload() {
     let plain = r#"{"hook_event_name": "SessionEnd", "session_id": "s1", "cwd": "/x"}"#;
     let cases: [(Pairs, &str, Option<&str>); 8] = [
         (&[], "claude-code", Some("claude-code")),
         (&[], "kiro", Some("kiro")),
-        (&[], "nobody", None),
+        (&[], "no-such-agent", None),
         (&[("GEMINI_SESSION_ID", "s1")], "claude-code", Some("gemini")),
         // An agent that another agent runs.
         (&[("GEMINI_SESSION_ID", "another")], "claude-code", Some("claude-code")),
@@ -68,7 +68,7 @@ fn the_environment_comes_next_where_it_fits_the_payload() {
 /// Claude Code submits more than people type.
 #[rstest::rstest]
 #[case::typed("do it", "", Moment::Prompt)]
-#[case::told_by_a_program("do it", "sdk", Moment::Prompt)]
+#[case::sent_by_a_program("do it", "sdk", Moment::Prompt)]
 #[case::no_text("", "user", Moment::Prompt)]
 #[case::about_it("what is <task-notification>?", "user", Moment::Prompt)]
 #[case::a_command_of_the_users("<command-name>/init</command-name>", "", Moment::Prompt)]
@@ -83,7 +83,7 @@ fn the_environment_comes_next_where_it_fits_the_payload() {
 #[case::loops("do it", "loop_wakeup", Moment::Notice)]
 #[case::scheduled("do it", "schedule_wakeup", Moment::Notice)]
 #[case::an_event_of_the_host("do it", "poll_event", Moment::Notice)]
-fn what_nobody_typed_is_no_prompt(#[case] prompt: &str, #[case] source: &str, #[case] moment: Moment) {
+fn a_prompt_that_no_person_typed_is_a_notice(#[case] prompt: &str, #[case] source: &str, #[case] moment: Moment) {
     let mut payload = json!({ "hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": prompt });
     if !source.is_empty() {
         payload["source"] = source.into();

@@ -15,7 +15,7 @@ fn given(agent: &str) -> BTreeMap<String, String> {
         } else if name.strip_suffix(".jsonl").is_some() {
             let bytes = fs::read(fixtures().join(agent).join(&name)).expect("readable");
             for (number, payload) in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).enumerate() {
-                let event = read(payload, None).expect("it tells itself what it is");
+                let event = read(payload, None).expect("the payload names its event");
                 assert_eq!(event.agent, agent);
                 all.insert(format!("captured {:02}", number + 1), line(&event));
             }

@@ -143,7 +143,7 @@ fn given(value: &Value) -> crate::error::Result<agent::event::Event> {
 }
 
 #[test]
-fn what_must_be_there_is_asked_for() {
+fn a_payload_without_required_fields_is_an_error() {
     for (payload, message) in [
         ("", "the payload is no JSON"),
         ("[]", "the payload is no JSON object"),
@@ -158,7 +158,7 @@ fn what_must_be_there_is_asked_for() {
         let error = read(payload.as_bytes(), named("claude-code")).expect_err(payload);
         assert_eq!(error.message(), message, "{payload}");
     }
-    assert!(read(b"{}", None).expect_err("nobody's").hint().is_some());
+    assert!(read(b"{}", None).expect_err("no session").hint().is_some());
 }
 
 #[test]

@@ -95,7 +95,7 @@ fn json_of_others_stays_as_it_is() {
 }
 
 #[test]
-fn what_it_looks_like() {
+fn entries_are_added_to_an_existing_list_of_cursor() {
     let with = round(
         file("cursor"),
         Some("{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"./x\" }]\n  }\n}\n"),
@@ -114,7 +114,7 @@ fn what_it_looks_like() {
 
 /// Some agents rewrite their settings in their own style.
 #[test]
-fn what_was_set_anew_is_found_all_the_same() {
+fn our_entries_are_found_in_a_reformatted_file() {
     for file in all_files().filter(|file| matches!(file.format, Format::Json(_))) {
         let with = file.install(Some("{\"a\": 1}"), COMMAND).expect("in");
         let value: serde_json::Value = serde_json::from_str(&with).expect("plain");
@@ -129,7 +129,7 @@ fn what_was_set_anew_is_found_all_the_same() {
 
 /// Files of versions that wrote nothing around the command.
 #[test]
-fn what_earlier_versions_wrote_is_ours() {
+fn entries_of_earlier_versions_are_ours() {
     for ours in [COMMAND.to_owned(), command("/a b/it's/git-checkpoint", "x")] {
         let word = ours.strip_suffix(" hook --agent x").expect("it ends so");
         for file in all_files() {
@@ -154,7 +154,7 @@ fn what_earlier_versions_wrote_is_ours() {
 }
 
 #[test]
-fn what_others_add_beside_ours_stays() {
+fn foreign_entries_beside_ours_stay() {
     let file = file("claude-code");
     let with = file.install(None, COMMAND).expect("in");
     let ours = format!("{{\"type\": \"command\", \"command\": \"{}\", \"timeout\": 30}}", if_there(COMMAND));
@@ -172,7 +172,7 @@ fn what_others_add_beside_ours_stays() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_alone() {
+fn malformed_settings_are_left_alone() {
     for text in [
         "[]",
         "{",

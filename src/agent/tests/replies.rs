@@ -32,7 +32,7 @@ fn going_on_is_silent() {
 }
 
 #[test]
-fn a_warning_lets_it_go_on() {
+fn a_warning_lets_every_agent_continue() {
     for dialect in ALL {
         for moment in Moment::ALL {
             let reply = dialect.warn(moment, TEXT);
@@ -48,7 +48,7 @@ fn a_warning_lets_it_go_on() {
 /// The agent, the denial before a tool, the denial before a prompt: exit code, standard output, whether there is
 /// standard error.
 #[test]
-fn a_no_is_said_in_the_agents_way() {
+fn a_denial_has_the_agents_own_form() {
     type No = (u8, &'static str, bool);
     let cases: [(&str, No, No); 13] = [
         ("claude-code", (2, "", true), (2, "", true)),
@@ -79,7 +79,7 @@ fn a_no_is_said_in_the_agents_way() {
 
 /// A denial at a stop would keep the agent running forever.
 #[test]
-fn nobody_is_kept_from_stopping() {
+fn no_agent_is_kept_from_stopping() {
     for dialect in ALL.iter().filter(|dialect| dialect.name != "generic") {
         for moment in [Moment::Stop, Moment::SessionEnd, Moment::Interrupt, Moment::SubagentStop, Moment::SessionStart]
         {
@@ -106,7 +106,7 @@ fn copilot_never_sees_an_exit_code() {
 
 /// It fails hooks that print keys it does not know.
 #[test]
-fn codex_is_told_what_it_knows() {
+fn codex_gets_only_keys_that_it_knows() {
     const KNOWN: [&str; 4] = ["systemMessage", "hookSpecificOutput", "hookEventName", "additionalContext"];
     for moment in Moment::ALL {
         for reply in [dialect("codex").deny(moment, TEXT), dialect("codex").warn(moment, TEXT)] {

@@ -153,7 +153,8 @@ fn check_file(
     }
     let missing = it.file.missing(&it.text);
     if !missing.is_empty() {
-        let message = format!("{} is not told to call git-checkpoint at {}", it.dialect.name, missing.join(", "));
+        let message =
+            format!("the settings of {} do not call git-checkpoint at {}", it.dialect.name, missing.join(", "));
         return again(Problem::new("agent-hook-incomplete", path, message));
     }
     let real = |path: &Path| std::fs::canonicalize(path).ok();

@@ -137,7 +137,7 @@ fn print(diagnosis: &Diagnosis, call: &mut Call) -> Result<()> {
         format!("{}, {}", phrase::count(diagnosis.commits, "commit"), phrase::count(diagnosis.records, "record"));
     let open = diagnosis.problems.iter().filter(|problem| !problem.fixed && problem.severity == Severity::Problem);
     match open.count() {
-        0 => call.out.note(&format!("looked at {looked}: nothing is wrong")),
+        0 => call.out.note(&format!("looked at {looked}: no problems found")),
         count => call.out.note(&format!("looked at {looked}: {}", phrase::count(count, "problem"))),
     }
 }
@@ -147,7 +147,7 @@ fn advice(problem: &Problem) -> Option<String> {
     problem.hint.as_ref().map(|hint| hint.replace(&problem.subject, ""))
 }
 
-/// The same hint is said once for several.
+/// Prints `problem`, without its hint if the same hint follows with a later problem.
 fn print_problem(problem: &Problem, is_said_later: bool, call: &mut Call) -> Result<()> {
     let word = match (problem.fixed, problem.severity) {
         (true, _) => call.out.paint(phrase::NEW, "fixed"),

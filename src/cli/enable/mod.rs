@@ -152,7 +152,7 @@ impl Enable {
             agent_files::all_named(&self.choice.agents)?
         };
         if self.choice.all_agents && dialects.is_empty() {
-            call.out.warning("none of the agents that are known is on this machine");
+            call.out.warning("no supported agent found");
         }
         if self.trust && !dialects.iter().any(|dialect| dialect.name == trust::AGENT) {
             return Err(

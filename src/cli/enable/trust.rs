@@ -1,5 +1,5 @@
-//! Makes Codex trust our hooks through its interface for programs, `codex app-server`: asks for the hooks it knows, and
-//! marks ours as trusted as they are. Foreign hooks are left alone.
+//! Makes Codex trust our hooks through its interface for programs, `codex app-server`: lists the hooks it knows, and
+//! marks ours as trusted as they are. Leaves foreign hooks alone.
 
 use std::{
     path::Path,
@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(20);
 /// events.
 pub(super) fn trust(path: &Path, program: &Path, directory: &Path) -> Result<Vec<String>> {
     let codex = agent_files::find_program(AGENT).ok_or_else(|| {
-        Error::user("'codex' is not in $PATH, so that it cannot be told to trust the hooks")
+        Error::user("'codex' is not in $PATH, so git-checkpoint cannot mark the hooks as trusted")
             .with_hint("start it, and trust them with '/hooks'")
     })?;
     let mut server = Server { talk: Conversation::start(&codex, &["app-server"], directory)?, last: 0 };

@@ -34,7 +34,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// Follows the question, where only another prompt can answer it.
 const HOW_TO_GO_ON: &str = "\nSend the prompt again to continue.\n";
 
-/// Does what the event on standard input asks for, and prints what the agent called `name` wants to hear.
+/// Handles the event on standard input, and prints the reply that the agent called `name` expects.
 pub(super) fn run(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Exit {
     // The text of a panic would be shown to the user, and its exit code denies tools.
     std::panic::set_hook(Box::new(|_| {}));

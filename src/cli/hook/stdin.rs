@@ -1,4 +1,4 @@
-//! Reads what an agent sends. Not every agent closes its end when all is said.
+//! Reads what an agent sends. Not every agent closes the pipe after its last byte.
 
 use std::{
     io::{self, Read as _},

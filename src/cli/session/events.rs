@@ -207,7 +207,7 @@ fn print_prompted(prompted: &Prompted, call: &mut Call) -> Result<()> {
         Reason::NoShadow => "the first checkpoint begins a shadow".to_owned(),
         Reason::Overlap => {
             let count = phrase::count(prompted.overlap.len(), "path");
-            format!("work goes on where the latest checkpoint ends ({count} in common)")
+            format!("work continues from the latest checkpoint ({count} in common)")
         }
         Reason::Clean => "the worktree is clean: the first checkpoint sets the shadow aside".to_owned(),
         Reason::NoOverlap => "other paths than before: the first checkpoint sets the shadow aside".to_owned(),

@@ -122,7 +122,7 @@ impl Forced {
         if self.json {
             call.out.json(&adopted)?;
         } else {
-            call.out.note(&format!("{} goes on in this worktree", describe(&adopted.session)))?;
+            call.out.note(&format!("{} continues in this worktree", describe(&adopted.session)))?;
         }
         Ok(Exit::Done)
     }

@@ -22,7 +22,7 @@ pub(super) struct Session {
 
 #[derive(clap::Subcommand, Debug)]
 enum Action {
-    /// Begin a session, or go on with an old one; prints its id
+    /// Begin a session, or resume an old one; prints its id
     Start(events::Start),
     /// Begin a turn: the user has sent a prompt, and the agent has changed nothing yet
     Prompt(events::Prompt),
@@ -34,7 +34,7 @@ enum Action {
     List(look::List),
     /// Show a session: where it stands, its files and prompts
     Show(look::Named),
-    /// Let a session go on in this worktree
+    /// Move a session to this worktree
     Adopt(look::Forced),
     /// Forget a session; its checkpoints and records stay
     Forget(look::Forced),

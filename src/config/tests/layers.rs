@@ -251,7 +251,7 @@ fn git_lists(#[case] text: &str, #[case] expected: &[&str]) {
 }
 
 #[test]
-fn what_is_not_there_yet_is_said() {
+fn a_setting_without_its_feature_is_a_warning() {
     let loaded = Bench::with(Layer::User, "jj = 'manage'").load();
     assert!(loaded.warnings[0].message.contains("not there yet"), "{:?}", loaded.warnings);
     assert_eq!(Bench::with(Layer::User, "jj = 'off'").load().warnings, []);

@@ -14,7 +14,7 @@ fn migrate(bench: &Bench) -> Result<Vec<Place>> {
 }
 
 #[test]
-fn what_was_killed_before_goes_with_the_next_change() {
+fn the_next_change_removes_leftovers_of_a_killed_one() {
     let bench = Bench::with(Layer::Project, "disable-multisession-warning = true\n");
     let left = bench.directory.path().join(".git-checkpoint-config-a1B2c3");
     let others = [".git-checkpoint-config-a1B2c", ".git-checkpoint-config-a1B2c34", ".git-checkpoint-config-a-B2c3"];

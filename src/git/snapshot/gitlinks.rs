@@ -48,7 +48,7 @@ impl Pass<'_, '_> {
             match known {
                 Some(known) if at == Some(known.id) => {}
                 Some(_) => drop(self.changes.insert(path.clone(), known)),
-                None if at.is_some() => self.note_absent(path.clone()),
+                None if at.is_some() => self.note_absent(path.clone())?,
                 None => {}
             }
             self.manifest.nested.push(Nested { path, head, dirty });
@@ -63,8 +63,8 @@ impl Pass<'_, '_> {
         Ok(staged.filter(|leaf| leaf.mode == Mode::Gitlink).map(|leaf| leaf.id))
     }
 
-    /// Returns true if a gitlink takes the place of a tracked file, or the reverse. The cache cannot hold both what is there and
-    /// what the index has, so the next pass must read the index again.
+    /// Returns true if a gitlink takes the place of a tracked file, or the reverse. The cache cannot hold both the file and the
+    /// index entry, so the next pass must read the index again.
     pub(super) fn loses_index(&self) -> bool {
         self.changes.iter().any(|(path, known)| {
             let tracked = self.cache.find(path.as_bstr()).filter(|entry| entry.is_tracked);

@@ -359,7 +359,7 @@ fn next_section(reader: &mut Reader<'_>, cache: &mut StatCache, hash: gix::hash:
     Some(changes)
 }
 
-/// Returns what a section says of the whole, and its changes.
+/// Returns the head of a section, which describes the whole cache, and its changes.
 pub(in crate::git) fn parse_section(body: &[u8], hash: gix::hash::Kind) -> Option<(StatCache, Vec<CacheChange>)> {
     let id_length = hash.len_in_bytes();
     let mut head = StatCache::default();

@@ -70,7 +70,7 @@ fn changes() -> Vec<CacheChange> {
 }
 
 #[test]
-fn what_is_stored_later_is_read_with_the_rest_and_a_torn_end_is_left_out() {
+fn appended_sections_are_read_and_a_torn_end_is_left_out() {
     let hash = gix::hash::Kind::Sha1;
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = dir.path().join("index");

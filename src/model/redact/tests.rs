@@ -186,7 +186,7 @@ fn fifty_megabytes() {
 }
 
 #[test]
-fn what_a_rule_matches_holds_one_of_its_words() {
+fn text_that_a_rule_matches_contains_one_of_its_words() {
     let stored: Stored = toml::from_str(include_str!("../../../config/redaction.toml")).expect("sound");
     for rule in stored.rules {
         // Places that match nothing cannot be made up.

@@ -16,12 +16,12 @@ use crate::{
     state::{self, installed::Installed, lock::Lock},
 };
 
-pub use crate::state::agents::Seen;
-pub use target::{Edit, FileDone, Target};
+pub(crate) use crate::state::agents::Seen;
+pub(crate) use target::{Edit, FileDone, Target};
 
 /// The options of [`enable`] and [`disable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub(crate) struct Options {
     /// Only report what would be done.
     pub dry_run: bool,
     /// If a file cannot be changed, report that as a task for the user instead of failing.
@@ -32,7 +32,7 @@ pub struct Options {
 ///
 /// # Errors
 /// If a file cannot be read, parsed or written; the files after it are unchanged.
-pub fn enable(context: &Context, targets: &[Target], options: Options) -> Result<Vec<FileDone>> {
+pub(crate) fn enable(context: &Context, targets: &[Target], options: Options) -> Result<Vec<FileDone>> {
     each(context, targets, options, Action::Todo, install::enable)
 }
 
@@ -40,7 +40,7 @@ pub fn enable(context: &Context, targets: &[Target], options: Options) -> Result
 ///
 /// # Errors
 /// As for [`enable`].
-pub fn disable(context: &Context, targets: &[Target], options: Options) -> Result<Vec<FileDone>> {
+pub(crate) fn disable(context: &Context, targets: &[Target], options: Options) -> Result<Vec<FileDone>> {
     each(context, targets, options, Action::Kept, install::disable)
 }
 
@@ -88,7 +88,7 @@ fn lock(context: &Context, targets: &[Target]) -> Result<Lock> {
 /// Returns the texts of those of `targets` that have entries of ours, each with its index in `targets`.
 ///
 /// An unreadable file counts as one without entries.
-pub fn find(targets: &[Target]) -> Vec<(usize, String)> {
+pub(crate) fn find(targets: &[Target]) -> Vec<(usize, String)> {
     let text = |target: &Target| {
         let text = file::read(&target.real().ok()?).ok()??;
         target.edit.is_ours(&text).then_some(text)
@@ -98,7 +98,7 @@ pub fn find(targets: &[Target]) -> Vec<(usize, String)> {
 
 /// A file that was changed in this repository, as noted then.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Noted {
+pub(crate) struct Noted {
     /// The agent's name.
     pub agent: String,
     /// Whom the file is for: `user`, `project` or `local`.
@@ -110,7 +110,7 @@ pub struct Noted {
 }
 
 /// Returns which files were changed in this repository.
-pub fn noted(context: &Context) -> Result<Vec<Noted>> {
+pub(crate) fn noted(context: &Context) -> Result<Vec<Noted>> {
     let root = |entry: &Installed| {
         let depth = Path::new(&entry.name).components().count();
         entry.path.ancestors().nth(depth).map(Path::to_owned)
@@ -124,6 +124,6 @@ pub fn noted(context: &Context) -> Result<Vec<Noted>> {
 }
 
 /// Returns the last event of each agent in this repository.
-pub fn seen(context: &Context) -> Result<Vec<Seen>> {
+pub(crate) fn seen(context: &Context) -> Result<Vec<Seen>> {
     state::agents::seen(context.repo.common_dir())
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How to edit the text of a file.
-pub trait Edit {
+pub(crate) trait Edit {
     /// Returns `text` with our entries added; none means that there is no file yet.
     fn install(&self, text: Option<&str>) -> Result<String>;
     /// Returns the text without our entries; none if nothing else is in the file.
@@ -26,7 +26,7 @@ pub trait Edit {
 }
 
 /// A file that makes an agent call us.
-pub struct Target {
+pub(crate) struct Target {
     /// The agent's name.
     pub agent: String,
     /// Whom the file is for: `user`, `project` or `local`.
@@ -43,7 +43,7 @@ pub struct Target {
 
 impl Target {
     /// Returns the file.
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.root.join(&self.name)
     }
 
@@ -75,7 +75,7 @@ impl Target {
 
 /// What was done to one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct FileDone {
+pub(crate) struct FileDone {
     /// The agent's name.
     pub agent: String,
     /// Whom the file is for.

@@ -33,14 +33,15 @@ use crate::{
     state::{agents, sessions},
 };
 
-pub use report::{Answer, Message, Reach, Report, Tool, What};
+pub(crate) use report::{Answer, Message, Reach, Report, Tool, What};
 pub(crate) use tool::{before_commit, save_before_commit};
 
-/// Does what the event of `report` asks for.
+/// Handles the event of `report`.
 ///
 /// # Errors
-/// As its parts; whatever was done until then stays, and the next event goes on from there. The agent must not notice.
-pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
+/// Those of the operations that it calls; what they did before the error stays, and the next event continues from there. The
+/// agent must not notice.
+pub(crate) fn handle(context: &Context, report: &Report) -> Result<Answer> {
     if matches!(report.what, What::Prompt(_)) {
         visit::leave(context, &report.session, Over::Unsaid);
     }
@@ -67,11 +68,11 @@ pub fn handle(context: &Context, report: &Report) -> Result<Answer> {
 }
 
 /// Returns true if the session `id` is known in `repo`.
-pub fn is_known(repo: &Repo, id: &str) -> bool {
+pub(crate) fn is_known(repo: &Repo, id: &str) -> bool {
     check_id(id).is_ok() && sessions::read(repo.common_dir(), id).is_ok_and(|session| session.is_some())
 }
 
-/// Does what the event of `report` asks for in the worktree of `context`.
+/// Handles the event of `report` in the worktree of `context`.
 fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     check_id(&report.session)?;
     prepare(context)?;
@@ -81,7 +82,7 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     if event.is_repeated(&author::open(&worktree), report) {
         return Ok(Answer::Allow);
     }
-    // Before a tool, the guard is asked first: when it has said no, nothing has changed.
+    // Before a tool, the guard is asked first: when it denies the call, nothing has changed.
     if !matches!(report.what, What::BeforeTool(_)) {
         try_reconcile(&worktree)?;
     }
@@ -117,7 +118,7 @@ fn dispatch(worktree: &Worktree<'_>, report: &Report, event: &event::Event) -> R
 fn start(worktree: &Worktree<'_>, report: &Report, continued: Option<&str>) -> Result<Answer> {
     let question = others(worktree, report)?;
     if let Some(old) = continued.filter(|old| *old != report.session) {
-        // A conversation that goes on under another id leaves its turn behind, and its work is no other's.
+        // A conversation that continues under another id leaves its turn behind, and keeps its work.
         if let Some(session) = known(worktree, old)?
             && session.phase == Phase::Active
             && session.is_in(worktree.repo.worktree_id())
@@ -152,7 +153,7 @@ fn prompt(worktree: &Worktree<'_>, report: &Report, text: Option<&str>) -> Resul
     Ok(answer(notes, unasked))
 }
 
-/// Follows an agent that goes on by itself: with the turn that it is in, or else with its last one.
+/// Follows an agent that continues without a prompt: in its open turn, or else in its last one.
 fn notice(worktree: &Worktree<'_>, report: &Report) -> Result<Answer> {
     let phase = known(worktree, &report.session)?.map(|session| session.phase);
     if !transition(phase, SessionEvent::Tool).actions.contains(&Action::BeginTurn) {
@@ -189,7 +190,7 @@ fn crashed(worktree: &Worktree<'_>, report: &Report) -> Vec<String> {
     worktree.emit_failure("guard", guard::recover(worktree, &report.session)).unwrap_or_default()
 }
 
-/// Returns the answer by which the agent goes on, with what there is to say.
+/// Returns the answer that lets the agent continue, with the notes or the question for it.
 fn answer(notes: Vec<String>, question: Option<Question>) -> Answer {
     match question {
         Some(question) => Answer::Warn(Message::Others(question, notes)),

@@ -9,7 +9,7 @@ use crate::ops::{
 
 /// What an agent reports.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// The agent's name, of the fixed list.
     pub agent: &'static str,
     /// The word for what happened.
@@ -32,12 +32,12 @@ pub struct Report {
 
 /// What happened in an agent.
 #[derive(Clone, Debug)]
-pub enum What {
+pub(crate) enum What {
     /// A conversation was begun, or is gone on with; maybe that of another session.
     Start(Option<String>),
     /// The user sent a prompt.
     Prompt(Option<String>),
-    /// The agent goes on by itself.
+    /// The agent continues without a prompt.
     Notice,
     /// A tool is about to be used.
     BeforeTool(Tool),
@@ -55,14 +55,14 @@ pub enum What {
 
 /// The use of a tool.
 #[derive(Clone, Debug)]
-pub struct Tool {
+pub(crate) struct Tool {
     /// Its name.
     pub name: String,
     /// The id of this use, where the agent has one.
     pub call: Option<String>,
     /// What it may change.
     pub reach: Reach,
-    /// True if it may go on after the agent has reported its end.
+    /// True if it may keep running after the agent has reported its end.
     pub is_background: bool,
     /// True if it may delete or overwrite files of which there is no copy.
     pub may_destroy: bool,
@@ -72,7 +72,7 @@ pub struct Tool {
 
 /// What a tool may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// These files, absolute or relative to the report's `cwd`.
     Files(Vec<String>),
     /// Anything.
@@ -83,18 +83,18 @@ pub enum Reach {
 
 /// The answer to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// It goes on.
+pub(crate) enum Answer {
+    /// It may continue.
     Allow,
-    /// It goes on, and gets a message.
+    /// It may continue, and gets a message.
     Warn(Message),
-    /// It is held back; nothing has changed.
+    /// It must not continue; nothing has changed.
     Deny(Message),
 }
 
 /// Something for the user of the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
+pub(crate) enum Message {
     /// Other sessions have uncommitted work here; and what else there is to say.
     Others(Question, Vec<String>),
     /// Who else is at work here, or was until it went away, and whose work the stash holds.

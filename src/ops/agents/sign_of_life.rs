@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// Stores that the session of `report` is alive, and what the report says of it.
+/// Stores that the session of `report` is alive, and the information that the report has about it.
 pub(super) fn note(worktree: &Worktree<'_>, report: &Report) -> Result<()> {
     let Some(mut session) = known(worktree, &report.session)? else { return Ok(()) };
     add_info(&mut session, &report.info);

@@ -58,17 +58,17 @@ impl Saving {
 
 /// Returns how to save what is unsaved before a commit, if a session has made it, or may have.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
-    // What is about to be saved as a session's may be beside what a person has changed.
+    // Even if a person made all other changes, the files that open tool calls name are saved as their sessions'.
     let origin = author::before_commit(worktree)?.or_else(|| named::is_any(worktree).then(Origin::default));
     if worktree.repo.is_rebasing() {
-        // What the turn began with is on another base, and stays there.
+        // The baseline of the turn is on another base, and stays there.
         return Ok(origin.map(|_| Saving::unknown()));
     }
     Ok(origin.map(|origin| Saving { turn_of: origin.session.clone(), ..Saving::all(origin) }))
 }
 
-/// Saves what the commit takes of it: what is `staged`, as the worktree has it. The rest is as unsaved afterwards as before, and
-/// its author as well known. If the author is unknown, all is saved, so that what comes later is not.
+/// Saves the `staged` files, as the worktree has them, before the commit takes them. The rest stays unsaved, and its author stays
+/// known. If the author is unknown, saves everything, so that later changes have a known author.
 pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
     if saving.origin.contributor == Contributor::Unknown {
         save(worktree, &saving)?;
@@ -81,7 +81,7 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged
 
 /// Follows what happens before a tool is used.
 pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // What must not go on is held back here, before anything is stored.
+    // A tool call that the guard denies ends here, before anything is stored.
     let mut verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
@@ -102,7 +102,7 @@ pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key:
         sign_of_life::note(worktree, report)?;
         match &reach {
             Inside::Paths(paths) => boundary(worktree, report, key, Some(paths.clone()))?,
-            // After a turn, people are at work.
+            // After a turn, people may have made changes.
             Inside::Anything if tool.may_destroy || is_late || is_scan_due(worktree) => {
                 boundary(worktree, report, key, None)?;
             }
@@ -128,7 +128,7 @@ fn who<'r>(report: &'r Report, tool: &'r Tool, key: &'r str) -> Who<'r> {
     }
 }
 
-/// Returns the answer by which the agent goes on: a warning, if `verdict` has something to report.
+/// Returns the answer that lets the agent continue: a warning, if `verdict` has something to report.
 fn allowed(verdict: Verdict) -> Answer {
     if verdict.report.is_none() && verdict.notes.is_empty() {
         return Answer::Allow;
@@ -138,11 +138,11 @@ fn allowed(verdict: Verdict) -> Answer {
 
 /// Follows what happens after a tool was used.
 pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // What must not be saved is held back here.
+    // A call that the guard denies ends here, and nothing is saved as the session's.
     let verdict = guard::after_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     let reach = reach(&worktree.repo, report, tool);
     if verdict.is_denied() {
-        // It is kept aside, and is still there: no person has made it.
+        // The guard has archived the changes. They are still in the worktree, and must not count as a person's.
         drop(worktree.emit_failure("guard", save_as_unknown(worktree, &reach)));
         close(worktree, report, tool, key);
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
@@ -180,7 +180,7 @@ pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: 
     Ok(allowed(verdict))
 }
 
-/// Saves what a tool has changed that may be in no session's name.
+/// Saves the changes of a tool whose author is unknown, as they must not be attributed to a session.
 fn save_as_unknown(worktree: &Worktree<'_>, reach: &Inside) -> Result<()> {
     let scope = match reach {
         Inside::Nothing => return Ok(()),
@@ -236,7 +236,7 @@ pub(super) fn helper_stops(worktree: &Worktree<'_>, report: &Report) -> Result<A
     let session = known(worktree, &report.session)?;
     let account = own.and_then(|own| own.accounts.iter().find(|account| account.agent_id == report.agent_id));
     if let Some(session) = &session
-        // After a turn, people are at work.
+        // After a turn, people may have made changes.
         && (is_open || session.phase == Phase::Active && account.map_or(!report.reports_all_tools, |it| it.used_anything))
     {
         let its = || author::of_session(session, report.agent_id.clone());
@@ -269,7 +269,7 @@ fn reach(repo: &Repo, report: &Report, tool: &Tool) -> Inside {
     }
 }
 
-/// Logs that a tool is at files that are not of this worktree; the user is not warned of that.
+/// Logs that a tool names files outside this worktree; the user gets no warning.
 fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     worktree.emit(&Event::Error {
         operation: format!("hook {}", report.agent),
@@ -278,7 +278,7 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     });
 }
 
-/// What we write for ourselves is not for others to claim.
+/// Returns the tool's name for the checkpoint; none if it has a blank: there, texts with a blank are our own.
 fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }
@@ -301,7 +301,7 @@ fn open(worktree: &Worktree<'_>, report: &Report, tool: &Tool, reach: &Inside, k
         Command { agent: process::agent(), since, began: milliseconds(), head, is_settled: false }
     });
     let call = Call { key: key.to_owned(), id, agent_id, started, paths, command, ..Call::default() };
-    // Of files elsewhere, it may change anything here until it is done, and nothing afterwards.
+    // A tool on files elsewhere may change anything here until it is done, but does not count for the turn afterwards.
     let uses_anything = tool.reach == Reach::Anything;
     worktree.edit_turns(|turns| {
         let own = turns.entry(&report.session);

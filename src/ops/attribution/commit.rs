@@ -66,7 +66,8 @@ struct Facts {
     message: BString,
 }
 
-/// If more commits than this were made where no hook of ours runs, the older ones count as people's until a command writes.
+/// If more commits than this were made without our hooks, the older ones count as people's until a command that writes links
+/// them.
 const MOST_UNSEEN: usize = 64;
 
 /// Returns the commits that were made on uncommitted work of a session since we last looked at HEAD.
@@ -77,7 +78,7 @@ fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
     let Some(known) = known.filter(|known| has_work_on(repo, *known).unwrap_or(false)) else {
         return Ok(HashSet::new());
     };
-    // A broken shadow says nothing.
+    // A broken shadow is no evidence.
     let Ok(Some(last)) = shadows::latest_on(repo, known) else { return Ok(HashSet::new()) };
     let (mut unseen, mut next) = (HashSet::new(), head);
     while let Some(commit) = next.filter(|commit| Base::Commit(*commit) != known && unseen.len() < MOST_UNSEEN) {
@@ -100,11 +101,11 @@ pub(crate) struct Reader<'r> {
     foreseen: HashSet<ObjectId>,
     pub(super) attributes: DiffAttributes<'r>,
     enabled_since: OnceCell<Option<i64>>,
-    /// Commits that may have taken a session's work, which the next command that writes will find out.
+    /// Commits that may have taken a session's work: the next command that writes decides.
     unseen: HashSet<ObjectId>,
     /// The names that files had when a record was made, by those that they have in a commit.
     pub(super) renames: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
-    /// How many commits without a record were looked at line by line for blame.
+    /// How many commits without a record blame has compared line by line.
     pub(super) looked_at: usize,
 }
 

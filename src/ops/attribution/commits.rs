@@ -1,4 +1,4 @@
-//! Attribution of what the options ask for: one commit, a range, or the worktree.
+//! Attribution of what the options select: one commit, a range, or the worktree.
 
 use bstr::{BString, ByteSlice as _};
 
@@ -19,11 +19,11 @@ use crate::{
 /// How many commits of a range are prepared for at once.
 const AT_ONCE: usize = 200;
 
-/// Returns the attribution that `options` ask for.
+/// Returns the attribution of what `options` select.
 ///
 /// # Errors
 /// If the revision names no commit, or objects are missing.
-pub fn attribution(context: &Context, options: &Options) -> Result<Attribution> {
+pub(crate) fn attribution(context: &Context, options: &Options) -> Result<Attribution> {
     let mut sum = Sum::new(options.patch);
     match &options.target {
         Target::Worktree => worktree::add(context, options, &mut sum),
@@ -119,7 +119,7 @@ pub(crate) fn each_commit(
 /// Returns the error of a revision that names no commit.
 fn unknown(text: &str) -> Error {
     Error::user(format!("no commit matches '{text}'")).with_hint(match text {
-        "HEAD" => "there is no commit yet; 'git checkpoint attribution --worktree' tells of the first one to come",
-        _ => "'git checkpoint attribution HEAD' tells of the last commit",
+        "HEAD" => "there is no commit yet; 'git checkpoint attribution --worktree' shows the lines that the first one would have",
+        _ => "'git checkpoint attribution HEAD' shows the last commit",
     })
 }

@@ -28,11 +28,11 @@ const LONGEST_MODEL: usize = 250;
 /// Ranges of lines, both ends included.
 type Ranges = Vec<(u32, u32)>;
 
-/// Returns an Agent Trace record (version 0.1.0) of each commit that `options` ask for, newest first.
+/// Returns an Agent Trace record (version 0.1.0) of each commit that `options` select, newest first.
 ///
 /// # Errors
 /// As [`attribution`](super::attribution), and for the worktree.
-pub fn agent_trace(context: &Context, options: &Options) -> Result<Vec<Value>> {
+pub(crate) fn agent_trace(context: &Context, options: &Options) -> Result<Vec<Value>> {
     let mut records = Vec::new();
     each_commit(context, options, &mut |commit, authors| {
         records.push(trace(commit, authors));
@@ -140,11 +140,11 @@ fn encoded(text: &str) -> String {
     out
 }
 
-/// Returns the note of git-ai (authorship/3.0.0) for each commit that `options` ask for, newest first.
+/// Returns the note of git-ai (authorship/3.0.0) for each commit that `options` select, newest first.
 ///
 /// # Errors
 /// As [`attribution`](super::attribution), and for the worktree.
-pub fn git_ai(context: &Context, options: &Options) -> Result<Vec<(ObjectId, String)>> {
+pub(crate) fn git_ai(context: &Context, options: &Options) -> Result<Vec<(ObjectId, String)>> {
     let mut notes = Vec::new();
     each_commit(context, options, &mut |commit, authors| {
         notes.push((commit.id, note(commit, authors)));

@@ -65,7 +65,7 @@ impl Reader<'_> {
         Ok(Some(Text::new(before, after, edits)))
     }
 
-    /// Returns the content of a file with lines; an absent file has none, but no lines is not the same as no text.
+    /// Returns the content of a file: empty if the file is absent, none if git does not treat it as text.
     fn side(&mut self, change: &Change, leaf: Option<Leaf>) -> Result<Option<Vec<u8>>> {
         let Some(leaf) = leaf else { return Ok(Some(Vec::new())) };
         if matches!(leaf.mode, Mode::Link | Mode::Gitlink) {
@@ -76,7 +76,7 @@ impl Reader<'_> {
         Ok((!declared.unwrap_or_else(|| line_edits::is_binary(&bytes))).then_some(bytes))
     }
 
-    /// Returns the attribution of `change` by `records` (newest first); where they say nothing, the author is
+    /// Returns the attribution of `change` by `records` (newest first); lines that are in none of them are by
     /// `otherwise`.
     pub(super) fn file(
         &mut self,
@@ -92,7 +92,7 @@ impl Reader<'_> {
         let Some(text) = text else {
             let exact = views.iter().find(|view| view.file.blob == change.after.map(|leaf| leaf.id));
             let recorded = exact.map(|view| &view.file.ownership);
-            // A file without lines for git may have had lines when it was recorded.
+            // A file that git now treats as binary may have had lines when it was recorded.
             let whole =
                 recorded.and_then(|recorded| recorded.whole.or_else(|| recorded.spans.first().map(|span| span.owner)));
             ownership.whole = Some(whole.unwrap_or(Owner::Author(otherwise)));

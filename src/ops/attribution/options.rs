@@ -4,7 +4,7 @@ use bstr::BString;
 
 /// What to look at, and what to find out.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub(crate) struct Options {
     /// What to look at.
     pub target: Target,
     /// Only these paths, relative to the worktree's root.
@@ -15,7 +15,7 @@ pub struct Options {
 
 /// What to look at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Target {
+pub(crate) enum Target {
     /// HEAD.
     #[default]
     Head,

@@ -18,7 +18,7 @@ const CONTEXT: usize = 3;
 
 /// A file of the patch.
 #[derive(Clone, Debug)]
-pub struct PatchFile {
+pub(crate) struct PatchFile {
     /// The path.
     pub path: BString,
     /// Where a renamed file was.

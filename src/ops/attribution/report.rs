@@ -13,7 +13,7 @@ use crate::model::{
 
 /// An attribution. Serializes to what `attribution --json` prints.
 #[derive(Clone, Debug, Serialize)]
-pub struct Attribution {
+pub(crate) struct Attribution {
     /// The version of the JSON format.
     pub version: u32,
     /// The commit; none for a range and for the worktree.
@@ -48,7 +48,7 @@ pub struct Attribution {
 
 /// What an agent in a session has a part in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SessionLines {
+pub(crate) struct SessionLines {
     /// The session; none if it is not known.
     pub id: Option<String>,
     /// The agent's name.
@@ -67,7 +67,7 @@ pub struct SessionLines {
 
 /// A commit of a range.
 #[derive(Clone, Debug, Serialize)]
-pub struct CommitLines {
+pub(crate) struct CommitLines {
     /// The commit.
     #[serde(serialize_with = "id_text::serialize")]
     pub commit: ObjectId,
@@ -79,7 +79,7 @@ pub struct CommitLines {
 
 /// The attribution of a file.
 #[derive(Clone, Debug, Serialize)]
-pub struct FileLines {
+pub(crate) struct FileLines {
     /// The path.
     #[serde(flatten, serialize_with = "path_text::serialize_fields")]
     pub path: BString,
@@ -108,7 +108,7 @@ pub struct FileLines {
 
 /// Lines with one owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OwnedLines {
+pub(crate) struct OwnedLines {
     /// The first, from 1.
     pub start: u32,
     /// The last.
@@ -122,7 +122,7 @@ pub struct OwnedLines {
 
 /// Who deleted lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Remover {
+pub(crate) struct Remover {
     /// Who; `base` for lines that were only moved or formatted.
     #[serde(flatten)]
     pub who: Who,

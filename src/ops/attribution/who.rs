@@ -9,7 +9,7 @@ use crate::model::attribution::{
 
 /// Who wrote or deleted lines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Who {
+pub(crate) struct Who {
     /// In a word.
     pub owner: Kind,
     /// The session of the agent that has a part in it.

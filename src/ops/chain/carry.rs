@@ -54,7 +54,7 @@ pub(crate) fn base_tree(repo: &Repo, checkpoint: &Checkpoint) -> Result<ObjectId
     }
 }
 
-/// Returns what of the chain that ends with `tip` is carried to `ground`.
+/// Returns the work of the chain that ends with `tip`, as it is carried to `ground`.
 pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mut NewObjects<'_>) -> Result<Carried> {
     let mut edits: Vec<(BString, Edit)> = Vec::new();
     let mut paths = Vec::new();

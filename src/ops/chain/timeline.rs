@@ -139,7 +139,7 @@ impl Iterator for Timeline<'_> {
         let mut head = self.pop()?;
         let archived = head.archived;
         match head.chain.next() {
-            // Another chain goes on with the rest.
+            // Another chain yields the rest.
             Some(Ok(next)) if !self.passed.insert(next.id) => {}
             Some(Ok(next)) => {
                 let checkpoint = std::mem::replace(&mut head.checkpoint, next);

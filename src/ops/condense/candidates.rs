@@ -38,14 +38,15 @@ pub(crate) struct Candidate {
     is_taken_back: bool,
 }
 
-/// What of a commit may be the work of a shadow.
+/// The part of a commit that may be the work of a shadow.
 struct Part<'c> {
     candidate: &'c Candidate,
     /// The paths to ask its steps for.
     paths: BTreeSet<BString>,
     /// Files of an archived shadow that have other names in the commit.
     renamed: Vec<Change>,
-    /// What an archived shadow began with and the commit's parent does not have: this is of earlier commits.
+    /// What changed from the commit's parent to the content that an archived shadow began with. This is the work of earlier
+    /// commits, not of the shadow.
     begun: Vec<Change>,
 }
 
@@ -119,7 +120,7 @@ impl Candidate {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns what of `committed` may be work of this shadow; for an archived shadow, files with similar content.
+    /// Returns the part of `committed` that may be work of this shadow; for an archived shadow, files with similar content.
     fn part(&self, repo: &Repo, committed: &[Change]) -> Result<Part<'_>> {
         let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), begun: Vec::new() };
         if self.is_live {
@@ -138,13 +139,13 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            // Of a rename in the commit, its parent has nothing at the new path.
+            // If the commit renames the file, its parent has nothing at the new path.
             let is_new_name = own.path == change.path && change.old_path.is_some();
             let before = change.before.filter(|_| !is_new_name);
             part.begun.extend(Change::between(own.path.clone(), before, own.before));
             if own.path != change.path {
                 let (path, old_path) = (change.path.clone(), Some(own.path.clone()));
-                // What has changed since is for the next steps to tell.
+                // Later steps have what changed after the rename.
                 let (status, before, after) = (Status::Renamed, own.after, own.after);
                 part.renamed.push(Change { path, old_path, status, before, after });
             }
@@ -223,7 +224,7 @@ pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
 /// Returns true if `staged` holds work that is, or may be, of sessions of `candidates`.
 pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
     let steps = steps_to(repo, candidates, staged, &[])?;
-    // Most is committed as a session left it, and lines need no look.
+    // Most files are committed as a session left them: then we need not compare lines.
     if staged.iter().any(|change| left_by(&steps, change).is_some()) {
         return Ok(true);
     }
@@ -315,7 +316,7 @@ pub(super) fn steps_to(
     Ok(all)
 }
 
-/// Returns for each of `candidates` what of `committed` may be its work.
+/// Returns for each of `candidates` the part of `committed` that may be its work.
 fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
     let mut parts = Vec::with_capacity(candidates.len());
     let live = candidates.iter().find(|candidate| candidate.is_live);
@@ -327,8 +328,8 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
             parts.push(part);
             continue;
         };
-        // If a session did the same anew on the live shadow, the archived shadow gets no credit for it. What the live shadow has,
-        // or carries forward, is among its own steps, in their order.
+        // If the live shadow contains the same work, the archived shadow gets no credit for it: the work was carried forward to
+        // the live shadow, or a session did it again there, and the steps of the live shadow have it in the right order.
         for change in committed.iter().filter(|change| live.touches(&change.path)) {
             if !part.paths.contains(&change.path) {
                 continue;

@@ -81,8 +81,8 @@ pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitN
     }
 }
 
-/// Makes the record of the work that the commit took, and carries the rest of the shadow that it stands on forward to it.
-/// `patch_id` is being computed, if that was started before.
+/// Makes the record of the work that the commit took, and carries the rest of its parent's shadow forward to the commit.
+/// `patch_id` is the computation of its patch id, if that has started already.
 pub(crate) fn condense(
     worktree: &Worktree<'_>,
     made: &Made,
@@ -188,8 +188,8 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Carries the work of the shadow on `base` forward to `commit`, except what the commit contains, and where git's index says
-/// that the worktree is as the commit.
+/// Carries the work of the shadow on `base` forward to `commit`, except what the commit contains, and except the files that,
+/// by git's index, have the commit's content in the worktree.
 pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId, rest: Rest) -> Result<()> {
     let repo = &worktree.repo;
     let Some(line) = line_to_carry(worktree, base)? else { return Ok(()) };

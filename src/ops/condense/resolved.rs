@@ -43,8 +43,8 @@ fn unmerged(repo: &Repo, base: Base) -> BTreeSet<BString> {
     paths
 }
 
-/// Returns true if `made`, a copy of `copied` if that is known, takes what a session has resolved. A file that is as `copied` has
-/// it is none of its work.
+/// Returns true if `made` takes a conflict resolution of a session. `made` copies `copied`, if that is known: a file that is
+/// the same in both is no resolution.
 pub(crate) fn takes_resolution(repo: &Repo, made: &Made, copied: Option<ObjectId>) -> Result<bool> {
     if !is_resolved(repo, made)? {
         return Ok(false);

@@ -43,7 +43,7 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
     let (parent_id, after) = shadow.links(&mut objects)?;
     let side_tree_id = write_side_tree(&side_without(&shadow, &edits, &mut objects)?, &mut objects)?;
     let (name, time) = (&shadow.name, shadow.not_before(repo.now()));
-    let (subject, body) = ("what a command has committed", format!("It is in {}.\n", made.commit));
+    let (subject, body) = ("changes that a command committed", format!("It is in {}.\n", made.commit));
     let origin = &Origin { contributor: Contributor::Unknown, ..Origin::default() };
     let side_id = side_commit(repo, &shadow, side_tree_id, origin, &mut objects)?;
     let id = Draft { name, tree_id, parent_id, after, side_id, origin, subject, body: &body, time }

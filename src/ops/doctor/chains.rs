@@ -105,7 +105,7 @@ fn set_blank_aside(context: &Context) -> Result<Vec<Problem>> {
     Ok(salvage::set_all_blank_aside(&worktree)?.into_iter().map(problem).collect())
 }
 
-/// Returns what to say of the ref `name` that was among those `before`, and that nothing is wrong with any more.
+/// Returns the message about the ref `name`, which was one of `before` and is sound now.
 fn became(repo: &Repo, name: &str, before: &[(String, ObjectId)]) -> Result<String> {
     let was = before.iter().find(|(known, _)| known == name).map(|(_, id)| *id);
     match repo.find_ref(name)? {
@@ -115,7 +115,7 @@ fn became(repo: &Repo, name: &str, before: &[(String, ObjectId)]) -> Result<Stri
     }
 }
 
-/// Returns what to say of the ref `name`, which leads to a copy now.
+/// Returns the message about the ref `name`, which leads to a copy now.
 fn copied(repo: &Repo, name: &str) -> Result<String> {
     let is_without_files = repo.find_ref(name)?.is_some_and(|id| lookup::refuse_without_files(repo, id).is_err());
     let words = match (is_without_files, name.starts_with(refname::VERIFIED)) {
@@ -134,7 +134,7 @@ fn look(context: &Context) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
-/// Sets the broken chains of this worktree aside, then mends all other refs. Returns, by ref, what to say of it.
+/// Sets the broken chains of this worktree aside, then mends all other refs. Returns a message for each ref.
 fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>> {
     let worktree = save::lock(context)?;
     objects::write_anew(&context.repo)?;

@@ -30,7 +30,7 @@ use crate::{
 /// A lock or a journal that is younger may be in use.
 pub(super) const STALE: Duration = Duration::from_secs(10 * 60);
 
-/// Refs of ours that lead nowhere, or to what they should not.
+/// Refs of ours that lead nowhere, or to an object of the wrong kind.
 pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     for (name, id) in repo.sound_and_broken_refs(refname::PREFIX)? {
@@ -65,7 +65,7 @@ pub(super) fn refs(repo: &Repo) -> Result<Vec<Problem>> {
     Ok(problems)
 }
 
-/// Returns what to do about the ref `name`, which makes no sense.
+/// Returns what to do about the ref `name`, whose file git cannot parse.
 fn without_id(repo: &Repo, name: &str) -> String {
     let fix = "'git checkpoint doctor --fix' sets its file aside and puts what it led to last into the archive";
     let shadow = refname::ShadowName::from_ref(name).filter(|shadow| shadow.worktree != repo.worktree_id());
@@ -79,7 +79,7 @@ fn without_id(repo: &Repo, name: &str) -> String {
     }
 }
 
-/// Refs that are not ours, and name what is not here or make no sense: git goes on without some, and stops for others.
+/// Foreign refs that git cannot parse, or whose objects are missing: git skips some of them, and fails for others.
 pub(super) fn other_refs(repo: &Repo) -> Result<Vec<Problem>> {
     let is_ours = |name: &str| name.starts_with(refname::PREFIX) || name.starts_with(refname::FETCHED);
     let refs = repo.sound_and_broken_refs("refs/")?.into_iter().filter(|(name, _)| !is_ours(name));
@@ -89,7 +89,7 @@ pub(super) fn other_refs(repo: &Repo) -> Result<Vec<Problem>> {
             Some(id) if repo.has_object(id) => return None,
             Some(id) => {
                 let ways =
-                    format!("'git reflog show {word}' may tell what it was; 'git update-ref -d {word}' gives it up");
+                    format!("'git reflog show {word}' may show what it was; 'git update-ref -d {word}' gives it up");
                 (format!("the object {id} that it names is missing"), ways)
             }
             // No git command deletes what it cannot read.
@@ -98,7 +98,7 @@ pub(super) fn other_refs(repo: &Repo) -> Result<Vec<Problem>> {
                 let file = if own.exists() { own } else { repo.common_dir().join(&name) };
                 let file = shell_word(&file.display().to_string());
                 let log = shell_word(&repo.common_dir().join("logs").join(&name).display().to_string());
-                let ways = format!("{log} may tell what it was, if it is there; 'rm {file}' gives it up");
+                let ways = format!("{log} may show what it was, if it is there; 'rm {file}' gives it up");
                 ("it makes no sense to git".to_owned(), ways)
             }
         };
@@ -122,8 +122,8 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
                 .to_owned()
         }
         Some(shadow) if shadow.worktree == repo.worktree_id() => {
-            "'git checkpoint doctor --fix' sets aside what can be read of it, as the next 'git checkpoint save' does that \
-             cannot go on from it; nothing that can be read is lost"
+            "'git checkpoint doctor --fix' sets aside what can be read of it, and so does the next 'git checkpoint save' \
+             that cannot continue it; nothing that can be read is lost"
                 .to_owned()
         }
         Some(shadow) => format!(
@@ -142,7 +142,7 @@ pub(super) fn way_out(repo: &Repo, name: &str, is_lost: bool, missing: &[ObjectI
             format!("fetch or copy the commit from where it still is; {give_up}")
         }
         None => "fetch or copy the objects from where they still are, or let 'git checkpoint doctor --fix' copy what can be \
-                 read; 'git checkpoint show' tells what that is"
+                 read; 'git checkpoint show' lists that"
             .to_owned(),
     }
 }
@@ -159,7 +159,7 @@ pub(super) fn unwritable(repo: &Repo) -> Vec<Problem> {
         shared.join("objects"),
         shared.join(refname::PREFIX.trim_end_matches('/')),
     ];
-    // What is not there yet is made below the first directory that is.
+    // We create a missing directory below its first existing parent.
     for directory in &mut directories {
         while directory.symlink_metadata().is_err() && directory.pop() {}
     }
@@ -179,7 +179,7 @@ fn is_stale(path: &Path) -> bool {
     modified.is_ok_and(|time| SystemTime::now().duration_since(time).is_ok_and(|age| age > STALE))
 }
 
-/// Session files that made no sense and were set aside.
+/// Session files that could not be parsed and were set aside.
 pub(super) fn damaged_sessions(repo: &Repo) -> Vec<Problem> {
     let problem = |path: PathBuf| {
         Problem::new(
@@ -193,7 +193,7 @@ pub(super) fn damaged_sessions(repo: &Repo) -> Vec<Problem> {
     state::sessions::damaged(repo.common_dir()).into_iter().map(problem).collect()
 }
 
-/// Files of what was open in a worktree that make no sense, and those that were set aside.
+/// Files of open turns that cannot be parsed, and those that were set aside for that.
 pub(super) fn damaged_turns(repo: &Repo) -> Vec<Problem> {
     let problem = |path: PathBuf, message, hint| {
         Problem::new("turns-damaged", path.display().to_string(), message).note().hint(hint)
@@ -233,8 +233,7 @@ fn git_dirs(repo: &Repo) -> impl Iterator<Item = PathBuf> {
     std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()))
 }
 
-/// Sessions whose turn is under way, though their process is gone. What such a turn has left unsaved is saved before it
-/// is closed.
+/// Sessions with an open turn whose process is gone. With `fix`, saves the unsaved changes of the turn, and closes it.
 pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let is_abandoned = |session: &Session| {
         session.phase == Phase::Active && guard::is_silent(context, session.process.as_ref(), session.last_seen)
@@ -242,7 +241,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
     let mut sessions = session_info::all(context)?;
     sessions.retain(is_abandoned);
     if fix && !sessions.is_empty() {
-        // Those with a claim on the worktree say more of what is theirs.
+        // Sessions with a claim on the worktree have open tool calls, which show their changes best.
         guard::recover(&save::lock_to_write(context)?, "")?;
     }
     let problem = |session: &Session| {

@@ -1,7 +1,7 @@
-//! Whether all that our refs lead to is there: trees, files, and what stands beside a checkpoint.
+//! Checks that all objects behind our refs exist: trees, files, and the side commits of checkpoints.
 //!
-//! git walks it, all refs at once, as far as no other ref leads there as well. Only where something is missing are they
-//! told apart. The log of records has its own check.
+//! git walks all our refs at once, except what other refs reach too. Only if something is missing do we walk each ref by
+//! itself. The log of records has its own check.
 
 use std::process::Output;
 
@@ -30,7 +30,7 @@ pub(super) fn objects(repo: &Repo) -> Result<Vec<Problem>> {
         if name == refname::HISTORY || name.starts_with(refname::TRANSCRIPTS) {
             continue;
         }
-        // Where a ref itself leads nowhere, that has been said.
+        // Refs that lead nowhere are reported already.
         tips.extend(id.filter(|id| repo.can_read(*id) && repo.is_commit(*id).unwrap_or(false)).map(|id| (name, id)));
     }
     if let Some(said) = missing(repo, &[])?.failed {
@@ -139,7 +139,7 @@ fn find_unreadable(repo: &Repo, tips: &[(String, ObjectId)], damaged: &mut Vec<P
 pub(super) fn write_anew(repo: &Repo) -> Result<()> {
     let mut survey = Survey::new(repo);
     for (_, id) in repo.sound_refs(refname::PREFIX)? {
-        // What cannot be looked at now is what comes next.
+        // The caller sets aside what cannot be read.
         if let Ok(damage) = survey.damage_behind(id) {
             repo.write_anew(&damage.frayed)?;
         }

@@ -109,7 +109,7 @@ mod tests {
     #[case::deletion(&[":refs/heads/x"], false)]
     #[case::matching(&[":"], false)]
     #[case::taken_out(&["refs/*", "^refs/*"], false)]
-    fn what_is_pushed(#[case] specs: &[&str], #[case] expected: bool) {
+    fn refspecs_that_push_our_refs_are_problems(#[case] specs: &[&str], #[case] expected: bool) {
         let remote = Remote { push: ours(specs), ..Remote::default() };
         assert_eq!(!problems("origin", &remote).is_empty(), expected);
     }

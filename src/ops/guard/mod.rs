@@ -170,7 +170,7 @@ pub(crate) fn notes(context: &Context) -> Vec<String> {
         return Vec::new();
     }
     let lost = context.turns().lost.map(|session| {
-        format!("the file of the session '{session}' was gone before its tool had ended: the change is nobody's")
+        format!("the file of the session '{session}' was lost while its tool ran: the author of the change is unknown")
     });
     lost.into_iter().chain(scene::trouble(context)).collect()
 }

@@ -20,14 +20,14 @@ use crate::{
     state::{self, failpoint, hooks::Written, lock::Lock, temporary},
 };
 
-pub use outcome::{Action, HookDone, HooksDone, Options};
+pub(crate) use outcome::{Action, HookDone, HooksDone, Options};
 pub(super) use outcome::{bytes, serialize_some};
 
 /// Installs our calls in git's hooks.
 ///
 /// # Errors
 /// If git runs no hooks here, or a file cannot be read or written.
-pub fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
+pub(crate) fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
     let lock = lock(context, options.dry_run)?;
     let survey = context.repo.survey_hooks()?;
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();
@@ -51,7 +51,7 @@ pub fn enable(context: &Context, options: &Options) -> Result<HooksDone> {
 ///
 /// # Errors
 /// If a file cannot be read or written.
-pub fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
+pub(crate) fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
     let lock = lock(context, dry_run)?;
     let survey = context.repo.survey_hooks()?;
     let mut written = state::hooks::read(context.repo.common_dir())?.unwrap_or_default();

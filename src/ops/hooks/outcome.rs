@@ -9,7 +9,7 @@ use crate::model::path_text;
 
 /// How [`enable`](super::enable) does it.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub(crate) struct Options {
     /// The absolute path of the program that hooks call.
     pub program: PathBuf,
     /// True to write into files that the user keeps for a program that manages hooks.
@@ -21,7 +21,7 @@ pub struct Options {
 /// What was done to one hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Action {
+pub(crate) enum Action {
     /// Our script was written.
     Installed,
     /// Our script was brought up to date.
@@ -42,7 +42,7 @@ pub enum Action {
 
 /// What was done to one hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HookDone {
+pub(crate) struct HookDone {
     /// Its name.
     pub name: String,
     /// What was done.
@@ -64,7 +64,7 @@ pub struct HookDone {
 
 /// The result of [`enable`](super::enable) and [`disable`](super::disable).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HooksDone {
+pub(crate) struct HooksDone {
     /// The version of the JSON format.
     pub version: u32,
     /// Where git looks for hooks.
@@ -80,7 +80,7 @@ pub struct HooksDone {
 
 impl HooksDone {
     /// Returns true if the user has something left to do, or to look at.
-    pub fn is_incomplete(&self) -> bool {
+    pub(crate) fn is_incomplete(&self) -> bool {
         self.hooks.iter().any(|hook| matches!(hook.action, Action::Todo | Action::Kept))
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn enable(
         Found::Foreign { text: now } if hook_managers::needs_its_name(&now) => {
             done.action = Action::Todo;
             done.line = Some(hook_managers::shell_line(hook));
-            done.note = Some("it asks for its own name, so that it would not work under another one".into());
+            done.note = Some("it uses the name it is called by, so it would not work under another name".into());
             return Ok(done);
         }
         Found::Foreign { .. } => done.before = Some(bytes(&before)),
@@ -195,7 +195,7 @@ mod tests {
     #[rstest::rstest]
     #[case::plain("/usr/bin/git-checkpoint", "/usr/bin/git-checkpoint")]
     #[case::hostile("/it's\n$(x)/@HOOK@ p", "/it'\\''s\n$(x)/@HOOK@ p")]
-    fn a_script_can_be_told_from_an_edited_one(#[case] program: &str, #[case] quoted: &str) {
+    fn an_unedited_script_is_recognized(#[case] program: &str, #[case] quoted: &str) {
         let text = render(Hook::PostCommit, Path::new(program)).expect("readable");
         assert_eq!(program_of(&text), Some(quoted.into()));
         assert_eq!(fill(Hook::PostCommit, quoted.as_bytes()), text);

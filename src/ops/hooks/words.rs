@@ -33,7 +33,7 @@ pub(super) fn enable(
     let content = hook_files::read(&words.path)?;
     // Managers write their own files when they install their hooks.
     let needs_install = words.runner.as_ref().is_some_and(|runner| !runner.exists());
-    done.note = needs_install.then(|| "it has no effect until the manager is told to install its hooks".into());
+    done.note = needs_install.then(|| "it has no effect until the hook manager installs its hooks".into());
     if is_called(hook, words, content.as_deref())? {
         return Ok(done);
     }

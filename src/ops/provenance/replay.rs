@@ -37,12 +37,12 @@ pub(crate) struct Step {
     pub(crate) origin: Origin,
     /// By path.
     pub(crate) changes: Vec<Change>,
-    /// Whose the lines are that git brought from elsewhere.
+    /// The owners of lines that git brought from elsewhere.
     pub(crate) moved: Option<Rc<Attribution>>,
 }
 
 impl Step {
-    /// Returns the step of a checkpoint that changes this and has no lines from elsewhere.
+    /// Returns the step of a checkpoint with `changes`, and without lines from elsewhere.
     pub(crate) fn new(origin: Origin, changes: Vec<Change>) -> Self {
         Self { origin, changes, moved: None }
     }
@@ -64,8 +64,8 @@ pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> 
     steps_beside(repo, tip, wanted, &mut HashMap::new())
 }
 
-/// The same without the paths that `followed` lists for each chain: their steps are known already, and to follow
-/// restores again and again would double the cost with each one.
+/// Does the same, but skips the paths that `followed` lists for each chain: their steps are known already. Otherwise, the cost
+/// would double with each restore of a restore.
 fn steps_beside(
     repo: &Repo,
     tip: &Checkpoint,
@@ -112,7 +112,7 @@ fn steps_beside(
                     };
                     changes.retain(|change| !is_told(change));
                 }
-                // A restore does not hold what it restored. If that is damaged, treat it as dropped.
+                // A restore does not keep the chain that it restored from. If that is damaged, treat it as dropped.
                 Ok(_) => {}
                 Err(error) if error.kind() == Kind::Corrupt && !is_kept => {}
                 Err(error) => return Err(error),
@@ -137,7 +137,7 @@ fn steps_beside(
 /// Returns the attribution of the lines that git brought into `checkpoint` from elsewhere.
 ///
 /// # Errors
-/// If it is lost or damaged: then the author of what the checkpoint adds is unknown.
+/// If it is lost or damaged: then the author of the lines that the checkpoint adds is unknown.
 fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>> {
     let side_id = checkpoint.side_id.filter(|_| checkpoint.origin.contributor == Contributor::Agent);
     let Some(side_id) = side_id else { return Ok(None) };
@@ -220,8 +220,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // Between two chains, a file may have come back that the parent lacks, from its new name perhaps; the step has found it,
-            // and nothing says who has written the rest.
+            // Between two chains, a file that the parent lacks may have come back, perhaps from its new name: this step begins
+            // with it. Its lines that are not from the file with the new name have an unknown author.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -260,7 +260,7 @@ impl Work {
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
-            // Most content is at hand: from the first step, and from the last one.
+            // The replay has most of the content already: from the first step, and from the last one.
             let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
                 Some(base) => Some(base),
                 None => content(repo, change.before)?,

@@ -1,4 +1,4 @@
-//! Takes the steps of a plan, one group after the other, each only if the path still is what the plan saw.
+//! Takes the steps of a plan, one group after the other; each step only if its path is unchanged since the plan was made.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -22,7 +22,7 @@ use crate::{
     state::failpoint,
 };
 
-/// What came of a plan.
+/// The result of a plan.
 #[derive(Debug, Default)]
 pub(super) struct Applied {
     pub(super) written: Vec<BString>,
@@ -43,7 +43,7 @@ impl Applied {
 
     pub(super) fn leave(&mut self, path: &BStr, why: Why) {
         let left = Left { path: path.to_owned(), why };
-        // What turns out to be another repository's is not ours, as if the plan had known.
+        // A path that turns out to be in a nested repository is kept, as if the plan had known.
         if left.why == Why::InNested { self.kept.push(left) } else { self.conflicts.push(left) }
     }
 
@@ -54,7 +54,7 @@ impl Applied {
     }
 }
 
-/// A group that may be taken; steps that have nothing left to do are not in it.
+/// A group whose steps may be taken, without those that have nothing left to do.
 #[derive(Default)]
 pub(super) struct Ready<'p> {
     pub(super) clears: Vec<(&'p Step, Seen)>,
@@ -65,7 +65,7 @@ pub(super) struct Ready<'p> {
     done: Vec<&'p Step>,
 }
 
-/// Carries out what a plan says.
+/// Carries out a plan.
 pub(super) struct Applier<'a> {
     pub(super) site: Site<'a>,
     /// The number of each path's temporary file.
@@ -196,8 +196,8 @@ impl<'a> Applier<'a> {
         }
         for step in &group.writes {
             let at = |stop| (step.path.clone(), stop);
-            // Nothing can be seen below a file that is still to be cleared away, nor through a symbolic link; and where case
-            // does not matter, what is seen is that file.
+            // A file or link that is still to be removed hides the paths below it. If the file system ignores case, a lookup of
+            // the new name finds it, too.
             let hides = |clear: &Step| {
                 is_below(step.path.as_bstr(), clear.path.as_bstr()) || plan::is_same_name(&step.path, &clear.path)
             };
@@ -353,7 +353,7 @@ impl<'a> Applier<'a> {
     }
 }
 
-/// Notes what came of `step`; returns true if it was taken.
+/// Notes the result of `step`; returns true if it was taken.
 fn note(done: Outcome<()>, step: &Step, applied: &mut Applied) -> Result<bool> {
     match done {
         Ok(()) => {

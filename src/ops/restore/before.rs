@@ -68,9 +68,8 @@ impl<'c> Before<'c> {
         let worktree = if request.is_dry { save::lock(context)? } else { save::lock_to_write(context)? };
         let journal = Journal::read(context.repo.git_dir())?;
         if !request.after_crash && journal.as_ref().is_some_and(|journal| journal.progress == Progress::Applying) {
-            return Err(Error::refused("an earlier restore was interrupted").with_hint(
-                "'git checkpoint restore --continue' goes on with it, 'git checkpoint undo' takes it back",
-            ));
+            return Err(Error::refused("an earlier restore was interrupted")
+                .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it"));
         }
         if request.is_dry {
             return Self::look(worktree, journal);
@@ -128,7 +127,7 @@ impl<'c> Before<'c> {
         let from = self.snapshot.basis(&self.worktree.repo)?;
         let wanted = save::Request {
             scope: Scope::Known(Known { steps: Vec::new(), from, and_index: true }),
-            message: Some("before going on with a restore".into()),
+            message: Some("before continuing a restore".into()),
             hold: Hold::ForRestore { index: true },
             ..save::Request::default()
         };

@@ -192,6 +192,6 @@ impl<'a> Work<'a> {
 fn half_way(error: Error) -> Error {
     let message = format!("{}; the restore is not complete", error.message());
     Error::new(error.kind(), message)
-        .with_hint("'git checkpoint restore --continue' goes on with it, 'git checkpoint undo' takes it back")
+        .with_hint("'git checkpoint restore --continue' finishes it, 'git checkpoint undo' reverses it")
         .with_cause(error)
 }

@@ -50,7 +50,7 @@ pub struct RestoreOptions {
     pub staged: bool,
     /// Changes nothing, and takes no checkpoint.
     pub dry_run: bool,
-    /// Goes on with an interrupted restore; the other options but `dry_run` do not matter then.
+    /// Continues an interrupted restore; the other options but `dry_run` do not matter then.
     pub resume: bool,
     /// Works in directories that are refused otherwise.
     pub force: bool,
@@ -60,7 +60,7 @@ pub struct RestoreOptions {
 ///
 /// # Errors
 /// If it does not exist or is not complete, if the worktree cannot be saved, or if an earlier restore was interrupted: nothing
-/// has changed then. If the operating system fails half-way, the journal says how to go on or back.
+/// has changed then. If the operating system fails half-way, the journal says how to continue or reverse the restore.
 pub fn restore(context: &Context, options: &RestoreOptions) -> Result<Restored> {
     let done = if options.resume { resume::resume(context, options.dry_run) } else { restore_target(context, options) };
     context.emit_failure("restore", done)

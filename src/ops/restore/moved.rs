@@ -11,7 +11,7 @@ use crate::{
     model::{change::Leaf, step::Step},
 };
 
-/// What of a restore on another base is its own to take.
+/// The steps that a restore on another base may take.
 #[derive(Default)]
 pub(super) struct Moved {
     /// The steps without those for files that are not the checkpoint's.
@@ -23,7 +23,7 @@ pub(super) struct Moved {
 /// Returns those of `steps`, from `pre` to `target`, that a restore without `--all` takes.
 ///
 /// A file that differs between the commits that the two stand on, and that the checkpoint left as its commit had it, is
-/// not the checkpoint's: it goes without a word if the worktree has it as HEAD does.
+/// not the checkpoint's: its step is silently dropped if the worktree has the file as HEAD does.
 pub(super) fn moved(repo: &Repo, steps: Vec<Step>, pre: &Snapshot, target: &Snapshot) -> Result<Moved> {
     let (Some(now), Some(then)) = (pre.base(), target.base()) else { return Ok(Moved { steps, ..Moved::default() }) };
     if now == then {

@@ -51,7 +51,7 @@ pub struct Restored {
     pub dry_run: bool,
 }
 
-/// A path beside what is to be said of it.
+/// A path, and what the output shows about it.
 #[derive(Serialize)]
 struct Described<T> {
     path: String,

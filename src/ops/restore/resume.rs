@@ -1,4 +1,4 @@
-//! Goes on with a restore that a crash has interrupted.
+//! Continues a restore that a crash has interrupted.
 
 use std::time::Instant;
 

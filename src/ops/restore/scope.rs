@@ -1,4 +1,4 @@
-//! Which steps of a restore are its own to take: pathspecs, who changed what, and what must not be touched.
+//! Decides which steps a restore may take: by pathspecs, by the authors of changes, and by the paths that it must not touch.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -76,8 +76,8 @@ impl Scene<'_> {
         Ok(wanted.cloned().collect())
     }
 
-    /// Returns `steps` with what becomes of each. Without `session`, the author of a path's change does not matter; those that
-    /// commits have changed, too, are kept.
+    /// Returns `steps`, each with its verdict. Without `session`, the author of a path's change does not matter; paths that
+    /// commits have changed as well are kept.
     pub(super) fn judge(
         &self,
         steps: Vec<Step>,
@@ -95,7 +95,7 @@ impl Scene<'_> {
             let path = step.path.as_bstr();
             let is_link = step.after.is_some_and(|after| after.leaf.mode == Mode::Link);
             let facts = Facts {
-                // What is there under such a name is not ours to remove either.
+                // We must not remove an existing file with such a name either.
                 is_invalid: !is_valid_path(path, is_link),
                 is_in_nested: parents(path).any(|parent| nested.contains(parent)),
                 is_skipped: skipped.contains(path)
@@ -126,7 +126,7 @@ impl Scene<'_> {
         nested.chain(gitlinks).collect()
     }
 
-    /// Returns true if git was told not to have the path of `step` in the worktree, and it is not there.
+    /// Returns true if a sparse checkout keeps the path of `step` out of the worktree, and it is not there.
     fn is_sparse(&self, step: &Step) -> bool {
         let entry = self.before.cache.as_ref().and_then(|cache| cache.find(step.path.as_bstr()));
         entry.is_some_and(|entry| entry.skips_worktree) && !self.has_file(step.path.as_bstr())
@@ -165,13 +165,13 @@ impl Scene<'_> {
         Ok(ignored)
     }
 
-    /// Returns why paths of `steps` are not `session`'s to change, by path.
+    /// Returns the reasons why `session` must not change paths of `steps`, by path.
     fn foreign(&self, steps: &[Step], session: &str) -> Result<HashMap<BString, Why>> {
         let paths = |of: &Snapshot| Owners::of(self.repo, of.id, steps.iter().map(|step| step.path.clone()).collect());
         let mut now = paths(self.pre)?;
         now.extend(self.before.unsaved.iter().map(|path| (path.clone(), Origin::default())));
-        // Content of a commit belongs to no session. On another base, though, that commit may be later work: only what
-        // the session itself did in its own time counts then.
+        // Content of a commit belongs to no session. On another base, though, that commit may be later work: then only
+        // content counts that the session's own checkpoints had at the target.
         let then = if self.pre.base() == self.target.base() { None } else { Some(paths(self.target)?) };
         let mut foreign = HashMap::new();
         for step in steps {
@@ -191,7 +191,7 @@ impl Scene<'_> {
 
 /// Makes sure that each of `pathspecs` names something in `target` or in the worktree, before anything is saved for it.
 pub(super) fn refuse_unknown(repo: &Repo, target: &Snapshot, pathspecs: &[BString]) -> Result<()> {
-    // Most name a file in full, which is found without reading all trees.
+    // Most pathspecs are full names of files, which we find without reading all trees.
     let is_file = |text: &BString| Ok::<_, Error>(target.content(repo, text.as_bstr())?.is_some());
     let are_files = pathspecs.iter().try_fold(true, |all, text| Ok::<_, Error>(all && is_file(text)?))?;
     if are_files {
@@ -212,7 +212,7 @@ pub(super) fn refuse_unknown(repo: &Repo, target: &Snapshot, pathspecs: &[BStrin
 fn refuse_unmatched(search: &Pathspec<'_>) -> Result<()> {
     match search.unmatched().next() {
         Some(text) => {
-            // What a '.' in the root of the worktree has become.
+            // Git turns a '.' in the root of the worktree into this.
             let text = if text == ":" { ".".into() } else { text.to_string() };
             Err(Error::user(format!("pathspec '{text}' did not match any file of the checkpoint or the worktree")))
         }
@@ -238,12 +238,12 @@ fn why_foreign(origin: &Origin, session: &str) -> Option<Why> {
 struct Owners;
 
 impl Owners {
-    /// Returns, by path, where its content in the checkpoint `id` comes from; nothing for content of the base commit.
+    /// Returns the origin of each path's content in the checkpoint `id`; none for content of the base commit.
     ///
-    /// A checkpoint taken after a restore is looked through: what was put back is still its first maker's.
+    /// Content that a restore put back keeps its first origin.
     fn of(repo: &Repo, id: ObjectId, paths: BTreeSet<BString>) -> Result<HashMap<BString, Origin>> {
         let mut owners = HashMap::new();
-        // Later entries are done first; a path may be waiting at one place only.
+        // Deeper entries come first; each path is in one entry only.
         let mut work = BTreeMap::from([(0usize, (id, paths, None::<Rc<Origin>>))]);
         while let Some((depth, (id, mut paths, restorer))) = work.pop_last() {
             if paths.is_empty() || id.is_null() {
@@ -257,7 +257,7 @@ impl Owners {
                 (Ok(Some(read)), _) => read,
                 // A commit that is no checkpoint is a base, which belongs to no session.
                 (Ok(None), _) => continue,
-                // What was restored may be damaged since; the checkpoint after it has the origin of its session.
+                // The restored checkpoint may have been damaged since; the checkpoint after the restore names the same session.
                 (Err(error), Some(restorer)) if error.kind() == Kind::Corrupt => {
                     owners.extend(paths.into_iter().map(|path| (path, Origin::clone(&restorer))));
                     continue;
@@ -273,7 +273,7 @@ impl Owners {
             if checkpoint.base.commit_id() != Some(checkpoint.before_id()) {
                 work.insert(depth, (checkpoint.before_id(), paths, restorer));
             }
-            // What was restored may have been pruned since; so the same.
+            // The restored checkpoint may have been pruned since: then the checkpoint after the restore counts as well.
             let target = restored(&checkpoint.origin).filter(|target| repo.is_commit(*target).unwrap_or(false));
             match target {
                 Some(target) => drop(work.insert(depth + 1, (target, mine, Some(Rc::new(checkpoint.origin))))),

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-/// Everything a checkpoint (or the base commit) says of the worktree.
+/// Everything a checkpoint (or the base commit) has of the worktree.
 pub(super) struct Snapshot {
     pub(super) id: ObjectId,
     pub(super) tree_id: ObjectId,
@@ -69,7 +69,7 @@ impl Snapshot {
         Self { id, tree_id: empty, checkpoint: None, index_tree: empty, manifest: Manifest::default(), raw_tree: None }
     }
 
-    /// Replaces the content by that of a worktree that has gone on since.
+    /// Replaces the content by that of a later state of the worktree.
     pub(super) fn hold(&mut self, tree: ObjectId, raw: Option<ObjectId>, index: ObjectId, manifest: Manifest) {
         (self.tree_id, self.raw_tree, self.index_tree, self.manifest) = (tree, raw, index, manifest);
     }
@@ -198,8 +198,8 @@ pub(super) fn verify_before(repo: &Repo, pre_restore: ObjectId, plan: &Plan) -> 
     repo.check_blobs(&paths.keys().copied().collect::<Vec<_>>(), 0, lost).map(drop)
 }
 
-/// Makes sure that everything `plan` writes can be read, before anything is written, and returns what of it fits into `room`
-/// bytes.
+/// Makes sure, before a restore writes anything, that all content of `plan` can be read; returns as much of it as fits into
+/// `room` bytes.
 pub(super) fn verify(repo: &Repo, target: ObjectId, plan: &Plan, room: usize) -> Result<ReadAhead> {
     let ids: Vec<ObjectId> = written(plan).map(|it| it.2).collect();
     repo.check_blobs(&ids, room, |id| repo.missing(cannot_read(repo, id, &paths_of(written(plan)), target)))

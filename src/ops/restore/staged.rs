@@ -169,7 +169,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Returns the paths that git was told not to have in the worktree: writing their entry anew would forget that.
+    /// Returns the paths that a sparse checkout keeps out of the worktree: rewriting their index entry would lose that.
     fn sparse_paths(&self, repo: &Repo) -> Result<Vec<BString>> {
         let Some(index) = repo.user_index()? else { return Ok(Vec::new()) };
         let is_sparse = |path: &&BString| {

@@ -40,7 +40,7 @@ pub(super) struct Stand {
     pub(super) is_lost: bool,
 }
 
-/// Finds out what of checkpoints can be read, and copies it.
+/// Finds and copies the readable parts of checkpoints.
 pub(super) struct Copier<'c> {
     context: &'c Context,
     pub(super) reader: Reader<'c>,
@@ -72,7 +72,7 @@ impl<'c> Copier<'c> {
                 self.reader.read(id)?;
                 Ok(!self.is_whole(&checkpoint)?)
             }
-            // Whoever uses the ref next says so, and `reset` sets it aside.
+            // The next command that uses the ref reports it, and `reset` sets it aside.
             Ok(None) => Ok(false),
             Err(error) => self.reader.lose_commit(id, error).map(|()| true),
         }

@@ -14,7 +14,7 @@ use crate::{
     state::{events, journal::Journal},
 };
 
-/// What refs, the log of events and other files of ours say of checkpoints.
+/// What refs, the log of events and our other files say about checkpoints.
 pub(super) struct Known<'c> {
     repo: &'c Repo,
     /// The checkpoint that each came after, by the log of events.

@@ -1,4 +1,4 @@
-//! What the program that runs a session says of it.
+//! What the program that runs a session reports about it.
 
 use std::path::Path;
 

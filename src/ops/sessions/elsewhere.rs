@@ -74,7 +74,7 @@ pub(super) fn end_elsewhere(context: &Context, id: &str) -> Result<Option<Elsewh
         Error::refused(format!("the turn of the session '{id}' in the worktree '{worktree}' cannot be ended"))
             .with_hint(format!(
                 "run 'git checkpoint session stop {id}' there; if nothing there is to be saved as its work, \
-                'git checkpoint session adopt --force {id}' lets it go on here"
+                'git checkpoint session adopt --force {id}' moves it here"
             ))
     };
     let left = leave_elsewhere(context, id, &SessionInfo::default(), SessionEvent::Stop)

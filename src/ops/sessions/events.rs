@@ -33,7 +33,7 @@ pub struct Started {
     pub version: u32,
     /// The session.
     pub session: State,
-    /// True if it was ended before, and goes on.
+    /// True if it had ended, and is resumed.
     pub resumed: bool,
 }
 
@@ -51,9 +51,9 @@ pub struct Stopped {
 }
 
 /// The result of an end. Serializes to what `session end --json` prints.
-pub type Ended = Stopped;
+pub(super) type Ended = Stopped;
 
-/// Makes the session `id` known, or goes on with it.
+/// Registers the session `id`, or resumes it.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if another session has uncommitted work here and `info` or `ask` says
@@ -148,7 +148,7 @@ pub(crate) fn leave(
     if is_elsewhere(worktree, &session) {
         let path = &session.worktree_path;
         return Err(Error::refused(format!("the turn of the session '{id}' is under way in the worktree '{path}'"))
-            .with_hint("run it there, or let the session go on here: 'git checkpoint session adopt --force'"));
+            .with_hint("run it there, or move the session here: 'git checkpoint session adopt --force'"));
     }
     add_info(&mut session, info);
     let step = transition(Some(session.phase), session_event);

@@ -10,6 +10,7 @@ use super::{
     super::{
         Context,
         chain::{carry::base_tree, timeline::live_tips},
+        follow::enter,
         tally::Tally,
         turn::{self, End},
     },
@@ -145,7 +146,7 @@ pub fn show(context: &Context, id: &str) -> Result<Shown> {
     Ok(Shown { version: 1, session: Listed::of(&session, work), prompts })
 }
 
-/// Lets the session `id` go on in this worktree, wherever it was.
+/// Moves the session `id` to this worktree, wherever it was.
 ///
 /// # Errors
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way in another worktree and
@@ -164,7 +165,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             }
         }
     }
-    let worktree = super::super::save::lock_to_write(context)?;
+    let worktree = enter(context)?;
     worktree.check_turns()?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     let is_here = session.is_in(repo.worktree_id());
@@ -177,7 +178,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
     }
     seen_here(context, &mut session)?;
     session.last_seen = clock();
-    // Whoever takes it over has not spoken yet.
+    // The process that takes it over has not called us yet.
     session.process = None;
     owner::hand_over(repo.git_dir(), id)?;
     session_info::store(&worktree, &session)?;
@@ -192,7 +193,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
 /// [`Kind::Refused`](crate::error::Kind::Refused) if it is not known, or has a turn under way and `force` is not set.
 pub fn forget(context: &Context, id: &str, force: bool) -> Result<Forgotten> {
     check_id(id)?;
-    let worktree = super::super::save::lock_to_write(context)?;
+    let worktree = enter(context)?;
     worktree.check_turns()?;
     let Some(mut session) = known(context, id)? else { return Err(unknown(id)) };
     if session.phase == Phase::Active && !force {

@@ -1,4 +1,4 @@
-//! A prompt: decides whether work goes on where the shadow ends, before the agent changes anything.
+//! A prompt: decides whether work continues where the shadow ends, before the agent changes anything.
 
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ pub struct Prompted {
     pub version: u32,
     /// The session.
     pub session: State,
-    /// Why the shadow goes on or is set aside.
+    /// Why the shadow continues or is set aside.
     pub reason: Reason,
     /// The paths in which the worktree differs from HEAD.
     #[serde(serialize_with = "path_text::serialize_list")]
@@ -74,18 +74,18 @@ pub struct Prompted {
     pub taken_up: Vec<String>,
     /// Sessions whose work is in a stash, and stays known.
     pub stashed: Vec<String>,
-    /// Sessions whose process is gone in the middle of a turn, in words: what they left has been saved as theirs.
+    /// A message for each session whose process died in the middle of a turn: we have saved its changes as its own.
     pub interrupted: Vec<String>,
     /// The turn of this session in another worktree, which was ended first.
     pub elsewhere: Option<Elsewhere>,
-    /// What is not in the checkpoint of what was there before.
+    /// The paths that the checkpoint of the state before the turn lacks.
     pub skipped: Vec<SkippedPath>,
-    /// Files of which it has the bytes instead of what their filters would make of them, because these failed.
+    /// Files that it holds unfiltered, because their filters failed.
     pub unfiltered: Vec<UnfilteredPath>,
 }
 
 impl Prompted {
-    /// Returns what the user should know, in words, besides whether the shadow goes on.
+    /// Returns what the user should know, in words, besides whether the shadow continues.
     pub fn notes(&self) -> Vec<String> {
         let stashed = (!self.stashed.is_empty()).then(|| {
             let names = self.stashed.join(", ");
@@ -138,7 +138,7 @@ pub(crate) enum Opening<'t> {
     Notice,
 }
 
-/// Begins a turn; the user has been asked what there is to ask.
+/// Begins a turn, after the user has answered all questions.
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, info: &SessionInfo) -> Result<Prompted> {
     let repo = &worktree.repo;
     let interrupted = guard::recover(worktree, id).unwrap_or_else(|error| {
@@ -155,7 +155,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if step.actions.contains(&Action::CloseInterrupted) {
         close_interrupted(worktree, &mut session)?;
     }
-    // A turn that was interrupted, or a stop that was.
+    // An interrupted turn or stop may have left the record incomplete.
     if let Err(error) = condense::complete(worktree, &mut session) {
         tracing::warn!(%error, "the record of a commit in mid-turn not completed");
     }
@@ -173,7 +173,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     let is_broken = matches!(touched_by(worktree, &shadow), Err(error) if error.kind() == Kind::Corrupt);
     if is_broken {
         set_broken_aside(worktree, Look::AtAll)?;
-        // It may be in what HEAD leads to.
+        // The damage may be in the objects of HEAD.
         repo.grow_wary();
         shadow = Shadow::read_for(worktree, Some(id))?;
     }
@@ -183,7 +183,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     let side_tree_id = write_side_tree(&seen.side, &mut objects)?;
     let written = objects.write()?;
     let taken_up = take_up(worktree, &mut shadow, &seen, &dirty)?;
-    let decision = decide_for(worktree, &shadow, is_broken || !worktree.broken().is_empty(), &dirty)?;
+    let decision = decide_for(worktree, &shadow, is_broken || !worktree.broken().is_empty(), seen.tree_id, &dirty)?;
     let (number, prompt_digest) = match opening {
         Opening::Prompt(_) => (session.turn.number + 1, None),
         Opening::Notice => (session.turn.number.max(1), session.turn.prompt_digest.take()),
@@ -195,7 +195,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         should_reset_shadow: decision.should_reset,
         has_checkpoint: false,
     };
-    // What no ref leads to stays as it is, in files of its own: git lets those live for a while.
+    // Without a baseline, no ref leads to these objects: they stay in files of their own, which git keeps for a while.
     if let Opening::Prompt(_) = opening
         && keep_baseline(worktree, (id, &turn), &shadow, &mut seen, side_tree_id)?
     {
@@ -212,7 +212,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     }
     failpoint::hit("prompt:after-prompt");
     if worktree.turns().turn_of(id).is_some() {
-        // Its turn here was never ended, and has gone on elsewhere since.
+        // Its turn here never ended, and the session has continued elsewhere since.
         worktree.edit_turns(|turns| turns.end(id));
     }
     session_info::store(worktree, &session)?;
@@ -241,7 +241,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
 
 /// Closes the turn of `session` that was never stopped.
 fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<()> {
-    // Whoever went away between two tools has changed nothing since; people may have gone on.
+    // A session that ended between two tool calls has changed nothing since, but people may have.
     if session.is_in(worktree.repo.worktree_id()) && guard::has_left(worktree, &session.id) {
         let request = save::Request { turn_of: Some(session.id.clone()), ..save::Request::default() };
         save::save_worktree(worktree, &request)?;
@@ -249,7 +249,7 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
     close_turn(worktree, session, Over::Unsaid).map(drop)
 }
 
-/// Takes work up again that the worktree shows. It is others' as well, so that it goes to the worktree's shadow.
+/// Takes up archived work that is in the worktree again. It may be of several sessions, so it goes to the worktree's shadow.
 fn take_up(context: &Context, shadow: &mut Shadow, seen: &Seen, dirty: &BTreeSet<BString>) -> Result<Vec<String>> {
     let Some(session) = shadow.name.session.clone() else {
         return set_aside::take_up(context, shadow, seen, dirty, None);
@@ -270,7 +270,7 @@ fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BStr
         let Some(tip) = &shadow.tip else { return Ok(None) };
         return Ok(Some(paths(repo.diff_trees_if_damaged(base_tree(repo, tip)?, tip.tree_id)?)));
     }
-    // Its checkpoints hold what others did, too.
+    // Its checkpoints contain the changes of others, too.
     let Some(tip) = shadow.expected.map(|id| repo.find_checkpoint(id)).transpose()?.flatten() else { return Ok(None) };
     let mut own = BTreeSet::new();
     for checkpoint in repo.chain(tip.id) {
@@ -280,18 +280,45 @@ fn touched_by(context: &Context, shadow: &Shadow) -> Result<Option<BTreeSet<BStr
     Ok(Some(all.intersection(&own).cloned().collect()))
 }
 
-fn decide_for(context: &Context, shadow: &Shadow, is_broken: bool, dirty: &BTreeSet<BString>) -> Result<Decision> {
-    match touched_by(context, shadow) {
+fn decide_for(
+    context: &Context,
+    shadow: &Shadow,
+    is_broken: bool,
+    tree_id: ObjectId,
+    dirty: &BTreeSet<BString>,
+) -> Result<Decision> {
+    let touched = touched_by(context, shadow).and_then(|touched| {
+        let Some(mut touched) = touched else { return Ok(None) };
+        if touched.is_disjoint(dirty) && !dirty.is_empty() {
+            touched.extend(renamed(context, shadow, tree_id, &touched)?);
+        }
+        Ok(Some(touched))
+    });
+    match touched {
         Ok(None) if is_broken => Ok(decide(Touched::Unreadable, dirty)),
         Ok(None) => Ok(decide(Touched::NoShadow, dirty)),
         Ok(Some(touched)) => Ok(decide(Touched::Paths(&touched), dirty)),
-        // It is the base that is broken, and git's to mend.
+        // The base commit is broken, which only git can mend.
         Err(error) if error.kind() == Kind::Corrupt => Ok(decide(Touched::Unreadable, dirty)),
         Err(error) => Err(error),
     }
 }
 
-/// Keeps what the worktree is where nothing else holds it, and returns true then, so that what people did before the turn stays known.
+/// Returns the names that the files `touched` by `shadow` have in the worktree, if they were renamed since.
+fn renamed(
+    context: &Context,
+    shadow: &Shadow,
+    tree_id: ObjectId,
+    touched: &BTreeSet<BString>,
+) -> Result<BTreeSet<BString>> {
+    let Some(tip) = &shadow.tip else { return Ok(BTreeSet::new()) };
+    let changes = context.repo.detect_renames(context.repo.diff_trees_if_damaged(tip.tree_id, tree_id)?)?;
+    let is_touched = |change: &Change| change.old_path.as_ref().is_some_and(|old| touched.contains(old));
+    Ok(changes.into_iter().filter(is_touched).map(|change| change.path).collect())
+}
+
+/// Keeps the state of the worktree as the baseline of the turn, so that changes made before it stay the user's. Returns false if
+/// a checkpoint or HEAD holds the same state already.
 fn keep_baseline(
     context: &Context,
     (id, turn): (&str, &UnderWay),
@@ -300,13 +327,13 @@ fn keep_baseline(
     side_tree_id: Option<ObjectId>,
 ) -> Result<bool> {
     let repo = &context.repo;
-    // What the first checkpoint of the turn follows.
+    // The state that the first checkpoint of the turn follows.
     let afresh = turn.should_reset_shadow.then(|| Shadow::without_tip(context, Some(id))).transpose()?;
     let reference = afresh.as_ref().unwrap_or(shadow);
     let objects = NewObjects::new(repo, Target::Loose);
     if !save::is_changed(repo, reference, seen, save::Hold::AsBefore, &objects)? {
         release_pending(context, id, Some(seen.tree_id))?;
-        // The shadow that is about to be set aside holds nothing of it; HEAD does.
+        // HEAD holds this state, not the shadow that is about to be set aside.
         let anchor = shadow.held_tip().filter(|_| !turn.should_reset_shadow);
         save::store_cache(repo, seen, anchor);
         return Ok(false);

@@ -62,7 +62,7 @@ pub(super) fn check(
         return Ok(true);
     }
     Err(Error::refused(format!("cancelled: {names} has uncommitted work on this base"))
-        .with_hint("commit that work first, or go on with '--on-multisession=continue'"))
+        .with_hint("commit that work first, or continue with '--on-multisession=continue'"))
 }
 
 /// Notes that the user has agreed that the session `id` joins others here.

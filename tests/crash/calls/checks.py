@@ -179,7 +179,7 @@ def check_undo(site, case, reference):
 
 
 def check_git(site, reference, case, is_worth_it):
-    """Git goes on with everything, and forgets nothing."""
+    """Git still works on everything, and forgets nothing."""
     if not is_worth_it:
         return
     before = site.held() | set()

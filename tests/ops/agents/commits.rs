@@ -54,7 +54,7 @@ fn records(world: &World, commit: &str) -> Vec<Value> {
 }
 
 #[test]
-fn what_one_command_writes_and_commits_is_the_agents() {
+fn a_file_that_one_command_writes_and_commits_is_the_agents() {
     let world = world();
     world.done(&["enable"]);
     put(&world.repo().join("mine.txt"), "mine\n", 0o644);
@@ -87,7 +87,7 @@ fn a_person_who_commits_meanwhile_is_no_agent() {
 }
 
 #[test]
-fn commits_that_no_hook_of_git_told_of_have_records() {
+fn commits_without_gits_hooks_get_records_at_the_next_event() {
     let world = world();
     world.done(&["enable"]);
     let git = "git -c core.hooksPath= ";

@@ -18,7 +18,7 @@ fn elsewhere(world: &World, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn what_other_projects_use_is_left_unless_it_is_named() {
+fn disable_leaves_the_files_of_all_projects_unless_it_names_the_agent() {
     let world = world();
     elsewhere(&world, &["status"]);
     let before = picture(&world);
@@ -55,7 +55,7 @@ fn agents_alone_leave_gits_hooks() {
 }
 
 #[test]
-fn what_colleagues_have_committed_is_theirs() {
+fn disable_leaves_settings_that_are_committed_with_the_project() {
     let world = world();
     world.done(&["enable", "--agent", "claude-code", "--project"]);
     world.git(&["add", "-A"]);

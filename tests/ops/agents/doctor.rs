@@ -48,7 +48,7 @@ fn an_agent_that_is_enabled_is_tried_and_shown() {
 }
 
 #[test]
-fn what_is_not_there_any_more_is_put_there_again() {
+fn the_doctor_installs_missing_agent_hooks_again() {
     let world = world();
     world.done(&["enable", "--agent", "claude-code"]);
     let text = read(&settings(&world));
@@ -72,7 +72,7 @@ fn what_is_not_there_any_more_is_put_there_again() {
 }
 
 #[test]
-fn what_others_wrote_is_never_run() {
+fn the_doctor_runs_no_foreign_command_from_agent_settings() {
     let world = world();
     world.done(&["enable", "--agent", "claude-code", "--project"]);
     let path = world.repo().join(".claude/settings.json");
@@ -107,12 +107,12 @@ fn codex_that_does_not_trust_us_is_named() {
 }
 
 #[test]
-fn a_session_nobody_hears_of_is_stopped_and_its_work_is_saved() {
+fn the_doctor_stops_a_session_whose_process_is_gone_and_saves_its_work() {
     let world = world();
     world.done(&["session", "prompt", "s1", "-m", "go"]);
     world.write("f", "the agent's\n");
     assert_eq!(codes(&world, &[], true), Vec::<String>::new());
-    // Whoever ran it is gone: another process has its number now.
+    // The agent's process is gone: another process has its number now.
     let path = world.repo().join(".git/checkpoint/sessions/s1.toml");
     let text = read(&path);
     let dead = text.lines().map(|line| if line.starts_with("start = ") { "start = 1" } else { line });
@@ -191,7 +191,7 @@ fn other_advice_for_a_problem_of_the_same_kind_is_given_too() {
     let said = ends(&world, 1, &["doctor"]);
     let is_given = |text: &str| said.lines().any(|line| line.starts_with("    ") && line.contains(text));
     let given = ["remote.a.fetch", "remote.b.mirror", "remote.c.fetch"].map(is_given);
-    assert_eq!(given, [false, true, true], "what is the same is said once: {said}");
+    assert_eq!(given, [false, true, true], "the same hint is printed once: {said}");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_journal_that_cannot_be_read_is_named() {
     assert_eq!(codes(&world, &[], false), ["restore-damaged"]);
 }
 
-/// Whoever fails there cannot note it.
+/// A command that fails there cannot note it.
 #[rstest::rstest]
 #[case::all(".git/checkpoint", false)]
 #[case::read_only(".git/checkpoint", true)]

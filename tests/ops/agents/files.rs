@@ -64,7 +64,7 @@ fn a_project_cannot_lead_out_of_the_worktree() {
 }
 
 #[test]
-fn what_cannot_be_changed_is_named_and_nothing_is_written() {
+fn enable_writes_nothing_if_it_cannot_change_one_of_the_files() {
     let world = world();
     let path = world.repo().join(".claude/settings.local.json");
     let enable = ["enable", "--agent", "codex", "--agent", "claude-code"];
@@ -138,7 +138,7 @@ fn a_foreign_script_runs_first_and_comes_back() {
 }
 
 #[test]
-fn what_is_ours_and_was_edited_is_left() {
+fn scripts_of_ours_that_a_user_edited_are_left() {
     for name in ["cline", "opencode", "kiro"] {
         let world = world();
         let file = &dialects::named(name).expect("known").files[0];
@@ -174,7 +174,7 @@ fn a_moved_program_is_written_anew() {
 }
 
 #[test]
-fn whoever_is_killed_leaves_nothing_that_stays() {
+fn leftovers_of_a_killed_enable_are_removed_by_the_next_command() {
     for (name, point) in [
         ("codex", "agent-hooks:after-note"),
         ("codex", "agent-hooks:before-rename"),
@@ -196,7 +196,7 @@ fn whoever_is_killed_leaves_nothing_that_stays() {
 }
 
 #[test]
-fn whoever_is_killed_while_taking_it_back_can_do_it_again() {
+fn disable_can_be_repeated_after_it_was_killed() {
     let world = world();
     put(&home(&world).join(".codex/hooks.json"), "{\"a\": 1}", 0o600);
     let before = picture(&world);
@@ -228,7 +228,7 @@ fn as_agents_do(world: &World, line: &str, payload: &str) -> Output {
 }
 
 #[test]
-fn what_agents_run_answers_and_is_silent_once_it_is_gone() {
+fn installed_commands_answer_and_are_silent_once_the_program_is_gone() {
     for dialect in dialects::ALL.iter().filter(|dialect| !dialect.files.is_empty()) {
         let world = world();
         world.done(&["enable", "--agent", dialect.name, "--user"]);

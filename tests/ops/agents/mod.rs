@@ -161,7 +161,7 @@ fn settings_of_others_are_as_they_were() {
 }
 
 #[test]
-fn what_the_user_changes_meanwhile_stays() {
+fn settings_that_the_user_changes_after_enable_stay() {
     let world = world();
     let path = world.repo().join(".claude/settings.local.json");
     world.done(&["enable", "--agent", "claude-code"]);
@@ -205,7 +205,7 @@ fn all_agents_are_those_on_this_machine() {
         assert!(output.status.success(), "{}", described(&output));
         String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
     };
-    assert!(run(&["enable", "--all-agents"]).contains("none of the agents that are known is on this machine"));
+    assert!(run(&["enable", "--all-agents"]).contains("no supported agent found"));
     put(&world.root().join("bin/gemini"), "#!/bin/sh\n", 0o755);
     put(&world.root().join("bin/codex"), "not to be run", 0o644);
     fs::create_dir_all(home(&world).join(".cursor")).expect("it can be made");

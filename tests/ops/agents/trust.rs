@@ -52,7 +52,7 @@ fn ours_are_trusted_and_no_others() {
 }
 
 #[test]
-fn where_it_cannot_be_told_the_user_is() {
+fn if_codex_cannot_be_reached_enable_explains_how_to_trust_the_hooks() {
     let world = world();
     let said = run(&world, "", 1);
     assert!(said.contains("'codex' is not in $PATH") && said.contains("trust them with '/hooks'"), "{said}");

@@ -56,7 +56,7 @@ fn a_filter_that_fails_stops_nothing(
 }
 
 #[rstest::rstest]
-fn a_filter_that_fails_is_said_once_and_listed(
+fn a_failing_filter_is_reported_once_and_its_files_are_listed(
     #[values("/no/such/clean", "false")] clean: &str,
     #[values("true", "false")] required: &str,
 ) {
@@ -316,7 +316,7 @@ fn a_filter_that_was_never_configured_stops_no_restore(#[case] save: &[&str]) {
     assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("a\n", "edited\n"));
     scene.run(&["undo"]);
     assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "mine\n"));
-    // The work goes on upon another commit, and from there back to the one below.
+    // The work continues on another commit, and then again on the one below.
     scene.git(&["commit", "-qm", "mine", "a.txt"]);
     scene.run(&["restore", "--all", "base"]);
     assert_eq!((read("a.txt").as_str(), read("b.txt").as_str()), ("mine\n", "b\n"));

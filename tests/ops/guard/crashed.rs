@@ -30,7 +30,7 @@ fn its_work_is_saved_as_its_own(#[values(Refuse, Strict)] policy: Concurrency) {
     assert_eq!(chain(&ground), "agent/a");
     let tip = ground.shadows().remove(0);
     assert_eq!(ground.git(&["cat-file", "blob", &format!("{tip}:f")]), "half of it\n");
-    assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "it is said once");
+    assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "the note appears once");
     assert!(!ground.has_claim("a"));
     let shown = sessions::show(&ground.context(policy), "a").expect("it is known").session;
     assert_eq!((shown.state.phase, shown.interrupted), (Phase::Idle, true));
@@ -51,10 +51,10 @@ fn a_prompt_notices_it_first() {
     let notes = ground.prompt("b");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!(chain(&ground), "agent/a", "not the human's");
-    assert_eq!(before(&ground, Refuse, "b", "1").notes, Vec::<String>::new(), "it is said once");
+    assert_eq!(before(&ground, Refuse, "b", "1").notes, Vec::<String>::new(), "the note appears once");
 }
 
-/// A ground where the session `a` went away with no tool at work, and a person went on.
+/// A ground where the session `a` died with no tool at work, and a person continued.
 fn left_between_tools() -> Ground {
     let ground = Ground::new();
     ground.prompt("a");
@@ -66,14 +66,14 @@ fn left_between_tools() -> Ground {
 }
 
 #[test]
-fn what_changed_while_no_tool_was_at_work_is_not_taken_for_its_own() {
+fn changes_after_a_session_died_between_tools_are_not_its_own() {
     let ground = left_between_tools();
     assert_eq!(before(&ground, Refuse, "b", "1").notes.len(), 1);
     assert!(ground.shadows().is_empty());
 }
 
 #[test]
-fn what_changed_before_it_comes_back_is_not_taken_for_its_own() {
+fn changes_before_a_dead_session_resumes_are_not_its_own() {
     let ground = left_between_tools();
     assert_eq!(ground.prompt("a"), Vec::<String>::new());
     assert_eq!(chain(&ground), "human/");
@@ -104,7 +104,7 @@ fn it_comes_back_itself() {
 }
 
 #[test]
-fn a_denial_recovers_nobody() {
+fn a_denied_tool_call_closes_no_dead_session() {
     let ground = Ground::new();
     for session in ["a", "b"] {
         before(&ground, Refuse, session, "1");
@@ -115,7 +115,7 @@ fn a_denial_recovers_nobody() {
 }
 
 #[test]
-fn who_cannot_be_told_to_live_is_waited_for() {
+fn a_claim_from_another_host_holds_for_stale_after() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
     ground.edit("a", |entry| entry.process.as_mut().expect("it is known").place.host = "elsewhere".into());
@@ -130,7 +130,7 @@ fn who_cannot_be_told_to_live_is_waited_for() {
 }
 
 #[test]
-fn who_lives_is_waited_for_however_silent() {
+fn a_claim_of_a_living_process_holds_without_signs_of_life() {
     let ground = Ground::new();
     before(&ground, Strict, "a", "1");
     ground.edit("a", |entry| entry.seen = 1);

@@ -47,7 +47,7 @@ fn concurrent_session_on_temp_workspace(#[values(Refuse, Strict)] policy: Concur
     assert!(text.starts_with(start) && text.contains("`jj edit <your-work>`"), "{text}");
     assert!(text.contains(&format!("`jj abandon {}`", &change[..12])), "{text}");
     assert!(text.contains(&format!("\nCurrent change: {}\nThis session:   b\n", &change[..12])), "{text}");
-    assert_eq!(before(&ground, policy, "a", "2").decision, Decision::Allow, "its own it goes on in");
+    assert_eq!(before(&ground, policy, "a", "2").decision, Decision::Allow, "it may continue in its own change");
 }
 
 #[rstest::rstest]
@@ -132,7 +132,7 @@ fn the_user_adds_the_trailer_by_hand() {
     let Some(ground) = ground() else { return };
     ground.jj(&["describe", "-m", "mine\n\nClaude-session-ID: made-up"]);
     assert_eq!(denied(&ground, Strict, "b"), Some(Code::ConcurrentSession));
-    assert_eq!(denied(&ground, Refuse, "b"), None, "nobody of that name lives");
+    assert_eq!(denied(&ground, Refuse, "b"), None, "no session of that name lives");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn the_user_edits_another_change_during_a_call() {
 }
 
 #[test]
-fn an_original_that_is_gone_is_nobodys() {
+fn leaving_an_abandoned_change_is_allowed() {
     let Some(ground) = ground() else { return };
     let original = ground.change("@");
     ground.prompt("b");

@@ -9,7 +9,7 @@ const NAMED: Option<Code> = Some(Code::ConcurrentSession);
 const TEMPORARY: Option<Code> = Some(Code::TemporaryWorkspace);
 
 #[rstest::rstest]
-fn ordinary_work_goes_on(#[values(Refuse, Strict, Warn, Off)] policy: Concurrency) {
+fn ordinary_work_of_two_sessions_is_allowed(#[values(Refuse, Strict, Warn, Off)] policy: Concurrency) {
     let ground = Ground::new();
     for session in ["a", "b"] {
         ground.prompt(session);
@@ -69,7 +69,7 @@ fn a_turn_that_is_over_has_no_claim(#[case] over: fn(&Ground, &str)) {
 fn heads_message_names_a_session() {
     let ground = Ground::new();
     ground.commit("work\n\nclaude-session-ID: a");
-    // Nobody knows of it.
+    // No session of that name is known.
     assert_eq!((denied(&ground, Refuse, "b"), denied(&ground, Strict, "b")), (None, NAMED));
     // It is at work.
     ground.prompt("a");
@@ -87,7 +87,7 @@ fn heads_message_names_a_session() {
 }
 
 #[test]
-fn what_is_published_is_no_mess() {
+fn a_published_commit_of_another_session_is_allowed() {
     let ground = Ground::new();
     ground.prompt("a");
     let id = ground.commit("work\n\nClaude-Session-Id: a");
@@ -121,7 +121,7 @@ fn a_message_of_a_temporary_workspace(#[case] message: &str, #[case] other: &str
 }
 
 #[test]
-fn somebody_stays_on_a_checkpoint() {
+fn tool_calls_on_a_detached_checkpoint_are_denied() {
     let ground = Ground::new();
     ground.prompt("a");
     ground.write("f", "of a's\n");
@@ -135,7 +135,7 @@ fn somebody_stays_on_a_checkpoint() {
     let text = before(&ground, Refuse, "b", "").report.expect("a denial says why").text("Claude");
     assert!(text.starts_with("Error: Temporary workspace detected\n"), "{text}");
     assert!(text.contains("`git switch <your-branch>`") && text.contains("Other session:  a\n"), "{text}");
-    // What else is below our refs is none of the user's either.
+    // Other commits below our refs are not for the user to work on either.
     ground.git(&["checkout", "-qf", branch.trim()]);
     let id = ground.commit("something");
     ground.git(&["checkout", "-qf", "--detach", &id]);
@@ -153,7 +153,7 @@ fn the_worktree_was_made_for_another_session() {
     let code = Some(Code::AgentWorktree);
     assert_eq!((denied(&ground, Refuse, "b"), denied(&ground, Strict, "b")), (code, code));
     assert_eq!((denied(&ground, Refuse, "a"), denied(&ground, Strict, "a")), (None, None));
-    // Whoever takes it over may go on.
+    // The session that takes it over may continue.
     ground.prompt("b");
     git_checkpoint::testing::ops::sessions::adopt(&ground.context(Refuse), "b", true).expect("it is known");
     assert_eq!((denied(&ground, Refuse, "b"), denied(&ground, Refuse, "a")), (None, code));
@@ -204,7 +204,7 @@ fn head_may_move_during_a_call() {
         ground.commit(message);
         assert_eq!(after(&ground, Strict, "a", name).decision, Decision::Allow, "{name}");
     }
-    // What was pulled is everybody's, unless one is strict.
+    // Pulled commits belong to all sessions, except with `strict`.
     for (policy, expected) in [(Refuse, Decision::Allow), (Strict, Decision::Deny)] {
         ground.commit("mine");
         before(&ground, policy, "a", "pull");
@@ -212,7 +212,7 @@ fn head_may_move_during_a_call() {
         ground.git(&["update-ref", "refs/remotes/origin/main", &id]);
         assert_eq!(after(&ground, policy, "a", "pull").decision, expected);
     }
-    // A call that is not strict may begin at a session's commit that is over, and rewrite it.
+    // Without `strict`, a call may begin on a commit of a session that has ended, and rewrite it.
     before(&ground, Refuse, "a", "amend");
     ground.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
     ground.git(&["commit", "-q", "--amend", "--allow-empty", "-m", "better\n\nClaude-Session-Id: x"]);
@@ -235,7 +235,7 @@ fn a_call_that_moves_to_a_checkpoint() {
 }
 
 #[rstest::rstest]
-fn what_was_known_of_a_session_is_removed_under_way(#[values(true, false)] is_all: bool) {
+fn a_session_file_removed_during_a_tool_call_makes_the_author_unknown(#[values(true, false)] is_all: bool) {
     let ground = Ground::new();
     ground.write("f", "a person's\n");
     ground.done(&["save"]);
@@ -262,7 +262,7 @@ fn what_was_known_of_a_session_is_removed_under_way(#[values(true, false)] is_al
 }
 
 #[test]
-fn an_unborn_head_is_nobodys() {
+fn an_unborn_head_belongs_to_no_session() {
     let world = crate::support::World::new();
     world.git(&["init", "-q", "."]);
     let ground = Ground::on(world);

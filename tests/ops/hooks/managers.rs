@@ -80,7 +80,7 @@ fn hooks_outside_of_the_repository_are_left_alone() {
 }
 
 #[test]
-fn git_that_runs_no_hooks_is_said() {
+fn enable_fails_if_git_runs_no_hooks() {
     let world = World::with_commit();
     world.git(&["config", "core.hooksPath", "/dev/null"]);
     let output = world.checkpoint(&["enable"]);
@@ -162,7 +162,7 @@ fn husky_gets_a_line_in_the_users_script() {
 }
 
 #[test]
-fn old_husky_is_told_by_hand() {
+fn enable_prints_the_line_for_an_old_husky() {
     let world = World::with_commit();
     let text = "#!/bin/sh\n# husky\n. \"$(dirname \"$0\")/husky.sh\"\n";
     for name in super::NAMES {

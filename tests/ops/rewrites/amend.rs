@@ -160,7 +160,7 @@ fn an_amend_of_work_by_hand_takes_an_agents_work_in() {
 }
 
 #[test]
-fn an_amend_that_takes_only_a_part_lets_the_rest_go_on() {
+fn an_amend_that_takes_only_a_part_carries_the_rest_forward() {
     let bench = bench();
     bench.turn("b", || {
         bench.write("two", lines("two", 6));

@@ -18,7 +18,7 @@ fn script(bench: &Bench, path: &str, text: &str) {
 }
 
 /// After a commit that failed: nothing is there, other commits have nothing, and the work is found when it is committed.
-fn misleads_nobody(bench: &Bench) {
+fn assert_failed_commit_left_nothing(bench: &Bench) {
     assert_eq!(bench.all(), []);
     bench.git(&["reset", "-q"]);
     bench.human_commit("hand");
@@ -39,7 +39,7 @@ fn refused_before_the_message() {
     bench.stops(&["commit", "-qm", "one"]);
     bench.stops(&["commit", "-q", "--amend", "-m", "one"]);
     fs::remove_file(bench.world.repo().join(".git/hooks/pre-commit")).expect("it is ours");
-    misleads_nobody(&bench);
+    assert_failed_commit_left_nothing(&bench);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn refused_for_its_message() {
     bench.stops(&["commit", "-qm", "one"]);
     bench.stops(&["commit", "-q", "--amend", "-m", "one"]);
     fs::remove_file(bench.world.repo().join(".git/hooks/commit-msg.before-checkpoint")).expect("it is ours");
-    misleads_nobody(&bench);
+    assert_failed_commit_left_nothing(&bench);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn refused_because_it_is_empty() {
     let bench = bench();
     bench.stops(&["commit", "-qm", ""]);
     bench.stops(&["commit", "-q"]);
-    misleads_nobody(&bench);
+    assert_failed_commit_left_nothing(&bench);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn refused_because_head_moved_meanwhile() {
         xargs git update-ref HEAD && sed -i '1s/^/one/'";
     let output = bench.edit(editor, "true", &["commit", "-q"]);
     assert!(!output.status.success(), "{output:?}");
-    misleads_nobody(&bench);
+    assert_failed_commit_left_nothing(&bench);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn committed_while_the_last_hook_is_missing() {
 #[case::hook(&["hook", "post-checkout", "HEAD", "HEAD", "1"])]
 #[case::prompt(&["session", "prompt", "a", "-m", "x"])]
 #[case::stop(&["session", "stop", "a"])]
-fn what_the_last_hook_did_not_do_is_done_by(#[case] command: &[&str]) {
+fn a_missing_post_commit_is_made_up_for_by(#[case] command: &[&str]) {
     let bench = bench();
     let hook = bench.world.repo().join(".git/hooks/post-commit");
     fs::remove_file(&hook).expect("it is there");
@@ -145,7 +145,7 @@ fn what_the_last_hook_did_not_do_is_done_by(#[case] command: &[&str]) {
 }
 
 #[test]
-fn what_the_last_hook_did_not_do_is_done_by_the_next_commit() {
+fn a_missing_post_commit_is_made_up_for_by_the_next_commit() {
     let bench = bench();
     fs::rename(bench.world.repo().join(".git/hooks/post-commit"), bench.world.repo().join(".git/gone")).expect("there");
     bench.git(&["commit", "-qm", "one"]);
@@ -157,7 +157,7 @@ fn what_the_last_hook_did_not_do_is_done_by_the_next_commit() {
 }
 
 #[test]
-fn what_the_last_hook_did_not_do_is_done_after_a_rewrite() {
+fn a_missing_post_commit_is_made_up_for_by_an_amend() {
     let bench = bench();
     fs::rename(bench.world.repo().join(".git/hooks/post-commit"), bench.world.repo().join(".git/gone")).expect("there");
     bench.git(&["commit", "-qm", "one"]);

@@ -233,7 +233,7 @@ impl Bench {
         }
         for id in records::all(repo(&context)).expect("sound") {
             let record = records::find(repo(&context), &id).expect("sound").expect("it is there");
-            assert!(!record.sessions.is_empty(), "a record of nobody's work: {record:?}");
+            assert!(!record.sessions.is_empty(), "a record without a session: {record:?}");
             assert!(!records::links(repo(&context), &id).expect("sound").is_empty(), "a record of no commit: {id}");
         }
     }

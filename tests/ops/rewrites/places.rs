@@ -28,7 +28,7 @@ fn with_another_index() {
 }
 
 #[test]
-fn what_only_the_usual_index_has_counts_for_nothing() {
+fn a_commit_of_another_index_takes_nothing_from_the_users_index() {
     let bench = Bench::new();
     bench.agent("a", "one", &lines("one", 6));
     bench.git(&["add", "one"]);

@@ -221,7 +221,7 @@ fn exec_that_commits_by_hand() {
 }
 
 #[rstest::rstest]
-#[case::goes_on(&["rebase", "--continue"])]
+#[case::continues(&["rebase", "--continue"])]
 #[case::committed(&["commit", "-qm", "by hand"])]
 fn conflict_that_a_human_resolves(#[case] then: &[&str]) {
     let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! Commits undone and made again: `git reset --soft`, the stash, and tools that run no hook.
+//! Commits undone and repeated: `git reset --soft`, the stash, and tools that run no hook.
 
 use git_checkpoint::testing::model::record::How;
 
@@ -119,7 +119,7 @@ fn committed_again_on_another_branch() {
 }
 
 #[test]
-fn what_was_thrown_away_is_not_committed_again() {
+fn a_commit_by_hand_after_a_hard_reset_has_no_record() {
     let bench = bench();
     bench.git(&["reset", "-q", "--hard", "HEAD~1"]);
     bench.write("one", "by hand, from nothing\n");

@@ -60,7 +60,7 @@ impl Order {
     /// Returns `command` so that it saves.
     pub(super) fn prepared(&self, mut command: Command, answer: &Path) -> Command {
         command
-            .args(["--exact", "ops::save::child::saves_what_it_is_told", "--ignored", "--nocapture", "--quiet"])
+            .args(["--exact", "ops::save::child::saves_as_its_order_says", "--ignored", "--nocapture", "--quiet"])
             .env(ORDER, self.to_json().to_string())
             .env(ANSWER, answer)
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -101,7 +101,7 @@ pub(super) fn read_answer(answer: &Path) -> Result<Value, Failure> {
 
 #[test]
 #[ignore = "run by other tests, in a process of its own"]
-fn saves_what_it_is_told() {
+fn saves_as_its_order_says() {
     let (Some(order), Some(answer)) = (std::env::var_os(ORDER), std::env::var_os(ANSWER)) else { return };
     let order: Value = serde_json::from_str(order.to_str().expect("UTF-8")).expect("an order is JSON");
     let mut last = json!(null);

@@ -39,7 +39,7 @@ fn intent_to_add(#[case] first: &str, #[case] then: &str) {
 #[case::aborted("git merge -q side >/dev/null 2>&1 || true", "git merge --abort")]
 #[case::cherry_pick("git cherry-pick side >/dev/null 2>&1 || true", "echo resolved >both")]
 #[case::rebase("git rebase side >/dev/null 2>&1 || true", "echo resolved >both; git add both")]
-#[case::rebase_goes_on(
+#[case::rebase_continues(
     "git rebase side >/dev/null 2>&1 || true",
     "git add -A; GIT_EDITOR=true git rebase --continue >/dev/null 2>&1"
 )]
@@ -181,6 +181,25 @@ fn sparse_checkouts(#[case] first: &str, #[case] then: &str) {
     Scenario::new(&first, then).oracle("git add -A --sparse").without_hints().check();
 }
 
+/// A file that sparse checkout leaves out comes, is edited, and goes: then it has its staged content again.
+#[rstest::rstest]
+#[case::cone("git sparse-checkout set --cone dir")]
+#[case::not_cone("git sparse-checkout set --no-cone '/*' '!/out/'")]
+#[case::sparse_index("git sparse-checkout set --cone --sparse-index dir")]
+fn left_out_files_that_come_and_go(#[case] sparse: &str, #[values(false, true)] had_edits_before: bool) {
+    let edits = if had_edits_before { "echo edit >>out/y" } else { ":" };
+    let bench = Bench::new(&format!(
+        "base; mkdir -p out/in; echo 1 >out/in/x; echo 2 >out/y; commit; {edits}; git add -A; {sparse} >/dev/null 2>&1"
+    ))
+    .oracle("git add -A --sparse");
+    bench.save();
+    for change in ["mkdir -p out; echo edited >out/y", "rm out/y", "echo again >out/y; echo x >>dir/one", "rm -r out"] {
+        bench.run(change);
+        bench.save_warm_and_cold();
+    }
+    bench.check_repository();
+}
+
 #[rstest::rstest]
 #[case::cone("git sparse-checkout set --cone dir", "echo x >>dir/deep/two; rm dir/one")]
 #[case::present_outside("git sparse-checkout set --cone dir", "mkdir -p out/in; echo changed >out/in/x")]
@@ -241,7 +260,7 @@ fn the_index_may_change_between_saves(#[case] first: &str, #[case] then: &str) {
 }
 
 #[test]
-fn what_only_the_index_has_is_kept() {
+fn content_that_only_the_index_has_is_kept() {
     let bench =
         Bench::new("base; echo staged >file; git add file; echo worktree >file; echo gone >new; git add new; rm new");
     let saved = bench.save_warm_and_cold();

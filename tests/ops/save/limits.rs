@@ -29,7 +29,7 @@ fn large_untracked_files_are_skipped_and_listed() {
 }
 
 #[test]
-fn what_is_skipped_is_no_part_of_what_has_not_changed() {
+fn messages_about_unchanged_files_mention_that_some_were_skipped() {
     let world = World::new();
     world.git(&["init", "-q", "."]);
     world.git(&["commit", "-q", "--allow-empty", "-m", "base"]);
@@ -115,7 +115,7 @@ fn a_low_disk_lets_nothing_new_in() {
 }
 
 #[test]
-fn what_is_skipped_does_not_make_a_checkpoint() {
+fn a_skipped_file_alone_makes_no_checkpoint() {
     let bench = Bench::new("base; mkfifo pipe");
     let saved = bench.save_warm_and_cold();
     assert!(!saved.is_created(), "{saved:?}");
@@ -186,7 +186,7 @@ fn links_to_protected_directories_do_not_help() {
 #[case::torn_index("base; head -c 100 .git/index >t; mv t .git/index", "", "cannot read the index")]
 #[case::broken_head("base; echo garbage >.git/HEAD", "", "")]
 #[case::head_is_missing_object("base; echo 1234567890123456789012345678901234567890 >.git/HEAD", "", "")]
-fn what_is_no_repository_is_an_error(#[case] script: &str, #[case] at: &str, #[case] message: &str) {
+fn a_broken_repository_is_an_error(#[case] script: &str, #[case] at: &str, #[case] message: &str) {
     let bench = Bench::new(script).at(at);
     let failure = bench.attempt(&Order::default()).expect_err(script);
     assert!(failure.message.contains(message), "{failure:?}");

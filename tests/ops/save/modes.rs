@@ -127,7 +127,11 @@ fn settings_of_file_systems(#[case] first: &str, #[case] then: &str) {
 #[case::trailing_dot("base", "mkdir .git.; echo x >.git./config", &[".git.: invalid name"])]
 #[case::stream("base", "mkdir .git::x; echo x >'.git::x/config'", &[".git::x: invalid name"])]
 #[case::link_called_gitmodules("base", "ln -s file .gitmodules", &[".gitmodules: invalid name"])]
-fn what_git_cannot_store_is_skipped_and_listed(#[case] first: &str, #[case] then: &str, #[case] skipped: &[&str]) {
+fn files_that_git_cannot_store_are_skipped_and_listed(
+    #[case] first: &str,
+    #[case] then: &str,
+    #[case] skipped: &[&str],
+) {
     // Git refuses such names; without them it must see the same.
     let oracle = "find . -path ./.git -prune -o \\( -iname '.git*' ! -name .gitignore -o -iname 'git~*' -o -name $'.g\\u200cit' \\) -printf '/%P\\n' >$GIT_INDEX_FILE.x; git -c core.excludesFile=$GIT_INDEX_FILE.x add -A";
     let (bench, _, saved) = Scenario::new(first, then).oracle(oracle).without_hints().check();

@@ -57,7 +57,7 @@ fn limits_do_not_concern_what_git_tracks() {
 }
 
 #[test]
-fn what_was_skipped_and_is_not_any_more_is_not_listed() {
+fn a_file_that_is_no_longer_skipped_is_not_listed() {
     let bench = Bench::new(
         "base; head -c 2000 /dev/zero >gone; head -c 2000 /dev/zero >staged; head -c 2000 /dev/zero >stays; mkfifo pipe; echo u >u",
     );

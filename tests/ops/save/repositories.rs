@@ -236,7 +236,7 @@ fn git_dir_and_work_tree_of_the_environment_count() {
     assert_eq!(bench.save_with(&order).paths(), ["M file"]);
     let library = Order { from_environment: false, ..order };
     let head = bench.git(&["rev-parse", "HEAD^{tree}"]);
-    assert_eq!(bench.save_with(&library).tree(), head, "a library is told where to look");
+    assert_eq!(bench.save_with(&library).tree(), head, "a library gets the path from its caller");
 }
 
 /// Or its checkpoints would continue those of the main one.
@@ -273,7 +273,7 @@ fn a_library_does_not_care_for_the_environment() {
 #[case::objects("GIT_OBJECT_DIRECTORY")]
 #[case::alternates("GIT_ALTERNATE_OBJECT_DIRECTORIES")]
 #[case::common_dir("GIT_COMMON_DIR")]
-fn what_cannot_be_honoured_is_refused(#[case] name: &str) {
+fn unsupported_git_variables_are_refused(#[case] name: &str) {
     let bench = Bench::new("base; echo x >>file");
     let order = Order { from_environment: true, environment: vec![(name.into(), "/tmp".into())], ..Order::default() };
     let failure = bench.attempt(&order).expect_err("objects would go elsewhere");

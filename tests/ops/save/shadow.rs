@@ -34,7 +34,7 @@ fn a_chain_begins_at_the_base() {
     bench.run("echo 3 >>file");
     let third = bench.save_with(&Order { verify: true, ..Order::default() });
     assert_eq!(bench.git(&["rev-parse", "refs/checkpoints/verified/main"]), third.id().expect("a checkpoint"));
-    let events = std::fs::read_to_string(bench.git_dir().join("checkpoint/events.jsonl")).expect("events are told");
+    let events = std::fs::read_to_string(bench.git_dir().join("checkpoint/events.jsonl")).expect("events are logged");
     let kinds: Vec<_> = events
         .lines()
         .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
@@ -49,7 +49,7 @@ fn a_chain_begins_at_the_base() {
     "git config user.name U; git config user.email u@x; git config committer.name C; git config committer.email c@x",
     "C|c@x"
 )]
-#[case::nobody("true", "git-checkpoint|checkpoint@agent.invalid")]
+#[case::no_identity("true", "git-checkpoint|checkpoint@agent.invalid")]
 fn an_identity_is_the_users(#[case] script: &str, #[case] expected: &str) {
     let bench = Bench::new(&format!("base; {script}; echo x >>file"));
     let saved = bench.save();

@@ -71,7 +71,7 @@ fn in_two_worktrees() -> Desk {
 }
 
 #[test]
-fn what_was_before_a_turn_is_kept_for_each_worktree() {
+fn the_state_before_a_turn_is_kept_for_each_worktree() {
     let desk = in_two_worktrees();
     let prefix = "refs/checkpoints/pending/";
     assert_eq!(desk.refs("pending"), [format!("{prefix}linked@/a"), format!("{prefix}main@/a")]);
@@ -98,7 +98,7 @@ fn a_session_that_ends_lets_go_of_all_and_loses_nothing() {
 }
 
 #[test]
-fn what_an_earlier_version_kept_is_found() {
+fn a_pending_ref_of_an_earlier_version_is_found() {
     let desk = Desk::new();
     desk.write("h", "by hand\n");
     desk.prompt("a");

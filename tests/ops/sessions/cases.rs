@@ -1,9 +1,9 @@
-//! The cases that must hold: going on, dismissing, several sessions, branches, worktrees.
+//! The cases that must hold: continuing, dismissing, several sessions, branches, worktrees.
 
 use super::desk::{Desk, changed, numbered, parts};
 
 #[test]
-fn work_on_the_same_files_goes_on() {
+fn work_on_the_same_files_continues_the_shadow() {
     let desk = Desk::new();
     assert_eq!(desk.turn("a", &[("f", &changed(&[(3, "a")]))]), "no-shadow");
     assert_eq!(desk.turn("b", &[("f", &changed(&[(3, "a"), (9, "b")]))]), "overlap");
@@ -202,7 +202,7 @@ fn the_first_commit_of_an_unborn_branch() {
     desk.work("a", &[("one", "1\n")]);
     desk.write("two", "by hand\n");
     desk.stop("a");
-    // What is there at stop is the turn's.
+    // Changes that are unsaved at the stop are the turn's.
     desk.git(&["add", "one"]);
     desk.commit();
     assert_eq!(desk.recorded("HEAD"), parts(&[("one", "a")]));

@@ -179,7 +179,7 @@ fn an_active_session_is_adopted_only_by_force() {
 }
 
 #[test]
-fn what_an_adopted_session_has_left_elsewhere_is_saved_as_its_work() {
+fn adopt_saves_the_sessions_unsaved_work_in_the_other_worktree() {
     let desk = Desk::new();
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
     desk.write("h", "by hand\n");
@@ -197,7 +197,7 @@ fn what_an_adopted_session_has_left_elsewhere_is_saved_as_its_work() {
 }
 
 #[test]
-fn what_an_adopted_session_has_left_elsewhere_and_cannot_be_saved_is_told_of() {
+fn adopt_names_the_other_worktree_if_its_work_cannot_be_saved() {
     let desk = Desk::new();
     desk.git(&["config", "checkpoint.lock-timeout", "100ms"]);
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
@@ -205,7 +205,7 @@ fn what_an_adopted_session_has_left_elsewhere_and_cannot_be_saved_is_told_of() {
     desk.write("g", "a\n");
     let there = desk.world.repo().display().to_string();
     let lock = std::fs::File::open(desk.world.repo().join(".git/checkpoint/lock")).expect("it is there");
-    lock.lock().expect("nobody has it");
+    lock.lock().expect("no process has it");
     desk.go("linked");
     let adopted = desk.json(&["session", "adopt", "a", "--force"]);
     assert_eq!((&adopted["elsewhere"], &adopted["unsaved"]), (&serde_json::Value::Null, &there.into()));
@@ -236,7 +236,7 @@ fn a_turn_begun_elsewhere_is_saved_and_closed_when_the_next_begins_here() {
 }
 
 #[test]
-fn a_turn_in_the_main_worktree_goes_on_in_one_of_that_name() {
+fn a_turn_moves_from_the_main_worktree_to_a_linked_one_named_main() {
     let desk = Desk::new();
     desk.git(&["worktree", "add", "-q", "../main", "-b", "side"]);
     desk.prompt("a");
@@ -257,7 +257,7 @@ fn a_turn_elsewhere_that_cannot_be_saved_holds_a_prompt_up() {
     desk.prompt("a");
     desk.write("g", "a\n");
     let lock = std::fs::File::open(desk.world.repo().join(".git/checkpoint/lock")).expect("it is there");
-    lock.lock().expect("nobody has it");
+    lock.lock().expect("no process has it");
     desk.go("linked");
     let said = fails(&desk, &["session", "prompt", "a"], 1);
     assert!(said.contains("cannot be ended") && said.contains("'git checkpoint session adopt --force a'"), "{said}");
@@ -348,7 +348,7 @@ fn a_damaged_file_is_set_aside() {
 }
 
 #[test]
-fn a_damaged_file_of_another_session_stops_nobody() {
+fn a_damaged_session_file_stops_no_other_session() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
     std::fs::write(folder(&desk).join("a.toml"), vec![0xff; 100]).expect("ours");
@@ -378,7 +378,7 @@ fn many_ended_sessions_are_not_looked_at() {
 }
 
 #[test]
-fn what_is_left_out_of_what_was_before_a_prompt_is_named() {
+fn a_prompt_names_the_files_that_it_could_not_save() {
     let desk = Desk::new();
     desk.git(&["config", "checkpoint.save.max-file-size", "1k"]);
     desk.write("large", "large\n".repeat(1000));
@@ -413,9 +413,9 @@ fn a_filter_that_fails_stops_no_prompt_and_its_files_are_named() {
     desk.finish();
 }
 
-/// The end of a turn takes a checkpoint as any other, and tells what that lacks.
+/// The end of a turn takes a checkpoint as any other, and names the files that it lacks.
 #[rstest::rstest]
-fn what_the_end_of_a_turn_leaves_out_is_named(
+fn the_end_of_a_turn_names_the_files_that_it_could_not_save(
     #[values("stop", "end")] what: &str,
     #[values(false, true)] has_more: bool,
 ) {
@@ -440,7 +440,7 @@ fn what_the_end_of_a_turn_leaves_out_is_named(
 }
 
 #[test]
-fn what_was_before_a_turn_is_kept_if_only_what_is_left_out_has_changed() {
+fn the_state_before_a_turn_is_kept_if_only_skipped_files_changed() {
     let desk = Desk::new();
     desk.git(&["config", "checkpoint.save.max-file-size", "1k"]);
     desk.write("f", changed(&[(3, "human")]));

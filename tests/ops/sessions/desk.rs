@@ -94,8 +94,8 @@ impl Desk {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{arguments:?}: {}", described(&output)))
     }
 
-    /// Returns what must be the same of the files after a command: all of them, byte for byte, or where the command is there
-    /// to write some, what git says of them.
+    /// Returns what a command must leave unchanged: all files, byte for byte; or, for a command that writes files, the output of
+    /// git status.
     fn files(&self, arguments: &[&str]) -> Result<Disk, String> {
         // The index of another worktree is not among the facts.
         let is_here = *self.place.borrow() == "repo";

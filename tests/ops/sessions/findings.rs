@@ -204,7 +204,7 @@ fn the_first_save_of_paths_takes_no_other() {
 }
 
 #[test]
-fn what_is_forgotten_stays_forgotten() {
+fn a_forgotten_session_stays_forgotten() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
     desk.json(&["session", "forget", "a"]);
@@ -271,7 +271,7 @@ fn a_pick_within_a_turn_leaves_each_their_own() {
 }
 
 #[test]
-fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
+fn files_that_one_tool_call_changes_and_commits_are_its_sessions() {
     let desk = Desk::new();
     let tell = |event: &str, rest: &str| {
         let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
@@ -301,7 +301,7 @@ fn what_a_tool_changes_and_commits_in_one_call_is_its_sessions() {
 #[case::without_conflict("git merge -q --no-commit topic; echo a >>g; git commit -qam merged", "g", (1, 0))]
 #[case::after_a_conflict("git merge -q topic || sed -i '/^[<=>]\\{7\\}/d' f; echo a >>f; git commit -qam merged", "f", (1, 0))]
 #[case::continued("git merge -q topic || sed -i '/^[<=>]\\{7\\}/d' f; echo a >>f; git add f; GIT_EDITOR=true git merge --continue", "f", (1, 0))]
-fn what_a_tool_adds_to_a_merge_is_its_sessions(
+fn lines_that_a_tool_adds_to_a_merge_are_its_sessions(
     #[case] command: &str,
     #[case] path: &str,
     #[case] expected: (u64, u64),
@@ -332,7 +332,7 @@ fn what_a_tool_adds_to_a_merge_is_its_sessions(
 }
 
 #[test]
-fn what_a_tool_takes_back_and_commits_again_is_not_all_its_sessions() {
+fn a_commit_that_a_tool_undoes_and_repeats_is_not_its_sessions() {
     let desk = Desk::new();
     let tell = |event: &str, rest: &str| {
         let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);

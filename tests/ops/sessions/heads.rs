@@ -317,7 +317,7 @@ fn a_restore_on_a_branch_that_removed_the_files() {
 
 /// The switch carries forward what the turn began with, and before that what the session had done.
 #[test]
-fn a_turn_that_only_switches_back_makes_nobodys_work_another_ones() {
+fn a_turn_that_only_switches_branches_changes_no_authors() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
     desk.write("g", "human\n");

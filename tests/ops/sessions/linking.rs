@@ -109,7 +109,7 @@ fn work_taken_back_is_in_no_record() {
 }
 
 #[test]
-fn what_an_agent_deletes_moves_and_makes_executable_is_its_work() {
+fn deletions_moves_and_mode_changes_are_an_agents_work() {
     let desk = Desk::new();
     desk.prompt("a");
     desk.remove("g");
@@ -196,7 +196,7 @@ fn a_commit_by_plumbing_is_noticed_at_the_next_event() {
 }
 
 #[test]
-fn lines_of_which_nobody_knows_whose_they_are_have_a_record_that_says_so() {
+fn lines_of_unknown_authors_have_a_record() {
     let desk = Desk::new();
     desk.prompt("a");
     desk.prompt("b");

@@ -3,7 +3,7 @@
 use super::desk::{Desk, changed, parts};
 
 #[test]
-fn what_only_a_turn_held_goes_to_the_archive() {
+fn the_state_before_a_turn_is_archived_if_nothing_else_holds_it() {
     let desk = Desk::new();
     desk.sh("git commit -q --allow-empty -m second");
     desk.write("f", "precious\n");
@@ -94,7 +94,7 @@ fn commands_that_ask_git_work_in_subdirectories() {
 }
 
 #[test]
-fn what_an_undo_brings_back_is_still_its_makers() {
+fn files_that_an_undo_brings_back_keep_their_authors() {
     let desk = Desk::new();
     desk.write("mine", "mine\n");
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
@@ -112,7 +112,7 @@ fn what_an_undo_brings_back_is_still_its_makers() {
 }
 
 #[test]
-fn a_pipe_as_transcript_holds_nobody_up() {
+fn a_pipe_as_transcript_blocks_no_command() {
     let desk = Desk::new();
     desk.sh("mkfifo ../pipe");
     let pipe = desk.world.root().join("pipe");

@@ -211,7 +211,7 @@ fn lines_of_an_unrecorded_commit_of_the_turn_have_an_unknown_author() {
 #[case::no_letters("printf '{\\n}\\n' >n", "git restore -s topic n")]
 #[case::deleted_lines("sed -i 3,6d f", "git checkout -q topic -- f")]
 #[case::deleted_file("git rm -q g; sed -i 3,6d f", "git merge -q --squash topic")]
-fn what_git_brings_without_lines_is_not_the_sessions(#[case] change: &str, #[case] script: &str) {
+fn changes_without_lines_that_git_brings_are_not_the_sessions(#[case] change: &str, #[case] script: &str) {
     let desk = Desk::new();
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
@@ -231,7 +231,7 @@ fn what_git_brings_without_lines_is_not_the_sessions(#[case] change: &str, #[cas
 #[rstest::rstest]
 #[case::fetched("git fetch -q ../other; git checkout -q FETCH_HEAD -- n")]
 #[case::saved_before_the_end("git fetch -q ../other; git checkout -q FETCH_HEAD -- n; git checkpoint save -m mid")]
-fn what_a_command_fetches_and_brings_keeps_its_authors(#[case] script: &str) {
+fn lines_that_a_command_fetches_and_checks_out_keep_their_authors(#[case] script: &str) {
     let desk = Desk::new();
     desk.sh("git clone -q . ../other; cd ../other; echo 'human one' >n; git add n; git commit -qm n");
     command(&desk, "a", script);
@@ -257,7 +257,7 @@ fn a_command_in_the_background_does_not_hide_what_another_brings() {
     desk.finish();
 }
 
-/// Without the attribution of moved lines, nobody knows whose they are.
+/// Without the attribution of moved lines, their author is unknown.
 #[rstest::rstest]
 #[case::at_once(false)]
 #[case::in_a_copy(true)]
@@ -340,7 +340,7 @@ fn moved_lines_are_known_on_another_base_and_after_a_restore() {
 #[case::autostash("git rebase -q --autostash topic")]
 #[case::merged("git stash -q -u; git checkout -q elsewhere; git stash pop -q")]
 #[case::staged("git add -A; git stash -q; git checkout -q elsewhere; git stash pop -q --index")]
-fn what_one_command_stashes_and_brings_back_keeps_its_authors(#[case] script: &str) {
+fn lines_that_one_command_stashes_and_pops_on_another_base_keep_their_authors(#[case] script: &str) {
     let desk = Desk::new();
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
@@ -366,7 +366,7 @@ fn what_one_command_stashes_and_brings_back_keeps_its_authors(#[case] script: &s
 #[case::clean("git stash pop -q")]
 #[case::edited("git stash pop -q; sed -i 's/^line 9$/a nine/' f")]
 #[case::conflict("git stash pop -q || sed -i '/^[<=>|]\\{7\\}/d; /^line 13$/d' f")]
-fn what_a_command_pops_onto_another_commit_keeps_its_authors(#[case] script: &str) {
+fn a_stash_that_git_merges_into_another_commit_keeps_its_authors(#[case] script: &str) {
     let desk = Desk::new();
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
@@ -415,7 +415,7 @@ fn a_conflict_that_an_agent_resolves_makes_no_other_lines_the_agents(#[case] com
 #[rstest::rstest]
 #[case::commit("git stash -q; git commit -q --allow-empty -m moved; git stash pop -q")]
 #[case::autostash("git rebase -q --autostash topic")]
-fn what_a_person_stashes_in_mid_turn_stays_the_sessions(#[case] script: &str) {
+fn a_sessions_work_that_a_person_stashes_in_mid_turn_stays_its_own(#[case] script: &str) {
     let desk = Desk::new();
     desk.sh("git checkout -q -b topic; git commit -q --allow-empty -m topic; git checkout -q main");
     tell(&desk, "a", "UserPromptSubmit", r#","prompt":"do it""#);

@@ -9,7 +9,7 @@ use super::{
 #[rstest::rstest]
 #[case::before_the_turn("git commit -qm n; git checkout -q n")]
 #[case::and_edited("echo 'a one' >>g; git add g; git commit -qm n; git checkout -q n")]
-fn what_a_person_has_staged_and_replaced_is_not_the_sessions(
+fn a_persons_staged_and_replaced_lines_are_not_the_sessions(
     #[case] script: &str,
     #[values(false, true)] is_saved: bool,
 ) {
@@ -25,7 +25,7 @@ fn what_a_person_has_staged_and_replaced_is_not_the_sessions(
 
 /// A person's uncommitted lines, which the command does not stage, stay theirs.
 #[test]
-fn what_a_command_does_not_stage_keeps_its_author() {
+fn lines_that_a_command_does_not_stage_keep_their_author() {
     let desk = Desk::new();
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
@@ -51,7 +51,7 @@ fn what_a_command_does_not_stage_keeps_its_author() {
 #[case::merged("git merge -q main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
 #[case::picked("git cherry-pick main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
 #[case::reset("git reset -q --soft HEAD^; git commit -qm three")]
-fn what_a_command_commits_in_another_worktree_is_not_a_persons(
+fn lines_that_a_command_commits_in_another_worktree_are_not_a_persons(
     #[case] script: &str,
     #[values(false, true)] is_seen: bool,
 ) {
@@ -76,7 +76,7 @@ fn what_a_command_commits_in_another_worktree_is_not_a_persons(
 
 /// A conflict with a stash entry from long before the turn.
 #[test]
-fn what_a_pop_with_a_conflict_brings_from_long_ago_keeps_its_authors() {
+fn an_old_stash_popped_with_a_conflict_keeps_its_authors() {
     let desk = Desk::new();
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
@@ -121,7 +121,7 @@ fn what_a_pop_with_a_conflict_brings_from_long_ago_keeps_its_authors() {
 #[case::committed(
     "git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q; git add -A; git commit -qm all"
 )]
-fn what_one_command_stashes_and_brings_back_on_its_base_keeps_its_authors(#[case] script: &str) {
+fn lines_that_one_command_stashes_and_pops_on_their_base_keep_their_authors(#[case] script: &str) {
     let desk = Desk::new();
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);

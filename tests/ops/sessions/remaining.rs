@@ -170,7 +170,7 @@ fn one_commit_for_each_file() {
 }
 
 #[test]
-fn work_goes_on_over_the_rest() {
+fn a_prompt_continues_the_work_that_a_commit_left() {
     let desk = two();
     desk.git(&["add", "g"]);
     desk.commit();

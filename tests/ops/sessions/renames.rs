@@ -77,9 +77,29 @@ fn an_agents_new_file_that_a_person_moves_stays_the_agents() {
     }
 }
 
+#[test]
+fn a_prompt_continues_the_work_in_a_file_that_a_person_renamed() {
+    for edit in ["", "; echo mine >>other"] {
+        let desk = Desk::new();
+        desk.prompt("a");
+        desk.write("new", numbered(1..=9));
+        desk.stop("a");
+        desk.sh(&format!("mv new other{edit}"));
+        let prompted = desk.json(&["session", "prompt", "a", "-m", "more"]);
+        assert_eq!((&prompted["reason"], &prompted["overlap"][0]), (&"overlap".into(), &"other".into()), "{prompted}");
+        desk.sh("echo more >>other");
+        desk.stop("a");
+        let people = u64::from(!edit.is_empty());
+        assert_eq!(desk.lines_now(), (10, people), "{edit}");
+        desk.commit_all();
+        assert_eq!((desk.lines(), desk.trailers("HEAD").len()), ((10, people), 1), "{edit}");
+        desk.finish();
+    }
+}
+
 /// Git does not take a file for a renamed one if most of it is new.
 #[test]
-fn what_is_left_of_a_file_that_is_renamed_and_rewritten_keeps_its_authors() {
+fn remaining_lines_of_a_renamed_and_rewritten_file_keep_their_authors() {
     let desk = Desk::new();
     desk.write("old", (1..=20).map(|line| format!("person wrote {line}\n")).collect::<String>());
     desk.commit_all();
@@ -205,7 +225,7 @@ fn work_that_was_stashed_is_known_in_a_file_that_was_renamed_since(#[case] edit:
 #[rstest::rstest]
 #[case::rebase("git rebase -q main")]
 #[case::pick("git switch -q main; git cherry-pick topic")]
-fn what_git_moves_over_a_rename_on_the_other_side_keeps_its_owners(#[case] script: &str) {
+fn lines_that_git_applies_to_a_file_renamed_upstream_keep_their_owners(#[case] script: &str) {
     let desk = Desk::new();
     desk.git(&["switch", "-qc", "topic"]);
     desk.turn("a", &[("f", &changed(&[(3, "a"), (9, "a")]))]);

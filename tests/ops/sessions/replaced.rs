@@ -1,4 +1,4 @@
-//! A person replaces or deletes what an agent wrote, and commits that: the work is over, and nothing shows it as open.
+//! A person replaces or deletes what an agent wrote, and commits that: the work is finished, and no command shows it as open.
 
 use super::desk::{Desk, changed, numbered, parts};
 
@@ -28,7 +28,7 @@ fn a_line_replaced_before_the_commit_is_not_open_after_it(
     desk.git(&["commit", "-qam", "by a person"]);
     check_nothing_open(&desk, "a");
     assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD").len()), (parts(recorded), recorded.len()));
-    // What comes next stands on the commit alone.
+    // The next checkpoint stands on the commit alone.
     desk.turn("b", &[("g", "b\n")]);
     assert_eq!(desk.chain(), ["b"]);
     desk.commit_all();
@@ -48,7 +48,7 @@ fn a_new_file_deleted_before_the_commit_is_not_open_after_it() {
 }
 
 #[test]
-fn what_was_replaced_is_its_agents_when_it_comes_back() {
+fn replaced_lines_are_the_agents_when_they_come_back() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
     desk.write("f", changed(&[(3, "of a person")]));
@@ -63,7 +63,7 @@ fn what_was_replaced_is_its_agents_when_it_comes_back() {
 }
 
 #[test]
-fn what_the_worktree_still_shows_stays_open() {
+fn uncommitted_work_of_a_session_stays_open() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n"), ("new", "a\n")]);
     desk.git(&["commit", "-qm", "g only", "g"]);

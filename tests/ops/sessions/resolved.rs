@@ -26,14 +26,14 @@ const RESOLVE: &str = "sed -i '/^[<=>|]\\{7\\}/d; s/^human main three$/a resolve
 const THEIRS: &str = "sed -i '/^[<=>|]\\{7\\}/d; /^human main three$/d' f";
 const THEIR_FILE: &str = "git checkout -q --theirs f";
 
-/// Commits of a person and of the session `b` meet a commit that changes the same line. The session resolves the conflict and goes
-/// on in one command, or in several.
+/// Commits of a person and of the session `b` meet a commit that changes the same line. The session resolves the conflict and
+/// continues in one command, or in several.
 #[rstest::rstest]
 #[case::pick("git cherry-pick topic~1 topic", "cherry-pick")]
 #[case::merge("git merge -q topic", "merge")]
 #[case::rebase("git checkout -q topic; git rebase -q main", "rebase")]
 #[case::am("git format-patch -q --stdout main..topic | git am -3 -q", "am")]
-fn what_a_session_resolves_of_a_conflict_is_its_own(
+fn a_sessions_conflict_resolution_is_its_own(
     #[case] start: &str,
     #[case] operation: &str,
     #[values(RESOLVE, THEIRS, THEIR_FILE)] resolve: &str,
@@ -68,7 +68,7 @@ fn what_a_session_resolves_of_a_conflict_is_its_own(
 
 /// The commit of a patch is in another repository.
 #[test]
-fn what_a_patch_from_elsewhere_brings_into_a_conflict_is_not_the_sessions() {
+fn lines_of_a_foreign_patch_in_a_conflict_are_not_the_sessions() {
     let desk = with_topic();
     desk.sh("git clone -q . ../other; cd ../other; sed -i 's/^line 3$/human elsewhere/' f; git commit -qam elsewhere");
     desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
@@ -87,9 +87,9 @@ fn what_a_patch_from_elsewhere_brings_into_a_conflict_is_not_the_sessions() {
 
 /// The session only makes the commit.
 #[rstest::rstest]
-#[case::goes_on("git add -A; GIT_EDITOR=true git cherry-pick --continue")]
+#[case::continues("git add -A; GIT_EDITOR=true git cherry-pick --continue")]
 #[case::commits("git add -A; git commit -q --no-edit")]
-fn what_a_person_resolves_of_a_pick_stays_theirs(#[case] script: &str) {
+fn a_persons_conflict_resolution_stays_theirs_if_the_session_commits_it(#[case] script: &str) {
     let desk = with_topic();
     desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three; git cherry-pick topic~1 || true");
     desk.sh("sed -i '/^[<=>|]\\{7\\}/d; s/^human main three$/human resolved/' f");

@@ -42,7 +42,7 @@ fn a_commit_saves_only_what_it_takes(#[case] commit: &str, #[case] leaves_some: 
 #[case::takes_it(&["mine", "f"])]
 #[case::leaves_it(&["f"])]
 #[case::takes_nothing_else(&["mine"])]
-fn what_was_there_before_the_turn_stays_a_persons(#[case] paths: &[&str]) {
+fn changes_before_the_turn_stay_a_persons(#[case] paths: &[&str]) {
     let desk = Desk::new();
     desk.write("mine", "mine\n");
     desk.prompt("a");
@@ -64,7 +64,7 @@ fn what_was_there_before_the_turn_stays_a_persons(#[case] paths: &[&str]) {
 #[case::old_name("true", "mv f moved; git rm -q --cached f", [0, 0, 0], [1, 0, 20])]
 #[case::both("true", "git mv f moved", [0, 0, 0], [1, 0, 0])]
 #[case::staged_before_it_was_moved("chmod +x f; git add f", "mv f moved", [0, 0, 0], [1, 0, 0])]
-fn what_a_turn_only_moves_is_not_its_own(
+fn lines_that_a_turn_only_moves_are_not_its_own(
     #[case] before: &str,
     #[case] then: &str,
     #[case] taken: [u64; 3],

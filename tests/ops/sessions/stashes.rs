@@ -225,7 +225,7 @@ fn a_part_of_a_popped_file_and_then_the_rest() {
 }
 
 #[test]
-fn the_stash_is_told_of_at_the_next_prompt() {
+fn the_next_prompt_names_sessions_whose_work_is_stashed() {
     let desk = stashed();
     assert_eq!(desk.prompted("b")["stashed"], serde_json::json!(["a"]));
     desk.stop("b");
@@ -301,7 +301,7 @@ fn stashed_in_a_turn(steps: &[&str]) -> Desk {
 #[case::committed_in_the_turn(&["stash", "work", "commit", "stop"])]
 #[case::another_prompt(&["stash", "prompt", "work", "stop", "commit"])]
 #[case::another_session(&["stash", "work", "stop", "prompt b", "commit"])]
-fn what_is_stashed_in_a_turn_is_the_sessions_when_it_is_back(#[case] steps: &[&str]) {
+fn work_stashed_within_a_turn_is_the_sessions_when_it_is_popped(#[case] steps: &[&str]) {
     let desk = stashed_in_a_turn(steps);
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
     desk.git(&["stash", "pop", "-q"]);
@@ -313,7 +313,7 @@ fn what_is_stashed_in_a_turn_is_the_sessions_when_it_is_back(#[case] steps: &[&s
 
 /// A person types at the same place before anything is seen of the stash, and keeps both when it is popped.
 #[test]
-fn what_was_stashed_is_known_though_the_file_was_edited_before_the_next_look() {
+fn stashed_work_is_recognized_though_the_file_was_edited_meanwhile() {
     let desk = Desk::new();
     desk.turn("a", &[("g", "g\nsomething of the agent\n")]);
     desk.git(&["stash", "-q"]);

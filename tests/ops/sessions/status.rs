@@ -1,4 +1,4 @@
-//! What `status`, `reset` and the archive say of sessions.
+//! Sessions in `status`, `reset` and the archive.
 
 use super::desk::{Desk, changed, parts};
 use crate::support::site::described;

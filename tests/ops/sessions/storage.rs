@@ -77,7 +77,7 @@ fn a_commit_takes_both() {
 }
 
 #[test]
-fn what_two_do_in_one_file_is_each_ones() {
+fn two_sessions_lines_in_one_file_keep_their_authors() {
     let desk = apart();
     desk.prompt("a");
     desk.prompt("b");
@@ -103,7 +103,7 @@ fn what_two_do_in_one_file_is_each_ones() {
 }
 
 #[test]
-fn what_a_commit_leaves_goes_on_in_the_shadow_it_was_in() {
+fn work_that_a_commit_leaves_stays_in_its_sessions_shadow() {
     let desk = two();
     desk.git(&["add", "f"]);
     desk.commit();
@@ -197,7 +197,7 @@ fn one_shadow_for_all_is_set_aside_with_those_there_were() {
 #[rstest::rstest]
 #[case::one_each("session")]
 #[case::one_for_all("worktree")]
-fn what_another_session_saved_is_restored(#[case] storage: &str) {
+fn a_checkpoint_of_another_session_can_be_restored(#[case] storage: &str) {
     let desk = two();
     desk.git(&["config", "checkpoint.storage", storage]);
     let of_b = desk.json(&["show", "@{1}"])["id"].as_str().expect("an id").to_owned();
@@ -247,7 +247,7 @@ fn both_follow_a_pull() {
 }
 
 #[test]
-fn what_people_save_is_the_worktrees() {
+fn saves_by_people_go_to_the_worktrees_shadow() {
     let desk = two();
     desk.write("h", "human\n");
     desk.json(&["save"]);

@@ -5,7 +5,7 @@ use super::desk::{Desk, changed, numbered, parts};
 #[rstest::rstest]
 #[case::soft("--soft")]
 #[case::mixed("--mixed")]
-fn what_a_reset_in_a_turn_takes_back_is_not_the_turns(#[case] kind: &str) {
+fn commits_of_people_that_a_mid_turn_reset_removes_are_not_the_turns(#[case] kind: &str) {
     let desk = Desk::new();
     desk.write("f", changed(&[(3, "human")]));
     desk.write("n", "human\n");
@@ -29,7 +29,7 @@ fn what_a_reset_in_a_turn_takes_back_is_not_the_turns(#[case] kind: &str) {
 
 /// The reset also meets uncommitted work in the same file.
 #[rstest::rstest]
-fn what_a_reset_in_a_turn_takes_back_keeps_its_session(
+fn a_sessions_commit_that_a_mid_turn_reset_removes_keeps_its_session(
     #[values("--soft", "--mixed")] kind: &str,
     #[values("f", "other")] path: &str,
 ) {
@@ -61,7 +61,7 @@ fn what_a_reset_in_a_turn_takes_back_keeps_its_session(
     [1, 5]
 )]
 #[case::all_of_it("sed -i '/^a/d' f; seq -f p%g 4 >>f; git commit -qam people", [0, 4])]
-fn what_people_have_committed_after_a_session_stays_theirs(#[case] script: &str, #[case] expected: [u64; 2]) {
+fn lines_that_people_committed_after_a_session_stay_theirs(#[case] script: &str, #[case] expected: [u64; 2]) {
     let desk = Desk::new();
     let before = desk.read("f");
     desk.turn("a", &[("f", &format!("{before}a1\na2\na3\na4\n"))]);
@@ -79,7 +79,7 @@ fn what_people_have_committed_after_a_session_stays_theirs(#[case] script: &str,
 }
 
 #[test]
-fn what_was_taken_back_before_a_prompt_and_is_committed_as_it_was_has_its_one_record() {
+fn an_undone_commit_that_is_repeated_unchanged_has_its_one_record() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("n", "a\n")]);
     desk.commit_all();
@@ -96,7 +96,7 @@ fn what_was_taken_back_before_a_prompt_and_is_committed_as_it_was_has_its_one_re
 #[case::reset(&["reset", "-q", "HEAD~"], "")]
 #[case::soft(&["reset", "-q", "--soft", "HEAD~"], "git reset -q")]
 #[case::with_a_line_of_a_persons(&["reset", "-q", "HEAD~"], "echo human >>f")]
-fn what_was_taken_back_is_committed_in_parts(#[case] taken_back: &[&str], #[case] before: &str) {
+fn both_parts_of_an_undone_commit_keep_its_record(#[case] taken_back: &[&str], #[case] before: &str) {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "agent one"), (15, "agent two")]))]);
     desk.commit_all();
@@ -115,11 +115,11 @@ fn what_was_taken_back_is_committed_in_parts(#[case] taken_back: &[&str], #[case
     desk.finish();
 }
 
-/// Of what is committed, nothing is of the session whose commit was given up.
+/// The new commit has no line of the session whose commit was undone.
 #[rstest::rstest]
-#[case::one_line_that_anybody_may_write(&["import sys", "one", "two", "three"], "echo 'import sys' >n; git add n")]
+#[case::one_common_line(&["import sys", "one", "two", "three"], "echo 'import sys' >n; git add n")]
 #[case::the_part_of_a_person(&["one", "two"], "printf 'n\\ny\\n' | git add -p f >/dev/null")]
-fn what_people_commit_after_a_reset_is_theirs(#[case] lines: &[&str], #[case] script: &str) {
+fn commits_of_people_after_a_reset_have_no_record(#[case] lines: &[&str], #[case] script: &str) {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "agent")])), ("n", &format!("{}\n", lines.join("\n")))]);
     desk.write("f", changed(&[(3, "agent"), (15, "human")]));
@@ -158,7 +158,7 @@ fn work_that_is_done_anew_is_whose_it_is_now() {
 
 /// A person's line beside an agent's, and a file of a person's own, in a commit that a later turn takes back.
 #[test]
-fn what_a_reset_in_a_turn_takes_back_of_people_stays_theirs() {
+fn lines_of_people_that_a_mid_turn_reset_removes_stay_theirs() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "agent one"), (4, "agent two")])), ("n", &numbered(1..=10))]);
     desk.write("f", changed(&[(3, "agent one"), (4, "agent two"), (15, "human")]));
@@ -181,7 +181,7 @@ fn what_a_reset_in_a_turn_takes_back_of_people_stays_theirs() {
 #[case::reset("git reset -q --soft HEAD~")]
 #[case::squash("git reset -q --hard HEAD~; git merge -q --squash side >/dev/null")]
 #[case::pick("git reset -q --hard HEAD~; git cherry-pick -n side")]
-fn what_was_taken_back_is_amended_in(#[case] script: &str) {
+fn an_undone_commit_that_is_amended_in_keeps_its_record(#[case] script: &str) {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "agent one"), (15, "agent two")]))]);
     desk.commit_all();
@@ -194,7 +194,7 @@ fn what_was_taken_back_is_amended_in(#[case] script: &str) {
     desk.finish();
 }
 
-/// A commit that is picked again has its trailer once, wherever git puts what it says of conflicts.
+/// A commit that is picked again has its trailer once, wherever git puts its comment about conflicts.
 #[test]
 fn a_pick_with_a_conflict_has_one_trailer() {
     let desk = Desk::new();
@@ -211,12 +211,12 @@ fn a_pick_with_a_conflict_has_one_trailer() {
     desk.finish();
 }
 
-/// Most of it is other than it was when it is committed again, so that the record does not know it again.
+/// Most of the work has changed when it is committed again, so that the record does not match it.
 #[rstest::rstest]
 #[case::in_the_same_turn("a", true)]
 #[case::by_another_session("b", true)]
 #[case::with_what_was_made_of_it("b", false)]
-fn what_a_reset_in_a_turn_takes_back_of_a_session_is_no_persons(#[case] next: &str, #[case] is_seen: bool) {
+fn changed_work_of_an_undone_commit_is_no_persons(#[case] next: &str, #[case] is_seen: bool) {
     let desk = Desk::new();
     desk.prompt("a");
     desk.write("n", numbered(1..=10));
@@ -243,7 +243,7 @@ fn what_a_reset_in_a_turn_takes_back_of_a_session_is_no_persons(#[case] next: &s
 }
 
 #[test]
-fn what_a_reset_in_a_later_turn_takes_back_is_whose_it_was() {
+fn a_commit_that_a_later_turn_undoes_keeps_its_authors() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
     desk.write("h", "human\n");
@@ -278,7 +278,7 @@ fn the_work_of_several_commits_that_were_taken_back_is_replayed_in_their_order()
 }
 
 #[test]
-fn what_was_taken_back_and_is_not_committed_yet_is_known_after_another_commit() {
+fn uncommitted_work_of_an_undone_commit_is_known_after_another_commit() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "agent")]))]);
     desk.write("g", "human\n");
@@ -303,9 +303,9 @@ fn the_work_of_a_commit_that_was_squashed_and_taken_back_is_known() {
     desk.finish();
 }
 
-/// Git says that the commit was taken back: one line that is left of three is evidence enough.
+/// The reflog shows that the commit was undone: one line that is left of three is evidence enough.
 #[test]
-fn what_little_is_left_of_what_was_taken_back_keeps_its_author() {
+fn one_remaining_line_of_an_undone_commit_keeps_its_author() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "agent a"), (9, "agent a"), (15, "agent a")]))]);
     desk.commit_all();

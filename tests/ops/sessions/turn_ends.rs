@@ -18,7 +18,7 @@ fn an_undo_of_a_restore_at_the_beginning_of_a_turn_outlives_it() {
 }
 
 #[test]
-fn what_was_staged_when_a_turn_began_outlives_it() {
+fn content_staged_when_a_turn_began_outlives_it() {
     let desk = Desk::new();
     desk.write("g", "staged\n");
     desk.git(&["add", "g"]);

@@ -54,7 +54,7 @@ fn the_agent_commits_and_the_transcript_is_completed_at_stop() {
 }
 
 #[test]
-fn what_is_committed_after_the_transcript_was_completed_has_its_end() {
+fn a_commit_after_the_first_one_has_the_end_of_the_transcript() {
     let desk = under_way();
     desk.write("f", changed(&[(3, "a")]));
     desk.json(&["save", "--session", "a"]);
@@ -71,7 +71,7 @@ fn what_is_committed_after_the_transcript_was_completed_has_its_end() {
 }
 
 #[test]
-fn what_no_checkpoint_saw_is_committed_by_the_only_turn() {
+fn unsaved_changes_in_a_commit_are_the_only_open_turns() {
     let desk = under_way();
     desk.write("f", changed(&[(3, "a")]));
     desk.commit_all();
@@ -100,7 +100,7 @@ fn a_commit_by_hand_is_no_sign_of_life() {
 }
 
 #[test]
-fn what_no_checkpoint_saw_is_unknown_if_two_turns_are_open() {
+fn unsaved_changes_in_a_commit_are_unknown_if_two_turns_are_open() {
     let desk = two_under_way();
     desk.commit_all();
     assert_eq!((desk.recorded("HEAD"), desk.trailers("HEAD").len()), (parts(&[("f", "a"), ("g", "")]), 1));
@@ -185,7 +185,7 @@ fn an_interrupted_turn_is_closed_by_the_next_prompt() {
 }
 
 #[test]
-fn what_a_turn_left_unsaved_is_saved_at_stop_and_at_end() {
+fn stop_and_end_save_the_unsaved_changes_of_a_turn() {
     for how in ["stop", "end"] {
         let desk = Desk::new();
         desk.prompt("a");
@@ -244,7 +244,7 @@ fn edits_by_hand_before_a_turn_stay_a_humans_over_a_commit_in_it() {
 }
 
 #[test]
-fn edits_by_hand_committed_in_a_turn_are_not_told_again() {
+fn edits_by_hand_that_were_committed_in_a_turn_are_not_saved_again() {
     let desk = Desk::new();
     desk.write("h", "by hand\n");
     desk.prompt("a");
@@ -289,7 +289,7 @@ fn a_question_with_something_only_staged_takes_no_checkpoint() {
 }
 
 #[test]
-fn a_transcript_that_is_too_long_is_cut_at_its_beginning_and_goes_on_where_it_ended() {
+fn a_long_transcript_loses_its_beginning_and_continues_in_the_next_commit() {
     let desk = under_way();
     desk.git(&["config", "checkpoint.transcript.max-size", "60"]);
     for word in ["first", "second", "third", "fourth", "last"] {
@@ -322,7 +322,7 @@ fn two_under_way() -> Desk {
 #[case::stop(&["session", "stop", "a"])]
 #[case::end(&["session", "end", "a"])]
 #[case::prompt_of_the_same(&["session", "prompt", "a"])]
-fn nobody_knows_which_of_two_turns_left_something_unsaved(#[case] event: &[&str]) {
+fn unsaved_changes_of_one_of_two_turns_have_an_unknown_author(#[case] event: &[&str]) {
     let desk = two_under_way();
     desk.json(event);
     assert_eq!(desk.chain(), ["a", "unknown"]);
@@ -336,7 +336,7 @@ fn nobody_knows_which_of_two_turns_left_something_unsaved(#[case] event: &[&str]
 }
 
 #[test]
-fn nobody_knows_whose_it_is_what_a_third_prompt_finds() {
+fn unsaved_changes_at_a_third_prompt_have_an_unknown_author() {
     let desk = two_under_way();
     desk.turn("c", &[("h", "c\n")]);
     assert_eq!(desk.chain(), ["a", "unknown", "c"]);
@@ -359,7 +359,7 @@ fn the_last_turn_under_way_has_done_what_it_leaves() {
 #[case::save(&["save"])]
 #[case::save_verified(&["save", "--verify"])]
 #[case::restore(&["restore", "@{0}", "--", "mine"])]
-fn what_a_person_saves_in_a_turn_by_hand_is_the_sessions(#[case] command: &[&str]) {
+fn saves_by_hand_in_the_only_open_turn_are_the_sessions(#[case] command: &[&str]) {
     let desk = Desk::new();
     desk.write("mine", "human\n");
     if command[0] == "restore" {
@@ -379,9 +379,9 @@ fn what_a_person_saves_in_a_turn_by_hand_is_the_sessions(#[case] command: &[&str
 }
 
 #[rstest::rstest]
-#[case::told_otherwise(&["save", "--contributor", "human"], "human")]
+#[case::by_the_option_contributor(&["save", "--contributor", "human"], "human")]
 #[case::of_several_sessions(&["save"], "unknown")]
-fn what_is_saved_in_a_turn_by_hand_may_be_anothers(#[case] command: &[&str], #[case] whose: &str) {
+fn a_save_by_hand_in_a_turn_may_have_another_contributor(#[case] command: &[&str], #[case] whose: &str) {
     let desk = Desk::new();
     desk.prompt("a");
     if whose == "unknown" {

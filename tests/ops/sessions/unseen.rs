@@ -36,8 +36,30 @@ fn an_event_makes_the_record(#[case] event: &[&str]) {
     desk.finish();
 }
 
+/// A command about checkpoints finds those of the work that a commit without hooks has left.
+#[rstest::rstest]
+#[case::reset(&["reset"], true)]
+#[case::reset_session(&["reset", "--session", "a"], false)]
+#[case::verify(&["verify", "@"], false)]
+#[case::adopt(&["session", "adopt", "a"], false)]
+fn every_command_that_writes_follows_head(#[case] command: &[&str], #[case] sets_aside: bool) {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.sh("echo of a >>f; echo of a >g");
+    desk.stop("a");
+    desk.sh("git add f; git -c core.hooksPath=/dev/null commit -qm f");
+    let reset = desk.world.checkpoint(command);
+    let record = desk.records("HEAD");
+    assert_eq!(record.len(), 1, "{reset:?}");
+    assert_eq!(desk.world.shadows().len(), usize::from(!sets_aside), "{reset:?}");
+    assert!(reset.status.success() != (command == ["reset", "--session", "a"]), "{reset:?}");
+    desk.commit_all();
+    assert_eq!(desk.records("HEAD").len(), 1, "what is archived comes back with its author");
+    desk.finish();
+}
+
 #[test]
-fn what_the_commit_left_goes_on() {
+fn work_that_an_unseen_commit_left_continues() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
     desk.git(&["add", "f"]);
@@ -55,7 +77,7 @@ fn what_the_commit_left_goes_on() {
 #[case::reset(&["reset", "-q"])]
 #[case::branch(&["checkout", "-q", "-b", "x"])]
 #[case::stash(&["stash", "-q"])]
-fn what_leaves_head_where_it_is_between_two_of_them(#[case] command: &[&str]) {
+fn two_unseen_commits_are_recorded_with_a_command_between_them(#[case] command: &[&str]) {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
     desk.git(&["add", "f"]);
@@ -73,7 +95,7 @@ fn what_leaves_head_where_it_is_between_two_of_them(#[case] command: &[&str]) {
 }
 
 #[test]
-fn what_was_taken_back_is_amended_in_without_hooks() {
+fn an_undone_commit_that_is_amended_in_without_hooks_keeps_its_authors() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a"), (15, "a")]))]);
     desk.commit_all();
@@ -87,7 +109,7 @@ fn what_was_taken_back_is_amended_in_without_hooks() {
 
 /// An agent makes the same elsewhere, later.
 #[test]
-fn what_a_person_has_committed_first_is_theirs() {
+fn a_persons_earlier_commit_stays_theirs_if_an_agent_makes_the_same() {
     let desk = Desk::new();
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked"]);
     desk.json(&["save"]);
@@ -121,7 +143,7 @@ fn several_commits_and_one_of_people_only() {
 }
 
 #[test]
-fn git_tells_of_it_later() {
+fn a_late_post_commit_changes_nothing() {
     let desk = committed();
     desk.json(&["save"]);
     desk.git(&["checkpoint", "hook", "post-commit"]);
@@ -131,7 +153,7 @@ fn git_tells_of_it_later() {
 
 #[rstest::rstest]
 #[case::by_the_user("", true)]
-#[case::of_somebody_else("GIT_COMMITTER_NAME=other GIT_COMMITTER_EMAIL=other@example.com", false)]
+#[case::of_another_committer("GIT_COMMITTER_NAME=other GIT_COMMITTER_EMAIL=other@example.com", false)]
 fn a_commit_made_by_plumbing(#[case] environment: &str, #[case] is_ours: bool) {
     let desk = Desk::new();
     desk.turn("a", &[("g", "a\n")]);
@@ -144,7 +166,7 @@ fn a_commit_made_by_plumbing(#[case] environment: &str, #[case] is_ours: bool) {
 }
 
 #[test]
-fn what_others_made_is_theirs() {
+fn commits_pulled_from_others_have_no_record() {
     let desk = Desk::new();
     desk.sh("git clone -q . ../origin; cd ../origin; echo a >g; git commit -qam upstream");
     desk.turn("a", &[("g", "a\n")]);
@@ -158,7 +180,7 @@ fn what_others_made_is_theirs() {
 #[rstest::rstest]
 #[case::to_a_new_branch(&["switch", "-qc", "topic"])]
 #[case::to_an_older_commit(&["checkout", "-q", "HEAD~2"])]
-fn git_moves_on_before_anybody_looks(#[case] command: &[&str]) {
+fn an_unseen_commit_is_recorded_after_git_moved_head_away(#[case] command: &[&str]) {
     let desk = Desk::new();
     desk.write("h", "human\n");
     desk.commit_all();
@@ -171,7 +193,7 @@ fn git_moves_on_before_anybody_looks(#[case] command: &[&str]) {
 }
 
 #[test]
-fn a_commit_with_hooks_comes_next() {
+fn a_commit_with_hooks_after_an_unseen_one_records_both() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
     desk.git(&["add", "f"]);
@@ -346,7 +368,7 @@ fn work_is_committed_again(#[case] how: &str) {
 }
 
 #[test]
-fn what_a_person_does_in_place_of_it_is_theirs() {
+fn a_persons_commit_in_place_of_a_sessions_has_no_record() {
     let desk = Desk::new();
     desk.turn("a", &[("g", "a\n")]);
     desk.commit_all();

@@ -60,7 +60,7 @@ Starting a new session merges with it:
 }
 
 #[test]
-fn who_says_continue_is_not_asked() {
+fn the_answer_continue_prevents_the_question() {
     let desk = waiting(true);
     desk.json(&["session", "prompt", "b", "--on-multisession=continue"]);
     desk.work("b", &[("h", "b\n")]);
@@ -72,7 +72,7 @@ fn who_says_continue_is_not_asked() {
 }
 
 #[test]
-fn there_is_nobody_to_warn_of() {
+fn no_warning_without_another_sessions_work() {
     let desk = waiting(true);
     desk.json(&["session", "start", "a"]);
     desk.commit_all();

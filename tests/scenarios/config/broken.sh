@@ -4,7 +4,7 @@ run git checkpoint save -m one
 run git checkpoint save --allow-empty -m two
 echo bad >README
 git checkpoint -q restore @{1}
-note 'somebody breaks the file of the project: commands stop, and say how to go on'
+note 'the file of the project is broken: commands stop, and say how to continue'
 printf 'lock-timeout = 1m\n' >.checkpoint.toml
 run git checkpoint undo
 run mv .checkpoint.toml .checkpoint.toml.bad

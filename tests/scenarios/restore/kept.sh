@@ -2,7 +2,7 @@ repository
 echo agent >>src/numbers.txt
 run git checkpoint save --session 7f3a --agent claude-code -m 'first turn'
 echo 'by hand' >>src/numbers.txt
-note 'all there is to do is a change by somebody else: the answer is no'
+note 'the only difference is a change by a human: the restore keeps it and fails'
 run git checkpoint restore @{0}
 run git checkpoint restore --dry-run @{1}
 run git checkpoint restore --json @{1}

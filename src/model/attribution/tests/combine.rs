@@ -16,14 +16,14 @@ fn mixed(of: AuthorId, over: Option<AuthorId>) -> Owner {
 }
 
 #[rstest::rstest]
-#[case::nobody_knows(&[], Owner::Author(0))]
+#[case::no_view_has_the_line(&[], Owner::Author(0))]
 #[case::one(&[Some(Owner::Author(1))], Owner::Author(1))]
 #[case::the_newest(&[Some(Owner::Author(2)), Some(Owner::Author(1))], Owner::Author(2))]
 #[case::the_older_knows(&[None, Some(Owner::Author(1))], Owner::Author(1))]
 #[case::carried_is_unclaimed(&[Some(Owner::Author(CARRIER))], Owner::Author(0))]
 #[case::edited_later(&[Some(mixed(2, None)), Some(Owner::Author(1))], mixed(2, Some(1)))]
 #[case::edited_later_as_seen_from_before(&[Some(mixed(2, None)), Some(mixed(CARRIER, Some(1)))], mixed(2, Some(1)))]
-#[case::edited_by_nobody_known(&[None, Some(mixed(CARRIER, Some(1)))], mixed(0, Some(1)))]
+#[case::edited_by_an_unknown_author(&[None, Some(mixed(CARRIER, Some(1)))], mixed(0, Some(1)))]
 #[case::edited_own(&[Some(mixed(1, None)), Some(Owner::Author(1))], Owner::Author(1))]
 #[case::base_line_edited(&[Some(mixed(1, None))], mixed(1, None))]
 #[case::moved(&[Some(Owner::Base)], Owner::Base)]
@@ -35,7 +35,7 @@ fn views_are_joined(#[case] views: &[Option<Owner>], #[case] expected: Owner) {
 }
 
 #[test]
-fn deleted_lines_are_those_of_who_deleted_them() {
+fn deleted_lines_count_for_the_author_who_deleted_them() {
     let removal = |before: &str, after: &str, by: &[(AuthorId, u32)], kept| Removal {
         before: before.into(),
         after: after.into(),

@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn who_changes_nothing_owns_nothing(base in tree(), versions in prop::collection::vec((prop::sample::select(vec![HUMAN, AGENT]), tree()), 1..5)) {
+    fn an_author_without_changes_owns_nothing(base in tree(), versions in prop::collection::vec((prop::sample::select(vec![HUMAN, AGENT]), tree()), 1..5)) {
         let mut more = vec![(OTHER, base.clone())];
         for version in &versions {
             more.extend([version.clone(), (OTHER, version.1.clone())]);

@@ -81,7 +81,7 @@ removed 2 base
 #[case::sum("attribution 1\nfile - a\n1-4294967295 base\nfile - b\n1-1 base\n", "line 5")]
 #[case::late_author("attribution 1\nfile - a\nauthor 0 human\n", "line 3")]
 #[case::number("attribution 1\nauthor 00 human\n", "line 2")]
-fn wrong_texts_are_told(#[case] text: &str, #[case] expected: &str) {
+fn wrong_texts_are_errors(#[case] text: &str, #[case] expected: &str) {
     let error = Attribution::from_text(text.as_bytes()).expect_err("it is wrong");
     assert!(error.starts_with(expected), "{error}");
 }
