@@ -47,15 +47,15 @@ pub(crate) fn edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Ed
     edits_of(&gix::diff::blob::diff_with_slider_heuristics(algorithm, &input))
 }
 
-/// Returns the edits that `count` counts: those of `git diff --numstat` with git's default algorithm.
+/// Returns the edits that `count` counts, shifted as git does: those of `git diff --numstat` and `git blame` with git's default
+/// algorithm.
 pub fn counted_edits(algorithm: Algorithm, before: &[u8], after: &[u8]) -> Vec<Edit> {
     if before.is_empty() || after.is_empty() {
         let (old, new) = (line_count(before) as usize, line_count(after) as usize);
         return if old + new == 0 { Vec::new() } else { vec![(0..old, 0..new)] };
     }
     let (before, after) = trim_common_tail(before, after);
-    let input = interned(before, after);
-    edits_of(&Diff::compute(algorithm, &input))
+    edits(algorithm, before, after)
 }
 
 /// Returns the edits with which attribution follows lines from one version of a file to the next.

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
 use super::Repo;
@@ -44,6 +44,24 @@ impl Repo {
             search.match_similar()?;
         }
         Ok(search.finish())
+    }
+
+    /// Returns which files, new where they are, were renamed from those in `gone`: the new names with the old ones.
+    pub(crate) fn find_renamed(
+        &self,
+        gone: impl IntoIterator<Item = (BString, ObjectId)>,
+        new: impl IntoIterator<Item = Change>,
+    ) -> Result<HashMap<BString, BString>> {
+        let leaf = |id| Some(Leaf { id, mode: Mode::File });
+        let mut changes: Vec<Change> =
+            gone.into_iter().filter_map(|(path, id)| Change::between(path, leaf(id), None)).collect();
+        if changes.is_empty() {
+            return Ok(HashMap::new());
+        }
+        changes.extend(new.into_iter().filter(|change| change.before.is_none()));
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        let renamed = self.detect_renames(changes)?.into_iter();
+        Ok(renamed.filter_map(|change| Some((change.path, change.old_path?))).collect())
     }
 
     fn rename_limit(&self) -> usize {

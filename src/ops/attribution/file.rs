@@ -308,6 +308,9 @@ impl Reader<'_> {
                 file = former.as_ref().and_then(|name| record.file(name.as_bstr()));
                 names.extend(former);
             }
+            if file.is_none() {
+                file = self.renamed_file(commit, change, record)?;
+            }
             let Some(file) = file else { continue };
             let recorded = &file.ownership;
             let before = record.before(recorded.path.as_bstr());
@@ -315,6 +318,26 @@ impl Reader<'_> {
             names.extend(recorded.from.clone());
         }
         Ok(found)
+    }
+
+    /// Returns the recorded file that `commit` has under another name, with other content: that of `change`, which is new in it.
+    fn renamed_file<'v>(&self, commit: ObjectId, change: &Change, record: &'v Recorded) -> Result<Option<&'v File>> {
+        let repo = self.repo;
+        if change.before.is_some() || change.after.is_none() || record.commit == commit {
+            return Ok(None);
+        }
+        let tree_id = repo.tree_of_commit(commit)?;
+        let mut gone = Vec::new();
+        for file in record.files() {
+            let path = &file.ownership.path;
+            if let Some(blob) = file.blob
+                && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
+            {
+                gone.push((path.clone(), blob));
+            }
+        }
+        let former = repo.find_renamed(gone, [change.clone()])?.remove(&change.path);
+        Ok(former.and_then(|path| record.file(path.as_bstr())))
     }
 
     /// Returns the name that a file called one of `names` had when `record` was made, where git has carried the change from

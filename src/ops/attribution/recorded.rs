@@ -36,6 +36,11 @@ impl Recorded {
         Some(&self.files[at])
     }
 
+    /// Returns the files that the commit changes.
+    pub(super) fn files(&self) -> &[File] {
+        &self.files
+    }
+
     /// Returns a recorded file that the commit has as `blob`.
     pub(super) fn file_of_blob(&self, blob: ObjectId) -> Option<&File> {
         self.files.iter().find(|file| file.blob == Some(blob))

@@ -2,7 +2,7 @@
 //! after `git cherry-pick -n`, or from a squash that lost its message.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     ops::Range,
 };
 
@@ -53,6 +53,14 @@ impl Place {
         let tree_id = repo.tree_of_commit(commit)?;
         let leaf = |path: &BString| Ok((path.clone(), repo.find_leaf(tree_id, path.as_bstr())?));
         paths.iter().map(leaf).collect()
+    }
+
+    /// Returns how the place differs from the tree `head_tree_id`.
+    fn changes(self, repo: &Repo, head_tree_id: ObjectId) -> Result<Vec<Change>> {
+        match self {
+            Self::Staged => repo.staged_changes(head_tree_id),
+            Self::In(commit) => repo.diff_trees(head_tree_id, repo.tree_of_commit(commit)?),
+        }
     }
 }
 
@@ -189,7 +197,8 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
                 files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path).collect();
             let mut is_changed = false;
             for (path, leaf) in repo.staged_leaves(&paths)? {
-                is_changed = is_changed || repo.find_leaf(head_tree_id, path.as_bstr())? != leaf;
+                // A file that is in neither may have been renamed.
+                is_changed = is_changed || leaf.is_none() || repo.find_leaf(head_tree_id, path.as_bstr())? != leaf;
             }
             if is_changed && !is_undone(repo, &id, *commit, Amended::Staged)? {
                 return Ok(true);
@@ -240,7 +249,18 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
     let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
     let files: Vec<RecordFile> = files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
-    let leaves = place.leaves(repo, &paths)?;
+    let mut leaves = place.leaves(repo, &paths)?;
+    // A file that the record has created may have another name now.
+    let is_created = |file: &&RecordFile| file.before.is_none() && !matches!(leaves.get(&file.path), Some(Some(_)));
+    let gone = files.iter().filter(is_created).filter_map(|file| Some((file.path.clone(), file.after?)));
+    let gone: Vec<_> = gone.filter(|(_, blob)| repo.has_object(*blob)).collect();
+    if !gone.is_empty() {
+        let new = place.changes(repo, head_tree_id)?;
+        let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
+        for (to, from) in repo.find_renamed(gone, new)? {
+            leaves.insert(from, now.get(&to).copied());
+        }
+    }
     for file in files {
         let now = leaves.get(&file.path).copied().flatten();
         let before = repo.find_leaf(head_tree_id, file.path.as_bstr())?;

@@ -266,7 +266,6 @@ fn what_a_person_did_before_is_not_linked() {
 #[case::soft_reset("git commit -qam r; git reset -q --soft HEAD~2; git commit -qm again")]
 #[case::reset("git reset -q HEAD~; git add -A; git commit -qm again")]
 #[case::pick("git commit -qam r; git checkout -q -b x HEAD~2; git cherry-pick -n main~ main; git commit -qm picked")]
-#[ignore = "the new name of a file that a record has created is not looked for"]
 fn a_new_file_that_is_renamed_and_changed_keeps_its_authors(#[case] script: &str) {
     let bench = Bench::new();
     bench.agent_commit("a", "one");

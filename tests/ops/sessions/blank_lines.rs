@@ -94,7 +94,6 @@ fn both_name_the_same_authors_of_functions(
 #[case::agent_first(&["a", "human"])]
 #[case::human_first(&["human", "a"])]
 #[case::in_turn(&["a", "human", "a", "human"])]
-#[ignore = "`counted_edits` does not shift hunks as git does"]
 fn both_name_the_same_authors_of_hunks(#[case] order: &[&str], #[values(false, true)] is_committed_in_parts: bool) {
     let desk = Desk::new();
     // These commits are dated before the hooks were enabled, so that only a record shows that we were in use.

@@ -112,7 +112,6 @@ fn a_file_that_was_renamed_on_the_branch_keeps_its_authors(
 #[case::and_changed("git mv n renamed; sed -i '1i human zero' renamed", 10)]
 #[case::and_changed_later("git mv n renamed; git commit -qm renamed; echo 'human ten' >>renamed", 10)]
 #[case::alone("git mv n renamed; git checkout -q main -- f w", 9)]
-#[ignore = "the new name of a file that a record has created is not looked for"]
 fn a_new_file_that_was_renamed_on_the_branch_keeps_its_authors(
     #[case] script: &str,
     #[case] count: usize,
