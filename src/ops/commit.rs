@@ -9,6 +9,7 @@ use gix::ObjectId;
 
 use super::{
     Context, Worktree, agents, condense,
+    follow::follow_head,
     known_base::is_head_followable,
     provenance::{
         amended::{Amended, is_undone},
@@ -269,7 +270,13 @@ fn read_message(message_file: &Path) -> Result<Vec<u8>> {
 /// Follows the commit that was just made: git's post-commit.
 pub(crate) fn committed(context: &Context) -> Result<()> {
     let worktree = save::lock_to_write(context)?;
-    worktree.emit_failure("condense", commit_made(&worktree))
+    worktree.emit_failure("condense", commit_made(&worktree))?;
+    // A commit that takes none of the work, such as a revert, leaves all of it to be carried forward. In a turn, what an agent's tool
+    // does is known when it ends.
+    if session_info::open_turns(context)?.is_empty() {
+        worktree.emit_failure("follow", follow_head(&worktree))?;
+    }
+    Ok(())
 }
 
 /// Keeps the message as it is before anything is added to it, if it comes from a template (`git commit -t`): a user who

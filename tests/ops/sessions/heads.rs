@@ -348,3 +348,22 @@ fn a_commit_of_one_file_in_a_turn_leaves_the_others_whose_they_are() {
     assert_eq!((&told["agent_lines"], &told["human_added"]), (&0.into(), &1.into()), "{told}");
     desk.finish();
 }
+
+/// Git's hooks carry the work of a session over a commit that takes none of it, so that readers need not wait for a command.
+#[rstest::rstest]
+#[case::revert("git revert --no-edit HEAD")]
+#[case::several("git revert --no-edit HEAD HEAD~")]
+#[case::pick("git cherry-pick side")]
+#[case::of_other_files("echo mine >mine; git add mine; git commit -qm mine")]
+fn hooks_carry_work_over_a_commit_that_takes_none(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.sh("git checkout -qb side; echo side >side; git add side; git commit -qm side; git checkout -q main");
+    desk.sh("echo two >two; git add two; git commit -qm two; git mv two three; git commit -qm three");
+    desk.turn("a", &[("new", "of a\n")]);
+    desk.sh(script);
+    let head = desk.git(&["rev-parse", "HEAD"]);
+    assert!(desk.shadow().is_some_and(|shadow| shadow.contains(head.trim())), "{:?}", desk.shadow());
+    desk.commit_all();
+    assert_eq!(desk.recorded("HEAD"), parts(&[("new", "a")]));
+    desk.finish();
+}
