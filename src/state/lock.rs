@@ -107,6 +107,8 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // Not every owner sweeps; the next one may.
         self.replace(if self.dead.is_empty() { String::new() } else { "\n".to_owned() });
+        // To close the file is not enough: a process that another thread starts has a copy of it until it is executed.
+        let _ = rustix::fs::flock(self.file.as_fd(), FlockOperation::Unlock);
     }
 }
 
@@ -152,6 +154,17 @@ mod tests {
         take(&path, Duration::ZERO).map(drop).expect("free again");
         assert_eq!(std::fs::read(&path).expect("the file stays"), b"");
         assert!(!is_held(&path) && !is_held(&dir.path().join("none")));
+    }
+
+    #[test]
+    fn a_copy_in_a_started_process_does_not_keep_the_lock() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("lock");
+        let held = take(&path, Duration::ZERO).expect("free");
+        let copy = held.file.try_clone().expect("a copy, as a fork makes it");
+        drop(held);
+        take(&path, Duration::ZERO).map(drop).expect("free again");
+        drop(copy);
     }
 
     #[test]
