@@ -113,10 +113,11 @@ proptest! {
     ) {
         let text = format!("{start}{before}{secret}{after}{end}");
         let out = redacted(&text);
-        // Nor a good part of it.
-        let half = &secret.trim()[..secret.trim().len() / 2];
-        prop_assert!(!out.contains(half), "{text}\n{out}");
         prop_assert!(out.starts_with(start), "{out}");
+        // Nor a good part of it. The lines around it may have three of its letters by chance.
+        let half = &secret.trim()[..secret.trim().len() / 2];
+        let between = out[start.len()..].trim_end_matches(end);
+        prop_assert!(!between.contains(half), "{text}\n{out}");
         prop_assert_eq!(redacted(&out), out);
     }
 
