@@ -29,6 +29,13 @@ impl Repo {
         ["rebase-merge", "rebase-apply"].iter().any(|name| self.git_dir().join(name).exists())
     }
 
+    /// Returns true if git picks or reverts more commits after this one.
+    pub(crate) fn has_more_to_pick(&self) -> bool {
+        // The first line is the commit that is picked now (save_todo() in git's sequencer.c).
+        let todo = fs::read(self.git_dir().join("sequencer/todo")).unwrap_or_default();
+        todo.lines().filter(|line| !line.is_empty() && !line.starts_with(b"#")).nth(1).is_some()
+    }
+
     /// Returns true during a merge whose commit has not been made.
     pub(crate) fn is_merging(&self) -> bool {
         self.git_dir().join("MERGE_HEAD").exists()

@@ -10,7 +10,7 @@ use gix::ObjectId;
 use super::{
     Context, Worktree, agents, condense,
     follow::follow_head,
-    known_base::is_head_followable,
+    known_base::{is_head_followable, known_base},
     provenance::{
         amended::{Amended, is_undone},
         recorded,
@@ -125,7 +125,12 @@ fn is_followed_later(context: &Context, message_file: &Path, base: Base) -> Resu
     if !repo.has_reflog() {
         return Ok(false);
     }
-    Ok(session_info::open_turns(context)?.is_empty() && !condense::has_work_on(repo, base)?)
+    if !session_info::open_turns(context)?.is_empty() || condense::has_work_on(repo, base)? {
+        return Ok(false);
+    }
+    // Work on an earlier base waits for the last of several commits that git picks or reverts.
+    let known = known_base(context).filter(|known| *known != base);
+    Ok(!known.map(|known| condense::has_work_on(repo, known)).transpose()?.unwrap_or(false))
 }
 
 /// Returns true if `git commit` makes the commit, not a command that has brought all of its content: a revert, cherry-pick, rebase
@@ -272,8 +277,8 @@ pub(crate) fn committed(context: &Context) -> Result<()> {
     let worktree = save::lock_to_write(context)?;
     worktree.emit_failure("condense", commit_made(&worktree))?;
     // A commit that takes none of the work, such as a revert, leaves all of it to be carried forward. In a turn, what an agent's tool
-    // does is known when it ends.
-    if session_info::open_turns(context)?.is_empty() {
+    // does is known when it ends. Of several commits that git picks or reverts, the last one is followed.
+    if session_info::open_turns(context)?.is_empty() && !context.repo.has_more_to_pick() {
         worktree.emit_failure("follow", follow_head(&worktree))?;
     }
     Ok(())

@@ -13,6 +13,7 @@ use super::{
         timeline::{self, Tip},
     },
     follow::enter,
+    known_base::known_base,
     lookup,
     salvage::{self, Look},
     save,
@@ -123,7 +124,7 @@ fn set_aside(context: &Context, options: &Options) -> Result<ResetDone> {
         // Archived shadows must be readable.
         salvage::set_broken_aside(&worktree, Look::BehindTip)?;
     }
-    let mut live = shadows::live(repo, base, repo.worktree_id())?;
+    let mut live = live_shadows(context, options.dry_run)?;
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
     live.sort_by_key(|live| Some(live.id) == latest);
     let Some(Live { name, id: tip }) = live.last().cloned() else {
@@ -172,6 +173,16 @@ fn refuse_active(context: &Context, base: Base) -> Result<()> {
     }
 }
 
+/// Returns the live shadows of this worktree on HEAD. A dry run does not follow HEAD: those that it would carry there first.
+fn live_shadows(context: &Context, dry_run: bool) -> Result<Vec<Live>> {
+    let repo = &context.repo;
+    let live = shadows::live(repo, Base::of_head(repo.head()?.id), repo.worktree_id())?;
+    match known_base(context).filter(|_| dry_run && live.is_empty()) {
+        Some(known) => shadows::live(repo, known, repo.worktree_id()),
+        None => Ok(live),
+    }
+}
+
 /// Cancels the reset that the open turn of session `id` planned for its first checkpoint, and drops the baseline of the
 /// turn.
 ///
@@ -190,7 +201,7 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     worktree.check_turns()?;
     let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
     let has_pending = pending_of(repo, id)?.is_some();
-    let live = shadows::live(repo, Base::of_head(repo.head()?.id), repo.worktree_id())?;
+    let live = live_shadows(context, dry_run)?;
     let own = live.into_iter().find(|live| live.name.session.as_deref() == Some(id));
     let has_claim = |session: &Session| session.phase == Phase::Active || has_pending || own.is_some();
     let Some(mut session) = session.filter(has_claim) else {

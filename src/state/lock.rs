@@ -115,7 +115,7 @@ impl Drop for Lock {
 /// Returns true if a process holds the lock on the file `path`, or the system does not let us look. Writes nothing.
 pub(crate) fn is_held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return false };
-    // Shared, and released at once: a process that takes the lock tries more than once.
+    // Shared, and released at once: a process that takes the lock meanwhile tries again, unless its timeout is 0.
     rustix::fs::flock(file.as_fd(), FlockOperation::NonBlockingLockShared).is_err()
 }
 

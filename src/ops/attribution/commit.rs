@@ -80,15 +80,25 @@ fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
     };
     // A broken shadow is no evidence.
     let Ok(Some(last)) = shadows::latest_on(repo, known) else { return Ok(HashSet::new()) };
-    let (mut unseen, mut next) = (HashSet::new(), head);
-    while let Some(commit) = next.filter(|commit| Base::Commit(*commit) != known && unseen.len() < MOST_UNSEEN) {
-        let Some((parent, _)) = repo.parent_and_time(commit)?.filter(|(_, seconds)| *seconds >= last.seconds) else {
-            break;
-        };
-        unseen.insert(commit);
-        next = parent;
+    let mut unseen = commits_since(repo, head, last.seconds)?;
+    if let Base::Commit(known) = known {
+        // Of two commits in one second, the clock does not say which is older: what `known` builds on was made before the work.
+        for seen in commits_since(repo, Some(known), last.seconds).unwrap_or_default() {
+            unseen.remove(&seen);
+        }
     }
     Ok(unseen)
+}
+
+/// Returns `commit` and its first parents, down to the first that is older than `seconds`.
+fn commits_since(repo: &Repo, commit: Option<ObjectId>, seconds: i64) -> Result<HashSet<ObjectId>> {
+    let (mut found, mut next) = (HashSet::new(), commit);
+    while let Some(commit) = next.filter(|_| found.len() < MOST_UNSEEN) {
+        let Some((parent, _)) = repo.parent_and_time(commit)?.filter(|(_, made)| *made >= seconds) else { break };
+        found.insert(commit);
+        next = parent;
+    }
+    Ok(found)
 }
 
 /// Attributes commits one by one, and caches what it has read.
@@ -105,6 +115,8 @@ pub(crate) struct Reader<'r> {
     unseen: HashSet<ObjectId>,
     /// The names that files had when a record was made, by those that they have in a commit.
     pub(super) renames: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
+    /// The names that files which are new in a commit had when a record was made, by those that they have in the commit.
+    pub(super) renamed: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
     /// How many commits without a record blame has compared line by line.
     pub(super) looked_at: usize,
 }
@@ -125,6 +137,7 @@ impl<'r> Reader<'r> {
             enabled_since: OnceCell::new(),
             unseen: HashSet::new(),
             renames: HashMap::new(),
+            renamed: HashMap::new(),
             looked_at: 0,
         })
     }

@@ -304,40 +304,47 @@ impl Reader<'_> {
             let new = change.after.filter(|_| change.before.is_none()).and_then(|leaf| record.file_of_blob(leaf.id));
             let mut file = names.iter().find_map(|name| record.file(name.as_bstr())).or(new);
             if file.is_none() {
-                let former = self.former_name(commit, record, &names)?;
-                file = former.as_ref().and_then(|name| record.file(name.as_bstr()));
-                names.extend(former);
-            }
-            if file.is_none() {
-                file = self.renamed_file(commit, change, record)?;
+                let former = match self.former_name(commit, record, &names)? {
+                    None if change.before.is_none() => self.renamed_from(commit, record, &change.path)?,
+                    former => former,
+                };
+                file = former.and_then(|name| record.file(name.as_bstr()));
             }
             let Some(file) = file else { continue };
             let recorded = &file.ownership;
             let before = record.before(recorded.path.as_bstr());
             found.push(View { record, file, before });
-            names.extend(recorded.from.clone());
+            // An older record has the file under the name that this one begins with.
+            names.extend([Some(&recorded.path), recorded.from.as_ref()].into_iter().flatten().cloned());
         }
         Ok(found)
     }
 
-    /// Returns the recorded file that `commit` has under another name, with other content: that of `change`, which is new in it.
-    fn renamed_file<'v>(&self, commit: ObjectId, change: &Change, record: &'v Recorded) -> Result<Option<&'v File>> {
-        let repo = self.repo;
-        if change.before.is_some() || change.after.is_none() || record.commit == commit {
+    /// Returns the name that the file `path`, new in `commit`, had when `record` was made, if `commit` has it with other content.
+    fn renamed_from(&mut self, commit: ObjectId, record: &Recorded, path: &BString) -> Result<Option<BString>> {
+        if record.commit == commit {
             return Ok(None);
         }
-        let tree_id = repo.tree_of_commit(commit)?;
-        let mut gone = Vec::new();
-        for file in record.files() {
-            let path = &file.ownership.path;
-            if let Some(blob) = file.blob
-                && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
-            {
-                gone.push((path.clone(), blob));
+        let repo = self.repo;
+        if let Entry::Vacant(entry) = self.renamed.entry((record.id, commit)) {
+            let tree_id = repo.tree_of_commit(commit)?;
+            let mut gone = Vec::new();
+            for file in record.files() {
+                let path = &file.ownership.path;
+                if let Some(blob) = file.blob
+                    && repo.find_leaf(tree_id, path.as_bstr())?.is_none()
+                {
+                    gone.push((path.clone(), blob));
+                }
             }
+            let parent_tree_id = match repo.parents_of(commit)?.first() {
+                Some(parent) => repo.tree_of_commit(*parent)?,
+                None => repo.empty_tree_id(),
+            };
+            let changes = if gone.is_empty() { Vec::new() } else { repo.diff_trees(parent_tree_id, tree_id)? };
+            entry.insert(repo.find_renamed(gone, repo.detect_renames(changes)?)?);
         }
-        let former = repo.find_renamed(gone, [change.clone()])?.remove(&change.path);
-        Ok(former.and_then(|path| record.file(path.as_bstr())))
+        Ok(self.renamed[&(record.id, commit)].get(path).cloned())
     }
 
     /// Returns the name that a file called one of `names` had when `record` was made, where git has carried the change from

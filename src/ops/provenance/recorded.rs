@@ -250,9 +250,9 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
     let files: Vec<RecordFile> = files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
     let mut leaves = place.leaves(repo, &paths)?;
-    // A file that the record has created may have another name now.
-    let is_created = |file: &&RecordFile| file.before.is_none() && !matches!(leaves.get(&file.path), Some(Some(_)));
-    let gone = files.iter().filter(is_created).filter_map(|file| Some((file.path.clone(), file.after?)));
+    // A file may have another name now.
+    let is_gone = |file: &&RecordFile| !matches!(leaves.get(&file.path), Some(Some(_)));
+    let gone = files.iter().filter(is_gone).filter_map(|file| Some((file.path.clone(), file.after?)));
     let gone: Vec<_> = gone.filter(|(_, blob)| repo.has_object(*blob)).collect();
     if !gone.is_empty() {
         let new = place.changes(repo, head_tree_id)?;

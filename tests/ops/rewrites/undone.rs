@@ -274,6 +274,67 @@ fn a_new_file_that_is_renamed_and_changed_keeps_its_authors(#[case] script: &str
     bench.is_whole();
 }
 
+/// A person renames a file of HEAD that an agent has changed, and commits both changes anew.
+#[rstest::rstest]
+#[case::soft_reset("git reset -q --soft HEAD~2; git commit -qm again")]
+#[case::squash("git checkout -qb x HEAD~2; git merge -q --squash main; git commit -qm again")]
+#[case::fixup("GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -qi HEAD~2")]
+fn a_changed_file_that_is_renamed_keeps_its_authors(
+    #[case] script: &str,
+    #[values("", "; echo 'by hand' >>renamed")] edit: &str,
+) {
+    let bench = Bench::new();
+    bench.human_commit("one");
+    bench.agent("b", "one", &format!("{}the second\nand third\n", lines("one", 4)));
+    bench.sh(&format!("git commit -qam two; git mv one renamed{edit}; git commit -qam r; {script}"));
+    let mut expected = vec!["-", "-", "-", "-", "b", "b"];
+    if !edit.is_empty() {
+        expected.push("-");
+    }
+    assert_eq!(sessions_of_lines(&bench, "renamed"), expected);
+    bench.is_whole();
+}
+
+/// Two agents wrote a file, each in a commit, before a person renamed it.
+#[rstest::rstest]
+#[case::fixup("GIT_SEQUENCE_EDITOR='sed -i 2,3s/pick/fixup/' git rebase -qi HEAD~3")]
+#[case::soft_reset("git reset -q --soft HEAD~3; git commit -qm again")]
+#[case::squash("git checkout -qb x HEAD~3; git merge -q --squash main; git commit -qm again")]
+fn a_file_of_two_commits_that_is_renamed_keeps_its_authors(
+    #[case] script: &str,
+    #[values("", "; echo 'by hand' >>renamed")] edit: &str,
+) {
+    let bench = Bench::new();
+    bench.agent_commit("a", "one");
+    bench.agent("b", "one", &format!("{}the second\nand third\n", lines("one", 6)));
+    bench.sh(&format!("git commit -qam two; git mv one renamed{edit}; git commit -qam r; {script}"));
+    let mut expected = vec!["a"; 6];
+    expected.extend(["b", "b"]);
+    if !edit.is_empty() {
+        expected.push("-");
+    }
+    assert_eq!(sessions_of_lines(&bench, "renamed"), expected);
+    bench.is_whole();
+}
+
+/// Many files that one commit of an agent has created are found again where a person has moved all of them.
+#[test]
+fn many_new_files_that_are_renamed_and_changed_keep_their_authors() {
+    let bench = Bench::new();
+    bench.turn("a", || {
+        for at in 0..40 {
+            bench.write(&format!("file-{at}"), lines(&format!("{at}"), 6));
+        }
+    });
+    bench.sh("git add -A; git commit -qm many; mkdir d
+        for at in $(seq 0 39); do git mv file-$at d/other-$at; echo \"more of $at\" >>d/other-$at; done
+        git commit -qa --amend --no-edit");
+    for at in [0, 7, 39] {
+        assert_eq!(sessions_of_lines(&bench, &format!("d/other-{at}")), ["a", "a", "a", "a", "a", "a", "-"]);
+    }
+    bench.is_whole();
+}
+
 #[test]
 fn filter_repo_keeps_the_records() {
     let bench = bench();

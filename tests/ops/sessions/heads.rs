@@ -363,6 +363,8 @@ fn hooks_carry_work_over_a_commit_that_takes_none(#[case] script: &str) {
     desk.sh(script);
     let head = desk.git(&["rev-parse", "HEAD"]);
     assert!(desk.shadow().is_some_and(|shadow| shadow.contains(head.trim())), "{:?}", desk.shadow());
+    let archived = desk.git(&["for-each-ref", "refs/checkpoints/archive"]);
+    assert_eq!(archived.lines().count(), 1, "of several commits, only the last is followed: {archived}");
     desk.commit_all();
     assert_eq!(desk.recorded("HEAD"), parts(&[("new", "a")]));
     desk.finish();

@@ -58,6 +58,35 @@ fn every_command_that_writes_follows_head(#[case] command: &[&str], #[case] sets
     desk.finish();
 }
 
+/// What a commit without hooks leaves is carried to it first; `verify` marks the checkpoint that `list` shows then.
+#[test]
+fn verify_marks_the_carried_checkpoint() {
+    let desk = Desk::new();
+    desk.turn("a", &[("g", "of a\n")]);
+    desk.sh("echo mine >f; git add f; git -c core.hooksPath=/dev/null commit -qm f");
+    let verified = desk.json(&["verify"]);
+    let list = desk.json(&["list"]);
+    assert_eq!(list["id"], verified["id"], "{list}");
+    desk.finish();
+}
+
+/// A dry run does not follow HEAD, and still says what `reset` sets aside.
+#[rstest::rstest]
+fn a_dry_run_of_reset_sees_work_that_is_not_carried_yet(
+    #[values(&["reset"][..], &["reset", "--session", "a"])] reset: &[&str],
+) {
+    let desk = Desk::new();
+    desk.git(&["config", "checkpoint.storage", "session"]);
+    desk.turn("a", &[("g", "of a\n")]);
+    desk.sh("echo mine >f; git add f; git -c core.hooksPath=/dev/null commit -qm f");
+    let before = desk.world.shadows();
+    let dry = desk.world.checkpoint(&[reset, &["--dry-run"]].concat());
+    assert!(dry.status.success(), "{dry:?}");
+    assert_eq!(desk.world.shadows(), before);
+    assert!(desk.world.checkpoint(reset).status.success());
+    desk.finish();
+}
+
 #[test]
 fn work_that_an_unseen_commit_left_continues() {
     let desk = Desk::new();
@@ -394,6 +423,19 @@ fn an_unseen_commit_of_a_sessions_work_is_unknown_until_a_command_writes(#[case]
     assert_eq!(owner(), "unknown");
     desk.json(&["save"]);
     assert_eq!(owner(), "agent");
+    desk.finish();
+}
+
+/// A commit that HEAD has left behind was made before the work, even in the same second.
+#[test]
+fn commits_before_the_work_are_no_unseen_ones() {
+    let desk = Desk::new();
+    desk.write("f", changed(&[(5, "human")]));
+    let date = "export GIT_COMMITTER_DATE='2030-01-01T00:00:00 +0000';";
+    desk.sh(&format!("{date} git commit -qam one; git commit -q --allow-empty -m two"));
+    desk.turn("a", &[("g", "of a\n")]);
+    desk.sh("git -c core.hooksPath=/dev/null reset -q --soft HEAD~");
+    assert_eq!(desk.json(&["blame", "f", "-L5,5"])["lines"][0]["owner"], "human");
     desk.finish();
 }
 
