@@ -7,8 +7,8 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 use super::{
     Context, Worktree, author,
     chain::{
-        changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish, refuse_unknown_paths,
-        scope_of_staged, take,
+        add_what_is_gone, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish,
+        refuse_unknown_paths, scope_of_staged, take,
     },
     follow::follow_head,
     moved::{self, moved_lines},
@@ -183,6 +183,10 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     }
     if let Scope::PathsIfThere(paths) = &mut request.scope {
         leave_out_unknown_paths(repo, paths, &shadow)?;
+        // A tool that names a file has not renamed another one to it, but before the tool, a person may have.
+        if origin.contributor != Contributor::Agent {
+            add_what_is_gone(repo, paths, &shadow)?;
+        }
     }
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;
     if let Some(call) = call {

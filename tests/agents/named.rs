@@ -48,6 +48,36 @@ fn a_command_of_another_session_takes_no_file_that_a_tool_has_named() {
     desk.finish();
 }
 
+/// A person renames a file in mid-turn, and the next tool names only the new path.
+#[rstest::rstest]
+#[case::staged("git mv f moved")]
+#[case::not_staged("mv f moved")]
+#[case::two_files("git mv f moved; git mv g elsewhere")]
+#[case::by_a_person_who_edits("git mv f moved; echo 'of a person' >>moved")]
+fn a_file_that_a_person_renames_before_a_tool_names_it_keeps_its_authors(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.prompt("a");
+    desk.edit("a", "1", "f", "of a");
+    desk.edit("a", "2", "f", "of a, too");
+    desk.sh(script);
+    desk.edit("a", "3", "moved", "of a, later");
+    desk.stop("a");
+    desk.sh("git add -A");
+    desk.commit();
+    let blame: Value = serde_json::from_str(&desk.done(&["blame", "moved", "--json"])).expect("JSON");
+    let agents: u64 = blame["lines"]
+        .as_array()
+        .expect("lines")
+        .iter()
+        .map(|lines| match lines["owner"].as_str() {
+            Some("agent") => lines["end"].as_u64().expect("a line") + 1 - lines["start"].as_u64().expect("a line"),
+            _ => 0,
+        })
+        .sum();
+    assert_eq!(agents, 3, "{blame}");
+    desk.finish();
+}
+
 #[test]
 fn a_file_that_two_sessions_name_has_an_unknown_author() {
     let desk = Desk::new();

@@ -1,5 +1,7 @@
 //! Reads the worktree, and decides whether it differs from the last checkpoint.
 
+use std::io::ErrorKind;
+
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
@@ -107,6 +109,25 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
         }
     }
     *paths = known;
+    Ok(())
+}
+
+/// If one of `paths` is new since the last checkpoint, adds the files with uncommitted changes that are gone: one of them may
+/// have been renamed to it, and its lines keep their authors if one checkpoint has both.
+pub(crate) fn add_what_is_gone(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
+    let mut has_new = false;
+    for path in &*paths {
+        has_new = has_new || repo.find_entry(shadow.last_tree_id(), path.as_bstr())?.is_none();
+    }
+    if !has_new {
+        return Ok(());
+    }
+    let is_gone = |path: &BString| {
+        let full = path.to_path().ok().map(|path| repo.worktree_root().join(path));
+        full.is_some_and(|full| full.symlink_metadata().is_err_and(|cause| cause.kind() == ErrorKind::NotFound))
+    };
+    let changed = repo.diff_trees(shadow.head_tree_id, shadow.last_tree_id())?.into_iter();
+    paths.extend(changed.filter(|it| it.after.is_some() && is_gone(&it.path)).map(|change| change.path));
     Ok(())
 }
 

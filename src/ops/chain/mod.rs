@@ -21,8 +21,8 @@ pub(crate) mod timeline;
 pub(crate) use cache::cache_path;
 pub(crate) use changes::changes;
 pub(crate) use look::{
-    Seen, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_known, look_at_paths,
-    refuse_unknown_paths, scope_of_staged, store_cache,
+    Seen, add_what_is_gone, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_known,
+    look_at_paths, refuse_unknown_paths, scope_of_staged, store_cache,
 };
 pub use request::{Author, SaveOptions};
 pub(crate) use request::{Hold, Known, Request, Scope};
