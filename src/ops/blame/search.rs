@@ -5,9 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::super::{
-    Context,
-    attribution::{Reader, Text, uncommitted},
+use super::{
+    super::{
+        Context,
+        attribution::{Reader, Text, uncommitted},
+    },
+    left::{Source, left},
 };
 use crate::{
     error::Result,
@@ -17,12 +20,13 @@ use crate::{
     },
     model::{
         attribution::{AuthorId, Differ, Owner, Span, carry::carry},
-        change::{Change, Mode},
+        change::Change,
         contributor::Contributor,
     },
 };
 
-/// How often git is asked where lines that were only moved or reformatted came from.
+/// How often one blame runs git again, to find where moved or reformatted lines come from: each run reads the history of a file.
+/// Files in which no origin is found do not count.
 const MOST_QUESTIONS: usize = 32;
 
 /// An owner, and the commit whose record names it.
@@ -31,8 +35,16 @@ type Found = (Owner, Option<ObjectId>);
 /// A file in a commit, or in the worktree.
 type Place = (Option<ObjectId>, BString);
 
-/// A path in a commit, and its blob.
-type Source = (BString, ObjectId);
+/// Lines of a file that are older than the commit that git names, but were moved or reformatted.
+struct Older {
+    /// None for the worktree.
+    commit: Option<ObjectId>,
+    parent: ObjectId,
+    path: BString,
+    text: Vec<u8>,
+    /// Where the lines are in the result, and their numbers in `text` from 1.
+    wanted: Vec<(usize, u32)>,
+}
 
 /// The attribution of a file in a commit.
 enum Known {
@@ -61,7 +73,6 @@ impl<'c> Search<'c> {
     /// Returns the owner of each of `lines`; [`Owner::Base`] never.
     pub(super) fn owners(&mut self, lines: &[Blamed]) -> Result<Vec<Found>> {
         let mut owners = Vec::with_capacity(lines.len());
-        // Lines that are older than the commit that git names, but were moved or reformatted.
         let mut older: BTreeMap<Place, Vec<(usize, u32)>> = BTreeMap::new();
         let mut last: Option<(&Blamed, Place)> = None;
         for (at, line) in lines.iter().enumerate() {
@@ -87,9 +98,7 @@ impl<'c> Search<'c> {
             owners.push((owner, line.commit));
             last = Some((line, key));
         }
-        for ((commit, path), wanted) in older {
-            self.follow(commit, path.as_bstr(), &wanted, &mut owners)?;
-        }
+        self.follow(older, &mut owners)?;
         let unknown = Owner::Author(self.reader.authors.plain(Contributor::Unknown));
         owners.iter_mut().filter(|(owner, _)| *owner == Owner::Base).for_each(|(owner, _)| *owner = unknown);
         Ok(owners)
@@ -119,37 +128,49 @@ impl<'c> Search<'c> {
         })
     }
 
-    /// Finds the origin of lines of `commit`, or of the worktree, that were only moved or reformatted.
-    fn follow(
-        &mut self,
-        commit: Option<ObjectId>,
-        path: &BStr,
-        wanted: &[(usize, u32)],
-        owners: &mut [Found],
-    ) -> Result<()> {
+    /// Finds the origins of lines that were only moved or reformatted.
+    ///
+    /// The earlier content of all files comes first: it has most origins, and the search in other files must not use up the limit.
+    fn follow(&mut self, older: BTreeMap<Place, Vec<(usize, u32)>>, owners: &mut [Found]) -> Result<()> {
+        let mut open = Vec::new();
+        for ((commit, path), wanted) in older {
+            let Some(mut older) = self.older(commit, path, wanted)? else { continue };
+            if let Some((path, blob)) = self.earlier(commit, older.parent, older.path.as_bstr())? {
+                let text = self.context.repo.read_blob(blob)?;
+                self.follow_to(&Source { path, text, lines: None }, &mut older, owners)?;
+            }
+            if !older.wanted.is_empty() {
+                open.push(older);
+            }
+        }
+        for mut older in open {
+            let Some(commit) = older.commit.filter(|_| self.questions < MOST_QUESTIONS) else { continue };
+            let commits = (older.parent, commit);
+            for source in left(&self.context.repo, commits, older.path.as_bstr(), &older.text, &older.wanted)? {
+                self.follow_to(&source, &mut older, owners)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the file that has the lines `wanted`; none if it has no earlier commit.
+    fn older(&mut self, commit: Option<ObjectId>, path: BString, wanted: Vec<(usize, u32)>) -> Result<Option<Older>> {
         let repo = &self.context.repo;
         let parent = match commit {
             Some(commit) => repo.parents_of(commit)?.first().copied(),
             None => repo.head()?.id,
         };
-        let Some(parent) = parent else { return Ok(()) };
-        let after = match commit {
-            Some(commit) => repo.find_leaf(repo.tree_of_commit(commit)?, path)?.map(|leaf| repo.read_blob(leaf.id)),
-            None => self.worktree.get_mut(path).map(|(_, text)| Ok(std::mem::take(&mut text.after))),
+        let Some(parent) = parent else { return Ok(None) };
+        let leaf = |commit| repo.find_leaf(repo.tree_of_commit(commit)?, path.as_bstr());
+        let text = match commit {
+            Some(commit) => leaf(commit)?.map(|leaf| repo.read_blob(leaf.id)).transpose()?,
+            None => self.worktree.get_mut(&path).map(|(_, text)| std::mem::take(&mut text.after)),
         };
-        let Some(after) = after.transpose()? else { return Ok(()) };
-        let mut wanted = wanted.to_vec();
-        if let Some(source) = self.earlier(commit, parent, path)? {
-            self.follow_to(parent, &source, &after, &mut wanted, owners)?;
-        }
-        for source in if wanted.is_empty() { Vec::new() } else { self.left(commit, parent, path)? } {
-            self.follow_to(parent, &source, &after, &mut wanted, owners)?;
-        }
-        Ok(())
+        Ok(text.map(|text| Older { commit, parent, path, text, wanted }))
     }
 
-    /// Returns what the file was in `parent`, under the same name or the one that git takes for its old one.
-    fn earlier(&self, commit: Option<ObjectId>, parent: ObjectId, path: &BStr) -> Result<Option<Source>> {
+    /// Returns the path and the blob of the file in `parent`, under the same name or the one that git takes for its old one.
+    fn earlier(&self, commit: Option<ObjectId>, parent: ObjectId, path: &BStr) -> Result<Option<(BString, ObjectId)>> {
         let repo = &self.context.repo;
         if let Some(before) = repo.find_leaf(repo.tree_of_commit(parent)?, path)? {
             return Ok(Some((path.to_owned(), before.id)));
@@ -162,40 +183,17 @@ impl<'c> Search<'c> {
         Ok(Some((was, before.id)))
     }
 
-    /// Returns the other files that `commit` deletes or changes, the deleted ones first: git does not see that a file was renamed
-    /// if most of it was rewritten.
-    fn left(&self, commit: Option<ObjectId>, parent: ObjectId, path: &BStr) -> Result<Vec<Source>> {
-        let repo = &self.context.repo;
-        let Some(commit) = commit else { return Ok(Vec::new()) };
-        let mut changes = repo.diff_trees(repo.tree_of_commit(parent)?, repo.tree_of_commit(commit)?)?;
-        changes.retain(|change| change.path != path);
-        changes.sort_by_key(|change| change.after.is_some());
-        let sources = changes.into_iter().filter_map(|change| Some((change.path, change.before?)));
-        Ok(sources
-            .filter(|(_, leaf)| matches!(leaf.mode, Mode::File | Mode::Executable))
-            .map(|(path, leaf)| (path, leaf.id))
-            .collect())
-    }
-
-    /// Finds the owners of those lines of `after` among `wanted` that come from `source` in `parent`, and takes them out of `wanted`.
-    fn follow_to(
-        &mut self,
-        parent: ObjectId,
-        (was, before): &Source,
-        after: &[u8],
-        wanted: &mut Vec<(usize, u32)>,
-        owners: &mut [Found],
-    ) -> Result<()> {
-        if wanted.is_empty() || self.questions >= MOST_QUESTIONS {
+    /// Finds the owners of those wanted lines of `older` that come from `source`, and takes them out of those wanted.
+    fn follow_to(&mut self, source: &Source, older: &mut Older, owners: &mut [Found]) -> Result<()> {
+        if older.wanted.is_empty() || self.questions >= MOST_QUESTIONS {
             return Ok(());
         }
-        self.questions += 1;
-        let repo = &self.context.repo;
-        let origins = origins(&repo.read_blob(*before)?, after);
+        let origins = origins(&source.text, &older.text);
+        let in_file = |origin: u32| source.lines.as_ref().map_or(origin, |lines| lines[origin as usize - 1]);
         let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        wanted.retain(|(at, line)| match origins.get(line) {
+        older.wanted.retain(|(at, line)| match origins.get(line) {
             Some(origin) => {
-                places.entry(*origin).or_default().push(*at);
+                places.entry(in_file(*origin)).or_default().push(*at);
                 false
             }
             None => true,
@@ -203,10 +201,15 @@ impl<'c> Search<'c> {
         if places.is_empty() {
             return Ok(());
         }
+        self.questions += 1;
         let ranges: Vec<String> = ranges(places.keys().copied());
-        let question =
-            Question { path: was.as_bstr(), commit: Some(parent), ranges: &ranges, ignores_whitespace: false };
-        let blamed = repo.blame(&question)?;
+        let question = Question {
+            path: source.path.as_bstr(),
+            commit: Some(older.parent),
+            ranges: &ranges,
+            ignores_whitespace: false,
+        };
+        let blamed = self.context.repo.blame(&question)?;
         let found = self.owners(&blamed)?;
         for (line, recorded) in blamed.iter().zip(found) {
             for at in places.get(&line.line).into_iter().flatten() {

@@ -274,3 +274,71 @@ fn a_prompt_after_a_person_renames_the_only_file_keeps_its_author(
     assert_eq!(owners, if person == 1 { vec!["a", "human"] } else { vec!["a"] });
     desk.finish();
 }
+
+/// Five lines of a person, and one that stays where it is.
+fn five_and_one() -> String {
+    let lines: String = (1..=5).map(|line| format!("person wrote the words {line}\n")).collect();
+    lines + "the end\n"
+}
+
+/// Moves the five lines to the end of `a`.
+const MOVE_FIVE: &str = "sed -n 1,5p z >>a; sed -i 1,5d z";
+
+/// An agent's copy of the lines is in `m`, which the same commit may change.
+#[rstest::rstest]
+#[case::unchanged("true")]
+#[case::grown("echo unrelated >>m")]
+#[case::changed("sed -i '1s/.*/unrelated/' m")]
+fn blame_does_not_take_moved_lines_from_a_file_that_still_has_them(#[case] edit: &str) {
+    let desk = Desk::new();
+    for (path, content) in [("z", five_and_one()), ("a", "first\n".into()), ("m", "one\n".into())] {
+        desk.write(path, content);
+    }
+    desk.commit_all();
+    desk.prompt("s");
+    desk.sh("sed -n 1,5p z >>m");
+    desk.stop("s");
+    desk.commit_all();
+    desk.prompt("s");
+    desk.sh(&format!("{MOVE_FIVE}; {edit}"));
+    desk.stop("s");
+    desk.commit_all();
+    let owners: Vec<String> = blamed(&desk, "a").into_iter().map(|(_, owner)| owner).collect();
+    assert!(owners.iter().all(|owner| owner == "human"), "{owners:?}");
+    desk.finish();
+}
+
+/// The lines that a person indented, and those that an agent moves in a commit that changes many files.
+#[rstest::rstest]
+#[case::lines_replaced("sed -i '3s/.*/changed by an agent/'")]
+#[case::lines_added("sed -i '$aadded by an agent'")]
+fn blame_finds_moved_and_reformatted_lines_beside_a_commit_of_many_files(#[case] edit: &str) {
+    let desk = Desk::new();
+    desk.write("z", five_and_one());
+    for file in 1..=40 {
+        desk.write(&format!("m{file:02}"), numbered(1..=9));
+    }
+    desk.commit_all();
+    let written: String = (1..=6).map(|line| format!("the agent wrote the words {line}\n")).collect();
+    desk.turn("s", &[("a", &written)]);
+    desk.commit_all();
+    desk.sh("sed -i 's/^/    /' a");
+    desk.commit_all();
+    let person = desk.git(&["rev-parse", "HEAD"]);
+    desk.prompt("t");
+    desk.sh(&format!("{edit} m??; {MOVE_FIVE}"));
+    desk.stop("t");
+    desk.commit_all();
+    // Blame follows the lines of commits in the order of their ids.
+    for attempt in 0.. {
+        if desk.git(&["rev-parse", "HEAD"]) < person {
+            break;
+        }
+        desk.git(&["commit", "-q", "--amend", "-m", &format!("attempt {attempt}")]);
+    }
+    let found = blamed(&desk, "a");
+    let owner = |line: u64| found.iter().rfind(|(start, _)| *start <= line).map(|(_, owner)| owner.as_str());
+    let owners: Vec<Option<&str>> = (1..=11).map(owner).collect();
+    assert_eq!(owners, [[Some("s"); 6].as_slice(), &[Some("human"); 5]].concat(), "{found:?}");
+    desk.finish();
+}
