@@ -1,8 +1,10 @@
 //! The plugins that are installed for opencode and Amp, run by node: what they send is read, and a no is passed on.
 
-use std::{fs, path::Path, process::Command};
+use std::{fs, process::Command};
 
 use git_checkpoint::testing::agent::{self, dialect, dialects};
+
+use crate::support::files;
 
 /// Calls the plugin in `plugin.mjs` as opencode does.
 const OPENCODE: &str = r#"
@@ -68,8 +70,7 @@ fn run(name: &str, caller: &str) -> Option<(Vec<String>, String)> {
     let path = |name: &str| folder.path().join(name);
     fs::create_dir(path("a b")).expect("writable");
     let program = path("a b/git-checkpoint");
-    fs::write(&program, PROGRAM).expect("writable");
-    make_executable(&program);
+    files::write_script(&program, PROGRAM);
     let dialect = dialects::named(name).expect("it is known");
     let command = agent::install::command(program.to_str().expect("a plain path"), name);
     let text = dialect.files[0].install(None, &command).expect("installed");
@@ -91,11 +92,6 @@ fn run(name: &str, caller: &str) -> Option<(Vec<String>, String)> {
         format!("{} {} {helper} {paths}", event.moment.as_str(), event.session).trim_end().to_owned()
     });
     Some((events.collect(), String::from_utf8(output.stdout).expect("JSON")))
-}
-
-fn make_executable(path: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
 }
 
 #[test]

@@ -196,6 +196,9 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     if !conflicts.is_empty() && conflicts.iter().all(|left| left.why == Why::InTheWay) {
         call.out.hint("no checkpoint holds what is in the way: move it elsewhere, and run the command again");
     }
+    if restored.kept.iter().any(|left| left.why == Why::Sparse) {
+        call.out.hint("'git sparse-checkout add <directory>' makes room for the files outside the sparse checkout");
+    }
     match &restored.pre_restore {
         Some(id) if !is_idle && !restored.dry_run => {
             call.out.hint(&format!("'git checkpoint undo' goes back to {}", phrase::short(id)));

@@ -149,7 +149,7 @@ fn is_plain(context: &Context) -> Result<bool> {
         GitOperation::New => true,
         GitOperation::Again(copied) => copied.is_some() && by_git_commit(),
     };
-    Ok(!is_brought && is_by_hand && is_head_followable(context)?)
+    Ok(!is_brought && is_by_hand)
 }
 
 /// If a session made the unsaved changes, or may have, saves those of its changes since its last checkpoint that the commit on
@@ -158,6 +158,10 @@ fn save_before_commit(worktree: &Worktree<'_>, base: Base) -> Result<()> {
     let Some(saving) = agents::before_commit(worktree)?.filter(|_| is_plain(worktree).unwrap_or(false)) else {
         return Ok(());
     };
+    // A reset leaves lines of other commits in the index. Only the lines of a known session can be distinguished from them.
+    if saving.is_unknown() && !is_head_followable(worktree)? {
+        return Ok(());
+    }
     let empty_tree_id = worktree.repo.empty_tree_id();
     let head_tree_id = base.commit_id().map_or(Ok(empty_tree_id), |id| worktree.repo.tree_of_commit(id))?;
     let staged = worktree.repo.staged_changes(head_tree_id)?;

@@ -48,10 +48,13 @@ pub struct Unverified {
 /// # Errors
 /// As [`lookup::resolve`]; [`Kind::Race`](crate::error::Kind::Race) if other processes keep changing the mark.
 pub fn verify(context: &Context, text: Option<&str>) -> Result<Verified> {
+    let resolve = || lookup::resolve(context, text.unwrap_or("@"));
+    // An unreadable checkpoint is an error that names the damage. `enter` would set it aside.
+    describe(context, resolve()?)?;
     // A save that runs at the same time may look for the note of `reset`, or remove it. If HEAD has moved, `@` is another
     // checkpoint than before.
     let _worktree = enter(context)?;
-    let id = lookup::resolve(context, text.unwrap_or("@"))?;
+    let id = resolve()?;
     let mut verified = describe(context, id)?;
     let previous = context.emit_failure("verify", set(context, Some(id)))?;
     satisfied(context, Some(id))?;

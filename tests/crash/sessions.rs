@@ -11,7 +11,7 @@ use std::{
 };
 
 use crate::support::{
-    World,
+    World, files,
     site::{Dice, described},
 };
 
@@ -297,8 +297,7 @@ fn enabling_and_disabling_hooks_that_die_can_be_done_again() {
         let hook = world.repo().join(".git/hooks/post-commit");
         fs::create_dir_all(hook.parent().expect("it has one")).expect("made");
         let text = "#!/bin/sh\necho ran >>\"$(git rev-parse --git-dir)/ran\"\n";
-        fs::write(&hook, text).expect("written");
-        fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+        files::write_script(&hook, text);
         let program = env!("CARGO_BIN_EXE_git-checkpoint");
         let command = if at < enabling.len() { "enable" } else { "disable" };
         if command == "disable" {

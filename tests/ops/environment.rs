@@ -3,12 +3,11 @@
 use std::{
     fs,
     io::Write as _,
-    os::unix::fs::PermissionsExt as _,
     process::Stdio,
     time::{Duration, Instant},
 };
 
-use crate::support::{World, site::ended};
+use crate::support::{World, files, site::ended};
 
 /// A turn of the session `s`, in which `write` changes the worktree.
 fn turn(world: &World, write: impl FnOnce()) {
@@ -68,8 +67,7 @@ fn a_hanging_jj_wrapper_holds_no_agent_up() {
     fs::create_dir(world.repo().join(".jj")).expect("it can be made");
     // A wrapper, as version managers have it, and jj waits for whatever.
     let wrapper = world.root().join("home/jj");
-    fs::write(&wrapper, "#!/bin/sh\nsleep 60\nexit 1\n").expect("it can be written");
-    fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    files::write_script(&wrapper, "#!/bin/sh\nsleep 60\nexit 1\n");
     let event = serde_json::json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": world.repo(),
         "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "1"});
     let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));

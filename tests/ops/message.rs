@@ -1,10 +1,10 @@
 //! Trailers in messages, through real `git commit` with real hooks.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Output};
+use std::{fs, path::Path, process::Output};
 
 use git_checkpoint::testing::git::Repo;
 
-use crate::support::{World, site::described};
+use crate::support::{World, files, site::described};
 
 const ID: &str = "0123456789abcdef";
 const FILE: &str = "TEST_MESSAGE_FILE";
@@ -26,8 +26,7 @@ fn world() -> World {
     let call = format!("'{}' --quiet --exact --ignored ops::message::child >/dev/null", program.display());
     let text = format!("#!/bin/sh\n{FILE}=$PWD/$1 exec {call}\n");
     fs::create_dir_all(hook.parent().expect("a directory")).expect("directories can be made");
-    fs::write(&hook, text).expect("files can be written");
-    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    files::write_script(&hook, &text);
     world.done(&["enable"]);
     world
 }
@@ -35,8 +34,7 @@ fn world() -> World {
 /// Commits with an editor that runs `editor` on the file `$1`.
 fn commit(world: &World, editor: &str, arguments: &[&str]) -> Output {
     let script = world.root().join("editor");
-    fs::write(&script, format!("#!/bin/sh\n{editor}\n")).expect("files can be written");
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    files::write_script(&script, &format!("#!/bin/sh\n{editor}\n"));
     let mut command = world.command("git");
     command.env("EDITOR", &script).args(["commit", "--allow-empty", "-q"]).args(arguments);
     command.output().expect("git runs")

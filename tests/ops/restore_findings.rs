@@ -125,6 +125,25 @@ fn a_name_in_another_case_still_is_to_be_written() {
     assert_eq!(stage.read("README"), "one\n");
 }
 
+/// An undo that changes no staged content does not care who stages something meanwhile.
+#[test]
+fn an_undo_of_files_finishes_though_the_index_changes() {
+    let stage = Stage::new();
+    stage.write("f", "one\n");
+    let one = stage.save_as(&session("s"));
+    stage.write("f", "two\n");
+    stage.save_as(&session("s"));
+    stage.restore(one);
+    stage.write("g", "new\n");
+    let (mut context, repo) = (reopened(&stage), stage.repo());
+    context.subscribe(Box::new(Meddler(Box::new(move || {
+        let added = std::process::Command::new("git").arg("-C").arg(&repo).args(["add", "g"]).status();
+        assert!(added.expect("git runs").success());
+    }))));
+    undo(&context, &UndoOptions::default()).expect("undone");
+    assert_eq!((stage.read("f"), stage.git(&["diff", "--cached", "--name-only"])), ("two\n".into(), "g\n".into()));
+}
+
 #[rstest::rstest]
 #[case::nul("[[unmerged]]\npath = \"a\\u0000b\"\nstage = 1\nmode = \"100644\"\n")]
 #[case::parent("[[unmerged]]\npath = \"../x\"\nstage = 1\nmode = \"100644\"\n")]

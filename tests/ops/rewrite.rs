@@ -13,9 +13,7 @@ use crate::support::World;
 /// A base, and three commits, the first two with records.
 fn world() -> World {
     let world = World::with_commit();
-    let hook = world.repo().join(".git/hooks/post-rewrite");
-    world.write(".git/hooks/post-rewrite", "#!/bin/sh\necho \"$1\" >.git/how\ncat >.git/pairs\n");
-    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("it is ours");
+    world.script(".git/hooks/post-rewrite", "#!/bin/sh\necho \"$1\" >.git/how\ncat >.git/pairs\n");
     for (file, id) in [("a", ONE), ("b", TWO)] {
         world.write(file, format!("{file}\n{file}\n"));
         world.git(&["add", "-A"]);

@@ -1,9 +1,14 @@
 //! The files of a world's repository: what tests write, read and take away.
 
 use std::{
+    ffi::OsString,
     fs,
-    os::unix::fs::{PermissionsExt as _, symlink},
-    path::PathBuf,
+    os::unix::{
+        ffi::OsStringExt as _,
+        fs::{PermissionsExt as _, symlink},
+    },
+    path::{Path, PathBuf},
+    process::Command,
 };
 
 use bstr::BString;
@@ -13,7 +18,36 @@ use super::{
     stage::{Disk, disk},
 };
 
+/// Writes scripts to be executed.
+///
+/// The system executes no file that a process has open for writing, and a process that another thread starts has what we have open
+/// until it is executed itself. So a shell writes them.
+pub(crate) fn write_scripts(scripts: impl IntoIterator<Item = (PathBuf, Vec<u8>)>) {
+    let scripts: Vec<(PathBuf, Vec<u8>)> = scripts.into_iter().collect();
+    if scripts.is_empty() {
+        return;
+    }
+    let write = r#"while [ $# -gt 0 ]; do printf %s "$2" >"$1" || exit 1; shift 2; done"#;
+    let paths: Vec<PathBuf> = scripts.iter().map(|(path, _)| path.clone()).collect();
+    let names_and_texts = scripts.into_iter().flat_map(|(path, text)| [path.into(), OsString::from_vec(text)]);
+    let status = Command::new("/bin/sh").args(["-c", write, "sh"]).args(names_and_texts).status();
+    assert!(status.expect("a shell runs").success(), "{paths:?} can be written");
+    for path in paths {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    }
+}
+
+/// Writes one script to be executed.
+pub(crate) fn write_script(path: &Path, text: &str) {
+    write_scripts([(path.to_owned(), text.into())]);
+}
+
 impl World {
+    /// Writes the script `path` of the repository.
+    pub(crate) fn script(&self, path: &str, text: &str) {
+        write_script(&self.place_for(path), text);
+    }
+
     /// Writes the file `path` of the repository.
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         fs::write(self.place_for(path), content).expect("files can be written");

@@ -13,7 +13,7 @@ use std::{
 
 use bstr::ByteSlice as _;
 
-use super::World;
+use super::{World, files::write_scripts};
 
 /// A repository with one commit, of the file `f`.
 static COMMIT: Template = Template::new(World::commit_base);
@@ -148,7 +148,7 @@ impl Made {
     }
 
     fn copy_to(&self, root: &Path) {
-        let mut indexes = Vec::new();
+        let (mut indexes, mut scripts) = (Vec::new(), Vec::new());
         for (path, node) in &self.nodes {
             let to = root.join(path);
             match node {
@@ -156,6 +156,9 @@ impl Made {
                 Node::Link(target) => {
                     let target = self.moved(target, root);
                     std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(&target), to).expect("links can be made");
+                }
+                Node::File { bytes, mode, modified } if mode & 0o111 != 0 => {
+                    scripts.push((to, self.moved(bytes, root), *mode, *modified));
                 }
                 Node::File { bytes, mode, modified } => {
                     fs::write(&to, self.moved(bytes, root)).expect("files can be written");
@@ -169,6 +172,11 @@ impl Made {
                     }
                 }
             }
+        }
+        write_scripts(scripts.iter().map(|(to, bytes, ..)| (to.clone(), bytes.clone())));
+        for (to, _, mode, modified) in scripts {
+            fs::set_permissions(&to, fs::Permissions::from_mode(mode)).expect("it is ours");
+            fs::File::open(&to).and_then(|file| file.set_modified(modified)).expect("it is ours");
         }
         for index in indexes {
             renew(&index);

@@ -45,6 +45,11 @@ impl Saving {
         Self { origin, turn_of: None, scope: Scope::All }
     }
 
+    /// Returns true if the author is unknown.
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.origin.contributor == Contributor::Unknown
+    }
+
     /// All that has changed, by an unknown author.
     pub(super) fn unknown() -> Self {
         Self::all(author::unknown())
@@ -70,7 +75,7 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Saving>> {
 /// Saves the `staged` files, as the worktree has them, before the commit takes them. The rest stays unsaved, and its author stays
 /// known. If the author is unknown, saves everything, so that later changes have a known author.
 pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged: Vec<Change>) -> Result<()> {
-    if saving.origin.contributor == Contributor::Unknown {
+    if saving.is_unknown() {
         save(worktree, &saving)?;
         author::settle(worktree);
     } else {

@@ -69,15 +69,19 @@ struct Candidate {
 fn candidates(repo: &Repo, (parent, commit): (ObjectId, ObjectId), path: &BStr) -> Result<Vec<Candidate>> {
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable);
     let mut found = Vec::new();
-    for change in repo.diff_trees(repo.tree_of_commit(parent)?, repo.tree_of_commit(commit)?)? {
-        let Change { path: other, before: Some(before), after, .. } = change else { continue };
-        if other == path || !is_file(&before) {
+    // A renamed file still has its lines.
+    let changes = repo.detect_renames(repo.diff_trees(repo.tree_of_commit(parent)?, repo.tree_of_commit(commit)?)?)?;
+    for change in changes {
+        let Change { path: now, old_path, before: Some(before), after, .. } = change else { continue };
+        // A partial clone may lack the content.
+        let is_here = [Some(before), after].iter().flatten().all(|leaf| repo.has_object(leaf.id));
+        if now == path || !is_file(&before) || !is_here {
             continue;
         }
         let after = after.filter(is_file);
         let size = |leaf: Leaf| repo.object_size(leaf.id).map(Option::unwrap_or_default);
         let size = size(before)? + after.map_or(Ok(0), size)?;
-        found.push(Candidate { size, path: other, before, after });
+        found.push(Candidate { size, path: old_path.unwrap_or(now), before, after });
     }
     found.sort_by_key(|file| (file.after.is_some(), file.size));
     found.truncate(MOST_FILES);

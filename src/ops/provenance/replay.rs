@@ -211,6 +211,10 @@ impl Work {
         let mut next = |id| ahead.next().unwrap_or_else(|| repo.read_blob(id));
         let mut bases: HashMap<Leaf, Option<Content>> =
             committed.iter().filter_map(|it| Some((it.before?, None))).collect();
+        let moved_on = since_other_bases(repo, steps, committed)?;
+        if !moved_on.is_empty() {
+            replay.step(COMMITTER, moved_on);
+        }
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         let mut renamed: HashMap<&BString, &BString> = HashMap::new();
         for step in steps {
@@ -293,6 +297,22 @@ impl Work {
     pub(crate) fn all_sessions(&self) -> BTreeSet<&str> {
         self.sessions.values().flatten().map(String::as_str).collect()
     }
+}
+
+/// Returns the changes from the parent of a commit to where `steps` begin, if that is another commit: after a reset, work that was
+/// taken up again was done on a commit that HEAD has left behind. What its records do not have is a person's.
+fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Vec<attribution::Change>> {
+    let mut changes = Vec::new();
+    for entry in committed {
+        let path = entry.old_path.as_ref().unwrap_or(&entry.path);
+        let of_path = |change: &&Change| change.old_path.as_ref().unwrap_or(&change.path) == path;
+        let first = steps.iter().flat_map(|step| &step.changes).find(of_path).and_then(|change| change.before);
+        if entry.before.is_some() && first.is_some() && first != entry.before {
+            let (before, after) = (content(repo, entry.before)?, content(repo, first)?);
+            changes.push(attribution::Change { path: path.clone(), from: None, before, after, moved: None });
+        }
+    }
+    Ok(changes)
 }
 
 fn author_of(origin: &Origin) -> Author {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use super::{FILES, FILTER, NONE, Scene};
-use crate::support::World;
+use crate::support::{World, files};
 
 /// Commands of a filter that cannot be run, or fail.
 #[rstest::rstest]
@@ -120,8 +120,7 @@ fn a_filter_that_cannot_be_started_is_tried_again(
             "#!/bin/sh\nprintf '{server}0013status=success\\n0000000acbbc\\n\\n00000000'\nexec cat >/dev/null\n"
         ),
     };
-    fs::write(&program, script).expect("written");
-    fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("made executable");
+    files::write_script(&program, &script);
     scene.git(&["config", &format!("filter.rot.{command}"), program.to_str().expect("plain")]);
     scene.git(&["config", "filter.rot.required", required]);
     scene.write("lf.txt", b"baab\n\n");

@@ -98,7 +98,7 @@ fn a_trailer_that_is_deleted_leaves_the_link(#[case] by_editor: bool) {
         let editor = "sed -i -e '1s/^/words/' -e '/^Checkpoint:/d'";
         assert!(bench.edit(editor, "true", &["commit", "-q"]).status.success());
     } else {
-        bench.write(".git/hooks/commit-msg", "#!/bin/sh\nsed -i '/^Checkpoint:/d' \"$1\"\n");
+        bench.world.script(".git/hooks/commit-msg", "#!/bin/sh\nsed -i '/^Checkpoint:/d' \"$1\"\n");
         bench.git(&["commit", "-qm", "words"]);
     }
     assert_eq!(bench.named("HEAD"), [""; 0]);

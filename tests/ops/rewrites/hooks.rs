@@ -1,6 +1,6 @@
 //! Commits that are refused, missing hooks, and a lock that another process holds.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, time::Instant};
+use std::{fs, time::Instant};
 
 use super::{Bench, lines};
 
@@ -12,9 +12,7 @@ fn bench() -> Bench {
 }
 
 fn script(bench: &Bench, path: &str, text: &str) {
-    bench.write(path, text);
-    let path = bench.world.repo().join(path);
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    bench.world.script(path, text);
 }
 
 /// After a commit that failed: nothing is there, other commits have nothing, and the work is found when it is committed.

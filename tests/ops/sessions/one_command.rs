@@ -95,6 +95,31 @@ fn an_old_stash_popped_with_a_conflict_keeps_its_authors() {
     desk.finish();
 }
 
+/// One command of a session takes commits back, edits, and commits all of it.
+#[rstest::rstest]
+#[case::the_last("git reset -q --soft HEAD~; sed -i 's/^line 9$/a nine/' f; git commit -qam again")]
+#[case::all("git reset -q --soft HEAD~3; sed -i 's/^line 9$/a nine/' f; git commit -qam again")]
+#[case::unstaged("git reset -q HEAD~2; sed -i 's/^line 9$/a nine/' f; git add -A; git commit -qm again")]
+#[case::new_file("git reset -q --soft HEAD~2; echo 'a one' >n; git add n; git commit -qam again")]
+#[case::two("git reset -q --soft HEAD~2; git commit -qm again; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
+#[case::beside("git reset -q --soft HEAD~2; echo 'a two' >>w; git commit -qm again; git commit -qam w")]
+fn a_command_that_resets_edits_and_commits_leaves_other_lines_whose_they_are(#[case] script: &str) {
+    let desk = Desk::new();
+    for path in ["f", "w"] {
+        desk.write(path, lines(&[]));
+    }
+    // Commits without a record that are older than our hooks have an unknown author.
+    desk.sh("touch -d 2020-01-01 .git/checkpoint/hooks.toml; git add -A; git commit -qm lines");
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f; git commit -qam b");
+    desk.sh("sed -i 's/^line 12$/human twelve/' f; git commit -qam human");
+    command(&desk, "a", "sed -i 's/^line 4$/a four/' f; git commit -qam a");
+    command(&desk, "a", script);
+    for path in ["f", "n", "w"].into_iter().filter(|path| desk.world.repo().join(path).exists()) {
+        assert_eq!(blamed(&desk, path), expected(&desk, path), "{path}");
+    }
+    desk.finish();
+}
+
 /// The uncommitted work of two sessions and a person, which one command of a third session stashes and brings back.
 #[rstest::rstest]
 #[case::away_and_back("git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q")]

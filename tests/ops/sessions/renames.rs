@@ -289,6 +289,8 @@ const MOVE_FIVE: &str = "sed -n 1,5p z >>a; sed -i 1,5d z";
 #[case::unchanged("true")]
 #[case::grown("echo unrelated >>m")]
 #[case::changed("sed -i '1s/.*/unrelated/' m")]
+#[case::renamed("mv m o")]
+#[case::renamed_and_grown("mv m o; echo unrelated >>o")]
 fn blame_does_not_take_moved_lines_from_a_file_that_still_has_them(#[case] edit: &str) {
     let desk = Desk::new();
     for (path, content) in [("z", five_and_one()), ("a", "first\n".into()), ("m", "one\n".into())] {
