@@ -10,10 +10,9 @@ use super::{
     Context, Worktree,
     chain::{
         Shadow,
-        carried::{bring, carries},
-        draft::Draft,
+        carry_forward::{Aim, Moved, Rest, bring, carries},
+        commit::Draft,
         look_at_all,
-        onward::{Aim, Moved, Rest},
         shadows::Live,
     },
     condense::line_to_carry,

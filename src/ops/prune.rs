@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     Context,
     chain::timeline::{self, Tip},
-    held,
+    disk_usage,
 };
 use crate::{
     error::{Kind, Result},
@@ -186,17 +186,17 @@ impl Plan {
     /// Returns how many bytes no other ref of ours holds after the dropped shadows are gone.
     fn bytes(&self, context: &Context) -> Result<Option<u64>> {
         let repo = &context.repo;
-        let mut budget = held::Budget::new();
+        let mut budget = disk_usage::Budget::new();
         let mut stay = HashSet::new();
         let live = timeline::live_tips(repo, None)?;
         for tip in self.kept.iter().chain(&live) {
-            if !held::collect(repo, tip.id, &mut stay, &mut budget)? {
+            if !disk_usage::collect(repo, tip.id, &mut stay, &mut budget)? {
                 return Ok(None);
             }
         }
         let mut go = stay.clone();
         for (tip, _) in &self.dropped {
-            if !held::collect(repo, tip.id, &mut go, &mut budget)? {
+            if !disk_usage::collect(repo, tip.id, &mut go, &mut budget)? {
                 return Ok(None);
             }
         }
@@ -255,15 +255,15 @@ struct Weight {
 /// Weighs the shadows, newest first. Those that the budget does not reach count as too large, so they are dropped
 /// first.
 fn weigh(repo: &Repo, tips: &[Tip]) -> Result<Weight> {
-    let mut budget = held::Budget::new();
+    let mut budget = disk_usage::Budget::new();
     let mut seen = HashSet::new();
     for tip in timeline::live_tips(repo, None)? {
-        held::collect(repo, tip.id, &mut seen, &mut budget)?;
+        disk_usage::collect(repo, tip.id, &mut seen, &mut budget)?;
     }
     let mut weight = Weight { total: 0, each: HashMap::new() };
     for tip in tips.iter().rev() {
         let mut with = seen.clone();
-        let is_complete = held::collect(repo, tip.id, &mut with, &mut budget)?;
+        let is_complete = disk_usage::collect(repo, tip.id, &mut with, &mut budget)?;
         let bytes = if is_complete { repo.disk_size(with.difference(&seen).copied())? } else { u64::MAX / 2 };
         weight.total = weight.total.saturating_add(bytes);
         weight.each.insert(tip.name.clone(), bytes);

@@ -8,7 +8,7 @@ use gix::ObjectId;
 
 use super::{
     Context, Worktree,
-    chain::onward::Rest,
+    chain::carry_forward::Rest,
     condense::{self, Candidate, Made},
     known_base::{known_head, note_base},
     provenance::recorded,

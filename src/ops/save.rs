@@ -15,7 +15,7 @@ use super::{
     named,
     salvage::{Look, set_broken_aside},
     session_info::{check_id, clock, load, store},
-    tally,
+    stats,
     turn::{self, OpenTurn},
 };
 use crate::{
@@ -217,7 +217,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         }
         let saved = take(worktree, request, &origin, &shadow, &seen, objects, start)?;
         if let Some(id) = saved.id {
-            tally::cache_if_due(repo, id);
+            stats::cache_if_due(repo, id);
         }
         emit_events(worktree, &saved, had_shadow, begun_with.as_ref());
         if let Some(turn) = turn {
@@ -242,13 +242,13 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         }
         saved
     };
-    let folding = Instant::now();
+    let repacking = Instant::now();
     let is_all = request.scope.paths().is_none();
     if request.author == Author::Infer && is_all && saved.contributor == Contributor::Unknown {
         author::settle(worktree);
     }
-    repo.fold_if_due();
-    tracing::debug!(took = ?folding.elapsed(), "fold: have put old objects into packs where due");
+    repo.repack_if_due();
+    tracing::debug!(took = ?repacking.elapsed(), "repack: have put old objects into packs where due");
     store_cache(repo, &mut seen, saved.id);
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }

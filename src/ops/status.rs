@@ -13,7 +13,7 @@ use super::{
     salvage::{if_readable, why_unreadable},
     save::{SkippedPath, UnfilteredPath},
     session_info,
-    tally::{Part, Tally},
+    stats::{Part, Stats},
 };
 use crate::{
     error::{Error, Kind, Result},
@@ -248,8 +248,8 @@ fn shadow_status(
     let latest = shadows::latest(repo, &live)?.map(|tip| tip.id);
     let last = live.iter().find(|it| Some(it.id) == latest).or(live.last());
     let Some((r#ref, tip)) = last.map(|live| (live.name.to_ref(), live.id)) else { return Ok((None, Vec::new())) };
-    let Tally { checkpoints, tip_time, sessions, broken: uncounted, .. } =
-        Tally::of_chains(repo, live.iter().map(|live| live.id))?;
+    let Stats { checkpoints, tip_time, sessions, broken: uncounted, .. } =
+        Stats::of_chains(repo, live.iter().map(|live| live.id))?;
     broken.extend(uncounted);
     let changes = repo.tree_of_commit(tip).and_then(|tree_id| memory.diff_trees_if_damaged(base_tree_id, tree_id));
     let touched = paths(if_readable(changes, broken)?.unwrap_or_default());

@@ -24,9 +24,8 @@ use crate::{
         chain::{
             Saved, Shadow,
             archive::archive_name,
-            carried::put_on_top,
-            carry::{Ground, carry},
-            draft::{self, Draft},
+            carry_forward::{Ground, carry, put_on_top},
+            commit::{self, Draft},
             shadows,
             stashed::keep_stashed,
         },
@@ -192,7 +191,7 @@ impl<'c> OpenTurn<'c> {
         let (parent_id, after) = shadow.links(&mut objects)?;
         let changes = repo.diff_trees_if_damaged(shadow.last_tree_id(), pending.tree_id)?;
         keep_stashed(repo, shadow, &changes)?;
-        let (subject, body) = draft::subject_and_body(None, &changes);
+        let (subject, body) = commit::subject_and_body(None, &changes);
         let origin = pending.origin.clone();
         let (name, tree_id, side_id) = (&shadow.name, pending.tree_id, pending.side_id);
         let time = shadow.not_before(Moment { seconds: pending.seconds, offset: pending.offset });

@@ -9,7 +9,7 @@ use gix::ObjectId;
 use super::{
     super::{
         Context, author,
-        chain::{carry::base_tree, peek::worktree_tree, shadows},
+        chain::{carry_forward::base_tree, peek::worktree_tree, shadows},
         condense::{renamed_since, steps_aside},
         provenance::replay::{Step, Work, steps},
     },

@@ -3,20 +3,18 @@
 
 pub(crate) mod archive;
 mod cache;
-pub(crate) mod carried;
-pub(crate) mod carry;
+pub(crate) mod carry_forward;
 mod changes;
-pub(crate) mod draft;
+pub(crate) mod commit;
 mod look;
-pub(crate) mod onward;
 pub(crate) mod peek;
 mod request;
 mod saved;
 mod shadow;
 pub(crate) mod shadows;
 pub(crate) mod stashed;
-mod take;
 pub(crate) mod timeline;
+mod write;
 
 pub(crate) use cache::cache_path;
 pub(crate) use changes::changes;
@@ -29,4 +27,4 @@ pub(crate) use request::{Hold, Known, Request, Scope};
 pub(crate) use saved::milliseconds;
 pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use shadow::Shadow;
-pub(crate) use take::{publish, side_commit, take, write_again};
+pub(crate) use write::{publish, side_commit, take, write_again};

@@ -4,7 +4,7 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 
 use super::{
-    draft,
+    commit,
     shadows::{self, Live},
 };
 use crate::{
@@ -152,7 +152,7 @@ impl Shadow {
 
     /// Returns the predecessor of the next checkpoint in its chain, and in time if that is another one.
     pub(crate) fn links(&self, objects: &mut NewObjects<'_>) -> Result<(ObjectId, Option<ObjectId>)> {
-        let parent_id = self.parent_id.map_or_else(|| draft::base_commit(self.name.base, objects), Ok)?;
+        let parent_id = self.parent_id.map_or_else(|| commit::base_commit(self.name.base, objects), Ok)?;
         Ok((parent_id, self.tip.as_ref().map(|tip| tip.id).filter(|id| *id != parent_id)))
     }
 

@@ -6,7 +6,11 @@ use bstr::{BString, ByteSlice as _};
 
 use super::{
     super::{
-        chain::{carry::base_tree, onward::Line, shadows::Live, timeline::Tip},
+        chain::{
+            carry_forward::{Line, base_tree},
+            shadows::Live,
+            timeline::Tip,
+        },
         provenance::{
             replay::{Step, Work, left_by, steps},
             set_aside::{Waiting, taken_back, waiting},

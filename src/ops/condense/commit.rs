@@ -32,7 +32,7 @@ use crate::{
         Context, Worktree,
         chain::{
             Shadow,
-            onward::{Aim, Line, Rest},
+            carry_forward::{Aim, Line, Rest},
         },
         provenance::covered,
         records::{self, Additions},

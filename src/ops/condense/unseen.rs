@@ -14,7 +14,7 @@ use crate::{
     model::{checkpoint::Origin, contributor::Contributor, refname::Base},
     ops::{
         Worktree,
-        chain::{Shadow, draft::Draft, side_commit},
+        chain::{Shadow, commit::Draft, side_commit},
     },
     state::failpoint,
 };

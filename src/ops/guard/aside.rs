@@ -15,7 +15,7 @@ use crate::{
     ops::{
         chain::{
             archive::archive_name,
-            draft::{self, Draft},
+            commit::{self, Draft},
         },
         save::{self, Shadow},
     },
@@ -41,9 +41,9 @@ pub(super) fn keep(worktree: &Worktree<'_>, who: &Who<'_>) -> Result<ObjectId> {
     };
     let mut commits = NewObjects::new(repo, Target::Loose);
     let side_id = save::side_commit(repo, &shadow, side_tree_id, &origin, &mut commits)?;
-    let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
+    let parent_id = commit::base_commit(shadow.name.base, &mut commits)?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
-    let (subject, body) = draft::subject_and_body(None, &changes);
+    let (subject, body) = commit::subject_and_body(None, &changes);
     let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
     let after = None;
     let new = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject: &subject, body, time };

@@ -3,9 +3,9 @@
 //! Foreign hooks keep working: we call them first, or add a line to them. All that is written is noted in `hooks.toml`,
 //! and removing it leaves foreign files as they were.
 
+mod manager_lines;
 mod outcome;
 mod script;
-mod words;
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(crate) fn enable(context: &Context, options: &Options) -> Result<HooksDone> 
         // Note the file before writing it: if a crash comes in between, the next run knows that the file is ours.
         let done = match survey.way(hook) {
             Way::Script(path) => script::enable(context, hook, &path, options, &mut written)?,
-            Way::Words(words) => words::enable(context, hook, &words, options, &mut written)?,
+            Way::Words(words) => manager_lines::enable(context, hook, &words, options, &mut written)?,
         };
         hooks.push(done);
     }
@@ -66,7 +66,7 @@ pub(crate) fn disable(context: &Context, dry_run: bool) -> Result<HooksDone> {
         let hook = Hook::parse(&entry.hook);
         let Some(hook) = hook else { continue };
         if let Some(text) = &entry.added {
-            hooks.extend(words::disable(hook, &entry, text, dry_run)?);
+            hooks.extend(manager_lines::disable(hook, &entry, text, dry_run)?);
         } else {
             hooks.extend(script::disable(context, hook, &entry.path, &written, dry_run)?);
         }
@@ -108,7 +108,7 @@ pub(crate) fn health(repo: &Repo) -> Result<Vec<(Hook, Health)>> {
     };
     let health = |hook| match survey.way(hook) {
         Way::Script(path) => script::health(hook, &path),
-        Way::Words(words) => words::health(hook, &words),
+        Way::Words(words) => manager_lines::health(hook, &words),
     };
     Hook::ALL.into_iter().map(|hook| Ok((hook, health(hook)?))).collect()
 }

@@ -18,7 +18,7 @@ use crate::{
     },
     ops::{
         Worktree,
-        chain::{Shadow, carry::base_tree},
+        chain::{Shadow, carry_forward::base_tree},
         provenance::set_aside::{Waiting, waiting},
     },
 };

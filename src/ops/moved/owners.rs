@@ -21,7 +21,7 @@ use crate::{
         Worktree,
         attribution::Who,
         blame::{Options, blame, ranges},
-        chain::carry::base_tree,
+        chain::carry_forward::base_tree,
         provenance::replay::{Step, Work, steps},
         records,
     },

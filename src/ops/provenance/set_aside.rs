@@ -12,8 +12,7 @@ use super::{
         Context,
         chain::{
             Seen, Shadow,
-            carried::{origin_of, put_on_top},
-            carry::{Ground, base_tree, carry},
+            carry_forward::{Ground, base_tree, carry, origin_of, put_on_top},
             stashed::Stashes,
             timeline::{Tip, live_tips},
         },

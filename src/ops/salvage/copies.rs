@@ -22,7 +22,7 @@ use crate::{
     },
     ops::{
         Context,
-        chain::draft::{self, Draft},
+        chain::commit::{self, Draft},
     },
 };
 
@@ -145,7 +145,7 @@ impl<'c> Copier<'c> {
         let parent_id = if let Some(id) = parent.and_then(|parent| parent.id) {
             id
         } else {
-            draft::base_commit(checkpoint.base, &mut self.objects)?
+            commit::base_commit(checkpoint.base, &mut self.objects)?
         };
         let links = (parent_id, after.and_then(|it| it.id), carried.and_then(|it| it.id));
         // A trailer may name what is no parent, and gone.
@@ -191,7 +191,7 @@ impl<'c> Copier<'c> {
         }
         let time = Moment { seconds: checkpoint.seconds, offset: checkpoint.offset };
         let message = "side data of a checkpoint\n\nWhat can be read of it; see gitcheckpoint-format(5).\n";
-        let (author, committer) = (draft::author(repo, &checkpoint.origin), repo.identity());
+        let (author, committer) = (commit::author(repo, &checkpoint.origin), repo.identity());
         let commit = NewCommit { tree_id, parents: Vec::new(), author, committer, time, message };
         Repo::write_commit(&commit, &mut self.objects).map(Some)
     }

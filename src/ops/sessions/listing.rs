@@ -9,9 +9,9 @@ use super::{
     super::session_info::{self, check_id, clock, is_elsewhere, known, unknown},
     super::{
         Context,
-        chain::{carry::base_tree, timeline::live_tips},
+        chain::{carry_forward::base_tree, timeline::live_tips},
         follow::enter,
-        tally::Tally,
+        stats::Stats,
         turn::{self, End},
     },
     elsewhere::{Elsewhere, end_elsewhere},
@@ -118,12 +118,12 @@ fn work(context: &Context) -> Result<Work> {
     let mut work = Work::new();
     for tip in live_tips(repo, None)? {
         // A broken shadow is `status`' matter.
-        let (Ok(Some(checkpoint)), Ok(tally)) = (repo.find_checkpoint(tip.id), Tally::of_chain(repo, tip.id)) else {
+        let (Ok(Some(checkpoint)), Ok(stats)) = (repo.find_checkpoint(tip.id), Stats::of_chain(repo, tip.id)) else {
             continue;
         };
         let touched = repo.diff_trees(base_tree(repo, &checkpoint)?, checkpoint.tree_id)?;
         let touched: Vec<BString> = touched.into_iter().map(|change| change.path).collect();
-        for part in tally.sessions {
+        for part in stats.sessions {
             let (checkpoints, files) = work.entry(part.id.clone()).or_default();
             *checkpoints += part.checkpoints;
             files.extend(part.files(&touched));

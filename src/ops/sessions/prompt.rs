@@ -14,9 +14,9 @@ use super::{
     super::{
         Context, Worktree, author,
         chain::{
-            carry::base_tree,
+            carry_forward::base_tree,
             changes,
-            draft::{self, Draft},
+            commit::{self, Draft},
         },
         condense,
         follow::follow_head,
@@ -342,7 +342,7 @@ fn keep_baseline(
     let mut commits = NewObjects::new(repo, Target::Loose);
     let origin = author::before_prompt(context, id)?;
     let side_id = save::side_commit(repo, shadow, side_tree_id, &origin, &mut commits)?;
-    let parent_id = draft::base_commit(shadow.name.base, &mut commits)?;
+    let parent_id = commit::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";
     let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
     let after = None;

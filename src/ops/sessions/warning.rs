@@ -7,8 +7,8 @@ use super::{
     super::session_info::{self, OnMultisession},
     super::{
         Context, Worktree,
-        chain::{Shadow, carry::base_tree},
-        tally::{Part, Tally},
+        chain::{Shadow, carry_forward::base_tree},
+        stats::{Part, Stats},
     },
 };
 use crate::{
@@ -95,8 +95,8 @@ fn others(context: &Context, id: &str) -> Result<Option<Vec<Other>>> {
     let Some(tip) = shadow.tip else { return Ok(Some(Vec::new())) };
     let touched: Vec<BString> =
         repo.diff_trees(base_tree(repo, &tip)?, tip.tree_id)?.into_iter().map(|change| change.path).collect();
-    let tally = Tally::of_chain(repo, tip.id)?;
-    if tally.sessions.iter().any(|part| part.id == id) {
+    let stats = Stats::of_chain(repo, tip.id)?;
+    if stats.sessions.iter().any(|part| part.id == id) {
         return Ok(None);
     }
     let as_other = |part: Part| Other {
@@ -106,7 +106,7 @@ fn others(context: &Context, id: &str) -> Result<Option<Vec<Other>>> {
         last_seen: part.last_seen,
         checkpoints: part.checkpoints,
     };
-    let mut others: Vec<Other> = tally.sessions.into_iter().map(as_other).collect();
+    let mut others: Vec<Other> = stats.sessions.into_iter().map(as_other).collect();
     for other in &mut others {
         if let Found::Session(session) = session_info::load(context, &other.id)? {
             other.last_seen = other.last_seen.max(session.last_seen);

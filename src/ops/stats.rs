@@ -28,7 +28,7 @@ const MOST_KEPT: usize = 16;
 
 /// The statistics of a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Tally {
+pub(super) struct Stats {
     /// The last checkpoint, in hexadecimal digits.
     tip: String,
     /// The number of checkpoints.
@@ -73,14 +73,14 @@ fn key(path: &BString) -> String {
     path_text::escape(path.as_ref())
 }
 
-impl Tally {
+impl Stats {
     /// Returns the statistics of the chains that end with `tips`.
     pub(super) fn of_chains(repo: &Repo, tips: impl IntoIterator<Item = ObjectId>) -> Result<Self> {
         let mut sums = tips.into_iter().map(|tip| Self::of_chain(repo, tip)).collect::<Result<Vec<_>>>()?;
-        sums.sort_by_key(|tally| std::cmp::Reverse(tally.tip_time));
+        sums.sort_by_key(|stats| std::cmp::Reverse(stats.tip_time));
         let mut all = sums.into_iter();
         let mut sum = all.next().unwrap_or_default();
-        all.for_each(|tally| sum.append(&tally));
+        all.for_each(|stats| sum.append(&stats));
         Ok(sum)
     }
 
@@ -91,26 +91,26 @@ impl Tally {
 
     /// Walks from `tip` to a checkpoint whose statistics are in `cached`, and takes them out of it.
     fn walk(repo: &Repo, tip: ObjectId, cached: &mut Vec<Self>) -> Result<Self> {
-        let mut tally = Self { tip: tip.to_string(), ..Self::default() };
+        let mut stats = Self { tip: tip.to_string(), ..Self::default() };
         for checkpoint in repo.chain(tip) {
             let checkpoint = match checkpoint {
                 Err(error) if error.kind() == Kind::Corrupt => {
-                    tally.broken = Some(error.to_string());
+                    stats.broken = Some(error.to_string());
                     break;
                 }
                 checkpoint => checkpoint?,
             };
             let id = checkpoint.id.to_string();
             if let Some(at) = cached.iter().position(|cached| cached.checkpoints > 0 && cached.tip == id) {
-                tally.append(&cached.remove(at));
+                stats.append(&cached.remove(at));
                 break;
             }
-            match tally.add(repo, checkpoint) {
-                Err(error) if error.kind() == Kind::Corrupt => tally.broken = Some(error.to_string()),
+            match stats.add(repo, checkpoint) {
+                Err(error) if error.kind() == Kind::Corrupt => stats.broken = Some(error.to_string()),
                 added => added?,
             }
         }
-        Ok(tally)
+        Ok(stats)
     }
 
     fn add(&mut self, repo: &Repo, checkpoint: Checkpoint) -> Result<()> {
@@ -164,7 +164,7 @@ impl Tally {
 }
 
 /// Returns the cached statistics. Those that are damaged or of another version are as good as none.
-fn cached(repo: &Repo) -> Vec<Tally> {
+fn cached(repo: &Repo) -> Vec<Stats> {
     std::fs::read(path(repo)).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }
 
@@ -179,9 +179,9 @@ pub(super) fn cache_if_due(repo: &Repo, tip: ObjectId) {
         return;
     }
     let mut all = cached(repo);
-    let result = Tally::walk(repo, tip, &mut all).and_then(|tally| {
-        if tally.broken.is_none() {
-            all.insert(0, tally);
+    let result = Stats::walk(repo, tip, &mut all).and_then(|stats| {
+        if stats.broken.is_none() {
+            all.insert(0, stats);
             all.truncate(MOST_KEPT);
             state::replace_file(&path(repo), &serde_json::to_vec(&all).unwrap_or_default())?;
         }

@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::{
     archive::{archive_name, emit_reset},
-    draft::{self, Draft},
+    commit::{self, Draft},
     look::{Seen, look_at_all},
     request::{Hold, Request},
     saved::{Saved, SavedPath, SkippedPath, UnfilteredPath, milliseconds},
@@ -61,7 +61,7 @@ pub(crate) fn take(
     let (parent_id, after) = shadow.links(&mut commits)?;
     let time = shadow.not_before(repo.now());
     let side_id = side_commit(repo, shadow, side_tree_id, origin, &mut commits)?;
-    let (subject, body) = draft::subject_and_body(request.message.as_deref(), &changes);
+    let (subject, body) = commit::subject_and_body(request.message.as_deref(), &changes);
     let (name, tree_id) = (&shadow.name, seen.tree_id);
     let new = Draft { name, tree_id, parent_id, after, side_id, origin, subject: &subject, body, time };
     let id = new.write(repo, &mut commits)?;
@@ -157,7 +157,7 @@ pub(crate) fn side_commit(
         return Ok(Some(id));
     }
     let message = "side data of a checkpoint\n\nStaged tree, exact bytes and manifest; see gitcheckpoint-format(5).\n";
-    let (author, committer) = (draft::author(repo, origin), repo.identity());
+    let (author, committer) = (commit::author(repo, origin), repo.identity());
     let commit = NewCommit { tree_id, parents: Vec::new(), author, committer, time: repo.now(), message };
     Repo::write_commit(&commit, objects).map(Some)
 }

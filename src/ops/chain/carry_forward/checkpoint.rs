@@ -3,9 +3,8 @@
 use gix::ObjectId;
 
 use super::{
-    carry::{Ground, carry},
-    draft::Draft,
-    shadow::Shadow,
+    super::{commit::Draft, shadow::Shadow},
+    work::{Ground, carry},
 };
 use crate::{
     error::Result,

@@ -1,4 +1,5 @@
-//! Carries all live shadows of one commit in this worktree forward to another commit.
+//! Carries all live shadows of one commit in this worktree forward to another commit: `work` decides which content of one chain
+//! to carry, `checkpoint` writes the checkpoint that carries it.
 //!
 //! Each path is carried in the shadow that changed it last, with the content of the latest checkpoint of all shadows.
 
@@ -7,10 +8,15 @@ use std::collections::{BTreeSet, HashMap};
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
+mod checkpoint;
+mod work;
+
+pub(crate) use self::{
+    checkpoint::{bring, carries, origin_of, put_on_top},
+    work::{Ground, base_tree, carry},
+};
 use super::{
     archive::{archive_name, to_archive},
-    carried::{carries, origin_of, put_on_top},
-    carry::{Ground, base_tree, carry},
     changes::changes,
     shadow::Shadow,
     shadows::{self, Live},

@@ -1,4 +1,4 @@
-//! Folds the objects of many saves into few packs, with deltas: a save then costs some hundred bytes of disk instead of
+//! Repacks the objects of many saves into few packs, with deltas: a save then costs some hundred bytes of disk instead of
 //! a block for each object, and the number of packs stays small.
 //!
 //! Only objects that we wrote are touched, those listed in `loose` and `packs` of our directory once a ref leads to
@@ -29,7 +29,7 @@ use crate::{
     state::{self, failpoint, lock::Lock},
 };
 
-/// From this number of loose objects on, they are folded.
+/// From this number of loose objects on, they are repacked.
 const LOOSE_LIMIT: usize = 96;
 /// From this number of small packs on, they are merged.
 const PACK_LIMIT: usize = 8;
@@ -37,7 +37,7 @@ const PACK_LIMIT: usize = 8;
 const LARGE_PACK: u64 = 2 << 20;
 /// A pack that has had no index for this long will never get one.
 const ABANDONED: Duration = Duration::from_secs(3600);
-/// Smaller packs take part in every fold, so that their objects serve as bases. Reading larger ones each time would
+/// Smaller packs take part in every repack, so that their objects serve as bases. Reading larger ones each time would
 /// take too long.
 const YOUNG_PACK: u64 = 256 << 10;
 /// How many objects of it serve as bases.
@@ -65,7 +65,7 @@ impl Repo {
             file.write_all(lines.as_bytes()).context(Kind::Internal, || "write".into())
         };
         if let Err(error) = append() {
-            tracing::warn!(%error, "new objects not noted for folding");
+            tracing::warn!(%error, "new objects not noted for repacking");
         }
     }
 
@@ -81,14 +81,14 @@ impl Repo {
         loose + packs
     }
 
-    /// Folds if there is enough to fold and neither another process of ours nor `git gc` is doing so.
-    pub(crate) fn fold_if_due(&self) {
-        if let Err(error) = self.try_fold() {
-            tracing::warn!(%error, "objects not folded");
+    /// Repacks our objects if there are enough of them, and neither another process of ours nor `git gc` is doing so.
+    pub(crate) fn repack_if_due(&self) {
+        if let Err(error) = self.try_repack() {
+            tracing::warn!(%error, "objects not repacked");
         }
     }
 
-    fn try_fold(&self) -> Result<()> {
+    fn try_repack(&self) -> Result<()> {
         let directory = state::directory(self.common_dir());
         let line_length = self.object_hash().len_in_hex() + 1;
         let loose_size = std::fs::metadata(directory.join("loose")).map_or(0, |metadata| metadata.len());
@@ -98,7 +98,7 @@ impl Repo {
             return Ok(());
         }
         let Some(_lock) = Lock::try_acquire(&directory.join("fold.lock"))? else { return Ok(()) };
-        self.fold(&directory)
+        self.repack(&directory)
     }
 
     /// Returns true while `git gc` runs, by git's own rule: `gc.pid` counts for at most twelve hours, and on this host
@@ -130,7 +130,7 @@ impl Repo {
         paths
     }
 
-    fn fold(&self, directory: &Path) -> Result<()> {
+    fn repack(&self, directory: &Path) -> Result<()> {
         let loose_note = directory.join("loose");
         let taken_note = directory.join("loose.folding");
         let mut lines = noted(&taken_note);
