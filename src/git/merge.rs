@@ -1,27 +1,29 @@
 //! Three-way merges of files, and the parents and messages of commits.
 
-use std::io::Write as _;
-
 use bstr::{BString, ByteSlice as _};
-use gix::{ObjectId, objs::Kind as ObjectKind};
+use gix::{
+    ObjectId,
+    merge::blob::{
+        Resolution,
+        builtin_driver::{
+            text as merge,
+            text::{Labels, Options},
+        },
+    },
+    objs::Kind as ObjectKind,
+};
 
-use super::Repo;
+use super::{Repo, line_edits::is_binary};
 use crate::error::{Context as _, Kind, Result};
 
 impl Repo {
     /// Applies the change from `base` to `theirs` to the blob `ours`; none if both changed the same lines.
     pub(crate) fn merge_blobs(&self, base: ObjectId, ours: ObjectId, theirs: ObjectId) -> Result<Option<BString>> {
-        let what = || "cannot merge two versions of a file".to_owned();
-        let file = |id| {
-            let mut file = tempfile::NamedTempFile::new().context(Kind::Internal, what)?;
-            file.write_all(&self.read_blob(id)?).context(Kind::Internal, what)?;
-            Ok::<_, crate::error::Error>(file.into_temp_path())
-        };
-        let (base, ours, theirs) = (file(base)?, file(ours)?, file(theirs)?);
-        let arguments = ["merge-file".as_ref(), "-p".as_ref(), "-q".as_ref(), &*ours, &*base, &*theirs];
-        let output = self.try_git(&arguments, None)?;
-        // The exit status is the number of conflicts, or 255 for files that cannot be merged, such as binary ones.
-        Ok(output.status.success().then(|| output.stdout.into()))
+        let (base, ours, theirs) = (self.read_blob(base)?, self.read_blob(ours)?, self.read_blob(theirs)?);
+        if [&base, &ours, &theirs].into_iter().any(|data| is_binary(data)) {
+            return Ok(None);
+        }
+        Ok(merge_texts(&base, &ours, &theirs))
     }
 
     /// Returns the parents of the commit `id`, as git does: none for the boundary of a shallow clone.
@@ -51,5 +53,54 @@ impl Repo {
     /// Returns the message of the commit `id`.
     pub(crate) fn message_of(&self, id: ObjectId) -> Result<String> {
         self.with_commit(id, |commit| commit.message.to_str_lossy().into_owned())
+    }
+}
+
+/// Applies the change from `base` to `theirs` to the text `ours`; none if both changed the same lines, or lines beside each other.
+fn merge_texts(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<BString> {
+    let mut merged = Vec::new();
+    let mut input = gix::diff::blob::InternedInput::default();
+    let resolution = merge(&mut merged, &mut input, Labels::default(), ours, base, theirs, Options::default());
+    (resolution == Resolution::Complete).then(|| merged.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What `git merge-file` writes; none for a conflict.
+    fn by_git(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<BString> {
+        let directory = tempfile::tempdir().expect("writable");
+        for (name, text) in [("base", base), ("ours", ours), ("theirs", theirs)] {
+            fs::write(directory.path().join(name), text).expect("writable");
+        }
+        let mut git = std::process::Command::new("git");
+        let output =
+            git.current_dir(directory.path()).args(["merge-file", "-p", "-q", "ours", "base", "theirs"]).output();
+        let output = output.expect("git runs");
+        output.status.success().then(|| output.stdout.into())
+    }
+
+    /// Few different lines, so that many repeat; the last one may have no line break.
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        (proptest::collection::vec(prop::sample::select(vec!["a", "b", "c", "d", "", "}"]), 0..9), any::<bool>())
+            .prop_map(|(lines, is_cut)| {
+                let mut text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+                text.truncate(text.len() - usize::from(is_cut && !text.is_empty()));
+                text.into_bytes()
+            })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+        #[test]
+        fn texts_are_merged_as_git_does(base in text(), ours in text(), theirs in text()) {
+            prop_assert_eq!(merge_texts(&base, &ours, &theirs), by_git(&base, &ours, &theirs));
+        }
     }
 }

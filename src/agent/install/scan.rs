@@ -1,6 +1,13 @@
 //! The places of values in a JSON text, so that one place can be changed without touching the rest. Accepts comments,
 //! and commas before a closing bracket.
 
+use jsonc_parser::{
+    ParseOptions,
+    ast::{ObjectPropName, Value},
+    common::Ranged as _,
+    parse_to_ast,
+};
+
 use crate::error::{Error, Result};
 
 /// A value and where it is.
@@ -30,8 +37,8 @@ pub(super) struct Item {
     pub(super) node: Node,
 }
 
-/// Deeper values are rejected.
-const DEEPEST: usize = 100;
+/// Some programs begin a file with it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl Node {
     /// Returns the value under `key`; the last one, as all readers have it.
@@ -55,119 +62,38 @@ impl Node {
 
 /// Parses `text`; none if it contains only blanks and comments.
 pub(super) fn scan(text: &str) -> Result<Option<Node>> {
-    let mut scanner = Scanner { text, at: 0 };
-    if text.starts_with('\u{feff}') {
-        scanner.at = '\u{feff}'.len_utf8();
-    }
-    scanner.skip()?;
-    if scanner.at == text.len() {
-        return Ok(None);
-    }
-    let node = scanner.value(0)?;
-    scanner.skip()?;
-    if scanner.at == text.len() { Ok(Some(node)) } else { Err(scanner.error()) }
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let parsed = parse_to_ast(json, &jsonc_parser::CollectOptions::default(), &options)
+        .map_err(|error| Error::user(format!("line {} is no JSON", error.line_display())))?;
+    Ok(parsed.value.map(|value| node(&value, text.len() - json.len())))
 }
 
-struct Scanner<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl Scanner<'_> {
-    fn error(&self) -> Error {
-        let line = 1 + self.text.get(..self.at).map_or(0, |before| before.matches('\n').count());
-        Error::user(format!("line {line} is no JSON"))
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    /// Skips blanks and comments.
-    fn skip(&mut self) -> Result<()> {
-        loop {
-            let rest = &self.text[self.at..];
-            let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
-            self.at += blank;
-            let rest = &self.text[self.at..];
-            if rest.starts_with("//") {
-                self.at += rest.find('\n').unwrap_or(rest.len());
-            } else if let Some(comment) = rest.strip_prefix("/*") {
-                let end = comment.find("*/").ok_or_else(|| self.error())?;
-                self.at += end + 4;
-            } else {
-                return Ok(());
-            }
+/// Returns `value`, whose text begins `offset` bytes into the file.
+fn node(value: &Value<'_>, offset: usize) -> Node {
+    let item = |key, start, value| Item { key, start, node: node(value, offset) };
+    let (kind, items) = match value {
+        Value::Object(object) => {
+            let key = |name: &ObjectPropName<'_>| Some(name.as_str().to_owned());
+            let properties = object.properties.iter();
+            (Kind::Object, properties.map(|it| item(key(&it.name), it.start() + offset, &it.value)).collect())
         }
-    }
-
-    fn value(&mut self, depth: usize) -> Result<Node> {
-        let start = self.at;
-        let (kind, items) = match self.peek() {
-            _ if depth > DEEPEST => return Err(self.error()),
-            Some(b'{') => (Kind::Object, self.items(depth, b'}')?),
-            Some(b'[') => (Kind::List, self.items(depth, b']')?),
-            Some(b'"') => (Kind::Text(self.string()?), Vec::new()),
-            _ => {
-                let rest = &self.text[start..];
-                let end = rest.find([',', '}', ']', ' ', '\t', '\r', '\n', '/']).unwrap_or(rest.len());
-                if serde_json::from_str::<serde_json::Value>(&rest[..end]).is_err() {
-                    return Err(self.error());
-                }
-                self.at += end;
-                (Kind::Other, Vec::new())
-            }
-        };
-        Ok(Node { start, end: self.at, kind, items })
-    }
-
-    fn items(&mut self, depth: usize, closing: u8) -> Result<Vec<Item>> {
-        let mut items = Vec::new();
-        self.at += 1;
-        loop {
-            self.skip()?;
-            if self.peek() == Some(closing) {
-                self.at += 1;
-                return Ok(items);
-            }
-            let start = self.at;
-            let mut key = None;
-            if closing == b'}' {
-                if self.peek() != Some(b'"') {
-                    return Err(self.error());
-                }
-                key = Some(self.string()?);
-                self.skip()?;
-                if self.peek() != Some(b':') {
-                    return Err(self.error());
-                }
-                self.at += 1;
-                self.skip()?;
-            }
-            items.push(Item { key, start, node: self.value(depth + 1)? });
-            self.skip()?;
-            match self.peek() {
-                Some(b',') => self.at += 1,
-                Some(byte) if byte == closing => {}
-                _ => return Err(self.error()),
-            }
+        Value::Array(list) => {
+            (Kind::List, list.elements.iter().map(|it| item(None, it.start() + offset, it)).collect())
         }
-    }
-
-    fn string(&mut self) -> Result<String> {
-        let bytes = self.text.as_bytes();
-        let start = self.at;
-        let mut at = start + 1;
-        while let Some(byte) = bytes.get(at) {
-            match byte {
-                b'\\' => at += 2,
-                b'"' => {
-                    self.at = at + 1;
-                    return serde_json::from_str(&self.text[start..=at]).map_err(|_| self.error());
-                }
-                _ => at += 1,
-            }
-        }
-        Err(self.error())
-    }
+        Value::StringLit(text) => (Kind::Text(text.value.clone().into_owned()), Vec::new()),
+        Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => (Kind::Other, Vec::new()),
+    };
+    Node { start: value.start() + offset, end: value.end() + offset, kind, items }
 }
