@@ -4,7 +4,6 @@
 
 pub(crate) mod ancestors;
 mod attribute_files;
-mod bases;
 pub(crate) mod beneath;
 pub(crate) mod blame;
 mod blob_sizes;
@@ -20,7 +19,6 @@ mod conversions;
 mod converter;
 pub(crate) mod counting;
 mod deflate;
-mod delta;
 pub(crate) mod diff;
 pub(crate) mod diff_attributes;
 mod driver;

@@ -186,7 +186,7 @@ impl<'r> NewObjects<'r> {
                     pack.add(*id, object.kind, object.size, &object.data)?;
                 }
                 written.packed = self.order.iter().chain(self.spilled.keys()).copied().collect();
-                let (path, keep) = pack.finish_kept()?;
+                let (path, keep) = pack.finish()?;
                 written.packs.push(path);
                 written.keeps.extend(keep);
             }

@@ -3,7 +3,7 @@
 use bstr::BString;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-use super::{delta, environment, pack, stat_cache};
+use super::{environment, stat_cache};
 
 const SHA1: gix::hash::Kind = gix::hash::Kind::Sha1;
 
@@ -57,21 +57,6 @@ proptest! {
         bytes in prop_oneof![bytes(300), damaged(stat_cache::sample_section())],
     ) {
         let _ = (stat_cache::parse_section(&bytes, SHA1), stat_cache::parse_section(&bytes, gix::hash::Kind::Sha256));
-    }
-
-    #[test]
-    fn no_bytes_make_the_index_of_a_pack_panic(bytes in prop_oneof![bytes(2000), damaged(pack::sample_index())]) {
-        let _ = (pack::parse_index(&bytes, 20), pack::parse_index(&bytes, 32));
-    }
-
-    #[test]
-    fn a_delta_makes_any_target_of_any_base(
-        start in bytes(300),
-        (before, after) in (bytes(400), bytes(400)),
-        end in bytes(300),
-    ) {
-        let (base, target) = ([&start[..], &before, &end].concat(), [&start[..], &after, &end].concat());
-        prop_assert!(delta::applied(&base, &delta::delta(&base, &target)) == target);
     }
 
     #[test]

@@ -5,25 +5,18 @@
 //! them. Objects that git has repacked or collected since are skipped. A failure here costs disk space, nothing else.
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeSet, HashSet},
+    ffi::OsString,
     fs::File,
     io::Write as _,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use gix::{ObjectId, objs::Find as _};
+use bstr::ByteSlice as _;
+use gix::ObjectId;
 
-use super::{
-    Repo,
-    bases::{Base, Bases},
-    deflate::deflate,
-    delta::delta,
-    loose,
-    new_objects::id_of,
-    pack::{PackWriter, read_index},
-    presence::may_exist,
-};
+use super::{Repo, loose, new_objects::id_of, presence::may_exist};
 use crate::{
     error::{Context as _, Error, Kind, Result},
     state::{self, failpoint, lock::Lock},
@@ -40,8 +33,12 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 /// Smaller packs take part in every repack, so that their objects serve as bases. Reading larger ones each time would
 /// take too long.
 const YOUNG_PACK: u64 = 256 << 10;
-/// How many objects of it serve as bases.
-const BASES: usize = 128;
+
+/// The files of a pack that may exist beside its index, which goes first: git uses a pack as long as it has an index.
+const BESIDE_INDEX: &[&str] = &["pack", "rev"];
+
+/// A new pack, the objects in it, and the packs that it replaces.
+type NewPack = (PathBuf, BTreeSet<ObjectId>, Vec<PathBuf>);
 
 impl Repo {
     /// Notes that we wrote the loose objects `ids`.
@@ -141,37 +138,30 @@ impl Repo {
         let mut seen = HashSet::new();
         let ids = lines.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok());
         let ids: Vec<ObjectId> = ids.filter(|id| seen.insert(*id) && self.loose_path(*id).exists()).collect();
-        let mut writer = PackWriter::begin(self.inner.objects.store_ref().path(), self.object_hash())?;
-        let merged = self.merge_small_packs(directory, &mut writer)?;
-        let already: HashSet<ObjectId> = writer.ids().collect();
-        self.add_with_deltas(ids.iter().copied().filter(|id| !already.contains(id)), &mut writer)?;
-        if writer.len() == 0 {
-            return Ok(());
-        }
-        let stored: HashSet<ObjectId> = writer.ids().collect();
-        let new_pack = writer.finish()?;
-        failpoint::hit("fold:after-pack");
+        let packs = self.packs_to_merge(directory);
+        let Some((new_pack, stored, merged)) = self.write_pack(&ids, packs)? else { return Ok(()) };
+        failpoint::hit("repack:after-pack");
         self.note_pack(&new_pack);
         self.verify_pack(&new_pack, &stored)?;
         // The new pack has everything, is verified, durable and visible. Readers of the old files find the new one.
         for path in merged.iter().filter(|path| **path != new_pack) {
             drop(std::fs::remove_file(path.with_extension("idx")));
-            failpoint::hit("fold:after-index");
-            drop(std::fs::remove_file(path));
+            failpoint::hit("repack:after-index");
+            BESIDE_INDEX.iter().for_each(|end| drop(std::fs::remove_file(path.with_extension(end))));
         }
-        failpoint::hit("fold:after-packs");
+        failpoint::hit("repack:after-packs");
         for path in ids.iter().filter(|id| stored.contains(*id)).map(|id| self.loose_path(*id)) {
             // Leave the directory to `git gc`: git cannot add an object to a directory that is removed twice at that
             // moment.
             drop(std::fs::remove_file(&path));
-            failpoint::hit("fold:after-loose");
+            failpoint::hit("repack:after-loose");
         }
         drop(std::fs::remove_file(&taken_note));
         self.forget_gone_packs(directory)
     }
 
     /// Reads all `ids` back from the finished pack `path` alone, before their other copies are deleted.
-    fn verify_pack(&self, path: &Path, ids: &HashSet<ObjectId>) -> Result<()> {
+    fn verify_pack(&self, path: &Path, ids: &BTreeSet<ObjectId>) -> Result<()> {
         let what = || format!("cannot read back '{}'", path.display());
         let bundle = gix::odb::pack::Bundle::at(path, self.object_hash()).context(Kind::Corrupt, what)?;
         let mut inflate = gix::zlib::Inflate::default();
@@ -203,46 +193,54 @@ impl Repo {
         Ok(())
     }
 
-    /// Copies our young packs into `writer`, or all small ones if there are many, and returns their paths.
-    fn merge_small_packs(&self, directory: &Path, writer: &mut PackWriter) -> Result<Vec<PathBuf>> {
-        let mut merged = Vec::new();
+    /// Returns our young packs, or all small ones if there are many.
+    fn packs_to_merge(&self, directory: &Path) -> Vec<PathBuf> {
         let mut small = self.small_packs(directory);
         if small.len() < PACK_LIMIT {
             small.retain(|path| std::fs::metadata(path).is_ok_and(|metadata| metadata.len() < YOUNG_PACK));
         }
-        // The newest last: new objects are most similar to the last ones written.
-        small.sort_by_cached_key(|path| std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok());
-        for path in small {
-            let entries = read_index(&path, self.object_hash())?;
-            if !writer.has_any(&entries) {
-                writer.copy_from(&path, &entries)?;
-                merged.push(path);
-            }
-        }
-        Ok(merged)
+        small
     }
 
-    /// Adds the readable ones of the loose objects `ids` to `writer`, each as a delta if it is similar to one of the
-    /// last.
-    fn add_with_deltas(&self, ids: impl Iterator<Item = ObjectId>, writer: &mut PackWriter) -> Result<()> {
-        let mut bases = Bases::default();
-        for (id, offset) in writer.last(BASES) {
-            let mut data = Vec::new();
-            let Ok(Some(found)) = self.inner.objects.try_find(&id, &mut data) else { continue };
-            let kind = found.kind;
-            bases.push(Base { kind, offset, depth: writer.depth(offset), data });
-        }
-        for id in ids {
-            let mut data = Vec::new();
-            let Ok(Some(found)) = self.inner.objects.try_find(&id, &mut data) else { continue };
-            let kind = found.kind;
-            let offset = match bases.find(kind, &data) {
-                Some(base) => writer.add_delta(id, base.offset, &delta(&base.data, &data))?,
-                None => writer.add(id, kind, data.len(), &deflate(&[&data]))?,
-            };
-            bases.push(Base { kind, offset, depth: writer.depth(offset), data });
-        }
-        Ok(())
+    /// Writes the loose objects `loose` and those of `packs` to one new pack. Returns its path, the objects in it, and the packs
+    /// whose objects are all in it; none if there is nothing to write.
+    ///
+    /// If git cannot pack all of them, leaves out what cannot be read.
+    fn write_pack(&self, loose: &[ObjectId], packs: Vec<PathBuf>) -> Result<Option<NewPack>> {
+        let of_packs = packs.into_iter().map(|path| Ok((ids_in(&path, self.object_hash())?, path)));
+        let of_packs = of_packs.collect::<Result<Vec<(Vec<ObjectId>, PathBuf)>>>()?;
+        let pack = |is_wanted: &dyn Fn(&ObjectId) -> bool| {
+            let packs = of_packs.iter().filter(|(ids, _)| ids.iter().all(is_wanted));
+            let (ids_of_packs, merged): (Vec<&[ObjectId]>, Vec<PathBuf>) =
+                packs.map(|(ids, path)| (ids.as_slice(), path.clone())).unzip();
+            let ids: BTreeSet<ObjectId> =
+                loose.iter().filter(|id| is_wanted(id)).chain(ids_of_packs.into_iter().flatten()).copied().collect();
+            if ids.is_empty() {
+                return Ok(None);
+            }
+            Ok(Some((self.pack_by_git(&ids)?, ids, merged)))
+        };
+        pack(&|_| true).or_else(|error| {
+            tracing::debug!(%error, "some objects are left out of the new pack");
+            pack(&|id| self.can_read(*id))
+        })
+    }
+
+    /// Lets git write the objects `ids` to a pack, with deltas, and returns its path.
+    fn pack_by_git(&self, ids: &BTreeSet<ObjectId>) -> Result<PathBuf> {
+        let packs = std::path::absolute(self.inner.objects.store_ref().path().join("pack"));
+        let packs = packs.context(Kind::Internal, || "cannot find the packs of this repository".into())?;
+        // A limit would split the pack.
+        let options = ["-c", "pack.packSizeLimit=0", "pack-objects", "-q", "--delta-base-offset", "--threads=1"];
+        let arguments: Vec<OsString> = options.iter().map(OsString::from).chain([packs.join("pack").into()]).collect();
+        let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        let printed = self.run_git(&arguments, Some(input.as_bytes()))?;
+        let path = packs.join(format!("pack-{}.pack", printed.to_str_lossy().trim()));
+        // Git syncs the files, but not the directory.
+        File::open(&packs)
+            .and_then(|directory| directory.sync_all())
+            .context(Kind::Internal, || format!("cannot write a pack in '{}'", packs.display()))?;
+        Ok(path)
     }
 
     pub(super) fn loose_path(&self, id: ObjectId) -> PathBuf {
@@ -272,6 +270,13 @@ fn remove_abandoned(path: &Path) -> bool {
         std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
     let is_abandoned = !may_exist(&path.with_extension("idx")) && age.is_some_and(|age| age > ABANDONED);
     is_abandoned && std::fs::remove_file(path).is_ok()
+}
+
+/// Returns the ids of the objects in the pack `path`, from its index.
+fn ids_in(path: &Path, hash: gix::hash::Kind) -> Result<Vec<ObjectId>> {
+    let what = || format!("cannot read the index of '{}'", path.display());
+    let index = gix::odb::pack::index::File::at(path.with_extension("idx"), hash).context(Kind::Corrupt, what)?;
+    Ok(index.iter().map(|entry| entry.oid).collect())
 }
 
 fn noted(path: &Path) -> Vec<String> {

@@ -68,7 +68,7 @@ impl<'r> Written<'r> {
             pack.add(object.id, object.kind, object.size, &object.deflated())?;
             self.packed.insert(object.id);
         }
-        let (path, keep) = pack.finish_kept()?;
+        let (path, keep) = pack.finish()?;
         self.packs.push(path);
         self.keeps.extend(keep);
         Ok(())

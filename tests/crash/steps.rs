@@ -118,7 +118,9 @@ fn a_shadow_that_is_set_aside_is_held_all_the_time(#[values(1, 2)] nth: usize) {
 fn folding_that_dies_loses_no_object() {
     let world = site(Work::Full);
     let mut version = 0;
-    for step in ["fold:after-pack", "fold:after-loose:40", "fold:after-index", "fold:after-loose", "fold:after-packs"] {
+    for step in
+        ["repack:after-pack", "repack:after-loose:40", "repack:after-index", "repack:after-loose", "repack:after-packs"]
+    {
         // As many saves as it takes until there is enough to fold.
         let died = (0..80).any(|_| {
             version += 1;
