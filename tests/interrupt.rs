@@ -190,8 +190,8 @@ fn ended(world: &World, arguments: &[&str], name: &str) -> Output {
 fn a_filter_that_hangs_is_ended_and_named(
     #[case] command: &str,
     #[case] script: &str,
-    #[values("-INT", "-TERM")] name: &str,
-    #[values(&["save"][..], &["save", "--paths", "a file.stuck", ".gitattributes"])] arguments: &[&str],
+    #[values(("-INT", &["save"][..]), ("-TERM", &["save", "--paths", "a file.stuck", ".gitattributes"][..]))]
+    (name, arguments): (&str, &[&str]),
 ) {
     let world = stuck_world(command, script);
     let output = ended(&world, arguments, name);

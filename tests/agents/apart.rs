@@ -1,35 +1,35 @@
 //! Whose change it is does not depend on whether sessions share a shadow.
 
-use super::desk::Desk;
+use crate::support::World;
 
 /// Two agents and a human take turns at the same files; returns whose lines the commit has, and its sessions.
 fn play(storage: &str) -> (Vec<String>, Vec<String>) {
-    let desk = Desk::new();
-    desk.git(&["config", "checkpoint.storage", storage]);
-    desk.add("h", "before all");
-    desk.prompt("a");
-    desk.prompt("b");
-    desk.edit("a", "1", "f", "a");
-    desk.edit("b", "1", "f", "b");
-    desk.add("f", "of a human");
-    desk.edit("a", "2", "g", "a");
-    desk.shell("b", "2", "f", "b again");
-    desk.stop("a");
-    desk.add("g", "of a human");
-    desk.prompt("a");
-    desk.edit("a", "3", "g", "a again");
-    desk.before("b", "3", &["new"]);
-    desk.edit("a", "4", "f", "a at last");
-    desk.add("new", "b");
-    desk.after("b", "3", &["new"]);
-    desk.stop("b");
-    desk.stop("a");
-    let shadows = desk.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
+    let world = World::with_lines();
+    world.git(&["config", "checkpoint.storage", storage]);
+    world.add("h", "before all");
+    world.prompt("a");
+    world.prompt("b");
+    world.edit("a", "1", "f", "a");
+    world.edit("b", "1", "f", "b");
+    world.add("f", "of a human");
+    world.edit("a", "2", "g", "a");
+    world.shell("b", "2", "f", "b again");
+    world.stop("a");
+    world.add("g", "of a human");
+    world.prompt("a");
+    world.edit("a", "3", "g", "a again");
+    world.before("b", "3", &["new"]);
+    world.edit("a", "4", "f", "a at last");
+    world.add("new", "b");
+    world.after("b", "3", &["new"]);
+    world.stop("b");
+    world.stop("a");
+    let shadows = world.git(&["for-each-ref", "--format=%(refname)", "refs/checkpoints/shadow/"]);
     let ends = shadows.lines().filter_map(|name| name.rsplit_once("/main")).map(|(_, end)| end.to_owned()).collect();
-    desk.commit();
-    let owners = desk.owners();
-    assert_eq!(desk.git(&["for-each-ref", "refs/checkpoints/shadow/"]), "");
-    desk.finish();
+    world.commit();
+    let owners = world.owners();
+    assert_eq!(world.git(&["for-each-ref", "refs/checkpoints/shadow/"]), "");
+    world.finish();
     (owners, ends)
 }
 

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::desk::Desk;
+use crate::support::World;
 
-/// Returns a desk with a turn of `s` under way, and a commit of it.
-fn desk() -> Desk {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.edit("s", "0", "g", "of s");
-    desk.commit();
-    desk
+/// Returns a world with a turn of `s` under way, and a commit of it.
+fn world() -> World {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.edit("s", "0", "g", "of s");
+    world.commit();
+    world
 }
 
 /// Returns whose the lines of `path` are that have been added to it since the first commit.
-fn owners(desk: &Desk, path: &str) -> BTreeMap<String, String> {
-    let blame = desk.json(&["blame", "--json", path]);
-    let lines = desk.git(&["show", &format!("HEAD:{path}")]);
+fn owners(world: &World, path: &str) -> BTreeMap<String, String> {
+    let blame = world.json(&["blame", "--json", path]);
+    let lines = world.git(&["show", &format!("HEAD:{path}")]);
     let lines: Vec<&str> = lines.lines().collect();
     let mut owners = BTreeMap::new();
     for part in blame["lines"].as_array().expect("lines") {
@@ -39,65 +39,65 @@ fn named(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 #[case::commit(&["commit", "-qam", "of s"])]
 #[case::amend(&["commit", "-qa", "--amend", "--no-edit"])]
 fn a_commit_by_a_command_without_hooks_has_an_unknown_author(#[case] commit: &[&str]) {
-    let desk = desk();
-    desk.add("f", "of a person, before");
-    desk.commit();
-    desk.add("h", "of a person, uncommitted");
-    desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
-    desk.before("s", "1", &[]);
-    desk.add("f", "of s or others");
-    desk.git(&[&["-c", "core.hooksPath=/dev/null"], commit].concat());
-    desk.add("f", "of s, uncommitted");
-    desk.after("s", "1", &[]);
-    desk.stop("s");
-    desk.add("f", "of a person, after");
-    desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a person"]);
-    desk.done(&["save", "-q"]);
+    let world = world();
+    world.add("f", "of a person, before");
+    world.commit();
+    world.add("h", "of a person, uncommitted");
+    world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    world.before("s", "1", &[]);
+    world.add("f", "of s or others");
+    world.git(&[&["-c", "core.hooksPath=/dev/null"], commit].concat());
+    world.add("f", "of s, uncommitted");
+    world.after("s", "1", &[]);
+    world.stop("s");
+    world.add("f", "of a person, after");
+    world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a person"]);
+    world.done(&["save", "-q"]);
     let expected = [
         ("of a person, before", "human"),
         ("of s or others", "unknown"),
         ("of s, uncommitted", "agent"),
         ("of a person, after", "human"),
     ];
-    assert_eq!(owners(&desk, "f"), named(&expected));
-    assert_eq!(owners(&desk, "h"), named(&[("of a person, uncommitted", "human")]));
-    desk.finish();
+    assert_eq!(owners(&world, "f"), named(&expected));
+    assert_eq!(owners(&world, "h"), named(&[("of a person, uncommitted", "human")]));
+    world.finish();
 }
 
 /// One command commits, in two parts, what was saved and what was not.
 #[test]
 fn saved_work_that_a_command_commits_in_two_commits_keeps_its_authors() {
-    let desk = desk();
-    desk.edit("s", "1", "f", "of s");
-    desk.edit("s", "2", "h", "of s");
-    desk.before("s", "3", &[]);
-    desk.add("h", "of s or others");
+    let world = world();
+    world.edit("s", "1", "f", "of s");
+    world.edit("s", "2", "h", "of s");
+    world.before("s", "3", &[]);
+    world.add("h", "of s or others");
     for path in ["f", "h"] {
-        desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "of a command", path]);
+        world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "of a command", path]);
     }
-    desk.after("s", "3", &[]);
-    desk.stop("s");
-    assert_eq!(owners(&desk, "f"), named(&[("of s", "agent")]));
-    assert_eq!(owners(&desk, "h"), named(&[("of s", "agent"), ("of s or others", "unknown")]));
-    desk.finish();
+    world.after("s", "3", &[]);
+    world.stop("s");
+    assert_eq!(owners(&world, "f"), named(&[("of s", "agent")]));
+    assert_eq!(owners(&world, "h"), named(&[("of s", "agent"), ("of s or others", "unknown")]));
+    world.finish();
 }
 
 /// What a person commits before the command is theirs, though no hook has seen it either.
 #[test]
 fn a_commit_without_hooks_before_a_command_is_the_persons() {
-    let desk = desk();
-    desk.add("f", "of a person");
-    desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a person"]);
-    desk.before("s", "1", &[]);
-    desk.add("f", "of s or others");
-    desk.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a command"]);
-    desk.add("f", "of s");
-    desk.after("s", "1", &[]);
-    desk.stop("s");
-    desk.commit();
+    let world = world();
+    world.add("f", "of a person");
+    world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a person"]);
+    world.before("s", "1", &[]);
+    world.add("f", "of s or others");
+    world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qam", "of a command"]);
+    world.add("f", "of s");
+    world.after("s", "1", &[]);
+    world.stop("s");
+    world.commit();
     let expected = [("of a person", "human"), ("of s or others", "unknown"), ("of s", "agent")];
-    assert_eq!(owners(&desk, "f"), named(&expected));
-    desk.finish();
+    assert_eq!(owners(&world, "f"), named(&expected));
+    world.finish();
 }
 
 /// A command stops a rebase, edits, commits and continues it.
@@ -106,50 +106,50 @@ fn a_commit_without_hooks_before_a_command_is_the_persons() {
 #[case::commit(&["commit -qam more", "rebase --continue"])]
 #[case::continues(&["add f", "-c core.editor=true rebase --continue"])]
 fn lines_that_a_command_adds_in_a_rebase_are_unknown(#[case] commands: &[&str]) {
-    let desk = desk();
+    let world = world();
     for (path, line) in [("f", "of a person"), ("h", "of a person")] {
-        desk.add(path, line);
-        desk.commit();
+        world.add(path, line);
+        world.commit();
     }
-    desk.before("s", "1", &[]);
-    desk.git(&["-c", "sequence.editor=sed -i 1s/pick/edit/", "rebase", "-q", "-i", "HEAD~2"]);
-    desk.add("f", "of s or others");
+    world.before("s", "1", &[]);
+    world.git(&["-c", "sequence.editor=sed -i 1s/pick/edit/", "rebase", "-q", "-i", "HEAD~2"]);
+    world.add("f", "of s or others");
     for command in commands {
-        desk.git(&command.split(' ').collect::<Vec<_>>());
+        world.git(&command.split(' ').collect::<Vec<_>>());
     }
-    desk.after("s", "1", &[]);
-    desk.stop("s");
-    assert_eq!(desk.git(&["status", "--porcelain"]), "");
-    assert_eq!(owners(&desk, "f"), named(&[("of a person", "human"), ("of s or others", "unknown")]));
-    assert_eq!(owners(&desk, "h"), named(&[("of a person", "human")]));
-    desk.finish();
+    world.after("s", "1", &[]);
+    world.stop("s");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
+    assert_eq!(owners(&world, "f"), named(&[("of a person", "human"), ("of s or others", "unknown")]));
+    assert_eq!(owners(&world, "h"), named(&[("of a person", "human")]));
+    world.finish();
 }
 
 #[test]
 fn lines_that_rebase_exec_adds_for_a_command_are_unknown() {
-    let desk = desk();
-    desk.add("f", "of a person");
-    desk.commit();
-    desk.before("s", "1", &[]);
-    desk.git(&["rebase", "-q", "-x", "echo of s or others >>h; git commit -qa --amend --no-edit", "HEAD~"]);
-    desk.after("s", "1", &[]);
-    desk.stop("s");
-    assert_eq!(owners(&desk, "f"), named(&[("of a person", "human")]));
-    assert_eq!(owners(&desk, "h"), named(&[("of s or others", "unknown")]));
-    desk.finish();
+    let world = world();
+    world.add("f", "of a person");
+    world.commit();
+    world.before("s", "1", &[]);
+    world.git(&["rebase", "-q", "-x", "echo of s or others >>h; git commit -qa --amend --no-edit", "HEAD~"]);
+    world.after("s", "1", &[]);
+    world.stop("s");
+    assert_eq!(owners(&world, "f"), named(&[("of a person", "human")]));
+    assert_eq!(owners(&world, "h"), named(&[("of s or others", "unknown")]));
+    world.finish();
 }
 
 /// What a person has not committed waits in git's autostash.
 #[test]
 fn a_persons_uncommitted_lines_stay_theirs_over_an_autostash() {
-    let desk = desk();
-    desk.stop("s");
-    desk.add("f", "of a person");
-    desk.commit();
-    desk.add("h", "of a person, uncommitted");
-    desk.prompt("s");
-    desk.before("s", "1", &[]);
-    desk.git(&[
+    let world = world();
+    world.stop("s");
+    world.add("f", "of a person");
+    world.commit();
+    world.add("h", "of a person, uncommitted");
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.git(&[
         "rebase",
         "-q",
         "--autostash",
@@ -157,11 +157,11 @@ fn a_persons_uncommitted_lines_stay_theirs_over_an_autostash() {
         "echo of s or others >>f; git commit -qa --amend --no-edit",
         "HEAD~",
     ]);
-    desk.after("s", "1", &[]);
-    desk.add("h", "of s");
-    desk.stop("s");
-    desk.commit();
-    assert_eq!(owners(&desk, "f"), named(&[("of a person", "human"), ("of s or others", "unknown")]));
-    assert_eq!(owners(&desk, "h")["of a person, uncommitted"], "human");
-    desk.finish();
+    world.after("s", "1", &[]);
+    world.add("h", "of s");
+    world.stop("s");
+    world.commit();
+    assert_eq!(owners(&world, "f"), named(&[("of a person", "human"), ("of s or others", "unknown")]));
+    assert_eq!(owners(&world, "h")["of a person, uncommitted"], "human");
+    world.finish();
 }

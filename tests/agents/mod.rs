@@ -2,7 +2,6 @@
 
 mod apart;
 mod committed;
-mod desk;
 mod endings;
 mod guard;
 mod hostile;
@@ -19,4 +18,5 @@ mod trouble;
 mod turns;
 mod twice;
 mod whose;
+mod words;
 mod worktrees;

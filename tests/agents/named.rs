@@ -4,48 +4,49 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, piped, tool};
+use super::words::{piped, tool};
+use crate::support::World;
 
 /// Who takes a checkpoint while a tool of `a` is in use.
 #[rstest::rstest]
-#[case::stop(|desk: &Desk| desk.stop("b"))]
-#[case::before_a_command(|desk: &Desk| {
-    desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
-    desk.before("b", "2", &[]);
+#[case::stop(|world: &World| world.stop("b"))]
+#[case::before_a_command(|world: &World| {
+    world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    world.before("b", "2", &[]);
 })]
-#[case::prompt(|desk: &Desk| desk.prompt("b"))]
-#[case::person(|desk: &Desk| drop(desk.done(&["save", "-q"])))]
-#[case::restore(|desk: &Desk| drop(desk.done(&["restore", "-q", "base", "--", "h"])))]
-fn files_that_an_open_tool_call_names_are_its_sessions(#[case] checkpoint: fn(&Desk)) {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.prompt("b");
-    desk.edit("b", "1", "h", "of b");
-    desk.before("a", "1", &["f", "new"]);
-    desk.add("f", "of a");
-    desk.add("g", "of a person");
-    checkpoint(&desk);
-    desk.add("f", "of a, later");
-    desk.after("a", "1", &["f", "new"]);
-    desk.stop("a");
-    desk.commit();
-    assert_eq!(desk.owners()[..2], ["f agent 2", "g human 1"]);
-    desk.finish();
+#[case::prompt(|world: &World| world.prompt("b"))]
+#[case::person(|world: &World| drop(world.done(&["save", "-q"])))]
+#[case::restore(|world: &World| drop(world.done(&["restore", "-q", "base", "--", "h"])))]
+fn files_that_an_open_tool_call_names_are_its_sessions(#[case] checkpoint: fn(&World)) {
+    let world = World::with_lines();
+    world.prompt("a");
+    world.prompt("b");
+    world.edit("b", "1", "h", "of b");
+    world.before("a", "1", &["f", "new"]);
+    world.add("f", "of a");
+    world.add("g", "of a person");
+    checkpoint(&world);
+    world.add("f", "of a, later");
+    world.after("a", "1", &["f", "new"]);
+    world.stop("a");
+    world.commit();
+    assert_eq!(world.owners()[..2], ["f agent 2", "g human 1"]);
+    world.finish();
 }
 
 #[test]
 fn a_command_of_another_session_takes_no_file_that_a_tool_has_named() {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.prompt("b");
-    desk.before("b", "1", &[]);
-    desk.before("a", "1", &["f"]);
-    desk.add("f", "of a");
-    desk.add("g", "of b");
-    desk.after("b", "1", &[]);
-    desk.after("a", "1", &["f"]);
-    assert_eq!(desk.chain(), ["a f", "b g"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("a");
+    world.prompt("b");
+    world.before("b", "1", &[]);
+    world.before("a", "1", &["f"]);
+    world.add("f", "of a");
+    world.add("g", "of b");
+    world.after("b", "1", &[]);
+    world.after("a", "1", &["f"]);
+    assert_eq!(world.chain(), ["a f", "b g"]);
+    world.finish();
 }
 
 /// A person renames a file in mid-turn, and the next tool names only the new path.
@@ -55,16 +56,16 @@ fn a_command_of_another_session_takes_no_file_that_a_tool_has_named() {
 #[case::two_files("git mv f moved; git mv g elsewhere")]
 #[case::by_a_person_who_edits("git mv f moved; echo 'of a person' >>moved")]
 fn a_file_that_a_person_renames_before_a_tool_names_it_keeps_its_authors(#[case] script: &str) {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.edit("a", "1", "f", "of a");
-    desk.edit("a", "2", "f", "of a, too");
-    desk.sh(script);
-    desk.edit("a", "3", "moved", "of a, later");
-    desk.stop("a");
-    desk.sh("git add -A");
-    desk.commit();
-    let blame: Value = serde_json::from_str(&desk.done(&["blame", "moved", "--json"])).expect("JSON");
+    let world = World::with_lines();
+    world.prompt("a");
+    world.edit("a", "1", "f", "of a");
+    world.edit("a", "2", "f", "of a, too");
+    world.sh(script);
+    world.edit("a", "3", "moved", "of a, later");
+    world.stop("a");
+    world.sh("git add -A");
+    world.commit();
+    let blame: Value = serde_json::from_str(&world.done(&["blame", "moved", "--json"])).expect("JSON");
     let agents: u64 = blame["lines"]
         .as_array()
         .expect("lines")
@@ -75,82 +76,82 @@ fn a_file_that_a_person_renames_before_a_tool_names_it_keeps_its_authors(#[case]
         })
         .sum();
     assert_eq!(agents, 3, "{blame}");
-    desk.finish();
+    world.finish();
 }
 
 #[test]
 fn a_file_that_two_sessions_name_has_an_unknown_author() {
-    let desk = Desk::new();
+    let world = World::with_lines();
     for session in ["a", "b", "c"] {
-        desk.prompt(session);
+        world.prompt(session);
     }
-    desk.before("a", "1", &["f", "g"]);
-    desk.before("b", "1", &["g", "h"]);
+    world.before("a", "1", &["f", "g"]);
+    world.before("b", "1", &["g", "h"]);
     for path in ["f", "g", "h"] {
-        desk.add(path, "of a session");
+        world.add(path, "of a session");
     }
-    desk.stop("c");
-    assert_eq!(desk.chain(), ["unknown g", "a f", "b h"]);
-    desk.finish();
+    world.stop("c");
+    assert_eq!(world.chain(), ["unknown g", "a f", "b h"]);
+    world.finish();
 }
 
 #[test]
 fn a_commit_in_the_middle_of_a_tool_takes_what_it_has_named() {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.before("a", "1", &["f"]);
-    desk.add("f", "of a");
-    desk.add("g", "of a person");
-    desk.commit();
-    assert_eq!(desk.owners(), ["f agent 1", "g human 1"]);
-    desk.after("a", "1", &["f"]);
-    desk.stop("a");
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("a");
+    world.before("a", "1", &["f"]);
+    world.add("f", "of a");
+    world.add("g", "of a person");
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 1", "g human 1"]);
+    world.after("a", "1", &["f"]);
+    world.stop("a");
+    world.finish();
 }
 
 /// The user may still be asked, and edit the file before the answer.
 #[test]
 fn a_named_file_has_an_unknown_author_if_its_tool_call_takes_long() {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.before("a", "1", &["f"]);
-    let path = desk.repo().join(".git/checkpoint/turns.toml");
+    let world = World::with_lines();
+    world.prompt("a");
+    world.before("a", "1", &["f"]);
+    let path = world.repo().join(".git/checkpoint/turns.toml");
     let text = fs::read_to_string(&path).expect("it is there");
     let earlier = |line: &str| match line.strip_prefix("started = ") {
         Some(seconds) => format!("started = {}\n", seconds.parse::<i64>().expect("a number") - 60),
         None => format!("{line}\n"),
     };
     fs::write(&path, text.lines().map(earlier).collect::<String>()).expect("it is ours");
-    desk.add("f", "of whom?");
-    desk.done(&["save", "-q"]);
-    desk.add("f", "of a");
-    desk.after("a", "1", &["f"]);
-    assert_eq!(desk.chain(), ["unknown f", "a f"]);
-    desk.stop("a");
-    desk.finish();
+    world.add("f", "of whom?");
+    world.done(&["save", "-q"]);
+    world.add("f", "of a");
+    world.after("a", "1", &["f"]);
+    assert_eq!(world.chain(), ["unknown f", "a f"]);
+    world.stop("a");
+    world.finish();
 }
 
 /// An interrupted tool has changed what it has named, and nothing else.
 #[test]
 fn changes_beside_the_files_of_an_interrupted_tool_are_the_persons() {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.before("a", "1", &["f"]);
-    desk.add("f", "a half");
-    desk.add("g", "of a person");
-    desk.event("interrupt", "a", &json!({}));
-    assert_eq!(desk.chain(), ["a f", "human g"]);
-    desk.prompt("a");
+    let world = World::with_lines();
+    world.prompt("a");
+    world.before("a", "1", &["f"]);
+    world.add("f", "a half");
+    world.add("g", "of a person");
+    world.event("interrupt", "a", &json!({}));
+    assert_eq!(world.chain(), ["a f", "human g"]);
+    world.prompt("a");
     let mut told = tool("2", &["h"]);
     told["agent_id"] = "helper".into();
-    desk.event("pre-tool", "a", &told);
-    desk.add("h", "a half");
-    desk.add("g", "of a person");
-    desk.event("subagent-stop", "a", &json!({ "agent_id": "helper" }));
-    assert_eq!(desk.chain()[2..], ["a+helper h"]);
-    desk.stop("a");
-    assert_eq!(desk.chain()[3..], ["human g"]);
-    desk.finish();
+    world.event("pre-tool", "a", &told);
+    world.add("h", "a half");
+    world.add("g", "of a person");
+    world.event("subagent-stop", "a", &json!({ "agent_id": "helper" }));
+    assert_eq!(world.chain()[2..], ["a+helper h"]);
+    world.stop("a");
+    assert_eq!(world.chain()[3..], ["human g"]);
+    world.finish();
 }
 
 const SESSIONS: usize = 8;
@@ -158,13 +159,13 @@ const SESSIONS: usize = 8;
 /// Each session writes its own files, as fast as it can.
 #[test]
 fn sessions_that_write_at_once_each_get_their_own() {
-    let desk = &Desk::new();
+    let world = &World::with_lines();
     let tell = &|session: usize, event: &str, path: &str| {
         let payload = json!({
-            "hook_event_name": event, "session_id": format!("s{session}"), "cwd": desk.repo(), "prompt": "write",
+            "hook_event_name": event, "session_id": format!("s{session}"), "cwd": world.repo(), "prompt": "write",
             "tool_name": "Write", "tool_use_id": path, "tool_input": { "file_path": path, "content": "" },
         });
-        let output = piped(desk.hook("claude-code"), payload.to_string().as_bytes());
+        let output = piped(world.hook("claude-code"), payload.to_string().as_bytes());
         assert!(output.status.success() && output.stderr.is_empty(), "{event}: {output:?}");
     };
     for round in 0..3 {
@@ -176,7 +177,7 @@ fn sessions_that_write_at_once_each_get_their_own() {
                         let path = format!("of-{session}-{round}-{file}");
                         tell(session, "PreToolUse", &path);
                         fs::write(
-                            desk.repo().join(&path),
+                            world.repo().join(&path),
                             format!("a line of {session}, the {file}. of round {round}\n"),
                         )
                         .expect("it can be written");
@@ -186,13 +187,13 @@ fn sessions_that_write_at_once_each_get_their_own() {
                 });
             }
         });
-        desk.commit();
-        let value: Value = desk.json(&["attribution", "--json", "HEAD"]);
+        world.commit();
+        let value: Value = world.json(&["attribution", "--json", "HEAD"]);
         for file in value["files"].as_array().expect("files") {
             let path = file["path"].as_str().expect("a path");
             let session = path.split('-').nth(1).expect("a session");
             assert_eq!(file["owners"][0]["session"], format!("s{session}"), "round {round}: {path}: {file}");
         }
     }
-    desk.finish();
+    world.finish();
 }

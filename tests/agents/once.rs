@@ -4,44 +4,44 @@ use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, tool};
-use crate::support::site::described;
+use super::words::tool;
+use crate::support::{World, site::described};
 
 /// The file that the programs append what they open to.
-fn log(desk: &Desk) -> PathBuf {
-    desk.world.root().join("opened")
+fn log(world: &World) -> PathBuf {
+    world.root().join("opened")
 }
 
 /// Sends `event` of `session` in the neutral protocol, and returns what it opened more than once.
-fn event(desk: &Desk, event: &str, session: &str, more: &Value) -> Vec<String> {
-    let mut payload = json!({ "event": event, "session": session, "agent": "tester", "cwd": desk.world.repo() });
+fn event(world: &World, event: &str, session: &str, more: &Value) -> Vec<String> {
+    let mut payload = json!({ "event": event, "session": session, "agent": "tester", "cwd": world.repo() });
     for (key, value) in more.as_object().expect("an object") {
         payload[key] = value.clone();
     }
-    let mut command = desk.hook("generic");
-    command.env("CHECKPOINT_OPENED", log(desk));
-    let output = desk.run(command, payload.to_string().as_bytes());
+    let mut command = world.hook("generic");
+    command.env("CHECKPOINT_OPENED", log(world));
+    let output = world.run(command, payload.to_string().as_bytes());
     assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
-    opened_again(desk, event)
+    opened_again(world, event)
 }
 
 /// Runs `arguments`, and returns what one of its processes opened more than once.
-fn run(desk: &Desk, program: &str, arguments: &[&str]) -> Vec<String> {
-    let mut command: Command = desk.world.command(program);
-    let output = command.args(arguments).env("CHECKPOINT_OPENED", log(desk)).output().expect("it runs");
+fn run(world: &World, program: &str, arguments: &[&str]) -> Vec<String> {
+    let mut command: Command = world.command(program);
+    let output = command.args(arguments).env("CHECKPOINT_OPENED", log(world)).output().expect("it runs");
     assert!(output.status.success(), "{}", described(&output));
-    opened_again(desk, arguments[0])
+    opened_again(world, arguments[0])
 }
 
 /// Returns what was read or written more than once by a process, and forgets what was opened.
-fn opened_again(desk: &Desk, what: &str) -> Vec<String> {
-    let text = fs::read_to_string(log(desk)).expect("something was opened");
-    fs::remove_file(log(desk)).expect("it is the test's");
+fn opened_again(world: &World, what: &str) -> Vec<String> {
+    let text = fs::read_to_string(log(world)).expect("something was opened");
+    fs::remove_file(log(world)).expect("it is the test's");
     let mut counts = BTreeMap::new();
     for line in text.lines() {
         *counts.entry(line).or_insert(0) += 1;
     }
-    let repo = format!("{}/.git/checkpoint/", desk.world.repo().display());
+    let repo = format!("{}/.git/checkpoint/", world.repo().display());
     let again = counts.into_iter().filter(|(_, count)| *count > 1);
     let again = again.map(|(line, count)| {
         let opened = line.split_once(' ').map_or(line, |(_, opened)| opened);
@@ -52,60 +52,60 @@ fn opened_again(desk: &Desk, what: &str) -> Vec<String> {
 
 #[test]
 fn events_open_each_file_once() {
-    let desk = Desk::new();
+    let world = World::with_lines();
     let mut again = Vec::new();
-    again.extend(event(&desk, "prompt", "s", &json!({ "prompt": "a wish" })));
+    again.extend(event(&world, "prompt", "s", &json!({ "prompt": "a wish" })));
     for (call, paths) in [("1", &["f"][..]), ("2", &["f"]), ("3", &[])] {
-        again.extend(event(&desk, "pre-tool", "s", &tool(call, paths)));
-        desk.add("f", call);
-        again.extend(event(&desk, "post-tool", "s", &tool(call, paths)));
+        again.extend(event(&world, "pre-tool", "s", &tool(call, paths)));
+        world.add("f", call);
+        again.extend(event(&world, "post-tool", "s", &tool(call, paths)));
     }
     // What nothing has reported is saved by the next event, and before a commit.
-    desk.add("g", "typed");
-    again.extend(event(&desk, "pre-tool", "s", &tool("4", &[])));
-    desk.add("f", "4");
-    desk.world.git(&["add", "f"]);
-    again.extend(run(&desk, "git", &["commit", "-qm", "in mid-turn"]));
-    again.extend(event(&desk, "post-tool", "s", &tool("4", &[])));
+    world.add("g", "typed");
+    again.extend(event(&world, "pre-tool", "s", &tool("4", &[])));
+    world.add("f", "4");
+    world.git(&["add", "f"]);
+    again.extend(run(&world, "git", &["commit", "-qm", "in mid-turn"]));
+    again.extend(event(&world, "post-tool", "s", &tool("4", &[])));
     // The turn has ended before the record of its commit is completed, which may take so long that the agent kills the hook.
     let twice = ["stop: 2 times write sessions/s.toml", "stop: 2 times write turns.toml"];
-    assert_eq!(event(&desk, "stop", "s", &json!({})), twice);
-    desk.add("h", "typed");
-    again.extend(run(&desk, env!("CARGO_BIN_EXE_git-checkpoint"), &["save"]));
-    again.extend(run(&desk, "git", &["commit", "-qam", "between turns"]));
-    again.extend(run(&desk, "git", &["commit", "-qm", "empty", "--allow-empty"]));
-    again.extend(event(&desk, "prompt", "s", &json!({ "prompt": "another wish" })));
-    again.extend(event(&desk, "pre-tool", "s", &tool("5", &["f"])));
-    desk.add("f", "5");
-    again.extend(event(&desk, "post-tool", "s", &tool("5", &["f"])));
-    again.extend(event(&desk, "session-end", "s", &json!({})));
-    again.extend(run(&desk, "git", &["commit", "-qam", "after the session"]));
+    assert_eq!(event(&world, "stop", "s", &json!({})), twice);
+    world.add("h", "typed");
+    again.extend(run(&world, env!("CARGO_BIN_EXE_git-checkpoint"), &["save"]));
+    again.extend(run(&world, "git", &["commit", "-qam", "between turns"]));
+    again.extend(run(&world, "git", &["commit", "-qm", "empty", "--allow-empty"]));
+    again.extend(event(&world, "prompt", "s", &json!({ "prompt": "another wish" })));
+    again.extend(event(&world, "pre-tool", "s", &tool("5", &["f"])));
+    world.add("f", "5");
+    again.extend(event(&world, "post-tool", "s", &tool("5", &["f"])));
+    again.extend(event(&world, "session-end", "s", &json!({})));
+    again.extend(run(&world, "git", &["commit", "-qam", "after the session"]));
     // Before notes are dropped, they are read again: a commit may have been prepared without the lock since.
     again.retain(|it| !it.ends_with(": 2 times read commit.toml"));
     assert!(again.is_empty(), "\n{}", again.join("\n"));
-    desk.finish();
+    world.finish();
 }
 
 /// An agent waits for the hooks of each of its tools: they start no process of git.
 #[test]
 fn tools_start_no_process() {
-    let desk = Desk::new();
-    let folder = desk.world.root().join("bin");
+    let world = World::with_lines();
+    let folder = world.root().join("bin");
     fs::create_dir(&folder).expect("the root is the test's");
     let path = std::env::var("PATH").expect("there is a PATH");
     let script = "#!/bin/sh\necho \"$@\" >>\"${0%/bin/git}/started\"\nPATH=${PATH#*:} exec git \"$@\"\n";
     fs::write(folder.join("git"), script).expect("the folder is new");
-    desk.world.sh("chmod +x ../bin/git");
+    world.sh("chmod +x ../bin/git");
     let event = |event: &str, more: &Value| {
-        let mut payload = json!({ "event": event, "session": "s", "agent": "tester", "cwd": desk.world.repo() });
+        let mut payload = json!({ "event": event, "session": "s", "agent": "tester", "cwd": world.repo() });
         for (key, value) in more.as_object().expect("an object") {
             payload[key] = value.clone();
         }
-        let mut command = desk.hook("generic");
+        let mut command = world.hook("generic");
         command.env("PATH", format!("{}:{path}", folder.display()));
-        let output = desk.run(command, payload.to_string().as_bytes());
+        let output = world.run(command, payload.to_string().as_bytes());
         assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
-        let started = desk.world.root().join("started");
+        let started = world.root().join("started");
         let text = fs::read_to_string(&started).unwrap_or_default();
         drop(fs::remove_file(started));
         text
@@ -114,12 +114,12 @@ fn tools_start_no_process() {
         event("prompt", &json!({ "prompt": "a wish" }));
         for (call, paths) in [("a", &["f"][..]), ("b", &["f"]), ("c", &[])] {
             assert_eq!(event("pre-tool", &tool(call, paths)), "", "{turn} {call}");
-            desk.add("f", &format!("{turn} {call}"));
+            world.add("f", &format!("{turn} {call}"));
             assert_eq!(event("post-tool", &tool(call, paths)), "", "{turn} {call}");
         }
         event("stop", &json!({}));
         // The mark of the first checkpoint of each base moves in the next turn.
-        desk.commit();
+        world.commit();
     }
-    desk.finish();
+    world.finish();
 }

@@ -8,7 +8,7 @@ use std::{
 
 use git_checkpoint::testing::model::turns::Turns;
 
-use super::{desk::Desk, guard::claude};
+use crate::support::World;
 
 /// Runs a line of its standard input and waits for it, or starts it, or ends what it has started.
 const AGENT: &str = "
@@ -36,16 +36,16 @@ struct Agent {
 }
 
 impl Agent {
-    fn new(desk: &Desk) -> Self {
-        desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
-        let mut command = desk.command("python3");
+    fn new(world: &World) -> Self {
+        world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+        let mut command = world.command("python3");
         let child =
             command.args(["-c", AGENT]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut child = child.expect("python starts");
         let orders = child.stdin.take().expect("it is piped");
         let answers = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut agent = Self { child, orders, answers };
-        agent.event(desk, "UserPromptSubmit", "");
+        agent.event(world, "UserPromptSubmit", "");
         agent
     }
 
@@ -57,9 +57,9 @@ impl Agent {
     }
 
     /// Reports an event of the session `s`.
-    fn event(&mut self, desk: &Desk, event: &str, call: &str) {
-        let path = desk.root().join("event.json");
-        fs::write(path, claude(&desk.world, event, "s", call).to_string()).expect("it can be written");
+    fn event(&mut self, world: &World, event: &str, call: &str) {
+        let path = world.root().join("event.json");
+        fs::write(path, world.claude(event, "s", call).to_string()).expect("it can be written");
         self.order("run git checkpoint hook --agent claude-code <../event.json");
     }
 }
@@ -73,62 +73,62 @@ impl Drop for Agent {
     }
 }
 
-/// A desk where the agent has asked for a command.
-fn asked() -> (Desk, Agent) {
-    let desk = Desk::new();
-    let mut agent = Agent::new(&desk);
-    agent.event(&desk, "PreToolUse", "1");
-    (desk, agent)
+/// A world where the agent has asked for a command.
+fn asked() -> (World, Agent) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    agent.event(&world, "PreToolUse", "1");
+    (world, agent)
 }
 
 #[test]
 fn a_persons_saves_after_an_interruption_are_not_the_agents() {
-    let (desk, _agent) = asked();
-    desk.add("f", "of a person, or of a command that was interrupted");
-    desk.done(&["save", "-q"]);
-    desk.add("g", "of a person");
-    desk.done(&["save", "-q"]);
-    assert_eq!(desk.chain(), ["unknown f", "human g"]);
-    desk.finish();
+    let (world, _agent) = asked();
+    world.add("f", "of a person, or of a command that was interrupted");
+    world.done(&["save", "-q"]);
+    world.add("g", "of a person");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.chain(), ["unknown f", "human g"]);
+    world.finish();
 }
 
 #[test]
 fn a_persons_commits_after_an_interruption_are_not_the_agents() {
-    let (desk, _agent) = asked();
-    desk.add("f", "of a person, or of a command that was interrupted");
-    desk.commit();
-    assert_eq!(desk.owners(), ["f unknown 1"]);
-    desk.add("g", "of a person");
-    desk.commit();
-    assert_eq!(desk.owners(), ["g human 1"]);
-    desk.finish();
+    let (world, _agent) = asked();
+    world.add("f", "of a person, or of a command that was interrupted");
+    world.commit();
+    assert_eq!(world.owners(), ["f unknown 1"]);
+    world.add("g", "of a person");
+    world.commit();
+    assert_eq!(world.owners(), ["g human 1"]);
+    world.finish();
 }
 
 #[test]
 fn while_the_command_runs_a_change_is_the_agents() {
-    let (desk, mut agent) = asked();
+    let (world, mut agent) = asked();
     agent.order("start exec sleep 600");
-    desk.add("f", "of the command");
-    desk.done(&["save", "-q"]);
-    assert_eq!(desk.chain(), ["s f"]);
+    world.add("f", "of the command");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.chain(), ["s f"]);
     agent.order("end");
-    desk.add("g", "of a person, or of the command before it ended");
-    desk.done(&["save", "-q"]);
-    assert_eq!(desk.chain()[1..], ["unknown g"]);
-    agent.event(&desk, "PostToolUse", "1");
-    agent.event(&desk, "Stop", "");
-    assert_eq!(desk.chain().len(), 2);
-    desk.finish();
+    world.add("g", "of a person, or of the command before it ended");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.chain()[1..], ["unknown g"]);
+    agent.event(&world, "PostToolUse", "1");
+    agent.event(&world, "Stop", "");
+    assert_eq!(world.chain().len(), 2);
+    world.finish();
 }
 
 #[test]
 fn a_commit_by_the_command_itself_is_the_agents() {
-    let (desk, mut agent) = asked();
+    let (world, mut agent) = asked();
     agent.order("run echo of the command >>f && git commit -qam of-the-command");
-    agent.event(&desk, "PostToolUse", "1");
-    assert_eq!(desk.owners(), ["f agent 1"]);
-    agent.event(&desk, "Stop", "");
-    desk.finish();
+    agent.event(&world, "PostToolUse", "1");
+    assert_eq!(world.owners(), ["f agent 1"]);
+    agent.event(&world, "Stop", "");
+    world.finish();
 }
 
 /// As long as the command runs, a change is the agent's.
@@ -143,27 +143,27 @@ fn changes_before_the_next_event_are_the_agents_only_while_its_command_runs(
     #[case] call: &str,
     #[values(true, false)] rests: bool,
 ) {
-    let (desk, mut agent) = asked();
+    let (world, mut agent) = asked();
     if !rests {
         agent.order("start exec sleep 600");
     }
-    desk.add("f", "of a person, or of the command");
-    agent.event(&desk, event, call);
-    assert_eq!(desk.chain(), [if rests { "unknown f" } else { "s f" }]);
-    desk.finish();
+    world.add("f", "of a person, or of the command");
+    agent.event(&world, event, call);
+    assert_eq!(world.chain(), [if rests { "unknown f" } else { "s f" }]);
+    world.finish();
 }
 
 #[test]
 fn however_long_ago_it_asked() {
-    let (desk, mut agent) = asked();
-    let path = desk.repo().join(".git/checkpoint/turns.toml");
+    let (world, mut agent) = asked();
+    let path = world.repo().join(".git/checkpoint/turns.toml");
     let mut turns = Turns::parse(&fs::read_to_string(&path).expect("it is there")).expect("it is sound");
     turns.find_mut("s").expect("it has a turn").calls[0].started = 1;
     fs::write(path, turns.to_toml()).expect("it is ours");
-    desk.add("f", "of a person, or of a command that was interrupted");
-    agent.event(&desk, "UserPromptSubmit", "");
-    assert_eq!(desk.chain(), ["unknown f"]);
-    desk.finish();
+    world.add("f", "of a person, or of a command that was interrupted");
+    agent.event(&world, "UserPromptSubmit", "");
+    assert_eq!(world.chain(), ["unknown f"]);
+    world.finish();
 }
 
 /// An agent reports no interruption, or reports it late: while it waited, a person may have been at work.
@@ -175,16 +175,16 @@ fn changes_before_a_late_report_of_an_interruption_are_not_the_agents(
     #[case] asks_about: &[&str],
     #[case] event: &str,
 ) {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.shell("s", "1", "g", "of the shell");
+    let world = World::with_lines();
+    world.prompt("s");
+    world.shell("s", "1", "g", "of the shell");
     if !asks_about.is_empty() {
-        desk.before("s", "2", asks_about);
+        world.before("s", "2", asks_about);
     }
-    desk.add("h", "of a person, or of what the shell has left running");
-    desk.event(event, "s", &serde_json::json!({}));
-    assert_eq!(desk.chain(), ["s g", "unknown h"]);
-    desk.finish();
+    world.add("h", "of a person, or of what the shell has left running");
+    world.event(event, "s", &serde_json::json!({}));
+    assert_eq!(world.chain(), ["s g", "unknown h"]);
+    world.finish();
 }
 
 /// The author of changes since the command began is unknown; changes after the commit are a person's.
@@ -193,29 +193,29 @@ fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
     #[values("Bash", "Write")] tool: &str,
     #[values(false, true)] goes_on: bool,
 ) {
-    let desk = Desk::new();
-    let mut agent = Agent::new(&desk);
-    let mut payload = claude(&desk.world, "PreToolUse", "s", "1");
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
     payload["tool_name"] = tool.into();
     if tool == "Write" {
-        payload["tool_input"] = serde_json::json!({ "file_path": desk.repo().join("f"), "content": "" });
+        payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
     }
-    fs::write(desk.root().join("event.json"), payload.to_string()).expect("it can be written");
+    fs::write(world.root().join("event.json"), payload.to_string()).expect("it can be written");
     agent.order("run git checkpoint hook --agent claude-code <../event.json");
     agent.child.kill().expect("it is ours");
     agent.child.wait().expect("it has ended");
-    desk.add("f", "half of it, or of a person");
-    let status = desk.json(&["status", "--json"]);
+    world.add("f", "half of it, or of a person");
+    let status = world.json(&["status", "--json"]);
     assert_eq!(status["sessions"][0]["life"], "dead", "{status}");
-    assert!(desk.done(&["status"]).contains(", its process is gone\n"));
-    desk.commit();
-    assert_eq!(desk.owners(), ["f unknown 1"]);
-    assert!(desk.done(&["explain"]).contains("f (1 line of an unknown author)\n"));
-    desk.add("g", "of a person");
+    assert!(world.done(&["status"]).contains(", its process is gone\n"));
+    world.commit();
+    assert_eq!(world.owners(), ["f unknown 1"]);
+    assert!(world.done(&["explain"]).contains("f (1 line of an unknown author)\n"));
+    world.add("g", "of a person");
     if goes_on {
-        desk.prompt("s");
+        world.prompt("s");
     }
-    desk.commit();
-    assert_eq!(desk.owners(), ["g human 1"]);
-    desk.finish();
+    world.commit();
+    assert_eq!(world.owners(), ["g human 1"]);
+    world.finish();
 }

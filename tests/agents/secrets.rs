@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::desk::Desk;
+use crate::support::World;
 
 /// Returns true if a file below `folder` holds `secret` as it is.
 fn is_anywhere(folder: &Path, secret: &str) -> bool {
@@ -17,11 +17,11 @@ fn is_anywhere(folder: &Path, secret: &str) -> bool {
 }
 
 /// Returns true if an object of the repository holds it.
-fn is_in_an_object(desk: &Desk, secret: &str) -> bool {
-    let ids = desk.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"]);
+fn is_in_an_object(world: &World, secret: &str) -> bool {
+    let ids = world.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)"]);
     ids.lines().any(|line| {
         let (id, kind) = line.split_once(' ').expect("an id and a kind");
-        kind != "tree" && desk.git(&["cat-file", kind, id]).contains(secret)
+        kind != "tree" && world.git(&["cat-file", kind, id]).contains(secret)
     })
 }
 
@@ -39,8 +39,8 @@ fn hidden(secret: &str) -> &str {
 }
 
 fn tells_nothing(secret: &str) {
-    let desk = Desk::new();
-    let conversations = desk.root().join("home/.claude/projects/x");
+    let world = World::with_lines();
+    let conversations = world.root().join("home/.claude/projects/x");
     fs::create_dir_all(&conversations).expect("directories can be made");
     let transcript = conversations.join("s.jsonl");
     fs::write(&transcript, format!("{}\n", json!({ "type": "user", "text": secret }))).expect("a file can be written");
@@ -50,29 +50,29 @@ fn tells_nothing(secret: &str) {
             "session_id": "s",
             "prompt_id": "1",
             "transcript_path": transcript.display().to_string(),
-            "cwd": desk.repo().display().to_string(),
+            "cwd": world.repo().display().to_string(),
             "tool_name": "Bash",
             "tool_use_id": call,
         });
         for (key, value) in more.as_object().expect("an object") {
             payload[key] = value.clone();
         }
-        desk.tell("claude-code", &payload);
+        world.tell("claude-code", &payload);
     };
     event("SessionStart", "", json!({}));
     event("UserPromptSubmit", "", json!({ "prompt": format!("use {secret} for it") }));
     event("PreToolUse", secret, json!({ "tool_input": { "command": format!("deploy --key '{secret}'") } }));
-    desk.add("f", "a");
+    world.add("f", "a");
     event("PostToolUse", secret, json!({ "tool_response": { "stdout": secret } }));
     event("PreToolUse", "2", json!({ "tool_name": "Write", "tool_input": { "file_path": "g", "content": secret } }));
     event("Stop", "", json!({ "last_assistant_message": secret }));
-    desk.commit();
-    let explained = desk.done(&["explain", "HEAD"]);
+    world.commit();
+    let explained = world.done(&["explain", "HEAD"]);
     assert!(!explained.contains(hidden(secret)), "{explained}");
-    assert!(!is_anywhere(&desk.repo().join(".git"), hidden(secret)), "a file holds {secret}");
-    assert!(!is_in_an_object(&desk, hidden(secret)), "an object holds {secret}");
+    assert!(!is_anywhere(&world.repo().join(".git"), hidden(secret)), "a file holds {secret}");
+    assert!(!is_in_an_object(&world, hidden(secret)), "an object holds {secret}");
     assert!(explained.contains("for it"), "the prompt itself is kept: {explained}");
-    desk.finish();
+    world.finish();
 }
 
 proptest! {
@@ -90,8 +90,8 @@ proptest! {
 #[case::up(".claude/../notes/private.txt", false)]
 #[case::link(".claude/link/private.txt", false)]
 fn a_transcript_is_read_only_where_its_agent_keeps_it(#[case] path: &str, #[case] is_read: bool) {
-    let desk = Desk::new();
-    let home = desk.root().join("home");
+    let world = World::with_lines();
+    let home = world.root().join("home");
     for folder in [".claude/projects", "notes"] {
         fs::create_dir_all(home.join(folder)).expect("directories can be made");
     }
@@ -100,15 +100,15 @@ fn a_transcript_is_read_only_where_its_agent_keeps_it(#[case] path: &str, #[case
     let event = |name: &str| {
         let payload = json!({
             "hook_event_name": name, "session_id": "s", "prompt_id": "1", "prompt": "go",
-            "cwd": desk.repo().display().to_string(), "transcript_path": home.join(path).display().to_string(),
+            "cwd": world.repo().display().to_string(), "transcript_path": home.join(path).display().to_string(),
         });
-        desk.tell("claude-code", &payload);
+        world.tell("claude-code", &payload);
     };
     event("UserPromptSubmit");
-    assert_eq!(desk.trouble().is_none(), is_read, "{:?}", desk.trouble());
-    desk.shell("s", "1", "f", "a");
+    assert_eq!(world.trouble().is_none(), is_read, "{:?}", world.trouble());
+    world.shell("s", "1", "f", "a");
     event("Stop");
-    desk.commit();
-    let transcripts = desk.git(&["for-each-ref", "refs/checkpoints/transcripts"]);
+    world.commit();
+    let transcripts = world.git(&["for-each-ref", "refs/checkpoints/transcripts"]);
     assert_eq!(!transcripts.is_empty(), is_read, "{transcripts}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, fixture};
+use crate::support::World;
 
 /// What is sent in order, and the file that the tool writes: payloads by name, with changes as `/pointer=value`.
 struct Turn {
@@ -25,8 +25,8 @@ const PLAIN: Turn = Turn {
     stop: "stop",
 };
 
-fn payload(desk: &Desk, agent: &str, words: &[&str]) -> Value {
-    let mut payload = fixture(&desk.world, agent, words[0]);
+fn payload(world: &World, agent: &str, words: &[&str]) -> Value {
+    let mut payload = world.fixture(agent, words[0]);
     for word in &words[1..] {
         let (pointer, value) = word.split_once('=').expect("a pointer and a value");
         *payload.pointer_mut(pointer).unwrap_or_else(|| panic!("{agent}: no {pointer}")) = value.into();
@@ -102,80 +102,80 @@ fn payload(desk: &Desk, agent: &str, words: &[&str]) -> Value {
 })]
 #[case::generic(Turn { agent: "generic", pre: &["pre-tool"], file: "a.txt", post: &["pre-tool", "/event=post-tool"], ..PLAIN })]
 fn the_commit_names_the_agent(#[case] turn: Turn) {
-    let desk = Desk::new();
+    let world = World::with_lines();
     let agent = turn.agent;
-    std::fs::create_dir_all(desk.root().join("home/.mine")).expect("a folder of an agent of one's own");
-    desk.git(&["config", "checkpoint.agents.transcriptDirs", "~/.mine"]);
+    std::fs::create_dir_all(world.root().join("home/.mine")).expect("a folder of an agent of one's own");
+    world.git(&["config", "checkpoint.agents.transcriptDirs", "~/.mine"]);
     let mut steps: Vec<&[&str]> = vec![];
     let (start, prompt, stop) = ([turn.start], [turn.prompt], [turn.stop]);
     steps.extend([&start[..], &prompt[..]].into_iter().filter(|words| !words[0].is_empty()));
     for words in steps {
-        desk.tell(agent, &payload(&desk, agent, words));
+        world.tell(agent, &payload(&world, agent, words));
     }
-    desk.add("g", "of a human");
-    desk.tell(agent, &payload(&desk, agent, turn.pre));
-    desk.add(turn.file, "of an agent");
-    desk.tell(agent, &payload(&desk, agent, turn.post));
-    desk.add("h", "of a human, too");
-    desk.tell(agent, &payload(&desk, agent, &stop));
-    desk.commit();
+    world.add("g", "of a human");
+    world.tell(agent, &payload(&world, agent, turn.pre));
+    world.add(turn.file, "of an agent");
+    world.tell(agent, &payload(&world, agent, turn.post));
+    world.add("h", "of a human, too");
+    world.tell(agent, &payload(&world, agent, &stop));
+    world.commit();
     let name = if agent == "generic" { "mine" } else { agent };
-    let explained = desk.json(&["explain", "--json", "HEAD"]);
+    let explained = world.json(&["explain", "--json", "HEAD"]);
     let sessions = explained["records"][0]["sessions"].as_array().expect("a record with sessions");
     assert_eq!(sessions[0]["agent"], name, "{explained}");
-    let by_file = desk.owners();
+    let by_file = world.owners();
     assert!(by_file.contains(&format!("{} agent 1", turn.file)), "{by_file:?}");
     // A tool that does not say what it has changed may have changed anything.
     if agent != "kiro" {
         assert!(by_file.contains(&"g human 1".to_owned()), "{by_file:?}");
         assert!(by_file.contains(&"h human 1".to_owned()), "{by_file:?}");
     }
-    desk.finish();
+    world.finish();
 }
 
 /// Claude Code names the model in its transcript, which has the model's answer before the first tool.
 #[test]
 fn the_model_is_that_of_the_transcript_when_the_tool_was_used() {
-    let desk = Desk::new();
-    let folder = desk.root().join("home/.claude/projects/p");
+    let world = World::with_lines();
+    let folder = world.root().join("home/.claude/projects/p");
     std::fs::create_dir_all(&folder).expect("directories can be made");
     let transcript = folder.join("s.jsonl");
     let payload = |event: &str| {
         json!({
-            "hook_event_name": event, "session_id": "s", "cwd": desk.repo().display().to_string(),
+            "hook_event_name": event, "session_id": "s", "cwd": world.repo().display().to_string(),
             "transcript_path": transcript.display().to_string(), "tool_name": "Write", "tool_use_id": "1",
-            "tool_input": { "file_path": desk.repo().join("f").display().to_string() }, "prompt": "go on",
+            "tool_input": { "file_path": world.repo().join("f").display().to_string() }, "prompt": "go on",
         })
     };
     let mut conversation = String::new();
     for (turn, model) in ["m-1", "m-2"].into_iter().enumerate() {
-        desk.tell("claude-code", &payload("UserPromptSubmit"));
+        world.tell("claude-code", &payload("UserPromptSubmit"));
         conversation += &format!("{}\n", json!({ "type": "user", "message": { "content": "go on" } }));
         conversation += &format!("{}\n", json!({ "type": "assistant", "message": { "model": model } }));
         std::fs::write(&transcript, &conversation).expect("a file can be written");
-        desk.tell("claude-code", &payload("PreToolUse"));
-        desk.add("f", model);
-        desk.tell("claude-code", &payload("PostToolUse"));
-        desk.commit();
-        let record = &desk.json(&["explain", "--json", "HEAD"])["records"][0];
+        world.tell("claude-code", &payload("PreToolUse"));
+        world.add("f", model);
+        world.tell("claude-code", &payload("PostToolUse"));
+        world.commit();
+        let record = &world.json(&["explain", "--json", "HEAD"])["records"][0];
         let models: Vec<_> =
             record["sessions"].as_array().into_iter().flatten().map(|it| it["model"].clone()).collect();
         assert_eq!(models, [model], "turn {turn}: {record}");
-        desk.tell("claude-code", &payload("Stop"));
+        world.tell("claude-code", &payload("Stop"));
     }
-    desk.finish();
+    world.finish();
 }
 
 /// Some agents name the model only when they stop.
 #[test]
 fn a_commit_in_mid_turn_gets_the_model_that_the_stop_reports() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.edit("s", "1", "f", "of an agent");
-    desk.commit();
-    let model = || desk.json(&["explain", "--json", "HEAD"])["records"][0]["sessions"][0]["model"].clone();
+    let world = World::with_lines();
+    world.prompt("s");
+    world.edit("s", "1", "f", "of an agent");
+    world.commit();
+    let model = || world.json(&["explain", "--json", "HEAD"])["records"][0]["sessions"][0]["model"].clone();
     assert_eq!(model(), Value::Null);
-    desk.event("stop", "s", &serde_json::json!({ "model": "m-1" }));
+    world.event("stop", "s", &serde_json::json!({ "model": "m-1" }));
     assert_eq!(model(), "m-1");
-    desk.finish();
+    world.finish();
 }

@@ -4,108 +4,108 @@ use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use serde_json::json;
 
-use super::desk::{Desk, tool};
+use super::words::tool;
 use crate::support::{World, site::described};
 
 #[test]
 fn outside_of_a_repository_nothing_happens() {
-    let desk = Desk::new();
-    for place in [desk.root().join("home"), "/nowhere/at/all".into()] {
+    let world = World::with_lines();
+    for place in [world.root().join("home"), "/nowhere/at/all".into()] {
         let payload = json!({ "event": "prompt", "session": "s", "cwd": place.display().to_string() });
-        assert_eq!(desk.tell("generic", &payload), "{\"version\":1,\"decision\":\"allow\"}\n");
+        assert_eq!(world.tell("generic", &payload), "{\"version\":1,\"decision\":\"allow\"}\n");
     }
-    assert_eq!(fs::read_dir(desk.root().join("home")).expect("readable").count(), 0);
-    assert_eq!(desk.json(&["session", "list", "--all", "--json"])["sessions"], json!([]));
-    desk.finish();
+    assert_eq!(fs::read_dir(world.root().join("home")).expect("readable").count(), 0);
+    assert_eq!(world.json(&["session", "list", "--all", "--json"])["sessions"], json!([]));
+    world.finish();
 }
 
 #[test]
 fn where_hooks_are_switched_off_nothing_is_kept() {
-    let desk = Desk::new();
-    desk.git(&["config", "checkpoint.enabled", "false"]);
-    desk.shell("s", "1", "f", "a");
-    desk.stop("s");
-    assert!(!desk.repo().join(".git/checkpoint/turns.toml").exists());
-    assert!(!desk.repo().join(".git/checkpoint/agents").exists());
-    assert_eq!(desk.shadows().len(), 0);
+    let world = World::with_lines();
+    world.git(&["config", "checkpoint.enabled", "false"]);
+    world.shell("s", "1", "f", "a");
+    world.stop("s");
+    assert!(!world.repo().join(".git/checkpoint/turns.toml").exists());
+    assert!(!world.repo().join(".git/checkpoint/agents").exists());
+    assert_eq!(world.shadows().len(), 0);
 }
 
 #[test]
 fn state_that_is_damaged_costs_nothing_that_was_saved() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.shell("s", "1", "f", "a");
-    let ours = desk.repo().join(".git/checkpoint");
+    let world = World::with_lines();
+    world.prompt("s");
+    world.shell("s", "1", "f", "a");
+    let ours = world.repo().join(".git/checkpoint");
     for path in ["turns.toml", "sessions/s.toml", "base", "index", "agents/generic", "events.jsonl"] {
         fs::write(ours.join(path), b"\0\xff[[[").expect("it is ours");
-        desk.shell("s", path, "f", path);
+        world.shell("s", path, "f", path);
     }
-    desk.stop("s");
-    assert!(desk.chain().iter().filter(|it| *it == "s f").count() >= 5, "{:?}", desk.chain());
-    desk.assert_sound("in the end");
+    world.stop("s");
+    assert!(world.chain().iter().filter(|it| *it == "s f").count() >= 5, "{:?}", world.chain());
+    world.assert_sound("in the end");
 }
 
 #[test]
 fn state_that_cannot_be_written_is_no_matter_of_the_agents() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    let ours = desk.repo().join(".git/checkpoint");
+    let world = World::with_lines();
+    world.prompt("s");
+    let ours = world.repo().join(".git/checkpoint");
     fs::remove_dir_all(&ours).expect("it is ours");
     fs::write(&ours, "in the way").expect("a file can be written");
     for event in ["session-start", "prompt", "pre-tool", "post-tool", "stop", "session-end"] {
-        desk.event(event, "s", &tool("1", &[]));
+        world.event(event, "s", &tool("1", &[]));
     }
-    desk.assert_sound("in the end");
+    world.assert_sound("in the end");
     fs::remove_file(&ours).expect("it is ours");
-    desk.prompt("s");
-    desk.shell("s", "2", "f", "a");
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["s f"]);
-    desk.finish();
+    world.prompt("s");
+    world.shell("s", "2", "f", "a");
+    world.stop("s");
+    assert_eq!(world.chain(), ["s f"]);
+    world.finish();
 }
 
 #[test]
 fn a_lock_that_others_hold_is_waited_for_and_then_given_up() {
-    let desk = Desk::new();
-    desk.git(&["config", "checkpoint.lockTimeout", "1s"]);
-    desk.prompt("s");
-    let path = desk.repo().join(".git/checkpoint/lock");
+    let world = World::with_lines();
+    world.git(&["config", "checkpoint.lockTimeout", "1s"]);
+    world.prompt("s");
+    let path = world.repo().join(".git/checkpoint/lock");
     let file = fs::File::options().read(true).write(true).open(&path).expect("it is there");
     file.lock().expect("it is free");
-    desk.add("f", "a");
-    desk.after("s", "1", &["f"]);
+    world.add("f", "a");
+    world.after("s", "1", &["f"]);
     drop(file);
-    assert!(desk.trouble().is_some_and(|text| text.contains("locked")), "{:?}", desk.trouble());
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["s f"]);
-    desk.finish();
+    assert!(world.trouble().is_some_and(|text| text.contains("locked")), "{:?}", world.trouble());
+    world.stop("s");
+    assert_eq!(world.chain(), ["s f"]);
+    world.finish();
 }
 
 #[test]
 fn a_repository_that_cannot_be_opened_is_let_be() {
-    let desk = Desk::new();
-    fs::write(desk.repo().join(".git/config"), "[core\n").expect("it is ours to break");
-    let payload = json!({ "event": "prompt", "session": "s", "cwd": desk.repo().display().to_string() });
-    let mut command = desk.hook("generic");
+    let world = World::with_lines();
+    fs::write(world.repo().join(".git/config"), "[core\n").expect("it is ours to break");
+    let payload = json!({ "event": "prompt", "session": "s", "cwd": world.repo().display().to_string() });
+    let mut command = world.hook("generic");
     command.current_dir("/");
-    let output = super::desk::piped(command, payload.to_string().as_bytes());
+    let output = super::words::piped(command, payload.to_string().as_bytes());
     assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
 }
 
 /// An agent is asked once: sending the prompt again is the answer.
 #[test]
 fn a_session_beside_another_is_asked_about() {
-    let desk = Desk::new();
-    desk.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
-    desk.prompt("a");
-    desk.shell("a", "1", "f", "a");
-    desk.stop("a");
+    let world = World::with_lines();
+    world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    world.prompt("a");
+    world.shell("a", "1", "f", "a");
+    world.stop("a");
     let tell = |agent: &str, event: &serde_json::Value, flags: &[&str]| {
-        let mut command = desk.hook(agent);
+        let mut command = world.hook(agent);
         command.args(flags);
-        desk.run(command, event.to_string().as_bytes())
+        world.run(command, event.to_string().as_bytes())
     };
-    let cwd = desk.repo().display().to_string();
+    let cwd = world.repo().display().to_string();
     let named = |event: &str| json!({ "hook_event_name": event, "session_id": "b", "prompt_id": "1", "cwd": cwd, "prompt": "go" });
     let said = |output: &std::process::Output| described(output);
     let output = tell("claude-code", &named("SessionStart"), &[]);
@@ -114,7 +114,7 @@ fn a_session_beside_another_is_asked_about() {
     assert!(output.status.code() == Some(2) && said(&output).contains("uncommitted work"), "{}", said(&output));
     let output = tell("claude-code", &named("UserPromptSubmit"), &[]);
     assert!(output.status.code() == Some(2) && said(&output).contains("again"), "{}", said(&output));
-    let turn = || desk.json(&["session", "show", "b", "--json"])["session"]["turn"].clone();
+    let turn = || world.json(&["session", "show", "b", "--json"])["session"]["turn"].clone();
     assert_eq!(turn(), 0);
     let output = tell("claude-code", &named("UserPromptSubmit"), &[]);
     assert!(output.status.success() && output.stdout.is_empty(), "{}", said(&output));
@@ -125,15 +125,15 @@ fn a_session_beside_another_is_asked_about() {
     assert!(output.status.success() && output.stdout.is_empty(), "{}", said(&output));
     let output = tell("copilot", &json!({ "sessionId": "d", "timestamp": 1, "cwd": cwd, "prompt": "go" }), &[]);
     assert!(output.status.success() && said(&output).contains("uncommitted work"), "{}", said(&output));
-    desk.finish();
+    world.finish();
 }
 
 #[test]
 fn objects_that_cannot_be_written_are_noted() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.before("s", "1", &["f"]);
-    let objects = desk.repo().join(".git/objects");
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", &["f"]);
+    let objects = world.repo().join(".git/objects");
     let mode = |mode: u32| {
         let folders = fs::read_dir(&objects).expect("readable").flatten().map(|it| it.path());
         let folders: Vec<_> = folders.chain([objects.clone()]).filter(|path| path.is_dir()).collect();
@@ -141,49 +141,49 @@ fn objects_that_cannot_be_written_are_noted() {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
         }
     };
-    desk.add("f", "a");
+    world.add("f", "a");
     mode(0o555);
     let is_root = fs::write(objects.join("probe"), "").is_ok();
-    desk.after("s", "1", &["f"]);
+    world.after("s", "1", &["f"]);
     mode(0o755);
     if is_root {
         fs::remove_file(objects.join("probe")).expect("it is ours");
     } else {
-        assert!(desk.trouble().is_some());
+        assert!(world.trouble().is_some());
     }
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["s f"]);
-    desk.finish();
+    world.stop("s");
+    assert_eq!(world.chain(), ["s f"]);
+    world.finish();
 }
 
 /// A hook starts no process, and looks at no session but its own: an old one's file would never end here.
 #[test]
 fn nothing_is_started_and_old_sessions_are_let_be() {
-    let desk = Desk::new();
-    desk.prompt("s");
+    let world = World::with_lines();
+    world.prompt("s");
     for number in 0..20 {
-        let path = desk.repo().join(format!(".git/checkpoint/sessions/old-{number}.toml"));
-        let status = desk.command("mkfifo").arg(path).status();
+        let path = world.repo().join(format!(".git/checkpoint/sessions/old-{number}.toml"));
+        let status = world.command("mkfifo").arg(path).status();
         assert!(status.expect("mkfifo runs").success());
     }
     let tell = |event: &str, more: serde_json::Value| {
-        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.repo().display().to_string() });
+        let mut payload = json!({ "event": event, "session": "s", "cwd": world.repo().display().to_string() });
         payload["tool"] = more["tool"].clone();
-        let mut command = desk.hook("generic");
+        let mut command = world.hook("generic");
         command.env("PATH", "/nowhere");
-        let output = super::desk::piped(command, payload.to_string().as_bytes());
+        let output = super::words::piped(command, payload.to_string().as_bytes());
         assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
     };
     for (call, paths) in [("1", &["f"][..]), ("2", &[])] {
         tell("pre-tool", tool(call, paths));
-        desk.add("f", call);
+        world.add("f", call);
         tell("post-tool", tool(call, paths));
     }
     tell("stop", json!({}));
     tell("prompt", json!({}));
     tell("session-end", json!({}));
-    assert_eq!(desk.trouble(), None);
-    assert_eq!(desk.chain(), ["s f", "s f"]);
+    assert_eq!(world.trouble(), None);
+    assert_eq!(world.chain(), ["s f", "s f"]);
 }
 
 /// The home directory is no project, and that is no trouble.
@@ -191,12 +191,11 @@ fn nothing_is_started_and_old_sessions_are_let_be() {
 fn a_protected_place_is_left_alone() {
     let world = World::new();
     world.git(&["init", "-q", "../home"]);
-    let desk = Desk { world };
-    let home = desk.root().join("home");
+    let home = world.root().join("home");
     let payload = json!({ "event": "prompt", "session": "s", "cwd": home.display().to_string() });
-    let mut command = desk.hook("generic");
+    let mut command = world.hook("generic");
     command.current_dir(&home);
-    let output = super::desk::piped(command, payload.to_string().as_bytes());
+    let output = super::words::piped(command, payload.to_string().as_bytes());
     assert!(output.status.success() && output.stderr.is_empty(), "{}", described(&output));
     assert!(!home.join(".git/checkpoint/sessions").exists());
 }

@@ -4,16 +4,16 @@ use std::{fs, os::unix::process::ExitStatusExt as _, process::Output};
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, piped, tool};
-use crate::support::site::described;
+use super::words::{piped, tool};
+use crate::support::{World, site::described};
 
 /// Reports `event` of the session `s` to a hook that dies at `step`.
-fn dies_at(desk: &Desk, step: &str, event: &str, more: &Value) -> Output {
-    let mut payload = json!({ "event": event, "session": "s", "agent": "tester", "cwd": desk.repo() });
+fn dies_at(world: &World, step: &str, event: &str, more: &Value) -> Output {
+    let mut payload = json!({ "event": event, "session": "s", "agent": "tester", "cwd": world.repo() });
     for (key, value) in more.as_object().expect("an object") {
         payload[key] = value.clone();
     }
-    let mut command = desk.hook("generic");
+    let mut command = world.hook("generic");
     command.env("CHECKPOINT_FAILPOINT", step);
     piped(command, payload.to_string().as_bytes())
 }
@@ -40,16 +40,16 @@ fn events() -> Vec<(&'static str, Value, bool)> {
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
 fn an_event_reads_it_once_and_writes_it_once() {
     for step in ["turns:before-read", "turns:before-write"] {
-        let desk = Desk::new();
+        let world = World::with_lines();
         for (at, (event, more, is_first)) in events().into_iter().enumerate() {
-            desk.add("f", &format!("line {at}"));
+            world.add("f", &format!("line {at}"));
             // What the turn was to do first is noted as soon as it is done.
             let most = if is_first && step == "turns:before-write" { 3 } else { 2 };
-            let output = dies_at(&desk, &format!("{step}:{most}"), event, &more);
+            let output = dies_at(&world, &format!("{step}:{most}"), event, &more);
             assert!(output.status.success(), "{event}, number {at}, at {step}: {}", described(&output));
         }
-        assert_eq!(desk.open(), Vec::<String>::new());
-        desk.finish();
+        assert_eq!(world.open(), Vec::<String>::new());
+        world.finish();
     }
 }
 
@@ -65,67 +65,67 @@ fn a_crash_leaves_a_turn_open_or_ended(#[case] before: usize, #[case] event: &st
     let is_end = ["stop", "session-end"].contains(&event);
     let after: &[&str] = if is_end { &[] } else { &["s"] };
     for step in ["turns:before-write", "state:before-rename", "prompt:after-session", "stop:after-session"] {
-        let desk = Desk::new();
+        let world = World::with_lines();
         if before > 0 {
-            desk.prompt("s");
+            world.prompt("s");
         }
         if before > 1 {
-            desk.before("s", "1", &[]);
-            desk.add("f", "of s");
+            world.before("s", "1", &[]);
+            world.add("f", "of s");
         }
         let is_reached = match step {
             "prompt:after-session" => before == 0,
             "stop:after-session" => is_end,
             _ => true,
         };
-        let was_open = desk.open();
-        let output = dies_at(&desk, step, event, &tool("1", &[]));
-        let is_open = desk.open();
-        let phase = desk.json(&["session", "list", "--all", "--json"])["sessions"][0]["phase"].clone();
+        let was_open = world.open();
+        let output = dies_at(&world, step, event, &tool("1", &[]));
+        let is_open = world.open();
+        let phase = world.json(&["session", "list", "--all", "--json"])["sessions"][0]["phase"].clone();
         assert_eq!(phase == "active", is_open == ["s"], "{event} at {step}: {phase}");
         if is_reached {
             assert_eq!((output.status.signal(), is_open), (Some(6), was_open), "{event} at {step}");
         } else {
             assert!(output.status.success() && is_open == after, "{event} at {step}: {}", described(&output));
         }
-        desk.done(&["save", "-q"]);
-        let chain = desk.chain();
-        desk.event("stop", "s", &json!({}));
-        assert_eq!(desk.open(), Vec::<String>::new(), "{event} at {step}");
-        desk.add("g", "of a person");
-        desk.done(&["save", "-q"]);
-        assert_eq!(desk.chain().last().map(String::as_str), Some("human g"), "{event} at {step}: {chain:?}");
-        desk.assert_sound("in the end");
+        world.done(&["save", "-q"]);
+        let chain = world.chain();
+        world.event("stop", "s", &json!({}));
+        assert_eq!(world.open(), Vec::<String>::new(), "{event} at {step}");
+        world.add("g", "of a person");
+        world.done(&["save", "-q"]);
+        assert_eq!(world.chain().last().map(String::as_str), Some("human g"), "{event} at {step}: {chain:?}");
+        world.assert_sound("in the end");
     }
 }
 
 #[test]
 fn a_damaged_file_is_set_aside_and_named() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    let path = desk.repo().join(".git/checkpoint/turns.toml");
+    let world = World::with_lines();
+    world.prompt("s");
+    let path = world.repo().join(".git/checkpoint/turns.toml");
     fs::write(&path, "version = 1\n[[session]]\nid = \"a\\nb\"\n").expect("it is ours");
-    desk.add("f", "of an unknown author");
-    desk.done(&["save", "-q"]);
-    desk.shell("s", "1", "g", "of s");
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["unknown f", "s g"]);
+    world.add("f", "of an unknown author");
+    world.done(&["save", "-q"]);
+    world.shell("s", "1", "g", "of s");
+    world.stop("s");
+    assert_eq!(world.chain(), ["unknown f", "s g"]);
     assert!(path.with_extension("bad").exists());
-    let doctor = desk.json(&["doctor", "--json"]);
+    let doctor = world.json(&["doctor", "--json"]);
     assert_eq!(doctor["problems"][0]["code"], "turns-damaged", "{doctor}");
 }
 
 /// The next event knows as little as a save.
 #[test]
 fn unsaved_changes_are_unknown_if_an_event_finds_the_file_of_turns_damaged() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    let path = desk.repo().join(".git/checkpoint/turns.toml");
+    let world = World::with_lines();
+    world.prompt("s");
+    let path = world.repo().join(".git/checkpoint/turns.toml");
     fs::write(&path, "noise").expect("it is ours");
-    desk.add("f", "of an unknown author");
-    desk.edit("s", "1", "g", "of s");
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["unknown f", "s g"]);
+    world.add("f", "of an unknown author");
+    world.edit("s", "1", "g", "of s");
+    world.stop("s");
+    assert_eq!(world.chain(), ["unknown f", "s g"]);
 }
 
 /// A command that only reads names the same authors as a save would.
@@ -133,12 +133,12 @@ fn unsaved_changes_are_unknown_if_an_event_finds_the_file_of_turns_damaged() {
 #[case::damaged(false)]
 #[case::unreadable(true)]
 fn blame_works_without_the_file_of_turns(#[case] is_unreadable: bool) {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.edit("s", "1", "f", "of s");
-    desk.add("f", "of an unknown author");
-    desk.add("new", "of an unknown author");
-    let path = desk.repo().join(".git/checkpoint/turns.toml");
+    let world = World::with_lines();
+    world.prompt("s");
+    world.edit("s", "1", "f", "of s");
+    world.add("f", "of an unknown author");
+    world.add("new", "of an unknown author");
+    let path = world.repo().join(".git/checkpoint/turns.toml");
     fs::remove_file(&path).expect("it is there");
     if is_unreadable {
         std::os::unix::fs::symlink("turns.toml", &path).expect("it leads to itself");
@@ -146,7 +146,7 @@ fn blame_works_without_the_file_of_turns(#[case] is_unreadable: bool) {
         fs::write(&path, "noise").expect("it is ours");
     }
     let owners = |path: &str| {
-        let lines = desk.json(&["blame", "--json", path])["lines"].clone();
+        let lines = world.json(&["blame", "--json", path])["lines"].clone();
         let owner =
             |lines: &serde_json::Value| format!("{} {}", lines["end"], lines["owner"].as_str().unwrap_or_default());
         lines.as_array().expect("a list").iter().map(owner).collect::<Vec<_>>()
@@ -154,47 +154,47 @@ fn blame_works_without_the_file_of_turns(#[case] is_unreadable: bool) {
     assert_eq!(owners("f"), ["20 unknown", "21 agent", "22 unknown"]);
     assert_eq!(owners("new"), ["1 unknown"]);
     let said = |path: &str| {
-        let output = desk.checkpoint(&["blame", path]);
+        let output = world.checkpoint(&["blame", path]);
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
     assert!(said("f").contains("'git checkpoint doctor'"), "{}", said("f"));
     assert_eq!(said("g"), "", "it has no line that is not committed");
-    let files = desk.json(&["attribution", "--worktree", "--json"])["files"].clone();
+    let files = world.json(&["attribution", "--worktree", "--json"])["files"].clone();
     assert_eq!(files[1]["owners"][0]["owner"], "unknown", "{files}");
     let doctor: serde_json::Value =
-        serde_json::from_slice(&desk.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
+        serde_json::from_slice(&world.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
     assert!(doctor["problems"][0]["code"].as_str().is_some_and(|code| code.starts_with("turns-")), "{doctor}");
-    desk.checkpoint(&["save", "-q"]);
+    world.checkpoint(&["save", "-q"]);
     assert_eq!(owners("f"), ["20 unknown", "21 agent", "22 unknown"]);
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    let path = desk.repo().join(".git/checkpoint/turns.toml");
+    let world = World::with_lines();
+    world.prompt("s");
+    let path = world.repo().join(".git/checkpoint/turns.toml");
     fs::remove_file(&path).expect("it is there");
     std::os::unix::fs::symlink("turns.toml", &path).expect("it leads to itself");
-    let status = desk.json(&["status", "--json"]);
+    let status = world.json(&["status", "--json"]);
     assert!(status["notes"][0].as_str().is_some_and(|note| note.contains("turns.toml")), "{status}");
     let doctor: serde_json::Value =
-        serde_json::from_slice(&desk.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
+        serde_json::from_slice(&world.checkpoint(&["doctor", "--json"]).stdout).expect("it prints JSON");
     assert_eq!(doctor["problems"][0]["code"], "turns-unreadable", "{doctor}");
 }
 
 #[test]
 fn files_of_an_earlier_version_are_removed() {
-    let desk = Desk::new();
-    let ours = desk.repo().join(".git/checkpoint");
+    let world = World::with_lines();
+    let ours = world.repo().join(".git/checkpoint");
     for folder in ["claims", "turns"] {
         fs::create_dir_all(ours.join(folder)).expect("it can be made");
     }
     for file in ["claims/s.toml", "turns/s", "calls.toml"] {
         fs::write(ours.join(file), "noise").expect("it can be written");
     }
-    desk.prompt("s");
+    world.prompt("s");
     assert!(["claims", "turns", "calls.toml"].iter().all(|name| !ours.join(name).exists()));
-    desk.stop("s");
-    desk.finish();
+    world.stop("s");
+    world.finish();
 }

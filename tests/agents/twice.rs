@@ -2,59 +2,60 @@
 
 use serde_json::json;
 
-use super::desk::{Desk, fixture, piped, tool};
+use super::words::{piped, tool};
+use crate::support::World;
 
-fn turns(desk: &Desk, session: &str) -> u64 {
-    desk.json(&["session", "show", session, "--json"])["session"]["turn"].as_u64().expect("a number")
+fn turns(world: &World, session: &str) -> u64 {
+    world.json(&["session", "show", session, "--json"])["session"]["turn"].as_u64().expect("a number")
 }
 
 #[test]
 fn one_turn_is_begun() {
-    let desk = Desk::new();
+    let world = World::with_lines();
     for _ in 0..2 {
-        desk.prompt("s");
+        world.prompt("s");
     }
-    assert_eq!(turns(&desk, "s"), 1);
+    assert_eq!(turns(&world, "s"), 1);
     for (call, line) in [("1", "a"), ("2", "b")] {
-        desk.before("s", call, &["f"]);
-        desk.before("s", call, &["f"]);
-        desk.add("f", line);
-        desk.after("s", call, &["f"]);
-        desk.after("s", call, &["f"]);
+        world.before("s", call, &["f"]);
+        world.before("s", call, &["f"]);
+        world.add("f", line);
+        world.after("s", call, &["f"]);
+        world.after("s", call, &["f"]);
     }
-    desk.stop("s");
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["s f", "s f"]);
-    desk.prompt("s");
-    assert_eq!(turns(&desk, "s"), 2, "the same prompt after another event is another one");
-    desk.finish();
+    world.stop("s");
+    world.stop("s");
+    assert_eq!(world.chain(), ["s f", "s f"]);
+    world.prompt("s");
+    assert_eq!(turns(&world, "s"), 2, "the same prompt after another event is another one");
+    world.finish();
 }
 
 /// What a second hook sees before the tool is begun is not what a human did while it is at work.
 #[test]
 fn a_late_copy_takes_nothing_from_the_tool() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.before("s", "1", &["f"]);
-    desk.add("f", "a");
-    desk.before("s", "1", &["f"]);
-    desk.after("s", "1", &["f"]);
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["s f"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", &["f"]);
+    world.add("f", "a");
+    world.before("s", "1", &["f"]);
+    world.after("s", "1", &["f"]);
+    world.stop("s");
+    assert_eq!(world.chain(), ["s f"]);
+    world.finish();
 }
 
 #[test]
 fn copies_that_come_at_once_are_one() {
-    let desk = Desk::new();
+    let world = World::with_lines();
     let at_once = |event: &str, more: serde_json::Value| {
-        let mut payload = json!({ "event": event, "session": "s", "cwd": desk.repo().display().to_string() });
+        let mut payload = json!({ "event": event, "session": "s", "cwd": world.repo().display().to_string() });
         for (key, value) in more.as_object().expect("an object") {
             payload[key] = value.clone();
         }
         let text = payload.to_string();
         std::thread::scope(|scope| {
-            let all: Vec<_> = (0..4).map(|_| scope.spawn(|| piped(desk.hook("generic"), text.as_bytes()))).collect();
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(|| piped(world.hook("generic"), text.as_bytes()))).collect();
             for one in all {
                 let output = one.join().expect("no panic");
                 assert!(output.status.success() && output.stderr.is_empty());
@@ -63,21 +64,21 @@ fn copies_that_come_at_once_are_one() {
     };
     at_once("session-start", json!({}));
     at_once("prompt", json!({ "prompt": "go" }));
-    assert_eq!(turns(&desk, "s"), 1);
+    assert_eq!(turns(&world, "s"), 1);
     at_once("pre-tool", tool("1", &[]));
-    desk.add("f", "a");
+    world.add("f", "a");
     at_once("post-tool", tool("1", &[]));
     at_once("stop", json!({}));
-    assert_eq!(desk.chain(), ["s f"]);
-    let prompts = desk.json(&["session", "show", "s", "--json"])["prompts"].as_array().map(Vec::len);
+    assert_eq!(world.chain(), ["s f"]);
+    let prompts = world.json(&["session", "show", "s", "--json"])["prompts"].as_array().map(Vec::len);
     assert_eq!(prompts, Some(1));
-    desk.finish();
+    world.finish();
 }
 
 /// Cursor runs Claude Code's hooks with payloads of its own.
 #[test]
 fn the_hooks_of_another_agent_are_no_other_session() {
-    let desk = Desk::new();
+    let world = World::with_lines();
     for (name, is_written) in [
         ("session-start", false),
         ("prompt", false),
@@ -86,15 +87,15 @@ fn the_hooks_of_another_agent_are_no_other_session() {
         ("stop", false),
     ] {
         if is_written {
-            desk.add("t.rs", "of an agent");
+            world.add("t.rs", "of an agent");
         }
-        let payload = fixture(&desk.world, "cursor", name);
-        desk.tell("cursor", &payload);
-        desk.tell("claude-code", &payload);
+        let payload = world.fixture("cursor", name);
+        world.tell("cursor", &payload);
+        world.tell("claude-code", &payload);
     }
-    let sessions = desk.json(&["session", "list", "--all", "--json"]);
+    let sessions = world.json(&["session", "list", "--all", "--json"]);
     let names: Vec<_> = sessions["sessions"].as_array().expect("a list").iter().map(|it| it["agent"].clone()).collect();
     assert_eq!(names, ["cursor"]);
-    assert_eq!(desk.chain().len(), 1);
-    desk.finish();
+    assert_eq!(world.chain().len(), 1);
+    world.finish();
 }

@@ -2,64 +2,65 @@
 
 use serde_json::json;
 
-use super::desk::{Desk, fixture, tool};
+use super::words::tool;
+use crate::support::World;
 
 #[test]
 fn changes_between_an_agents_events_are_the_users() {
-    let desk = Desk::new();
-    desk.add("h", "before the prompt");
-    desk.prompt("s");
-    desk.add("g", "after the prompt");
-    desk.edit("s", "1", "f", "a");
-    desk.add("f", "between two tools");
-    desk.edit("s", "2", "f", "b");
-    desk.add("g", "before a shell");
-    desk.git(&["config", "checkpoint.agents.preToolScan", "0"]);
-    desk.shell("s", "3", "new", "c");
-    assert_eq!(desk.chain(), ["human h", "s f", "human f", "s f", "human g", "s new"]);
-    desk.stop("s");
-    desk.add("g", "after the stop");
-    desk.prompt("s");
-    desk.edit("s", "4", "f", "d");
-    assert_eq!(desk.chain()[6..], ["human g", "s f"]);
-    desk.commit();
-    assert_eq!(desk.owners(), ["f agent 3 human 1", "g human 3", "h human 1", "new agent 1"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.add("h", "before the prompt");
+    world.prompt("s");
+    world.add("g", "after the prompt");
+    world.edit("s", "1", "f", "a");
+    world.add("f", "between two tools");
+    world.edit("s", "2", "f", "b");
+    world.add("g", "before a shell");
+    world.git(&["config", "checkpoint.agents.preToolScan", "0"]);
+    world.shell("s", "3", "new", "c");
+    assert_eq!(world.chain(), ["human h", "s f", "human f", "s f", "human g", "s new"]);
+    world.stop("s");
+    world.add("g", "after the stop");
+    world.prompt("s");
+    world.edit("s", "4", "f", "d");
+    assert_eq!(world.chain()[6..], ["human g", "s f"]);
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 3 human 1", "g human 3", "h human 1", "new agent 1"]);
+    world.finish();
 }
 
 #[rstest::rstest]
 #[case::save(&["save", "-q"])]
 #[case::restore(&["restore", "-q", "base", "--", "h"])]
 fn changes_saved_during_a_tool_call_are_its_sessions(#[case] command: &[&str]) {
-    let desk = Desk::new();
-    desk.done(&["save", "-q"]);
-    desk.git(&["tag", "base"]);
-    desk.prompt("s");
-    desk.before("s", "1", &[]);
-    desk.add("f", "a");
-    desk.done(command);
-    desk.after("s", "1", &[]);
-    desk.stop("s");
-    desk.commit();
-    assert!(desk.owners().contains(&"f agent 1".to_owned()), "{:?}", desk.owners());
-    desk.finish();
+    let world = World::with_lines();
+    world.done(&["save", "-q"]);
+    world.git(&["tag", "base"]);
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.add("f", "a");
+    world.done(command);
+    world.after("s", "1", &[]);
+    world.stop("s");
+    world.commit();
+    assert!(world.owners().contains(&"f agent 1".to_owned()), "{:?}", world.owners());
+    world.finish();
 }
 
 #[test]
 fn in_a_clean_worktree_a_tool_takes_its_own_files_only() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.add("g", "of a human");
-    desk.edit("s", "1", "f", "a");
-    assert_eq!(desk.chain(), ["s f"]);
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["s f", "human g"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("s");
+    world.add("g", "of a human");
+    world.edit("s", "1", "f", "a");
+    assert_eq!(world.chain(), ["s f"]);
+    world.stop("s");
+    assert_eq!(world.chain(), ["s f", "human g"]);
+    world.finish();
 }
 
 /// Sends an event of a session as the agent does, or as its helper, if one is named.
-fn recorded_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
-    let cwd = desk.repo().display().to_string();
+fn recorded_by(world: &World, agent: &str, event: &str, helper: Option<&str>) {
+    let cwd = world.repo().display().to_string();
     let payload = if agent == "opencode" {
         let hook = match event {
             "UserPromptSubmit" => "chat.message",
@@ -81,7 +82,7 @@ fn recorded_by(desk: &Desk, agent: &str, event: &str, helper: Option<&str>) {
         json!({ "hook_event_name": name, "session_id": "s", "cwd": cwd, "prompt": "why?", "agent_id": helper,
             "timestamp": time })
     };
-    let answer = desk.tell(agent, &payload);
+    let answer = world.tell(agent, &payload);
     assert!(["", "{}\n"].contains(&answer.as_str()), "{agent} {event}: {answer}");
 }
 
@@ -94,12 +95,12 @@ fn changes_in_a_turn_without_tools_are_the_users_if_the_agent_reports_all_tools(
     #[case] agent: &str,
     #[case] whose: &str,
 ) {
-    let desk = Desk::new();
-    recorded_by(&desk, agent, "UserPromptSubmit", None);
-    desk.add("g", "while the agent answers");
-    recorded_by(&desk, agent, "Stop", None);
-    assert_eq!(desk.chain(), [whose]);
-    desk.finish();
+    let world = World::with_lines();
+    recorded_by(&world, agent, "UserPromptSubmit", None);
+    world.add("g", "while the agent answers");
+    recorded_by(&world, agent, "Stop", None);
+    assert_eq!(world.chain(), [whose]);
+    world.finish();
 }
 
 #[rstest::rstest]
@@ -107,14 +108,14 @@ fn changes_in_a_turn_without_tools_are_the_users_if_the_agent_reports_all_tools(
 #[case::opencode("opencode", "human g")]
 #[case::codex("codex", "s+h g")]
 fn a_helper_that_only_talks_has_changed_nothing(#[case] agent: &str, #[case] whose: &str) {
-    let desk = Desk::new();
-    recorded_by(&desk, agent, "UserPromptSubmit", None);
-    recorded_by(&desk, agent, "SubagentStart", Some("h"));
-    desk.add("g", "while the helper thinks");
-    recorded_by(&desk, agent, "SubagentStop", Some("h"));
-    recorded_by(&desk, agent, "Stop", None);
-    assert_eq!(desk.chain(), [whose]);
-    desk.finish();
+    let world = World::with_lines();
+    recorded_by(&world, agent, "UserPromptSubmit", None);
+    recorded_by(&world, agent, "SubagentStart", Some("h"));
+    world.add("g", "while the helper thinks");
+    recorded_by(&world, agent, "SubagentStop", Some("h"));
+    recorded_by(&world, agent, "Stop", None);
+    assert_eq!(world.chain(), [whose]);
+    world.finish();
 }
 
 /// What agents report of a tool call before it begins decides who gets its changes.
@@ -127,19 +128,19 @@ fn changes_by_a_process_that_a_shell_left_running_are_the_agents(
     #[case] tool: &str,
     #[case] stop: &str,
 ) {
-    let desk = Desk::new();
+    let world = World::with_lines();
     let session = if agent == "gemini" { "694ad403-7190-425e-84c2-6a60499578dd" } else { "ses_01" };
-    std::fs::create_dir(desk.root().join("home/.gemini")).expect("a folder can be made");
+    std::fs::create_dir(world.root().join("home/.gemini")).expect("a folder can be made");
     for name in [prompt, tool] {
-        desk.tell(agent, &fixture(&desk.world, agent, name));
+        world.tell(agent, &world.fixture(agent, name));
     }
     // The agent is this process.
-    let mut left = desk.command("sleep").arg("600").spawn().expect("sleep starts");
-    desk.add("g", "of what the shell has started");
-    desk.tell(agent, &fixture(&desk.world, agent, stop));
+    let mut left = world.command("sleep").arg("600").spawn().expect("sleep starts");
+    world.add("g", "of what the shell has started");
+    world.tell(agent, &world.fixture(agent, stop));
     left.kill().and_then(|()| left.wait()).expect("it is ours");
-    assert_eq!(desk.chain(), [format!("{session} g")]);
-    desk.finish();
+    assert_eq!(world.chain(), [format!("{session} g")]);
+    world.finish();
 }
 
 /// A person's new file is in a checkpoint before a command takes it away, however soon that comes.
@@ -155,11 +156,11 @@ fn nothing_of_a_persons_is_deleted_unsaved(
     #[case] event: &str,
     #[case] events: [&str; 2],
 ) {
-    let desk = Desk::new();
+    let world = World::with_lines();
     for folder in [".claude", ".gemini", ".mine"] {
-        std::fs::create_dir(desk.root().join("home").join(folder)).expect("a folder can be made");
+        std::fs::create_dir(world.root().join("home").join(folder)).expect("a folder can be made");
     }
-    let mut payload = fixture(&desk.world, agent, payload);
+    let mut payload = world.fixture(agent, payload);
     if agent == "generic" {
         payload["tool"] = json!({ "name": "shell", "command": "" });
     }
@@ -168,226 +169,226 @@ fn nothing_of_a_persons_is_deleted_unsaved(
         for (pointer, value) in [(event, name), (command, text)] {
             *payload.pointer_mut(pointer).unwrap_or_else(|| panic!("no {pointer}")) = value.into();
         }
-        desk.tell(agent, &payload);
+        world.tell(agent, &payload);
     };
     tell(events[0], "make");
-    desk.add("f", "of the agent");
+    world.add("f", "of the agent");
     tell(events[1], "make");
-    desk.write("new", "of a person, a moment ago\n");
+    world.write("new", "of a person, a moment ago\n");
     tell(events[0], "git clean -fdq");
-    desk.git(&["clean", "-fdq"]);
+    world.git(&["clean", "-fdq"]);
     tell(events[1], "git clean -fdq");
-    let chain = desk.chain();
+    let chain = world.chain();
     assert_eq!((chain.len(), chain[1].as_str()), (3, "human new"), "{chain:?}");
     assert!(chain[2].ends_with(" new"), "{chain:?}");
 }
 
 #[test]
 fn the_end_of_a_turn_closes_calls_that_still_run() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.shell("s", "1", "f", "a");
-    desk.add("late", "of a process that no event named");
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["s f", "s late"]);
-    desk.prompt("s");
-    desk.before("s", "2", &[]);
-    desk.add("f", "b");
-    desk.event("post-tool", "s", &json!({ "tool": { "name": "shell", "id": "2", "background": true } }));
-    desk.add("g", "of whom?");
-    desk.edit("s", "3", "g", "c");
-    assert_eq!(desk.chain()[2..], ["s f", "unknown g", "s g"]);
-    desk.add("h", "late");
-    desk.stop("s");
-    assert_eq!(desk.chain()[5..], ["s h"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("s");
+    world.shell("s", "1", "f", "a");
+    world.add("late", "of a process that no event named");
+    world.stop("s");
+    assert_eq!(world.chain(), ["s f", "s late"]);
+    world.prompt("s");
+    world.before("s", "2", &[]);
+    world.add("f", "b");
+    world.event("post-tool", "s", &json!({ "tool": { "name": "shell", "id": "2", "background": true } }));
+    world.add("g", "of whom?");
+    world.edit("s", "3", "g", "c");
+    assert_eq!(world.chain()[2..], ["s f", "unknown g", "s g"]);
+    world.add("h", "late");
+    world.stop("s");
+    assert_eq!(world.chain()[5..], ["s h"]);
+    world.finish();
 }
 
 #[test]
 fn an_interrupted_tool_has_made_what_is_there() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.before("s", "1", &["f"]);
-    desk.add("f", "a half");
-    desk.event("interrupt", "s", &json!({}));
-    assert_eq!(desk.chain(), ["s f"]);
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", &["f"]);
+    world.add("f", "a half");
+    world.event("interrupt", "s", &json!({}));
+    assert_eq!(world.chain(), ["s f"]);
     // The shell that kept running reports its end.
-    desk.add("g", "late");
-    desk.after("s", "2", &[]);
-    assert_eq!(desk.chain(), ["s f", "s g"]);
-    desk.prompt("s");
-    desk.before("s", "3", &[]);
-    desk.add("h", "then the next prompt comes");
-    desk.prompt("s");
-    assert_eq!(desk.chain()[2..], ["s h"]);
-    desk.event("session-end", "s", &json!({}));
-    desk.finish();
+    world.add("g", "late");
+    world.after("s", "2", &[]);
+    assert_eq!(world.chain(), ["s f", "s g"]);
+    world.prompt("s");
+    world.before("s", "3", &[]);
+    world.add("h", "then the next prompt comes");
+    world.prompt("s");
+    assert_eq!(world.chain()[2..], ["s h"]);
+    world.event("session-end", "s", &json!({}));
+    world.finish();
 }
 
 #[test]
 fn parallel_tools_of_a_session_are_its_own() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.before("s", "1", &["f"]);
-    desk.before("s", "2", &["g"]);
-    desk.before("s", "3", &[]);
-    desk.add("f", "1");
-    desk.add("g", "2");
-    desk.add("new", "3");
-    desk.after("s", "2", &["g"]);
-    desk.before("s", "4", &["new"]);
-    desk.add("new", "4");
-    desk.after("s", "4", &["new"]);
-    desk.after("s", "1", &["f"]);
-    desk.after("s", "3", &[]);
-    desk.stop("s");
-    assert!(desk.chain().iter().all(|it| it.starts_with("s ")), "{:?}", desk.chain());
-    desk.commit();
-    assert_eq!(desk.owners(), ["f agent 1", "g agent 1", "new agent 2"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", &["f"]);
+    world.before("s", "2", &["g"]);
+    world.before("s", "3", &[]);
+    world.add("f", "1");
+    world.add("g", "2");
+    world.add("new", "3");
+    world.after("s", "2", &["g"]);
+    world.before("s", "4", &["new"]);
+    world.add("new", "4");
+    world.after("s", "4", &["new"]);
+    world.after("s", "1", &["f"]);
+    world.after("s", "3", &[]);
+    world.stop("s");
+    assert!(world.chain().iter().all(|it| it.starts_with("s ")), "{:?}", world.chain());
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 1", "g agent 1", "new agent 2"]);
+    world.finish();
 }
 
 #[test]
 fn two_sessions_work_on_one_chain() {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.prompt("b");
-    desk.before("a", "1", &["f"]);
-    desk.before("b", "1", &["g"]);
-    desk.add("f", "of a");
-    desk.add("g", "of b");
-    desk.after("b", "1", &["g"]);
-    desk.after("a", "1", &["f"]);
-    assert_eq!(desk.chain(), ["b g", "a f"]);
-    desk.before("a", "2", &[]);
-    desk.add("h", "of a");
-    desk.edit("b", "2", "h", "of b");
-    desk.after("a", "2", &[]);
-    assert_eq!(desk.chain()[2..], ["a h", "b h"], "while a tool is in use, a change is its session's");
-    desk.stop("a");
-    desk.stop("b");
-    desk.commit();
-    assert_eq!(desk.owners(), ["f agent 1", "g agent 1", "h agent 2"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("a");
+    world.prompt("b");
+    world.before("a", "1", &["f"]);
+    world.before("b", "1", &["g"]);
+    world.add("f", "of a");
+    world.add("g", "of b");
+    world.after("b", "1", &["g"]);
+    world.after("a", "1", &["f"]);
+    assert_eq!(world.chain(), ["b g", "a f"]);
+    world.before("a", "2", &[]);
+    world.add("h", "of a");
+    world.edit("b", "2", "h", "of b");
+    world.after("a", "2", &[]);
+    assert_eq!(world.chain()[2..], ["a h", "b h"], "while a tool is in use, a change is its session's");
+    world.stop("a");
+    world.stop("b");
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 1", "g agent 1", "h agent 2"]);
+    world.finish();
 }
 
 /// What a tool is at is not what was there before another session's prompt.
 #[test]
 fn a_prompt_comes_while_another_sessions_tool_is_at_work() {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.before("a", "1", &[]);
-    desk.add("f", "of a");
-    desk.prompt("b");
-    desk.edit("b", "1", "g", "of b");
-    desk.after("a", "1", &[]);
-    desk.stop("b");
-    desk.stop("a");
-    assert_eq!(desk.chain(), ["a f", "b g"]);
-    desk.prompt("a");
-    desk.prompt("b");
-    desk.before("a", "2", &[]);
-    desk.before("b", "2", &[]);
-    desk.add("h", "of one of them");
-    desk.prompt("c");
-    assert_eq!(desk.chain()[2..], ["unknown h"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("a");
+    world.before("a", "1", &[]);
+    world.add("f", "of a");
+    world.prompt("b");
+    world.edit("b", "1", "g", "of b");
+    world.after("a", "1", &[]);
+    world.stop("b");
+    world.stop("a");
+    assert_eq!(world.chain(), ["a f", "b g"]);
+    world.prompt("a");
+    world.prompt("b");
+    world.before("a", "2", &[]);
+    world.before("b", "2", &[]);
+    world.add("h", "of one of them");
+    world.prompt("c");
+    assert_eq!(world.chain()[2..], ["unknown h"]);
+    world.finish();
 }
 
 #[test]
 fn changes_while_two_sessions_run_shells_have_an_unknown_author() {
-    let desk = Desk::new();
-    desk.prompt("a");
-    desk.prompt("b");
-    desk.before("a", "1", &[]);
-    desk.before("b", "1", &[]);
-    desk.add("f", "of one of them");
-    desk.after("b", "1", &[]);
-    desk.add("g", "of a");
-    desk.after("a", "1", &[]);
-    assert_eq!(desk.chain(), ["unknown f", "a g"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("a");
+    world.prompt("b");
+    world.before("a", "1", &[]);
+    world.before("b", "1", &[]);
+    world.add("f", "of one of them");
+    world.after("b", "1", &[]);
+    world.add("g", "of a");
+    world.after("a", "1", &[]);
+    assert_eq!(world.chain(), ["unknown f", "a g"]);
+    world.finish();
 }
 
 #[test]
 fn helpers_are_named() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.event("subagent-start", "s", &json!({ "agent_id": "h1" }));
+    let world = World::with_lines();
+    world.prompt("s");
+    world.event("subagent-start", "s", &json!({ "agent_id": "h1" }));
     let mut told = tool("1", &["f"]);
     told["agent_id"] = "h1".into();
-    desk.event("pre-tool", "s", &told);
-    desk.add("f", "a");
-    desk.event("post-tool", "s", &told);
-    desk.event("subagent-stop", "s", &json!({ "agent_id": "h1" }));
-    assert_eq!(desk.chain(), ["s+h1 f"]);
-    desk.event("subagent-start", "s", &json!({ "agent_id": "h2" }));
-    desk.add("g", "of a helper that reports no tools");
-    desk.event("subagent-stop", "s", &json!({ "agent_id": "h2" }));
-    assert_eq!(desk.chain()[1..], ["s+h2 g"]);
-    desk.stop("s");
-    let told = desk.json(&["attribution", "--worktree", "--json"]);
+    world.event("pre-tool", "s", &told);
+    world.add("f", "a");
+    world.event("post-tool", "s", &told);
+    world.event("subagent-stop", "s", &json!({ "agent_id": "h1" }));
+    assert_eq!(world.chain(), ["s+h1 f"]);
+    world.event("subagent-start", "s", &json!({ "agent_id": "h2" }));
+    world.add("g", "of a helper that reports no tools");
+    world.event("subagent-stop", "s", &json!({ "agent_id": "h2" }));
+    assert_eq!(world.chain()[1..], ["s+h2 g"]);
+    world.stop("s");
+    let told = world.json(&["attribution", "--worktree", "--json"]);
     let owners = told["files"].as_array().expect("files").iter();
     let owners: Vec<_> = owners.map(|file| file["owners"][0]["agent_id"].clone()).collect();
     assert_eq!(owners, ["h1", "h2"]);
-    desk.finish();
+    world.finish();
 }
 
 #[test]
 fn tools_begin_a_turn_without_a_prompt() {
-    let desk = Desk::new();
-    desk.add("g", "of a human");
-    desk.edit("s", "1", "f", "a");
-    assert_eq!(desk.chain(), ["human g", "s f"]);
-    desk.after("late", "1", &["h"]);
-    desk.add("h", "reported afterwards only");
-    desk.after("later", "1", &["h"]);
-    assert_eq!(desk.chain()[2..], ["later h"]);
-    desk.stop("s");
-    desk.stop("never-seen");
-    desk.finish();
+    let world = World::with_lines();
+    world.add("g", "of a human");
+    world.edit("s", "1", "f", "a");
+    assert_eq!(world.chain(), ["human g", "s f"]);
+    world.after("late", "1", &["h"]);
+    world.add("h", "reported afterwards only");
+    world.after("later", "1", &["h"]);
+    assert_eq!(world.chain()[2..], ["later h"]);
+    world.stop("s");
+    world.stop("never-seen");
+    world.finish();
 }
 
 #[test]
 fn a_conversation_continues_under_another_id() {
-    let desk = Desk::new();
-    desk.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
-    desk.prompt("old");
-    desk.shell("old", "1", "f", "a");
-    desk.add("g", "b");
-    desk.event("session-start", "new", &json!({ "resumed_from": "old" }));
-    assert_eq!(desk.chain(), ["old f", "old g"]);
-    desk.prompt("new");
-    desk.edit("new", "1", "f", "c");
-    desk.stop("new");
-    assert_eq!(desk.chain()[2..], ["new f"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.git(&["config", "checkpoint.enableMultisessionWarning", "true"]);
+    world.prompt("old");
+    world.shell("old", "1", "f", "a");
+    world.add("g", "b");
+    world.event("session-start", "new", &json!({ "resumed_from": "old" }));
+    assert_eq!(world.chain(), ["old f", "old g"]);
+    world.prompt("new");
+    world.edit("new", "1", "f", "c");
+    world.stop("new");
+    assert_eq!(world.chain()[2..], ["new f"]);
+    world.finish();
 }
 
 #[test]
 fn ignored_files_and_gits_own_are_in_no_checkpoint() {
-    let desk = Desk::new();
-    desk.write(".gitignore", "*.log\n");
-    desk.prompt("s");
-    desk.edit("s", "1", "x.log", "ignored");
-    desk.before("s", "2", &[".git/description"]);
-    desk.after("s", "2", &[".git/description"]);
-    desk.before("s", "3", &["f"]);
-    std::fs::remove_file(desk.repo().join("f")).expect("it is there");
-    desk.after("s", "3", &["f"]);
-    desk.stop("s");
-    assert_eq!(desk.chain(), ["human .gitignore", "s f"]);
-    desk.finish();
+    let world = World::with_lines();
+    world.write(".gitignore", "*.log\n");
+    world.prompt("s");
+    world.edit("s", "1", "x.log", "ignored");
+    world.before("s", "2", &[".git/description"]);
+    world.after("s", "2", &[".git/description"]);
+    world.before("s", "3", &["f"]);
+    std::fs::remove_file(world.repo().join("f")).expect("it is there");
+    world.after("s", "3", &["f"]);
+    world.stop("s");
+    assert_eq!(world.chain(), ["human .gitignore", "s f"]);
+    world.finish();
 }
 
 #[test]
 fn changes_after_a_refused_tool_are_not_the_agents() {
-    let desk = Desk::new();
-    desk.prompt("s");
-    desk.before("s", "1", &["g"]);
-    desk.add("h", "of a human, after the tool was refused");
-    desk.prompt("s");
-    assert_eq!(desk.chain(), ["unknown h"]);
-    desk.stop("s");
-    desk.finish();
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", &["g"]);
+    world.add("h", "of a human, after the tool was refused");
+    world.prompt("s");
+    assert_eq!(world.chain(), ["unknown h"]);
+    world.stop("s");
+    world.finish();
 }

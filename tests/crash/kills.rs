@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 fn kills() -> u64 {
-    std::env::var("GIT_CHECKPOINT_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(50)
+    std::env::var("GIT_CHECKPOINT_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(25)
 }
 
 const SIGKILL: i32 = 9;

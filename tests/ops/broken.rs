@@ -9,22 +9,22 @@ use git_checkpoint::{
 
 use crate::support::{World, site::described, template::Template};
 
-/// A repository with two commits, in which no checkpoint holds a large file.
-static TWO_COMMITS: Template = Template::new(|world| {
+/// A repository with two commits and two checkpoints, of which none holds a large file.
+static TWO_CHECKPOINTS: Template = Template::new(|world| {
     world.commit_base();
     world.write("d/e/c", "c\n");
     world.commit_all("more");
     world.git(&["config", "checkpoint.save.maxFileSize", "30"]);
-});
-
-/// Three checkpoints; the last one adds a directory, stages what is in no file, and skips something.
-pub(super) fn world() -> World {
-    let world = TWO_COMMITS.world();
     for (number, path) in ["one", "two"].iter().enumerate() {
         world.write("f", format!("{number}\n"));
         world.write(&format!("d/e/{path}"), format!("{path}\n"));
         world.done(&["save"]);
     }
+});
+
+/// Three checkpoints; the last one adds a directory, stages what is in no file, and skips something.
+pub(super) fn world() -> World {
+    let world = TWO_CHECKPOINTS.world();
     world.write("q/r/three", "three\n");
     world.write("staged", "staged\n");
     world.git(&["add", "staged"]);

@@ -174,9 +174,25 @@ impl Scene {
 fn bytes_stay_when_rules_change(
     #[case] first: Rule,
     #[case] then: Rule,
-    #[values(true, false)] commits: bool,
-    #[values(true, false)] is_saved_first: bool,
+    #[values((true, true), (false, false))] (commits, is_saved_first): (bool, bool),
 ) {
+    assert_bytes_stay(first, then, commits, is_saved_first);
+}
+
+/// The same where git knows the files, and no save has seen them under the first rule, or the other way round.
+#[rstest::rstest]
+#[case::none_to_crlf(NONE, CRLF)]
+#[case::auto_crlf_to_input(AUTO_CRLF, AUTO_INPUT)]
+#[case::none_to_filter(NONE, FILTER)]
+fn bytes_stay_whether_git_or_a_save_has_seen_them(
+    #[case] first: Rule,
+    #[case] then: Rule,
+    #[values((true, false), (false, true))] (commits, is_saved_first): (bool, bool),
+) {
+    assert_bytes_stay(first, then, commits, is_saved_first);
+}
+
+fn assert_bytes_stay(first: Rule, then: Rule, commits: bool, is_saved_first: bool) {
     let scene = Scene::new(first, commits);
     scene.settle();
     let as_first = scene.files();

@@ -82,7 +82,7 @@ fn world(state: State) -> World {
                 command.args(["restore", "--all", "@{5}"]).env("CHECKPOINT_FAILPOINT", "restore:after-journal");
             assert!(!command.status().expect("it runs").success());
         }
-        State::Behind => world.sh("echo 3 >>f; git -c core.hooksPath=/dev/null commit -qam three"),
+        State::Behind => drop(world.sh("echo 3 >>f; git -c core.hooksPath=/dev/null commit -qam three")),
     }
     world
 }

@@ -14,25 +14,45 @@ use std::{
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
+
+use site::described;
 
 /// A moment that every test begins at: 2025-06-01T12:00:00Z.
 pub(crate) const START: i64 = 1_748_779_200;
 
-/// A directory that goes away with the value, with a home inside.
+/// A directory that goes away with the last of its values, with a home inside.
+#[derive(Clone)]
 pub(crate) struct World {
-    directory: tempfile::TempDir,
+    directory: Arc<tempfile::TempDir>,
+    /// Whether dates are those of the machine, and no editor opens.
+    has_clock: bool,
 }
 
 impl World {
+    /// Makes a world in memory where that is possible: there, git and our program take half of the system's time.
     pub(crate) fn new() -> Self {
-        let directory =
-            tempfile::Builder::new().prefix("git-checkpoint-").tempdir().expect("a temporary directory can be made");
+        Self::in_folder(memory().unwrap_or(&std::env::temp_dir()))
+    }
+
+    /// Makes a world on a disk, for tests of what its clock, its inodes and the order of its writes do.
+    pub(crate) fn on_disk() -> Self {
+        Self::in_folder(&std::env::temp_dir())
+    }
+
+    fn in_folder(folder: &Path) -> Self {
+        let directory = tempfile::Builder::new().prefix("git-checkpoint-").tempdir_in(folder);
+        let directory = Arc::new(directory.expect("a temporary directory can be made"));
         for name in ["home", "repo"] {
             std::fs::create_dir(directory.path().join(name)).expect("a directory can be made");
         }
-        Self { directory }
+        Self { directory, has_clock: false }
+    }
+
+    /// The same world with the clock of the machine: commits have the time when they are made. Git opens no editor.
+    pub(crate) fn with_clock(self) -> Self {
+        Self { has_clock: true, ..self }
     }
 
     /// Takes the lock of the repository's checkpoints, which has been held before. It is free when the file is dropped.
@@ -82,6 +102,9 @@ impl World {
             // It would wait ten seconds for someone to read its warning.
             .env("FILTER_BRANCH_SQUELCH_WARNING", "1")
             .current_dir(self.repo());
+        if self.has_clock {
+            command.env_remove("GIT_AUTHOR_DATE").env_remove("GIT_COMMITTER_DATE").env("GIT_EDITOR", "true");
+        }
         command
     }
 
@@ -96,18 +119,38 @@ impl World {
         self.command(env!("CARGO_BIN_EXE_git-checkpoint")).args(arguments).output().expect("the program runs")
     }
 
-    /// Runs `script` with the shell; it must succeed.
-    pub(crate) fn sh(&self, script: &str) {
+    /// Runs `script` with the shell, which must succeed, and returns what it printed.
+    pub(crate) fn sh(&self, script: &str) -> String {
         let output = self.command("sh").args(["-ec", script]).output().expect("there is a shell");
-        assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{script}: {}", described(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Runs git with `arguments`, which must succeed, and returns what it printed.
     pub(crate) fn git(&self, arguments: &[&str]) -> String {
-        let output = self.command("git").args(arguments).output().expect("git runs");
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = self.try_git(arguments);
+        assert!(output.status.success(), "git {arguments:?}: {}", described(&output));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
+
+    /// Runs git with `arguments`, whatever comes of it.
+    pub(crate) fn try_git(&self, arguments: &[&str]) -> Output {
+        self.command("git").args(arguments).output().expect("git runs")
+    }
+}
+
+/// Returns the folder of a file system in memory that has room and runs programs. `TMPDIR` counts before it.
+fn memory() -> Option<&'static Path> {
+    use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
+    static FOLDER: OnceLock<Option<&Path>> = OnceLock::new();
+    *FOLDER.get_or_init(|| {
+        let folder = Path::new("/dev/shm");
+        let stat = statvfs(folder).ok()?;
+        let has_room = stat.f_bavail * stat.f_frsize >= 1 << 30 && stat.f_favail >= 1 << 17;
+        let runs_programs = !stat.f_flag.contains(StatVfsMountFlags::NOEXEC);
+        let is_ours = std::env::var_os("TMPDIR").is_none() && access(folder, Access::WRITE_OK).is_ok();
+        (has_room && runs_programs && is_ours).then_some(folder)
+    })
 }
 
 /// Puts the built program before all others, so that git finds `git checkpoint`.

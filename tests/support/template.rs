@@ -31,14 +31,7 @@ static UNBORN: Template = Template::new(|world| {
 });
 
 /// A repository with our hooks, and one commit, of `f` with twenty lines, `g` and `h`.
-static LINES: Template = Template::new(|world| {
-    world.init();
-    world.done(&["enable"]);
-    world.write("f", (1..=20).map(|line| format!("line {line}\n")).collect::<String>());
-    world.write("g", "g\n");
-    world.write("h", "h\n");
-    world.commit_all("base");
-});
+static LINES: Template = Template::new(World::commit_lines);
 
 impl World {
     /// A repository with one commit, of the file `f`.
@@ -70,6 +63,16 @@ impl World {
     pub(crate) fn commit_base(&self) {
         self.init();
         self.write("f", "base\n");
+        self.commit_all("base");
+    }
+
+    /// Makes a repository with our hooks, and one commit, of `f` with twenty lines, `g` and `h`.
+    pub(crate) fn commit_lines(&self) {
+        self.init();
+        self.done(&["enable"]);
+        self.write("f", (1..=20).map(|line| format!("line {line}\n")).collect::<String>());
+        self.write("g", "g\n");
+        self.write("h", "h\n");
         self.commit_all("base");
     }
 
@@ -109,7 +112,15 @@ impl Template {
 
     /// Returns a world as it is when it has just been made.
     pub(crate) fn world(&self) -> World {
-        let world = World::new();
+        self.copied_to(World::new())
+    }
+
+    /// The same on a disk.
+    pub(crate) fn world_on_disk(&self) -> World {
+        self.copied_to(World::on_disk())
+    }
+
+    fn copied_to(&self, world: World) -> World {
         self.made.get_or_init(|| self.made()).copy_to(&world.root());
         world
     }
@@ -132,6 +143,10 @@ impl Made {
     fn read(&mut self, directory: &Path) {
         for entry in fs::read_dir(self.root.join(directory)).expect("readable").map(|entry| entry.expect("readable")) {
             let path = directory.join(entry.file_name());
+            // What our program remembers of files is no longer so where they are copied.
+            if path.ends_with("checkpoint/index") {
+                continue;
+            }
             let metadata = fs::symlink_metadata(entry.path()).expect("it is there");
             if metadata.is_dir() {
                 self.nodes.push((path.clone(), Node::Directory));
@@ -189,7 +204,7 @@ impl Made {
     }
 }
 
-/// Writes into the index `path` what its files are now, as `git update-index --refresh` does.
+/// Writes into the index `path` what its files are now where they are as staged, as `git update-index --refresh` does.
 fn renew(path: &Path) {
     use gix::index::{File, decode, entry::Stat, fs::Metadata, write};
     let git_dir = path.parent().expect("it is in a git directory");
@@ -200,11 +215,32 @@ fn renew(path: &Path) {
     let (entries, paths) = index.entries_mut_and_pathbacking();
     for entry in entries {
         let file = worktree.join(entry.path_in(paths).to_path().expect("a plain path"));
-        let metadata = Metadata::from_path_no_follow(&file).expect("it is there");
-        entry.stat = Stat::from_fs(&metadata).expect("times are plain");
+        // What differs from the index has to be seen to differ.
+        let is_as_staged = fs::read(&file).is_ok_and(|bytes| {
+            let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &bytes);
+            id.expect("no collision") == entry.id
+        });
+        if is_as_staged {
+            let metadata = Metadata::from_path_no_follow(&file).expect("it is there");
+            entry.stat = Stat::from_fs(&metadata).expect("times are plain");
+        }
     }
     let extensions = write::Extensions::Given { tree_cache: true, end_of_index_entry: false };
     index.write(write::Options { extensions, ..write::Options::default() }).expect("it is ours");
+}
+
+/// What was changed or staged where it was made is so in a copy, even with as many bytes as before.
+#[test]
+fn a_copy_has_what_was_changed_and_staged() {
+    static CHANGED: Template = Template::new(|world| {
+        world.commit_lines();
+        world.write("g", "x\n");
+        world.write("h", "y\n");
+        world.git(&["add", "h"]);
+    });
+    for _ in 0..2 {
+        assert_eq!(CHANGED.world().git(&["status", "--porcelain"]), " M g\nM  h\n");
+    }
 }
 
 /// A copy is what git and our program would have left there, and another copy knows nothing of it.

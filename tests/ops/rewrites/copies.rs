@@ -2,21 +2,25 @@
 
 use git_checkpoint::testing::model::record::How;
 
-use super::{Bench, lines};
+use super::{World, lines};
+use crate::support::template::Template;
 
 /// On `main` a base; on `work`, which is not checked out, commits of the sessions a, b and c.
-fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.git(&["checkout", "-q", "-b", "work"]);
+static START: Template = Template::new(|world| {
+    let world = world.commit_old();
+    world.git(&["checkout", "-q", "-b", "work"]);
     for (session, path) in [("a", "one"), ("b", "two"), ("c", "three")] {
-        bench.agent_commit(session, path);
+        world.agent_commit(session, path);
     }
-    bench.git(&["checkout", "-q", "main"]);
-    bench
+    world.git(&["checkout", "-q", "main"]);
+});
+
+fn world() -> World {
+    World::copied(&START)
 }
 
-fn is(bench: &Bench, revision: &str, sessions: &[&str]) {
-    assert_eq!(bench.sessions(revision), sessions, "{}", bench.message(revision));
+fn is(world: &World, revision: &str, sessions: &[&str]) {
+    assert_eq!(world.sessions(revision), sessions, "{}", world.message(revision));
 }
 
 #[rstest::rstest]
@@ -26,215 +30,215 @@ fn is(bench: &Bench, revision: &str, sessions: &[&str]) {
 #[case::edited(&["-e"])]
 #[case::onto_the_parent(&["--ff"])]
 fn a_cherry_pick_is_a_copy(#[case] arguments: &[&str]) {
-    let bench = bench();
-    bench.human_commit("hand");
-    bench.git(&[&["cherry-pick"], arguments, &["work~1"]].concat());
-    is(&bench, "HEAD", &["b"]);
-    assert_eq!(bench.how("HEAD"), [How::Copy]);
-    assert_eq!(bench.ids("HEAD"), bench.ids("work~1"));
-    assert_eq!(bench.all().len(), 3);
-    bench.is_whole();
+    let world = world();
+    world.human_commit("hand");
+    world.git(&[&["cherry-pick"], arguments, &["work~1"]].concat());
+    is(&world, "HEAD", &["b"]);
+    assert_eq!(world.how("HEAD"), [How::Copy]);
+    assert_eq!(world.ids("HEAD"), world.ids("work~1"));
+    assert_eq!(world.all().len(), 3);
+    world.is_whole();
 }
 
 #[test]
 fn a_cherry_pick_of_a_range() {
-    let bench = bench();
-    bench.human_commit("hand");
-    bench.git(&["cherry-pick", "main~1..work"]);
-    is(&bench, "HEAD~2", &["a"]);
-    is(&bench, "HEAD~1", &["b"]);
-    is(&bench, "HEAD", &["c"]);
-    assert_eq!(bench.all().len(), 3);
-    bench.is_whole();
+    let world = world();
+    world.human_commit("hand");
+    world.git(&["cherry-pick", "main~1..work"]);
+    is(&world, "HEAD~2", &["a"]);
+    is(&world, "HEAD~1", &["b"]);
+    is(&world, "HEAD", &["c"]);
+    assert_eq!(world.all().len(), 3);
+    world.is_whole();
 }
 
 #[test]
 fn a_cherry_pick_without_a_commit() {
-    let bench = bench();
-    bench.human_commit("hand");
-    bench.git(&["cherry-pick", "-n", "work~2", "work"]);
-    bench.git(&["commit", "-qm", "two at once"]);
-    is(&bench, "HEAD", &["a", "c"]);
-    bench.is_whole();
+    let world = world();
+    world.human_commit("hand");
+    world.git(&["cherry-pick", "-n", "work~2", "work"]);
+    world.git(&["commit", "-qm", "two at once"]);
+    is(&world, "HEAD", &["a", "c"]);
+    world.is_whole();
 }
 
 #[test]
 fn a_cherry_pick_with_a_conflict() {
-    let bench = Bench::new();
-    bench.git(&["checkout", "-q", "-b", "work"]);
-    bench.agent("a", "f", &lines("agent", 9));
-    bench.git(&["commit", "-qam", "a"]);
-    bench.agent_commit("b", "two");
-    bench.git(&["checkout", "-q", "main"]);
-    bench.write("f", lines("hand", 9));
-    bench.git(&["commit", "-qam", "hand"]);
-    bench.stops(&["cherry-pick", "main~1..work"]);
-    bench.write("f", &(lines("hand", 3) + &lines("agent", 6)));
-    bench.git(&["add", "f"]);
-    bench.git(&["cherry-pick", "--continue"]);
-    is(&bench, "HEAD~1", &["a"]);
-    is(&bench, "HEAD", &["b"]);
-    assert_eq!(bench.all().len(), 2);
-    bench.is_whole();
+    let world = World::with_old_commit();
+    world.git(&["checkout", "-q", "-b", "work"]);
+    world.agent("a", "f", &lines("agent", 9));
+    world.git(&["commit", "-qam", "a"]);
+    world.agent_commit("b", "two");
+    world.git(&["checkout", "-q", "main"]);
+    world.write("f", lines("hand", 9));
+    world.git(&["commit", "-qam", "hand"]);
+    world.stops(&["cherry-pick", "main~1..work"]);
+    world.write("f", &(lines("hand", 3) + &lines("agent", 6)));
+    world.git(&["add", "f"]);
+    world.git(&["cherry-pick", "--continue"]);
+    is(&world, "HEAD~1", &["a"]);
+    is(&world, "HEAD", &["b"]);
+    assert_eq!(world.all().len(), 2);
+    world.is_whole();
 }
 
 #[rstest::rstest]
 #[case::commit(&["commit", "-q", "--no-edit"])]
 #[case::with_words(&["commit", "-qm", "other words"])]
 fn a_cherry_pick_with_a_conflict_and_a_commit(#[case] then: &[&str]) {
-    let bench = Bench::new();
-    bench.git(&["checkout", "-q", "-b", "work"]);
-    bench.agent("a", "f", &lines("agent", 9));
-    bench.git(&["commit", "-qam", "a"]);
-    bench.git(&["checkout", "-q", "main"]);
-    bench.write("f", lines("hand", 9));
-    bench.git(&["commit", "-qam", "hand"]);
-    bench.stops(&["cherry-pick", "work"]);
-    bench.write("f", &(lines("hand", 3) + &lines("agent", 6)));
-    bench.git(&["add", "f"]);
-    bench.git(then);
-    is(&bench, "HEAD", &["a"]);
-    bench.is_whole();
-    bench.human_commit("hand");
-    is(&bench, "HEAD", &[]);
-    bench.is_whole();
+    let world = World::with_old_commit();
+    world.git(&["checkout", "-q", "-b", "work"]);
+    world.agent("a", "f", &lines("agent", 9));
+    world.git(&["commit", "-qam", "a"]);
+    world.git(&["checkout", "-q", "main"]);
+    world.write("f", lines("hand", 9));
+    world.git(&["commit", "-qam", "hand"]);
+    world.stops(&["cherry-pick", "work"]);
+    world.write("f", &(lines("hand", 3) + &lines("agent", 6)));
+    world.git(&["add", "f"]);
+    world.git(then);
+    is(&world, "HEAD", &["a"]);
+    world.is_whole();
+    world.human_commit("hand");
+    is(&world, "HEAD", &[]);
+    world.is_whole();
 }
 
 #[test]
 fn a_cherry_pick_keeps_the_work_that_waits() {
-    let bench = bench();
-    bench.agent("d", "four", &lines("four", 6));
-    bench.git(&["cherry-pick", "work~1"]);
-    is(&bench, "HEAD", &["b"]);
-    bench.git(&["add", "four"]);
-    bench.git(&["commit", "-qm", "four"]);
-    is(&bench, "HEAD", &["d"]);
-    bench.is_whole();
+    let world = world();
+    world.agent("d", "four", &lines("four", 6));
+    world.git(&["cherry-pick", "work~1"]);
+    is(&world, "HEAD", &["b"]);
+    world.git(&["add", "four"]);
+    world.git(&["commit", "-qm", "four"]);
+    is(&world, "HEAD", &["d"]);
+    world.is_whole();
 }
 
 #[rstest::rstest]
 #[case::plain(&[])]
 #[case::no_commit(&["-n"])]
 fn a_revert_has_no_record(#[case] arguments: &[&str]) {
-    let bench = bench();
-    bench.git(&["checkout", "-q", "work"]);
-    bench.git(&[&["revert", "--no-edit"], arguments, &["HEAD~1"]].concat());
+    let world = world();
+    world.git(&["checkout", "-q", "work"]);
+    world.git(&[&["revert", "--no-edit"], arguments, &["HEAD~1"]].concat());
     if !arguments.is_empty() {
-        bench.git(&["commit", "-qm", "undo two"]);
+        world.git(&["commit", "-qm", "undo two"]);
     }
-    assert_eq!(bench.named("HEAD"), [""; 0]);
-    is(&bench, "HEAD", &[]);
-    bench.is_whole();
+    assert_eq!(world.named("HEAD"), [""; 0]);
+    is(&world, "HEAD", &[]);
+    world.is_whole();
 }
 
 #[test]
 fn a_revert_of_a_revert_brings_the_record_back() {
-    let bench = bench();
-    bench.git(&["checkout", "-q", "work"]);
-    bench.git(&["revert", "--no-edit", "HEAD"]);
-    is(&bench, "HEAD", &[]);
-    bench.git(&["revert", "--no-edit", "HEAD"]);
-    is(&bench, "HEAD", &["c"]);
-    assert_eq!(bench.ids("HEAD"), bench.ids("HEAD~2"));
-    bench.is_whole();
+    let world = world();
+    world.git(&["checkout", "-q", "work"]);
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    is(&world, "HEAD", &[]);
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    is(&world, "HEAD", &["c"]);
+    assert_eq!(world.ids("HEAD"), world.ids("HEAD~2"));
+    world.is_whole();
 }
 
 #[test]
 fn a_revert_while_work_waits() {
-    let bench = bench();
-    bench.git(&["checkout", "-q", "work"]);
-    bench.agent("d", "four", &lines("four", 6));
-    bench.git(&["revert", "--no-edit", "HEAD"]);
-    is(&bench, "HEAD", &[]);
-    bench.git(&["add", "four"]);
-    bench.git(&["commit", "-qm", "four"]);
-    is(&bench, "HEAD", &["d"]);
-    bench.is_whole();
+    let world = world();
+    world.git(&["checkout", "-q", "work"]);
+    world.agent("d", "four", &lines("four", 6));
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    is(&world, "HEAD", &[]);
+    world.git(&["add", "four"]);
+    world.git(&["commit", "-qm", "four"]);
+    is(&world, "HEAD", &["d"]);
+    world.is_whole();
 }
 
 #[test]
 fn a_squash_merge_has_all_records() {
-    let bench = bench();
-    bench.human_commit("hand");
-    bench.git(&["merge", "-q", "--squash", "work"]);
-    bench.git(&["commit", "-q", "--no-edit"]);
-    is(&bench, "HEAD", &["a", "b", "c"]);
-    assert_eq!(bench.all().len(), 3);
-    bench.is_whole();
+    let world = world();
+    world.human_commit("hand");
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-q", "--no-edit"]);
+    is(&world, "HEAD", &["a", "b", "c"]);
+    assert_eq!(world.all().len(), 3);
+    world.is_whole();
 }
 
 #[test]
 fn a_squash_merge_with_other_words() {
-    let bench = bench();
-    bench.human_commit("hand");
-    bench.git(&["merge", "-q", "--squash", "work"]);
-    bench.git(&["commit", "-qm", "other words"]);
-    is(&bench, "HEAD", &["a", "b", "c"]);
-    bench.is_whole();
+    let world = world();
+    world.human_commit("hand");
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["commit", "-qm", "other words"]);
+    is(&world, "HEAD", &["a", "b", "c"]);
+    world.is_whole();
 }
 
 #[rstest::rstest]
 #[case::before_the_squash(true)]
 #[case::in_the_squash(false)]
 fn a_squash_merge_keeps_the_one_line_that_a_person_left(#[case] is_committed: bool) {
-    let bench = Bench::new();
-    bench.git(&["checkout", "-q", "-b", "work"]);
-    bench.agent("a", "one", "an agent's\nreplaced\n");
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "a"]);
+    let world = World::with_old_commit();
+    world.git(&["checkout", "-q", "-b", "work"]);
+    world.agent("a", "one", "an agent's\nreplaced\n");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "a"]);
     let replace = || {
-        bench.write("one", "an agent's\na person's\n");
-        bench.git(&["add", "-A"]);
+        world.write("one", "an agent's\na person's\n");
+        world.git(&["add", "-A"]);
     };
     if is_committed {
         replace();
-        bench.git(&["commit", "-qm", "by hand"]);
+        world.git(&["commit", "-qm", "by hand"]);
     }
-    bench.git(&["checkout", "-q", "main"]);
-    bench.human_commit("hand");
-    bench.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["checkout", "-q", "main"]);
+    world.human_commit("hand");
+    world.git(&["merge", "-q", "--squash", "work"]);
     replace();
-    bench.git(&["commit", "-qm", "other words"]);
-    is(&bench, "HEAD", &["a"]);
-    let blame = bench.world.json(&["blame", "--json", "one"]);
+    world.git(&["commit", "-qm", "other words"]);
+    is(&world, "HEAD", &["a"]);
+    let blame = world.json(&["blame", "--json", "one"]);
     let sessions: Vec<_> = (0..2).map(|at| blame["lines"][at]["session"].as_str()).collect();
     assert_eq!(sessions, [Some("a"), None], "{blame}");
-    bench.is_whole();
+    world.is_whole();
 }
 
 #[test]
 fn a_squash_merge_whose_work_is_all_replaced() {
-    let bench = bench();
-    bench.git(&["merge", "-q", "--squash", "work"]);
+    let world = world();
+    world.git(&["merge", "-q", "--squash", "work"]);
     for path in ["one", "two", "three"] {
-        bench.write(path, "Quite\nUnlike\n");
+        world.write(path, "Quite\nUnlike\n");
     }
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "other words"]);
-    is(&bench, "HEAD", &[]);
-    bench.is_whole();
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "other words"]);
+    is(&world, "HEAD", &[]);
+    world.is_whole();
 }
 
 #[test]
 fn a_squash_merge_onto_the_base_and_with_new_work() {
-    let bench = bench();
-    bench.git(&["merge", "-q", "--squash", "work"]);
-    bench.agent("d", "four", &lines("four", 6));
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "all"]);
-    is(&bench, "HEAD", &["a", "b", "c", "d"]);
-    bench.is_whole();
+    let world = world();
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.agent("d", "four", &lines("four", 6));
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "all"]);
+    is(&world, "HEAD", &["a", "b", "c", "d"]);
+    world.is_whole();
 }
 
 #[test]
 fn a_squash_merge_that_is_given_up() {
-    let bench = bench();
-    bench.human_commit("hand");
-    bench.git(&["merge", "-q", "--squash", "work"]);
-    bench.git(&["reset", "-q", "--hard"]);
-    bench.human_commit("more");
-    is(&bench, "HEAD", &[]);
-    bench.is_whole();
+    let world = world();
+    world.human_commit("hand");
+    world.git(&["merge", "-q", "--squash", "work"]);
+    world.git(&["reset", "-q", "--hard"]);
+    world.human_commit("more");
+    is(&world, "HEAD", &[]);
+    world.is_whole();
 }
 
 #[rstest::rstest]
@@ -242,117 +246,117 @@ fn a_squash_merge_that_is_given_up() {
 #[case::with_a_commit(&["--no-ff", "--no-edit"], &[])]
 #[case::with_words(&["--no-ff", "-m", "merge it"], &[])]
 fn a_merge(#[case] arguments: &[&str], #[case] sessions: &[&str]) {
-    let bench = bench();
-    bench.git(&[&["merge", "-q"], arguments, &["work"]].concat());
-    is(&bench, "HEAD", sessions);
-    assert_eq!(bench.all().len(), 3);
-    bench.is_whole();
+    let world = world();
+    world.git(&[&["merge", "-q"], arguments, &["work"]].concat());
+    is(&world, "HEAD", sessions);
+    assert_eq!(world.all().len(), 3);
+    world.is_whole();
 }
 
 #[test]
 fn a_merge_of_several() {
-    let bench = bench();
+    let world = world();
     for (branch, session) in [("left", "d"), ("right", "e")] {
-        bench.git(&["checkout", "-q", "-b", branch, "main"]);
-        bench.agent_commit(session, branch);
+        world.git(&["checkout", "-q", "-b", branch, "main"]);
+        world.agent_commit(session, branch);
     }
-    bench.git(&["checkout", "-q", "main"]);
-    bench.human_commit("hand");
-    bench.git(&["merge", "-q", "--no-edit", "left", "right", "work"]);
-    assert_eq!(bench.git(&["rev-list", "--parents", "-1", "HEAD"]).split(' ').count(), 5);
-    is(&bench, "HEAD", &[]);
-    bench.is_whole();
+    world.git(&["checkout", "-q", "main"]);
+    world.human_commit("hand");
+    world.git(&["merge", "-q", "--no-edit", "left", "right", "work"]);
+    assert_eq!(world.git(&["rev-list", "--parents", "-1", "HEAD"]).split(' ').count(), 5);
+    is(&world, "HEAD", &[]);
+    world.is_whole();
 }
 
 #[test]
 fn a_merge_with_a_conflict_that_a_human_resolves() {
-    let bench = Bench::new();
-    bench.git(&["checkout", "-q", "-b", "work"]);
-    bench.agent("a", "f", &lines("agent", 9));
-    bench.git(&["commit", "-qam", "a"]);
-    bench.git(&["checkout", "-q", "main"]);
-    bench.write("f", lines("hand", 9));
-    bench.git(&["commit", "-qam", "hand"]);
-    bench.stops(&["merge", "-q", "work"]);
-    bench.write("f", &(lines("hand", 3) + &lines("agent", 6)));
-    bench.git(&["commit", "-qa", "--no-edit"]);
-    is(&bench, "HEAD^2", &["a"]);
-    is(&bench, "HEAD", &[]);
-    bench.is_whole();
+    let world = World::with_old_commit();
+    world.git(&["checkout", "-q", "-b", "work"]);
+    world.agent("a", "f", &lines("agent", 9));
+    world.git(&["commit", "-qam", "a"]);
+    world.git(&["checkout", "-q", "main"]);
+    world.write("f", lines("hand", 9));
+    world.git(&["commit", "-qam", "hand"]);
+    world.stops(&["merge", "-q", "work"]);
+    world.write("f", &(lines("hand", 3) + &lines("agent", 6)));
+    world.git(&["commit", "-qa", "--no-edit"]);
+    is(&world, "HEAD^2", &["a"]);
+    is(&world, "HEAD", &[]);
+    world.is_whole();
 }
 
 #[test]
 fn a_merge_with_a_conflict_that_an_agent_resolves() {
-    let bench = Bench::new();
-    bench.git(&["checkout", "-q", "-b", "work"]);
-    bench.agent("a", "f", &lines("agent", 9));
-    bench.git(&["commit", "-qam", "a"]);
-    bench.git(&["checkout", "-q", "main"]);
-    bench.write("f", lines("hand", 9));
-    bench.git(&["commit", "-qam", "hand"]);
-    bench.stops(&["merge", "-q", "work"]);
-    bench.agent("b", "f", &lines("resolved", 9));
-    bench.git(&["commit", "-qa", "--no-edit"]);
-    is(&bench, "HEAD", &["b"]);
-    bench.is_whole();
+    let world = World::with_old_commit();
+    world.git(&["checkout", "-q", "-b", "work"]);
+    world.agent("a", "f", &lines("agent", 9));
+    world.git(&["commit", "-qam", "a"]);
+    world.git(&["checkout", "-q", "main"]);
+    world.write("f", lines("hand", 9));
+    world.git(&["commit", "-qam", "hand"]);
+    world.stops(&["merge", "-q", "work"]);
+    world.agent("b", "f", &lines("resolved", 9));
+    world.git(&["commit", "-qa", "--no-edit"]);
+    is(&world, "HEAD", &["b"]);
+    world.is_whole();
 }
 
 #[test]
 fn a_merge_keeps_the_work_that_waits() {
-    let bench = bench();
-    bench.human_commit("hand");
-    bench.agent("d", "four", &lines("four", 6));
-    bench.git(&["merge", "-q", "--no-edit", "work"]);
-    is(&bench, "HEAD", &[]);
-    bench.git(&["add", "four"]);
-    bench.git(&["commit", "-qm", "four"]);
-    is(&bench, "HEAD", &["d"]);
-    bench.is_whole();
+    let world = world();
+    world.human_commit("hand");
+    world.agent("d", "four", &lines("four", 6));
+    world.git(&["merge", "-q", "--no-edit", "work"]);
+    is(&world, "HEAD", &[]);
+    world.git(&["add", "four"]);
+    world.git(&["commit", "-qm", "four"]);
+    is(&world, "HEAD", &["d"]);
+    world.is_whole();
 }
 
 #[rstest::rstest]
 #[case::plain(&["am", "-q"])]
 #[case::three_way(&["am", "-q", "-3"])]
 fn mail_brings_the_records_along(#[case] am: &[&str]) {
-    let bench = bench();
-    bench.human_commit("hand");
-    bench.git(&["format-patch", "-q", "-o", ".git/mail", "main~1..work"]);
+    let world = world();
+    world.human_commit("hand");
+    world.git(&["format-patch", "-q", "-o", ".git/mail", "main~1..work"]);
     let mail: Vec<String> =
         ["0001-a-one.patch", "0002-b-two.patch", "0003-c-three.patch"].map(|name| format!(".git/mail/{name}")).to_vec();
     let mail: Vec<&str> = mail.iter().map(String::as_str).collect();
-    bench.git(&[am, &mail].concat());
-    is(&bench, "HEAD~2", &["a"]);
-    is(&bench, "HEAD~1", &["b"]);
-    is(&bench, "HEAD", &["c"]);
-    assert_eq!(bench.all().len(), 3);
-    bench.human_commit("more");
-    is(&bench, "HEAD", &[]);
-    bench.relink();
-    bench.is_whole();
+    world.git(&[am, &mail].concat());
+    is(&world, "HEAD~2", &["a"]);
+    is(&world, "HEAD~1", &["b"]);
+    is(&world, "HEAD", &["c"]);
+    assert_eq!(world.all().len(), 3);
+    world.human_commit("more");
+    is(&world, "HEAD", &[]);
+    world.relink();
+    world.is_whole();
 }
 
 #[test]
 fn a_trailer_from_elsewhere_names_no_record_here() {
-    let bench = Bench::new();
-    bench.write("hand", "by hand\n");
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "from elsewhere\n\nCheckpoint: 0123456789abcdef"]);
-    is(&bench, "HEAD", &[]);
-    assert_eq!(bench.failures(), [""; 0]);
-    assert_eq!(bench.all(), []);
+    let world = World::with_old_commit();
+    world.write("hand", "by hand\n");
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "from elsewhere\n\nCheckpoint: 0123456789abcdef"]);
+    is(&world, "HEAD", &[]);
+    assert_eq!(world.failures(), [""; 0]);
+    assert_eq!(world.all(), []);
 }
 
 #[test]
 fn a_revert_with_a_conflict_that_an_agent_resolves() {
-    let bench = Bench::new();
-    bench.agent("a", "f", &lines("agent", 9));
-    bench.git(&["commit", "-qam", "a"]);
-    bench.write("f", &(lines("hand", 4) + &lines("agent", 9)));
-    bench.git(&["commit", "-qam", "hand"]);
-    bench.stops(&["revert", "--no-edit", "HEAD~1"]);
-    bench.agent("b", "f", &lines("resolved", 9));
-    bench.git(&["commit", "-qa", "--no-edit"]);
-    is(&bench, "HEAD", &["b"]);
-    assert_eq!(bench.named("HEAD").len(), 1);
-    bench.is_whole();
+    let world = World::with_old_commit();
+    world.agent("a", "f", &lines("agent", 9));
+    world.git(&["commit", "-qam", "a"]);
+    world.write("f", &(lines("hand", 4) + &lines("agent", 9)));
+    world.git(&["commit", "-qam", "hand"]);
+    world.stops(&["revert", "--no-edit", "HEAD~1"]);
+    world.agent("b", "f", &lines("resolved", 9));
+    world.git(&["commit", "-qa", "--no-edit"]);
+    is(&world, "HEAD", &["b"]);
+    assert_eq!(world.named("HEAD").len(), 1);
+    world.is_whole();
 }

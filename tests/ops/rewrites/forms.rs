@@ -1,20 +1,24 @@
 //! The ways to give a message to `git commit`.
 
-use super::{Bench, lines};
+use super::{World, lines};
+use crate::support::template::Template;
 
 /// Work of session a, staged.
-fn bench() -> Bench {
-    let bench = Bench::new();
-    bench.agent("a", "one", &lines("one", 6));
-    bench.git(&["add", "-A"]);
-    bench
+static START: Template = Template::new(|world| {
+    let world = world.commit_old();
+    world.agent("a", "one", &lines("one", 6));
+    world.git(&["add", "-A"]);
+});
+
+fn world() -> World {
+    World::copied(&START)
 }
 
-fn is_linked(bench: &Bench) {
-    assert_eq!(bench.sessions("HEAD"), ["a"], "{}", bench.message("HEAD"));
-    assert_eq!(bench.named("HEAD").len(), 1, "{}", bench.message("HEAD"));
-    assert_eq!(bench.all().len(), 1);
-    bench.is_whole();
+fn is_linked(world: &World) {
+    assert_eq!(world.sessions("HEAD"), ["a"], "{}", world.message("HEAD"));
+    assert_eq!(world.named("HEAD").len(), 1, "{}", world.message("HEAD"));
+    assert_eq!(world.all().len(), 1);
+    world.is_whole();
 }
 
 #[rstest::rstest]
@@ -35,10 +39,10 @@ fn is_linked(bench: &Bench) {
 #[case::only(&["-m", "words", "--", "one"])]
 #[case::include(&["-i", "one", "-m", "words"])]
 fn without_an_editor(#[case] arguments: &[&str]) {
-    let bench = bench();
-    bench.write(".git/words", "words from a file\n");
-    bench.git(&[&["commit", "-q"], arguments].concat());
-    is_linked(&bench);
+    let world = world();
+    world.write(".git/words", "words from a file\n");
+    world.git(&[&["commit", "-q"], arguments].concat());
+    is_linked(&world);
 }
 
 #[rstest::rstest]
@@ -52,16 +56,30 @@ fn without_an_editor(#[case] arguments: &[&str]) {
 #[case::scissors_verbose(&["--cleanup=scissors", "-v"])]
 #[case::whitespace(&["--cleanup=whitespace", "--no-status"])]
 #[case::no_status(&["--no-status"])]
-fn with_an_editor(#[case] arguments: &[&str], #[values("#", ";", "auto", "//")] comment: &str
+fn with_an_editor(#[case] arguments: &[&str], #[values("#", "auto")] comment: &str) {
+    assert_is_linked_after_an_editor(arguments, comment);
+}
+
+/// The same where comments begin with something else.
+#[rstest::rstest]
+#[case::character(";")]
+#[case::text("//")]
+fn with_an_editor_and_other_comments(
+    #[case] comment: &str,
+    #[values(&[][..], &["-v"], &["--cleanup=scissors", "-v"])] arguments: &[&str],
 ) {
-    let bench = bench();
-    bench.write(".git/words", "words from a file\n");
+    assert_is_linked_after_an_editor(arguments, comment);
+}
+
+fn assert_is_linked_after_an_editor(arguments: &[&str], comment: &str) {
+    let world = world();
+    world.write(".git/words", "words from a file\n");
     let key = if comment.len() == 2 { "core.commentString" } else { "core.commentChar" };
-    bench.git(&["config", key, comment]);
-    let output = bench.edit("sed -i '1s/^/more words /'", "true", &[&["commit", "-q"], arguments].concat());
+    world.git(&["config", key, comment]);
+    let output = world.git_edited("sed -i '1s/^/more words /'", "true", &[&["commit", "-q"], arguments].concat());
     assert!(output.status.success(), "{output:?}");
-    assert!(bench.message("HEAD").starts_with("more words"), "{}", bench.message("HEAD"));
-    is_linked(&bench);
+    assert!(world.message("HEAD").starts_with("more words"), "{}", world.message("HEAD"));
+    is_linked(&world);
 }
 
 #[rstest::rstest]
@@ -73,111 +91,111 @@ fn with_an_editor(#[case] arguments: &[&str], #[values("#", ";", "auto", "//")] 
 #[case::template("true", &["-t", ".git/words"])]
 #[case::failed("false", &[])]
 fn an_editor_that_says_nothing_makes_no_commit(#[case] editor: &str, #[case] arguments: &[&str]) {
-    let bench = bench();
-    let before = bench.id("HEAD");
-    bench.write(".git/words", "words from a file\n");
-    let output = bench.edit(editor, "true", &[&["commit", "-q"], arguments].concat());
-    assert!(!output.status.success(), "{output:?} {}", bench.message("HEAD"));
-    assert_eq!(bench.id("HEAD"), before);
+    let world = world();
+    let before = world.commit_id("HEAD");
+    world.write(".git/words", "words from a file\n");
+    let output = world.git_edited(editor, "true", &[&["commit", "-q"], arguments].concat());
+    assert!(!output.status.success(), "{output:?} {}", world.message("HEAD"));
+    assert_eq!(world.commit_id("HEAD"), before);
     // The reserved record does no harm, whether the next work is other work or the same.
-    bench.git(&["reset", "-q"]);
-    bench.human_commit("hand");
-    assert_eq!(bench.ids("HEAD"), []);
-    assert_eq!(bench.all(), []);
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "words"]);
-    is_linked(&bench);
+    world.git(&["reset", "-q"]);
+    world.human_commit("hand");
+    assert_eq!(world.ids("HEAD"), []);
+    assert_eq!(world.all(), []);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "words"]);
+    is_linked(&world);
 }
 
 #[rstest::rstest]
 #[case::editor(true)]
 #[case::hook(false)]
 fn a_trailer_that_is_deleted_leaves_the_link(#[case] by_editor: bool) {
-    let bench = bench();
+    let world = world();
     if by_editor {
         let editor = "sed -i -e '1s/^/words/' -e '/^Checkpoint:/d'";
-        assert!(bench.edit(editor, "true", &["commit", "-q"]).status.success());
+        assert!(world.git_edited(editor, "true", &["commit", "-q"]).status.success());
     } else {
-        bench.world.script(".git/hooks/commit-msg", "#!/bin/sh\nsed -i '/^Checkpoint:/d' \"$1\"\n");
-        bench.git(&["commit", "-qm", "words"]);
+        world.script(".git/hooks/commit-msg", "#!/bin/sh\nsed -i '/^Checkpoint:/d' \"$1\"\n");
+        world.git(&["commit", "-qm", "words"]);
     }
-    assert_eq!(bench.named("HEAD"), [""; 0]);
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    bench.is_whole();
+    assert_eq!(world.named("HEAD"), [""; 0]);
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    world.is_whole();
     // It is linked to the amended commit.
-    bench.git(&["commit", "-q", "--amend", "-m", "other words"]);
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    bench.is_whole();
+    world.git(&["commit", "-q", "--amend", "-m", "other words"]);
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    world.is_whole();
 }
 
 #[test]
 fn a_trailer_that_is_changed_names_no_record() {
-    let bench = bench();
+    let world = world();
     let editor = "sed -i -e '1s/^/words/' -e 's/^Checkpoint:.*/Checkpoint: 0123456789abcdef/'";
-    assert!(bench.edit(editor, "true", &["commit", "-q"]).status.success());
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    assert_eq!(bench.failures(), [""; 0]);
+    assert!(world.git_edited(editor, "true", &["commit", "-q"]).status.success());
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    assert_eq!(world.failures(), [""; 0]);
 }
 
 #[test]
 fn linked_without_a_trailer() {
-    let bench = bench();
-    bench.git(&["config", "checkpoint.link", "none"]);
-    bench.git(&["commit", "-qm", "words"]);
-    assert_eq!(bench.named("HEAD"), [""; 0]);
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    bench.git(&["commit", "-q", "--amend", "-m", "other words"]);
-    assert_eq!(bench.named("HEAD"), [""; 0]);
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    bench.git(&["checkout", "-q", "-b", "base", "HEAD~1"]);
-    bench.human_commit("hand");
-    bench.git(&["checkout", "-q", "main"]);
-    bench.git(&["rebase", "-q", "base"]);
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    bench.git(&["reset", "-q", "--soft", "HEAD~1"]);
-    bench.git(&["commit", "-qm", "again"]);
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    bench.git(&["checkout", "-q", "base"]);
-    bench.git(&["merge", "-q", "--squash", "main"]);
-    bench.git(&["commit", "-qm", "squashed"]);
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    assert_eq!(bench.named("HEAD"), [""; 0]);
-    assert_eq!(bench.all().len(), 1);
-    bench.is_whole();
+    let world = world();
+    world.git(&["config", "checkpoint.link", "none"]);
+    world.git(&["commit", "-qm", "words"]);
+    assert_eq!(world.named("HEAD"), [""; 0]);
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    world.git(&["commit", "-q", "--amend", "-m", "other words"]);
+    assert_eq!(world.named("HEAD"), [""; 0]);
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    world.git(&["checkout", "-q", "-b", "base", "HEAD~1"]);
+    world.human_commit("hand");
+    world.git(&["checkout", "-q", "main"]);
+    world.git(&["rebase", "-q", "base"]);
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    world.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    world.git(&["commit", "-qm", "again"]);
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    world.git(&["checkout", "-q", "base"]);
+    world.git(&["merge", "-q", "--squash", "main"]);
+    world.git(&["commit", "-qm", "squashed"]);
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    assert_eq!(world.named("HEAD"), [""; 0]);
+    assert_eq!(world.all().len(), 1);
+    world.is_whole();
 }
 
 #[test]
 fn a_message_copied_from_a_commit_with_a_record() {
-    let bench = bench();
-    bench.git(&["commit", "-qm", "words"]);
-    let ids = bench.ids("HEAD");
-    bench.agent("b", "two", &lines("two", 6));
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-q", "-C", "HEAD"]);
+    let world = world();
+    world.git(&["commit", "-qm", "words"]);
+    let ids = world.ids("HEAD");
+    world.agent("b", "two", &lines("two", 6));
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-q", "-C", "HEAD"]);
     // The user has copied the trailer; the commit has the new record all the same.
-    assert!(bench.sessions("HEAD").contains(&"b".to_owned()));
-    assert_eq!(bench.ids("HEAD~1"), ids);
-    bench.is_whole();
+    assert!(world.sessions("HEAD").contains(&"b".to_owned()));
+    assert_eq!(world.ids("HEAD~1"), ids);
+    world.is_whole();
 }
 
 #[test]
 fn an_empty_commit_has_no_record() {
-    let bench = bench();
-    bench.git(&["reset", "-q"]);
-    bench.git(&["commit", "-q", "--allow-empty", "-m", "nothing"]);
-    assert_eq!(bench.ids("HEAD"), []);
-    assert_eq!(bench.named("HEAD"), [""; 0]);
-    bench.git(&["commit", "-q", "--allow-empty", "--allow-empty-message", "-m", ""]);
-    assert_eq!(bench.ids("HEAD"), []);
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "words"]);
-    is_linked(&bench);
+    let world = world();
+    world.git(&["reset", "-q"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "nothing"]);
+    assert_eq!(world.ids("HEAD"), []);
+    assert_eq!(world.named("HEAD"), [""; 0]);
+    world.git(&["commit", "-q", "--allow-empty", "--allow-empty-message", "-m", ""]);
+    assert_eq!(world.ids("HEAD"), []);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "words"]);
+    is_linked(&world);
 }
 
 #[test]
 fn a_commit_with_an_empty_message_that_is_allowed() {
-    let bench = bench();
-    bench.git(&["commit", "-q", "--allow-empty-message", "-m", ""]);
-    assert_eq!(bench.sessions("HEAD"), ["a"]);
-    bench.is_whole();
+    let world = world();
+    world.git(&["commit", "-q", "--allow-empty-message", "-m", ""]);
+    assert_eq!(world.sessions("HEAD"), ["a"]);
+    world.is_whole();
 }

@@ -9,18 +9,12 @@ mod rebase;
 mod undone;
 mod unreported;
 
-use std::{
-    collections::BTreeSet,
-    process::{Command, Output},
-};
+use std::{collections::BTreeSet, process::Output};
 
-use git_checkpoint::{
-    Context,
-    testing::{
-        model::record::{How, RecordId},
-        ops::records,
-        repo,
-    },
+use git_checkpoint::testing::{
+    model::record::{How, RecordId},
+    ops::records,
+    repo,
 };
 use gix::ObjectId;
 
@@ -44,45 +38,21 @@ static BASE: Template = Template::new(|world| {
     world.git(&["checkpoint", "enable"]);
 });
 
-/// That repository, and clocks that run.
-struct Bench {
-    world: World,
-}
-
-impl std::ops::Deref for Bench {
-    type Target = World;
-
-    fn deref(&self) -> &World {
-        &self.world
-    }
-}
-
-impl Bench {
-    fn new() -> Self {
-        Self { world: BASE.world() }
+impl World {
+    /// A repository with our hooks, a commit with `f` and `g`, and a clock that runs.
+    fn with_old_commit() -> Self {
+        Self::copied(&BASE)
     }
 
-    fn command(&self, program: &str) -> Command {
-        let mut command = self.world.command(program);
-        command.env_remove("GIT_AUTHOR_DATE").env_remove("GIT_COMMITTER_DATE").env("GIT_EDITOR", "true");
-        command
+    /// Makes that repository here, where nothing is yet: how a template begins.
+    fn commit_old(&self) -> Self {
+        BASE.make(self);
+        self.clone().with_clock()
     }
 
-    fn try_git(&self, arguments: &[&str]) -> Output {
-        self.command("git").args(arguments).output().expect("git runs")
-    }
-
-    /// Runs a script of the shell, and returns what it prints.
-    fn sh(&self, script: &str) -> String {
-        let output = self.command("sh").args(["-ec", script]).output().expect("sh runs");
-        assert!(output.status.success(), "{script}: {}", described(&output));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn git(&self, arguments: &[&str]) -> String {
-        let output = self.try_git(arguments);
-        assert!(output.status.success(), "git {arguments:?}: {}", described(&output));
-        String::from_utf8_lossy(&output.stdout).into_owned()
+    /// A copy of what `template` has made, with a clock that runs.
+    fn copied(template: &Template) -> Self {
+        template.world().with_clock()
     }
 
     /// Runs git, which must stop: a conflict, an edit, a refusal.
@@ -92,21 +62,15 @@ impl Bench {
     }
 
     /// Runs git with a shell command as editor of messages, and one as editor of what a rebase is to do.
-    fn edit(&self, editor: &str, sequence: &str, arguments: &[&str]) -> Output {
+    fn git_edited(&self, editor: &str, sequence: &str, arguments: &[&str]) -> Output {
         let mut command = self.command("git");
         command.env("GIT_EDITOR", editor).env("GIT_SEQUENCE_EDITOR", sequence);
         command.args(arguments).output().expect("git runs")
     }
 
     fn rebase(&self, sequence: &str, arguments: &[&str]) {
-        let output = self.edit("true", sequence, &[&["rebase", "-q", "-i"], arguments].concat());
+        let output = self.git_edited("true", sequence, &[&["rebase", "-q", "-i"], arguments].concat());
         assert!(output.status.success(), "{sequence}: {}", described(&output));
-    }
-
-    fn checkpoint(&self, arguments: &[&str]) -> String {
-        let output = self.command(env!("CARGO_BIN_EXE_git-checkpoint")).args(arguments).output().expect("it runs");
-        assert!(output.status.success(), "{arguments:?}: {}", described(&output));
-        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Runs a turn of `session` that writes `content` to `path`.
@@ -115,11 +79,11 @@ impl Bench {
     }
 
     fn turn(&self, session: &str, work: impl FnOnce()) {
-        self.checkpoint(&["session", "start", session, "--agent", "claude-code"]);
-        self.checkpoint(&["session", "prompt", session, "-m", &format!("do what {session} does")]);
+        self.done(&["session", "start", session, "--agent", "claude-code"]);
+        self.done(&["session", "prompt", session, "-m", &format!("do what {session} does")]);
         work();
-        self.checkpoint(&["save", "--session", session]);
-        self.checkpoint(&["session", "stop", session]);
+        self.done(&["save", "--session", session]);
+        self.done(&["session", "stop", session]);
     }
 
     /// A turn of `session` that makes the file `path`, and a commit of all.
@@ -127,7 +91,7 @@ impl Bench {
         self.agent(session, path, &lines(path, 6));
         self.git(&["add", "-A"]);
         self.git(&["commit", "-qm", &format!("{session}: {path}")]);
-        self.id("HEAD")
+        self.commit_id("HEAD")
     }
 
     /// A commit of a file that no session knows.
@@ -135,10 +99,10 @@ impl Bench {
         self.write(path, lines(path, 4));
         self.git(&["add", "--", path]);
         self.git(&["commit", "-qm", &format!("by hand: {path}"), "--", path]);
-        self.id("HEAD")
+        self.commit_id("HEAD")
     }
 
-    fn id(&self, revision: &str) -> ObjectId {
+    fn commit_id(&self, revision: &str) -> ObjectId {
         let hex = self.git(&["rev-parse", "--verify", "-q", revision]);
         ObjectId::from_hex(hex.trim().as_bytes()).expect("git prints an id")
     }
@@ -153,12 +117,8 @@ impl Bench {
         all.lines().filter(|line| !line.is_empty()).map(ToOwned::to_owned).collect()
     }
 
-    fn context(&self) -> Context {
-        self.world.context()
-    }
-
     fn ids(&self, revision: &str) -> Vec<RecordId> {
-        self.ids_of(self.id(revision))
+        self.ids_of(self.commit_id(revision))
     }
 
     fn ids_of(&self, commit: ObjectId) -> Vec<RecordId> {
@@ -167,7 +127,7 @@ impl Bench {
 
     /// Returns the sessions in the records of a commit.
     fn sessions(&self, revision: &str) -> Vec<String> {
-        let (context, commit) = (self.context(), self.id(revision));
+        let (context, commit) = (self.context(), self.commit_id(revision));
         let mut sessions = BTreeSet::new();
         for id in records::of_commit(repo(&context), commit).expect("sound") {
             let record = records::find(repo(&context), &id).expect("sound").expect("it is there");
@@ -178,7 +138,7 @@ impl Bench {
 
     /// Returns how a commit is linked to its records.
     fn how(&self, revision: &str) -> Vec<How> {
-        let (context, commit) = (self.context(), self.id(revision));
+        let (context, commit) = (self.context(), self.commit_id(revision));
         let ids = records::of_commit(repo(&context), commit).expect("sound");
         let links = ids.into_iter().flat_map(|id| records::links(repo(&context), &id).expect("sound"));
         links.filter(|link| link.commit == commit).map(|link| link.how).collect()
@@ -190,12 +150,12 @@ impl Bench {
 
     /// Finds the records of commits that were made behind our back.
     fn relink(&self) {
-        self.checkpoint(&["doctor", "--relink"]);
+        self.done(&["doctor", "--relink"]);
     }
 
     /// Returns the operations of ours that failed.
     fn failures(&self) -> Vec<String> {
-        let log = std::fs::read_to_string(self.world.repo().join(".git/checkpoint/events.jsonl")).unwrap_or_default();
+        let log = std::fs::read_to_string(self.repo().join(".git/checkpoint/events.jsonl")).unwrap_or_default();
         log.lines().filter(|line| line.contains("\"error\"")).map(ToOwned::to_owned).collect()
     }
 
@@ -203,12 +163,12 @@ impl Bench {
     /// branch that has a record is linked to it, nothing is left half done, and the repository is sound.
     fn is_whole(&self) {
         assert_eq!(self.failures(), [""; 0]);
-        self.world.assert_sound("after all");
+        self.assert_sound("after all");
         let context = self.context();
         let sequence = ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD"];
-        let is_in_sequence = sequence.iter().any(|name| self.world.repo().join(".git").join(name).exists());
+        let is_in_sequence = sequence.iter().any(|name| self.repo().join(".git").join(name).exists());
         // An amend that makes the same commit again leaves one that promises nothing, as people's own commits do.
-        let note = std::fs::read_to_string(self.world.repo().join(".git/checkpoint/commit.toml")).unwrap_or_default();
+        let note = std::fs::read_to_string(self.repo().join(".git/checkpoint/commit.toml")).unwrap_or_default();
         assert!(is_in_sequence || !promises_something(&note), "a note is left: {note}");
         let named = "--format=%H %(trailers:key=Checkpoint,valueonly,separator=%x20)";
         for line in self.git(&["log", named, "--branches", "HEAD"]).lines() {

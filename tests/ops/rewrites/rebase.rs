@@ -1,297 +1,301 @@
 //! `git rebase`: reword, fixup, squash, reorder, edit, drop, exec, and onto another base.
 
-use super::{Bench, lines};
+use super::{World, lines};
+use crate::support::template::Template;
 
 /// Three commits of three sessions: one, two, three.
-fn bench() -> Bench {
-    let bench = Bench::new();
+static START: Template = Template::new(|world| {
+    let world = world.commit_old();
     for (session, path) in [("a", "one"), ("b", "two"), ("c", "three")] {
-        bench.agent_commit(session, path);
+        world.agent_commit(session, path);
     }
-    bench.git(&["branch", "before"]);
-    bench
+    world.git(&["branch", "before"]);
+});
+
+fn world() -> World {
+    World::copied(&START)
 }
 
-fn is(bench: &Bench, revision: &str, sessions: &[&str]) {
-    assert_eq!(bench.sessions(revision), sessions, "{}", bench.message(revision));
+fn is(world: &World, revision: &str, sessions: &[&str]) {
+    assert_eq!(world.sessions(revision), sessions, "{}", world.message(revision));
 }
 
 #[test]
 fn reword() {
-    let bench = bench();
-    let count = bench.all().len();
+    let world = world();
+    let count = world.all().len();
     let editor = "sed -i '1s/.*/other words/'";
-    let output = bench.edit(editor, "sed -i 's/^pick/reword/'", &["rebase", "-q", "-i", "HEAD~3"]);
+    let output = world.git_edited(editor, "sed -i 's/^pick/reword/'", &["rebase", "-q", "-i", "HEAD~3"]);
     assert!(output.status.success());
-    assert_eq!(bench.git(&["log", "--format=%s", "HEAD~3..HEAD"]), "other words\n".repeat(3));
+    assert_eq!(world.git(&["log", "--format=%s", "HEAD~3..HEAD"]), "other words\n".repeat(3));
     for (revision, session) in [("HEAD~2", "a"), ("HEAD~1", "b"), ("HEAD", "c")] {
-        is(&bench, revision, &[session]);
-        assert_eq!(bench.named(revision).len(), 1);
+        is(&world, revision, &[session]);
+        assert_eq!(world.named(revision).len(), 1);
     }
-    assert_eq!(bench.all().len(), count);
-    bench.is_whole();
+    assert_eq!(world.all().len(), count);
+    world.is_whole();
 }
 
 #[test]
 fn reword_that_takes_the_trailer_out() {
-    let bench = bench();
+    let world = world();
     let editor = "sed -i '/^Checkpoint:/d'";
-    assert!(bench.edit(editor, "sed -i '2s/^pick/reword/'", &["rebase", "-q", "-i", "HEAD~3"]).status.success());
-    assert_eq!(bench.named("HEAD~1"), [""; 0]);
-    is(&bench, "HEAD~1", &["b"]);
-    is(&bench, "HEAD", &["c"]);
-    bench.is_whole();
+    assert!(world.git_edited(editor, "sed -i '2s/^pick/reword/'", &["rebase", "-q", "-i", "HEAD~3"]).status.success());
+    assert_eq!(world.named("HEAD~1"), [""; 0]);
+    is(&world, "HEAD~1", &["b"]);
+    is(&world, "HEAD", &["c"]);
+    world.is_whole();
 }
 
 #[test]
 fn fixup_commits_and_autosquash() {
-    let bench = bench();
-    bench.agent("d", "one", &(lines("one", 6) + &lines("fixed", 3)));
-    bench.git(&["commit", "-qa", "--fixup", "HEAD~2"]);
-    is(&bench, "HEAD", &["d"]);
-    bench.agent("e", "two", &(lines("two", 6) + &lines("fixed", 3)));
-    bench.git(&["commit", "-qa", "--squash", "HEAD~2", "-m", "more"]);
-    is(&bench, "HEAD", &["e"]);
-    bench.rebase("true", &["--autosquash", "HEAD~5"]);
-    is(&bench, "HEAD~2", &["a", "d"]);
-    is(&bench, "HEAD~1", &["b", "e"]);
-    is(&bench, "HEAD", &["c"]);
-    assert_eq!(bench.all().len(), 5);
-    bench.is_whole();
+    let world = world();
+    world.agent("d", "one", &(lines("one", 6) + &lines("fixed", 3)));
+    world.git(&["commit", "-qa", "--fixup", "HEAD~2"]);
+    is(&world, "HEAD", &["d"]);
+    world.agent("e", "two", &(lines("two", 6) + &lines("fixed", 3)));
+    world.git(&["commit", "-qa", "--squash", "HEAD~2", "-m", "more"]);
+    is(&world, "HEAD", &["e"]);
+    world.rebase("true", &["--autosquash", "HEAD~5"]);
+    is(&world, "HEAD~2", &["a", "d"]);
+    is(&world, "HEAD~1", &["b", "e"]);
+    is(&world, "HEAD", &["c"]);
+    assert_eq!(world.all().len(), 5);
+    world.is_whole();
 }
 
 #[test]
 fn fixup_amend_and_reword_commits() {
-    let bench = bench();
-    bench.agent("d", "one", &(lines("one", 6) + &lines("fixed", 3)));
-    bench.git(&["commit", "-qa", "--fixup=amend:HEAD~2"]);
+    let world = world();
+    world.agent("d", "one", &(lines("one", 6) + &lines("fixed", 3)));
+    world.git(&["commit", "-qa", "--fixup=amend:HEAD~2"]);
     // Its message is that of the other commit with a word before it, trailers and all.
-    is(&bench, "HEAD", &["a", "d"]);
-    bench.git(&["commit", "-q", "--fixup=reword:HEAD~2", "--allow-empty"]);
-    bench.rebase("true", &["--autosquash", "HEAD~5"]);
-    is(&bench, "HEAD~2", &["a", "d"]);
-    is(&bench, "HEAD~1", &["b"]);
-    is(&bench, "HEAD", &["c"]);
-    bench.is_whole();
+    is(&world, "HEAD", &["a", "d"]);
+    world.git(&["commit", "-q", "--fixup=reword:HEAD~2", "--allow-empty"]);
+    world.rebase("true", &["--autosquash", "HEAD~5"]);
+    is(&world, "HEAD~2", &["a", "d"]);
+    is(&world, "HEAD~1", &["b"]);
+    is(&world, "HEAD", &["c"]);
+    world.is_whole();
 }
 
 #[test]
 fn squash_of_several() {
-    let bench = bench();
-    bench.rebase("sed -i '2,$s/^pick/squash/'", &["HEAD~3"]);
-    is(&bench, "HEAD", &["a", "b", "c"]);
-    assert_eq!(bench.git(&["rev-list", "--count", "HEAD"]).trim(), "2");
-    bench.is_whole();
+    let world = world();
+    world.rebase("sed -i '2,$s/^pick/squash/'", &["HEAD~3"]);
+    is(&world, "HEAD", &["a", "b", "c"]);
+    assert_eq!(world.git(&["rev-list", "--count", "HEAD"]).trim(), "2");
+    world.is_whole();
 }
 
 #[test]
 fn fixup_of_several() {
-    let bench = bench();
-    bench.rebase("sed -i '2,$s/^pick/fixup/'", &["HEAD~3"]);
-    is(&bench, "HEAD", &["a", "b", "c"]);
-    bench.is_whole();
+    let world = world();
+    world.rebase("sed -i '2,$s/^pick/fixup/'", &["HEAD~3"]);
+    is(&world, "HEAD", &["a", "b", "c"]);
+    world.is_whole();
 }
 
 #[test]
 fn reorder() {
-    let bench = bench();
-    bench.rebase("sed -i '1{h;d};2G'", &["HEAD~3"]);
-    is(&bench, "HEAD~2", &["b"]);
-    is(&bench, "HEAD~1", &["a"]);
-    is(&bench, "HEAD", &["c"]);
-    bench.is_whole();
+    let world = world();
+    world.rebase("sed -i '1{h;d};2G'", &["HEAD~3"]);
+    is(&world, "HEAD~2", &["b"]);
+    is(&world, "HEAD~1", &["a"]);
+    is(&world, "HEAD", &["c"]);
+    world.is_whole();
 }
 
 #[test]
 fn split_of_one_commit() {
-    let bench = Bench::new();
-    bench.turn("a", || {
-        bench.write("one", lines("one", 6));
-        bench.write("two", lines("two", 6));
+    let world = World::with_old_commit();
+    world.turn("a", || {
+        world.write("one", lines("one", 6));
+        world.write("two", lines("two", 6));
     });
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "one and two"]);
-    bench.agent_commit("b", "three");
-    let count = bench.all().len();
-    bench.rebase("sed -i '1s/^pick/edit/'", &["HEAD~2"]);
-    bench.git(&["reset", "-q", "HEAD~1"]);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "one and two"]);
+    world.agent_commit("b", "three");
+    let count = world.all().len();
+    world.rebase("sed -i '1s/^pick/edit/'", &["HEAD~2"]);
+    world.git(&["reset", "-q", "HEAD~1"]);
     for path in ["one", "two"] {
-        bench.git(&["add", path]);
-        bench.git(&["commit", "-qm", &format!("only {path}")]);
+        world.git(&["add", path]);
+        world.git(&["commit", "-qm", &format!("only {path}")]);
     }
-    bench.git(&["rebase", "--continue"]);
-    is(&bench, "HEAD~2", &["a"]);
-    is(&bench, "HEAD~1", &["a"]);
-    is(&bench, "HEAD", &["b"]);
-    assert_eq!(bench.all().len(), count);
-    bench.is_whole();
+    world.git(&["rebase", "--continue"]);
+    is(&world, "HEAD~2", &["a"]);
+    is(&world, "HEAD~1", &["a"]);
+    is(&world, "HEAD", &["b"]);
+    assert_eq!(world.all().len(), count);
+    world.is_whole();
 }
 
 #[test]
 fn work_of_an_agent_while_a_rebase_waits() {
-    let bench = bench();
-    bench.rebase("sed -i '1s/^pick/edit/'", &["HEAD~3"]);
-    bench.agent("d", "four", &lines("four", 6));
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "while it waits"]);
-    bench.git(&["rebase", "--continue"]);
-    is(&bench, "HEAD~3", &["a"]);
+    let world = world();
+    world.rebase("sed -i '1s/^pick/edit/'", &["HEAD~3"]);
+    world.agent("d", "four", &lines("four", 6));
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "while it waits"]);
+    world.git(&["rebase", "--continue"]);
+    is(&world, "HEAD~3", &["a"]);
     // When the rebase continues, git takes HEAD for the rewritten commit.
-    is(&bench, "HEAD~2", &["a", "d"]);
-    is(&bench, "HEAD~1", &["b"]);
-    is(&bench, "HEAD", &["c"]);
-    bench.is_whole();
+    is(&world, "HEAD~2", &["a", "d"]);
+    is(&world, "HEAD~1", &["b"]);
+    is(&world, "HEAD", &["c"]);
+    world.is_whole();
 }
 
 #[test]
 fn edit_and_amend() {
-    let bench = bench();
-    bench.rebase("sed -i '2s/^pick/edit/'", &["HEAD~3"]);
-    bench.add_to("two", "by hand\n");
-    bench.git(&["commit", "-qa", "--amend", "-m", "other words"]);
-    bench.git(&["rebase", "--continue"]);
-    is(&bench, "HEAD~2", &["a"]);
-    is(&bench, "HEAD~1", &["b"]);
-    is(&bench, "HEAD", &["c"]);
-    assert_eq!(bench.all().len(), 3);
-    bench.is_whole();
+    let world = world();
+    world.rebase("sed -i '2s/^pick/edit/'", &["HEAD~3"]);
+    world.add_to("two", "by hand\n");
+    world.git(&["commit", "-qa", "--amend", "-m", "other words"]);
+    world.git(&["rebase", "--continue"]);
+    is(&world, "HEAD~2", &["a"]);
+    is(&world, "HEAD~1", &["b"]);
+    is(&world, "HEAD", &["c"]);
+    assert_eq!(world.all().len(), 3);
+    world.is_whole();
 }
 
 #[test]
 fn drop_of_one() {
-    let bench = bench();
-    bench.rebase("sed -i '2s/^pick/drop/'", &["HEAD~3"]);
-    is(&bench, "HEAD~1", &["a"]);
-    is(&bench, "HEAD", &["c"]);
-    bench.is_whole();
+    let world = world();
+    world.rebase("sed -i '2s/^pick/drop/'", &["HEAD~3"]);
+    is(&world, "HEAD~1", &["a"]);
+    is(&world, "HEAD", &["c"]);
+    world.is_whole();
 }
 
 #[test]
 fn onto_another_base_with_branches_between() {
-    let bench = bench();
-    bench.git(&["branch", "middle", "HEAD~1"]);
-    bench.git(&["checkout", "-q", "-b", "base", "HEAD~3"]);
-    bench.human_commit("hand");
-    bench.git(&["checkout", "-q", "main"]);
-    bench.git(&["rebase", "-q", "--update-refs", "--onto", "base", "HEAD~3"]);
-    is(&bench, "HEAD~2", &["a"]);
-    is(&bench, "middle", &["b"]);
-    assert_eq!(bench.id("middle"), bench.id("HEAD~1"));
-    is(&bench, "HEAD", &["c"]);
-    bench.is_whole();
+    let world = world();
+    world.git(&["branch", "middle", "HEAD~1"]);
+    world.git(&["checkout", "-q", "-b", "base", "HEAD~3"]);
+    world.human_commit("hand");
+    world.git(&["checkout", "-q", "main"]);
+    world.git(&["rebase", "-q", "--update-refs", "--onto", "base", "HEAD~3"]);
+    is(&world, "HEAD~2", &["a"]);
+    is(&world, "middle", &["b"]);
+    assert_eq!(world.commit_id("middle"), world.commit_id("HEAD~1"));
+    is(&world, "HEAD", &["c"]);
+    world.is_whole();
 }
 
 #[rstest::rstest]
 #[case::merge("--merge")]
 #[case::apply("--apply")]
 fn with_each_backend(#[case] backend: &str) {
-    let bench = bench();
-    bench.git(&["checkout", "-q", "-b", "base", "HEAD~3"]);
-    bench.human_commit("hand");
-    bench.git(&["checkout", "-q", "main"]);
-    bench.git(&["rebase", "-q", backend, "base"]);
-    is(&bench, "HEAD~2", &["a"]);
-    is(&bench, "HEAD~1", &["b"]);
-    is(&bench, "HEAD", &["c"]);
-    assert_eq!(bench.all().len(), 3);
-    bench.is_whole();
+    let world = world();
+    world.git(&["checkout", "-q", "-b", "base", "HEAD~3"]);
+    world.human_commit("hand");
+    world.git(&["checkout", "-q", "main"]);
+    world.git(&["rebase", "-q", backend, "base"]);
+    is(&world, "HEAD~2", &["a"]);
+    is(&world, "HEAD~1", &["b"]);
+    is(&world, "HEAD", &["c"]);
+    assert_eq!(world.all().len(), 3);
+    world.is_whole();
 }
 
 #[test]
 fn exec_between_the_commits() {
-    let bench = bench();
-    bench.git(&["rebase", "-q", "--exec", "git commit -q --amend -m words", "HEAD~3"]);
-    is(&bench, "HEAD~2", &["a"]);
-    is(&bench, "HEAD~1", &["b"]);
-    is(&bench, "HEAD", &["c"]);
-    assert_eq!(bench.all().len(), 3);
-    bench.is_whole();
+    let world = world();
+    world.git(&["rebase", "-q", "--exec", "git commit -q --amend -m words", "HEAD~3"]);
+    is(&world, "HEAD~2", &["a"]);
+    is(&world, "HEAD~1", &["b"]);
+    is(&world, "HEAD", &["c"]);
+    assert_eq!(world.all().len(), 3);
+    world.is_whole();
 }
 
 #[test]
 fn exec_that_commits_by_hand() {
-    let bench = bench();
+    let world = world();
     let exec = "date +%N >hand; git add hand; git commit -qm hand";
-    bench.git(&["rebase", "-q", "--exec", exec, "HEAD~2"]);
-    is(&bench, "HEAD", &[]);
-    is(&bench, "HEAD~1", &["c"]);
-    is(&bench, "HEAD~2", &[]);
-    is(&bench, "HEAD~3", &["b"]);
-    bench.is_whole();
+    world.git(&["rebase", "-q", "--exec", exec, "HEAD~2"]);
+    is(&world, "HEAD", &[]);
+    is(&world, "HEAD~1", &["c"]);
+    is(&world, "HEAD~2", &[]);
+    is(&world, "HEAD~3", &["b"]);
+    world.is_whole();
 }
 
 #[rstest::rstest]
 #[case::continues(&["rebase", "--continue"])]
 #[case::committed(&["commit", "-qm", "by hand"])]
 fn conflict_that_a_human_resolves(#[case] then: &[&str]) {
-    let bench = Bench::new();
-    bench.agent("a", "f", &lines("agent", 9));
-    bench.git(&["commit", "-qam", "a"]);
-    bench.agent_commit("b", "two");
-    bench.git(&["checkout", "-q", "-b", "base", "HEAD~2"]);
-    bench.write("f", lines("hand", 9));
-    bench.git(&["commit", "-qam", "hand"]);
-    bench.git(&["checkout", "-q", "main"]);
-    bench.stops(&["rebase", "-q", "base"]);
-    bench.write("f", &(lines("hand", 4) + &lines("agent", 5)));
-    bench.git(&["add", "f"]);
-    bench.git(then);
-    if bench.world.repo().join(".git/rebase-merge").exists() {
-        bench.git(&["rebase", "--continue"]);
+    let world = World::with_old_commit();
+    world.agent("a", "f", &lines("agent", 9));
+    world.git(&["commit", "-qam", "a"]);
+    world.agent_commit("b", "two");
+    world.git(&["checkout", "-q", "-b", "base", "HEAD~2"]);
+    world.write("f", lines("hand", 9));
+    world.git(&["commit", "-qam", "hand"]);
+    world.git(&["checkout", "-q", "main"]);
+    world.stops(&["rebase", "-q", "base"]);
+    world.write("f", &(lines("hand", 4) + &lines("agent", 5)));
+    world.git(&["add", "f"]);
+    world.git(then);
+    if world.repo().join(".git/rebase-merge").exists() {
+        world.git(&["rebase", "--continue"]);
     }
-    is(&bench, "HEAD~1", &["a"]);
-    is(&bench, "HEAD", &["b"]);
-    is(&bench, "base", &[]);
-    assert_eq!(bench.all().len(), 2);
-    bench.is_whole();
+    is(&world, "HEAD~1", &["a"]);
+    is(&world, "HEAD", &["b"]);
+    is(&world, "base", &[]);
+    assert_eq!(world.all().len(), 2);
+    world.is_whole();
 }
 
 #[test]
 fn a_rebase_that_is_given_up_changes_nothing() {
-    let bench = Bench::new();
-    bench.agent("a", "f", &lines("agent", 9));
-    bench.git(&["commit", "-qam", "a"]);
-    bench.git(&["checkout", "-q", "-b", "base", "HEAD~1"]);
-    bench.write("f", lines("hand", 9));
-    bench.git(&["commit", "-qam", "hand"]);
-    bench.git(&["checkout", "-q", "main"]);
-    bench.stops(&["rebase", "-q", "base"]);
-    bench.git(&["rebase", "--abort"]);
-    is(&bench, "HEAD", &["a"]);
-    bench.is_whole();
-    bench.agent_commit("b", "two");
-    is(&bench, "HEAD", &["b"]);
-    bench.is_whole();
+    let world = World::with_old_commit();
+    world.agent("a", "f", &lines("agent", 9));
+    world.git(&["commit", "-qam", "a"]);
+    world.git(&["checkout", "-q", "-b", "base", "HEAD~1"]);
+    world.write("f", lines("hand", 9));
+    world.git(&["commit", "-qam", "hand"]);
+    world.git(&["checkout", "-q", "main"]);
+    world.stops(&["rebase", "-q", "base"]);
+    world.git(&["rebase", "--abort"]);
+    is(&world, "HEAD", &["a"]);
+    world.is_whole();
+    world.agent_commit("b", "two");
+    is(&world, "HEAD", &["b"]);
+    world.is_whole();
 }
 
 #[test]
 fn work_that_waits_goes_through_a_rebase_with_autostash() {
-    let bench = bench();
-    bench.git(&["checkout", "-q", "-b", "base", "HEAD~3"]);
-    bench.human_commit("hand");
-    bench.git(&["checkout", "-q", "main"]);
-    bench.agent("d", "one", &(lines("one", 6) + &lines("new", 6)));
-    bench.git(&["rebase", "-q", "--autostash", "base"]);
-    bench.git(&["commit", "-qam", "d"]);
-    is(&bench, "HEAD", &["d"]);
-    is(&bench, "HEAD~1", &["c"]);
-    bench.is_whole();
+    let world = world();
+    world.git(&["checkout", "-q", "-b", "base", "HEAD~3"]);
+    world.human_commit("hand");
+    world.git(&["checkout", "-q", "main"]);
+    world.agent("d", "one", &(lines("one", 6) + &lines("new", 6)));
+    world.git(&["rebase", "-q", "--autostash", "base"]);
+    world.git(&["commit", "-qam", "d"]);
+    is(&world, "HEAD", &["d"]);
+    is(&world, "HEAD~1", &["c"]);
+    world.is_whole();
 }
 
 #[test]
 fn rebase_with_merges_kept() {
-    let bench = bench();
-    bench.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
-    bench.agent_commit("d", "four");
-    bench.git(&["checkout", "-q", "main"]);
-    bench.git(&["merge", "-q", "--no-edit", "side"]);
-    bench.git(&["checkout", "-q", "-b", "base", "HEAD~3"]);
-    bench.human_commit("hand");
-    bench.git(&["checkout", "-q", "main"]);
-    bench.git(&["rebase", "-q", "--rebase-merges", "base"]);
-    is(&bench, "HEAD", &[]);
-    is(&bench, "HEAD^1", &["c"]);
-    is(&bench, "HEAD^2", &["d"]);
-    is(&bench, "HEAD^2^", &["b"]);
-    bench.is_whole();
+    let world = world();
+    world.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+    world.agent_commit("d", "four");
+    world.git(&["checkout", "-q", "main"]);
+    world.git(&["merge", "-q", "--no-edit", "side"]);
+    world.git(&["checkout", "-q", "-b", "base", "HEAD~3"]);
+    world.human_commit("hand");
+    world.git(&["checkout", "-q", "main"]);
+    world.git(&["rebase", "-q", "--rebase-merges", "base"]);
+    is(&world, "HEAD", &[]);
+    is(&world, "HEAD^1", &["c"]);
+    is(&world, "HEAD^2", &["d"]);
+    is(&world, "HEAD^2^", &["b"]);
+    world.is_whole();
 }

@@ -5,12 +5,12 @@ use rstest::rstest;
 use super::*;
 
 /// Returns the session of each line of `path` at HEAD; `-` for the user's own lines.
-pub(super) fn sessions_of_lines(bench: &Bench, path: &str) -> Vec<String> {
-    sessions_of_lines_at(bench, "HEAD", path)
+pub(super) fn sessions_of_lines(world: &World, path: &str) -> Vec<String> {
+    sessions_of_lines_at(world, "HEAD", path)
 }
 
-fn sessions_of_lines_at(bench: &Bench, revision: &str, path: &str) -> Vec<String> {
-    let json = bench.checkpoint(&["blame", "--json", "--rev", revision, path]);
+fn sessions_of_lines_at(world: &World, revision: &str, path: &str) -> Vec<String> {
+    let json = world.done(&["blame", "--json", "--rev", revision, path]);
     let blame: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let mut sessions = Vec::new();
     for span in blame["lines"].as_array().expect("lines") {
@@ -21,7 +21,24 @@ fn sessions_of_lines_at(bench: &Bench, revision: &str, path: &str) -> Vec<String
     sessions
 }
 
-/// Two agents make `a` and `b`, each in a commit, and a person commits `h` in between; then `script` runs.
+/// Two agents make `a` and `b`, each in a commit, and a person commits `h` in between.
+static SEEN: Template = Template::new(|world| {
+    let world = world.commit_old();
+    world.agent_commit("one", "a");
+    world.human_commit("h");
+    world.agent_commit("two", "b");
+});
+
+/// The same where git runs no hook.
+static UNSEEN: Template = Template::new(|world| {
+    let world = world.commit_old();
+    world.git(&["config", "core.hooksPath", "/dev/null"]);
+    world.agent_commit("one", "a");
+    world.human_commit("h");
+    world.agent_commit("two", "b");
+});
+
+/// After these commits, `script` runs.
 #[rstest]
 #[case::nothing("true")]
 #[case::reword_by_plumbing("git update-ref HEAD $(git commit-tree HEAD^{tree} -p HEAD^ -m other)")]
@@ -54,19 +71,13 @@ fn sessions_of_lines_at(bench: &Bench, revision: &str, path: &str) -> Vec<String
     "git branch other HEAD~1; git symbolic-ref HEAD refs/heads/other; git reset -q --hard main"
 )]
 fn lines_keep_their_sessions(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
-    let bench = Bench::new();
-    if !has_hooks {
-        bench.git(&["config", "core.hooksPath", "/dev/null"]);
-    }
-    bench.agent_commit("one", "a");
-    bench.human_commit("h");
-    bench.agent_commit("two", "b");
-    bench.sh(script);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
-    assert_eq!(sessions_of_lines(&bench, "b"), ["two"; 6]);
-    assert_eq!(sessions_of_lines(&bench, "f"), ["-"; 9]);
-    bench.is_whole();
+    let world = World::copied(if has_hooks { &SEEN } else { &UNSEEN });
+    world.sh(script);
+    world.done(&["save", "-q"]);
+    assert_eq!(sessions_of_lines(&world, "a"), ["one"; 6]);
+    assert_eq!(sessions_of_lines(&world, "b"), ["two"; 6]);
+    assert_eq!(sessions_of_lines(&world, "f"), ["-"; 9]);
+    world.is_whole();
 }
 
 /// Work that a person takes along to another branch and commits there.
@@ -80,18 +91,18 @@ fn work_is_committed_on_another_branch(
     )]
     moves: &str,
 ) {
-    let bench = Bench::new();
-    bench.human_commit("h");
+    let world = World::with_old_commit();
+    world.human_commit("h");
     if !has_hooks {
-        bench.git(&["config", "core.hooksPath", "/dev/null"]);
+        world.git(&["config", "core.hooksPath", "/dev/null"]);
     }
-    bench.agent("one", "a", &lines("a", 6));
+    world.agent("one", "a", &lines("a", 6));
     let script = format!("{moves}; git add -A; git commit -qm 'the work'; git switch -q main; git switch -q -");
-    bench.sh(&script);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(bench.sessions("HEAD"), ["one"]);
-    assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
-    bench.is_whole();
+    world.sh(&script);
+    world.done(&["save", "-q"]);
+    assert_eq!(world.sessions("HEAD"), ["one"]);
+    assert_eq!(sessions_of_lines(&world, "a"), ["one"; 6]);
+    world.is_whole();
 }
 
 /// Git keeps no reflog of HEAD.
@@ -102,21 +113,21 @@ fn work_is_committed_on_another_branch(
     "git switch -qc base HEAD~3; echo x >x; git add x; git commit -qm x; git switch -q main; git rebase -q base"
 )]
 fn without_a_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
-    let bench = Bench::new();
-    bench.git(&["config", "core.logAllRefUpdates", "false"]);
-    std::fs::remove_file(bench.world.repo().join(".git/logs/HEAD")).expect("git has kept one");
+    let world = World::with_old_commit();
+    world.git(&["config", "core.logAllRefUpdates", "false"]);
+    std::fs::remove_file(world.repo().join(".git/logs/HEAD")).expect("git has kept one");
     if !has_hooks {
-        bench.git(&["config", "core.hooksPath", "/dev/null"]);
+        world.git(&["config", "core.hooksPath", "/dev/null"]);
     }
-    bench.agent_commit("one", "a");
-    bench.human_commit("h");
-    bench.agent_commit("two", "b");
-    bench.checkpoint(&["save", "-q"]);
-    bench.sh(script);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
-    assert_eq!(sessions_of_lines(&bench, "b"), ["two"; 6]);
-    bench.is_whole();
+    world.agent_commit("one", "a");
+    world.human_commit("h");
+    world.agent_commit("two", "b");
+    world.done(&["save", "-q"]);
+    world.sh(script);
+    world.done(&["save", "-q"]);
+    assert_eq!(sessions_of_lines(&world, "a"), ["one"; 6]);
+    assert_eq!(sessions_of_lines(&world, "b"), ["two"; 6]);
+    world.is_whole();
 }
 
 /// Another program has rewritten a branch that was never checked out since.
@@ -132,20 +143,19 @@ fn without_a_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str
 )]
 #[case::joined_with_a_new_root("git branch side; git filter-branch -f --msg-filter 'sed 1q' side")]
 fn a_branch_that_is_not_checked_out_is_rewritten(#[case] script: &str) {
-    let bench = Bench::new();
-    bench.git(&["config", "checkpoint.link", "none"]);
-    bench.agent_commit("one", "a");
-    bench.human_commit("h");
-    bench.agent_commit("two", "b");
-    bench.sh(script);
-    assert_eq!(bench.named("side"), [""; 0]);
-    assert_eq!(sessions_of_lines_at(&bench, "side", "a"), ["one"; 6]);
-    assert_eq!(sessions_of_lines_at(&bench, "side", "b"), ["two"; 6]);
-    assert_eq!(sessions_of_lines_at(&bench, "side", "f"), ["-"; 9]);
-    let explained: serde_json::Value =
-        serde_json::from_str(&bench.checkpoint(&["explain", "--json", "side"])).expect("JSON");
+    let world = World::with_old_commit();
+    world.git(&["config", "checkpoint.link", "none"]);
+    world.agent_commit("one", "a");
+    world.human_commit("h");
+    world.agent_commit("two", "b");
+    world.sh(script);
+    assert_eq!(world.named("side"), [""; 0]);
+    assert_eq!(sessions_of_lines_at(&world, "side", "a"), ["one"; 6]);
+    assert_eq!(sessions_of_lines_at(&world, "side", "b"), ["two"; 6]);
+    assert_eq!(sessions_of_lines_at(&world, "side", "f"), ["-"; 9]);
+    let explained: serde_json::Value = serde_json::from_str(&world.done(&["explain", "--json", "side"])).expect("JSON");
     assert_eq!(explained["records"][0]["sessions"][0]["id"], "two");
-    bench.is_whole();
+    world.is_whole();
 }
 
 /// A program with words of its own in the reflog makes the commit of an agent's work, or amends with it.
@@ -155,19 +165,19 @@ fn a_branch_that_is_not_checked_out_is_rewritten(#[case] script: &str) {
 #[case::plumbing("git update-ref -m 'refresh: w' HEAD $(git commit-tree $(git write-tree) -p HEAD -m w)")]
 #[case::plumbing_that_amends("git update-ref HEAD $(git commit-tree $(git write-tree) -p HEAD^ -m w)")]
 fn other_words_in_the_reflog(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
-    let bench = Bench::new();
-    bench.human_commit("h");
+    let world = World::with_old_commit();
+    world.human_commit("h");
     if !has_hooks {
-        bench.git(&["config", "core.hooksPath", "/dev/null"]);
+        world.git(&["config", "core.hooksPath", "/dev/null"]);
     }
-    bench.agent("one", "a", &lines("a", 6));
-    bench.git(&["add", "-A"]);
-    bench.sh(script);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(bench.sessions("HEAD"), ["one"]);
-    assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 6]);
-    assert_eq!(sessions_of_lines(&bench, "h"), ["-"; 4]);
-    bench.is_whole();
+    world.agent("one", "a", &lines("a", 6));
+    world.git(&["add", "-A"]);
+    world.sh(script);
+    world.done(&["save", "-q"]);
+    assert_eq!(world.sessions("HEAD"), ["one"]);
+    assert_eq!(sessions_of_lines(&world, "a"), ["one"; 6]);
+    assert_eq!(sessions_of_lines(&world, "h"), ["-"; 4]);
+    world.is_whole();
 }
 
 /// A person upstream has a line in common with an agent.
@@ -175,30 +185,30 @@ fn other_words_in_the_reflog(#[values(true, false)] has_hooks: bool, #[case] scr
 #[case::rebase("git rebase -q up || { git checkout -q --theirs f; git add f; git rebase --continue; }")]
 #[case::reset("git reset -q --hard up")]
 fn commits_of_others_stay_theirs(#[values(true, false)] has_hooks: bool, #[case] script: &str) {
-    let bench = Bench::new();
+    let world = World::with_old_commit();
     let common = "import some_long_common_module_name\n";
-    bench.git(&["checkout", "-q", "-b", "up"]);
-    bench.write("f", &(common.to_owned() + &lines("base", 9)));
-    bench.git(&["commit", "-qam", "a person's"]);
-    bench.git(&["checkout", "-q", "main"]);
+    world.git(&["checkout", "-q", "-b", "up"]);
+    world.write("f", &(common.to_owned() + &lines("base", 9)));
+    world.git(&["commit", "-qam", "a person's"]);
+    world.git(&["checkout", "-q", "main"]);
     if !has_hooks {
-        bench.git(&["config", "core.hooksPath", "/dev/null"]);
+        world.git(&["config", "core.hooksPath", "/dev/null"]);
     }
-    bench.agent("one", "f", &(common.to_owned() + &lines("agent", 3) + &lines("base", 9)));
-    bench.git(&["commit", "-qam", "an agent's"]);
-    bench.checkpoint(&["save", "-q"]);
-    bench.sh(script);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(bench.sessions("up"), [""; 0]);
-    assert_eq!(sessions_of_lines_at(&bench, "up", "f"), ["-"; 10]);
-    bench.is_whole();
+    world.agent("one", "f", &(common.to_owned() + &lines("agent", 3) + &lines("base", 9)));
+    world.git(&["commit", "-qam", "an agent's"]);
+    world.done(&["save", "-q"]);
+    world.sh(script);
+    world.done(&["save", "-q"]);
+    assert_eq!(world.sessions("up"), [""; 0]);
+    assert_eq!(sessions_of_lines_at(&world, "up", "f"), ["-"; 10]);
+    world.is_whole();
 }
 
 /// The oldest commit of a shallow clone has a parent that is not here.
 #[test]
 fn a_reset_in_a_shallow_clone_stops_no_record() {
-    let bench = Bench::new();
-    bench.human_commit("h");
+    let world = World::with_old_commit();
+    world.human_commit("h");
     let script = "git clone -q --depth 1 \"file://$PWD\" ../clone; cd ../clone; git checkpoint enable -q
         echo x >>f; git checkpoint save -q --session s 2>/dev/null || :; git checkpoint session prompt s -m x >/dev/null
         echo agent >>f; git checkpoint session stop s >/dev/null; git commit -qam w; cd - >/dev/null
@@ -206,94 +216,94 @@ fn a_reset_in_a_shallow_clone_stops_no_record() {
         git reset -q --hard origin/main; git checkpoint session prompt s -m x >/dev/null; echo more >>f
         git checkpoint session stop s >/dev/null; git commit -qam w2; git checkpoint save -q
         git checkpoint explain --json HEAD; grep '\"error\"' .git/checkpoint/events.jsonl || :";
-    let text = bench.sh(script);
+    let text = world.sh(script);
     assert!(text.contains("\"id\":\"s\"") && !text.contains("\"error\""), "{text}");
 }
 
 /// A squash that was given up says nothing of a patch that is applied instead.
 #[test]
 fn a_commit_that_was_given_up_says_nothing_of_the_next() {
-    let bench = Bench::new();
-    bench.human_commit("h");
-    bench.git(&["format-patch", "-q", "-1", "-o", ".."]);
-    bench.git(&["reset", "-q", "--hard", "HEAD~1"]);
-    bench.git(&["checkout", "-q", "-b", "side"]);
-    bench.agent_commit("one", "a");
-    bench.git(&["checkout", "-q", "main"]);
-    bench.git(&["merge", "-q", "--squash", "side"]);
-    let given_up = bench.edit("false", "true", &["commit"]);
+    let world = World::with_old_commit();
+    world.human_commit("h");
+    world.git(&["format-patch", "-q", "-1", "-o", ".."]);
+    world.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    world.git(&["checkout", "-q", "-b", "side"]);
+    world.agent_commit("one", "a");
+    world.git(&["checkout", "-q", "main"]);
+    world.git(&["merge", "-q", "--squash", "side"]);
+    let given_up = world.git_edited("false", "true", &["commit"]);
     assert!(!given_up.status.success());
-    bench.git(&["reset", "-q", "--hard"]);
-    bench.sh("git am -q ../0001-*.patch");
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(bench.ids("HEAD"), []);
-    bench.is_whole();
+    world.git(&["reset", "-q", "--hard"]);
+    world.sh("git am -q ../0001-*.patch");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.ids("HEAD"), []);
+    world.is_whole();
 }
 
 /// A person's change that an agent makes again later stays the person's.
 #[test]
 fn the_same_change_by_a_person_before() {
-    let bench = Bench::new();
-    bench.write("a", lines("a", 4));
-    bench.git(&["add", "a"]);
+    let world = World::with_old_commit();
+    world.write("a", lines("a", 4));
+    world.git(&["add", "a"]);
     // The record is of a later second than the person's commit.
-    bench.sh("now=$(date +%s); export GIT_COMMITTER_DATE=\"@$((now - 10)) +0000\"; git commit -qm 'by hand'");
-    let person = bench.id("HEAD");
-    bench.git(&["revert", "--no-edit", "HEAD"]);
-    bench.agent("one", "a", &lines("a", 4));
-    bench.git(&["add", "-A"]);
-    bench.git(&["commit", "-qm", "again"]);
-    assert_eq!(sessions_of_lines(&bench, "a"), ["one"; 4]);
-    assert_eq!(sessions_of_lines_at(&bench, &person.to_string(), "a"), ["-"; 4]);
+    world.sh("now=$(date +%s); export GIT_COMMITTER_DATE=\"@$((now - 10)) +0000\"; git commit -qm 'by hand'");
+    let person = world.commit_id("HEAD");
+    world.git(&["revert", "--no-edit", "HEAD"]);
+    world.agent("one", "a", &lines("a", 4));
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "again"]);
+    assert_eq!(sessions_of_lines(&world, "a"), ["one"; 4]);
+    assert_eq!(sessions_of_lines_at(&world, &person.to_string(), "a"), ["-"; 4]);
 }
 
 /// Git writes the reflog before it moves HEAD.
 #[test]
 fn a_move_that_is_not_over_does_not_count() {
-    let bench = Bench::new();
-    bench.agent("one", "a", &lines("a", 6));
-    bench.git(&["add", "-A"]);
+    let world = World::with_old_commit();
+    world.agent("one", "a", &lines("a", 6));
+    world.git(&["add", "-A"]);
     let script = "id=$(git commit-tree $(git write-tree) -p HEAD -m w)
         printf '%s %s A <a@example.com> 1700000000 +0000\tcommit: w\n' $(git rev-parse HEAD) $id >>.git/logs/HEAD";
-    bench.sh(script);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(bench.all(), []);
+    world.sh(script);
+    world.done(&["save", "-q"]);
+    assert_eq!(world.all(), []);
 }
 
 /// The branch that is checked out next has no commit.
 #[test]
 fn a_commit_before_an_orphan_branch_has_its_record() {
-    let bench = Bench::new();
-    bench.agent("one", "a", &lines("a", 6));
-    bench.git(&["add", "-A"]);
-    bench.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "w"]);
-    bench.git(&["checkout", "-q", "--orphan", "x"]);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(bench.sessions("main"), ["one"]);
+    let world = World::with_old_commit();
+    world.agent("one", "a", &lines("a", 6));
+    world.git(&["add", "-A"]);
+    world.git(&["-c", "core.hooksPath=/dev/null", "commit", "-qm", "w"]);
+    world.git(&["checkout", "-q", "--orphan", "x"]);
+    world.done(&["save", "-q"]);
+    assert_eq!(world.sessions("main"), ["one"]);
 }
 
 /// A record that another commit names has the id that this commit would give its own.
 #[test]
 fn an_id_that_is_taken_is_not_used_again() {
-    let bench = Bench::new();
-    bench.git(&["config", "core.hooksPath", "/dev/null"]);
-    bench.agent("two", "b", &lines("b", 6));
+    let world = World::with_old_commit();
+    world.git(&["config", "core.hooksPath", "/dev/null"]);
+    world.agent("two", "b", &lines("b", 6));
     let script = "git add b; GIT_AUTHOR_DATE='@1800000000 +0000' GIT_COMMITTER_DATE='@1800000000 +0000' \
         git commit-tree -p HEAD -m two $(git write-tree)";
-    let two = bench.sh(script);
+    let two = world.sh(script);
     let id = &two.trim()[two.trim().len() - 16..];
-    bench.git(&["stash", "-q"]);
-    bench.agent("one", "a", &lines("a", 6));
-    bench.git(&["add", "a"]);
-    bench.git(&["commit", "-q", "-m", "one", "-m", &format!("Checkpoint: {id}")]);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(bench.ids("HEAD").iter().map(ToString::to_string).collect::<Vec<_>>(), [id]);
-    bench.git(&["checkpoint", "save", "-q"]);
-    bench.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
-    bench.git(&["stash", "pop", "-q"]);
-    bench.git(&["update-ref", "HEAD", two.trim()]);
-    bench.checkpoint(&["save", "-q"]);
-    assert_eq!(bench.sessions("HEAD"), ["two"]);
-    assert_eq!(bench.sessions("main"), ["one"]);
-    bench.is_whole();
+    world.git(&["stash", "-q"]);
+    world.agent("one", "a", &lines("a", 6));
+    world.git(&["add", "a"]);
+    world.git(&["commit", "-q", "-m", "one", "-m", &format!("Checkpoint: {id}")]);
+    world.done(&["save", "-q"]);
+    assert_eq!(world.ids("HEAD").iter().map(ToString::to_string).collect::<Vec<_>>(), [id]);
+    world.git(&["checkpoint", "save", "-q"]);
+    world.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
+    world.git(&["stash", "pop", "-q"]);
+    world.git(&["update-ref", "HEAD", two.trim()]);
+    world.done(&["save", "-q"]);
+    assert_eq!(world.sessions("HEAD"), ["two"]);
+    assert_eq!(world.sessions("main"), ["one"]);
+    world.is_whole();
 }

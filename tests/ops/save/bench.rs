@@ -94,20 +94,28 @@ impl Saved {
 impl Bench {
     /// Makes a world and runs `script` in its empty directory for repositories.
     pub(super) fn new(script: &str) -> Self {
+        Self::made(script, Template::world)
+    }
+
+    /// The same on a disk.
+    pub(super) fn on_disk(script: &str) -> Self {
+        Self::made(script, Template::world_on_disk)
+    }
+
+    fn made(script: &str, world: impl FnOnce(&Template) -> World) -> Self {
         // What most begin with is made once.
         let (template, rest) = match script.strip_prefix("base") {
             Some(rest) if rest.is_empty() || rest.starts_with([';', '\n']) => (&BASE, rest.trim_start_matches(';')),
             _ => (&EMPTY, script),
         };
-        let bench = Self::of(template);
+        let bench = Self::in_world(world(template));
         if !rest.trim().is_empty() {
             bench.run(rest);
         }
         bench
     }
 
-    fn of(template: &Template) -> Self {
-        let world = template.world();
+    fn in_world(world: World) -> Self {
         let oracle = ADD_ALL.into();
         Self { world, at: String::new(), oracle, count: AtomicUsize::new(0), git_dir: OnceLock::new() }
     }

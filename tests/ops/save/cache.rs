@@ -5,7 +5,7 @@ use super::{bench::Bench, child::Order};
 /// The same size and times: only the bytes differ.
 #[test]
 fn same_size_edits_within_a_tick_are_seen() {
-    let bench = Bench::new("base; echo 0000 >racy; git add racy; git commit -qm racy");
+    let bench = Bench::on_disk("base; echo 0000 >racy; git add racy; git commit -qm racy");
     let racy = bench.root().join("racy");
     for number in 1..=100 {
         let content = format!("{number:04}\n");
@@ -20,7 +20,7 @@ fn same_size_edits_within_a_tick_are_seen() {
 #[test]
 fn an_edit_right_after_a_save_is_seen() {
     // In one process, so that hardly any time passes.
-    let bench = Bench::new("base; echo 0000 >racy; echo u >untracked");
+    let bench = Bench::on_disk("base; echo 0000 >racy; echo u >untracked");
     bench.save();
     for number in 1..=20 {
         std::fs::write(bench.root().join("racy"), format!("{number:04}\n")).expect("files can be written");
@@ -47,7 +47,7 @@ fn times_may_lie(#[case] then: &str) {
         "base; echo old1 >a; touch -d 2020-01-01 a reference; commit",
         "base; echo old1 >a; touch -d 2020-01-01 a reference",
     ] {
-        let bench = Bench::new(first);
+        let bench = Bench::on_disk(first);
         bench.save_warm_and_cold();
         bench.save();
         bench.run(then);

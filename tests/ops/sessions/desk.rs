@@ -21,6 +21,7 @@ use crate::support::{
     START, World,
     site::described,
     stage::{Disk, disk},
+    template::Template,
 };
 
 /// A world in which hooks are enabled.
@@ -35,16 +36,30 @@ pub(super) struct Desk {
 impl Desk {
     /// A repository with one commit: `f` of twenty lines, `g` and `h`.
     pub(super) fn new() -> Self {
-        Self::in_world(World::with_lines())
+        Self::on(&World::with_lines())
+    }
+
+    /// Makes that repository in `world`, which is new: how a template begins.
+    pub(super) fn begin(world: &World) -> Self {
+        world.commit_lines();
+        Self::on(world)
+    }
+
+    /// A copy of what `template` has made.
+    pub(super) fn after(template: &Template) -> Self {
+        let desk = Self::on(&template.world());
+        // Later than all that was done there.
+        desk.minutes.set(100);
+        desk
     }
 
     /// A repository without a commit.
     pub(super) fn unborn() -> Self {
-        Self::in_world(World::unborn_with_hooks())
+        Self::on(&World::unborn_with_hooks())
     }
 
-    fn in_world(world: World) -> Self {
-        Self { world, place: RefCell::new("repo".into()), minutes: Cell::new(0) }
+    fn on(world: &World) -> Self {
+        Self { world: world.clone(), place: RefCell::new("repo".into()), minutes: Cell::new(0) }
     }
 
     /// Works on in the worktree `place`.

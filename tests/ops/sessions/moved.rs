@@ -1,6 +1,7 @@
 //! Lines that an agent's command moves with git keep their authors.
 
 use super::desk::{Desk, parts};
+use crate::support::template::Template;
 
 pub(super) const TOOL: &str =
     r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_response":{},"tool_use_id":"t1""#;
@@ -54,8 +55,8 @@ pub(super) fn lines(others: &[(u32, &str)]) -> String {
 
 /// On `topic`, a person and the session `b` have changed `f`, and a person has added `k`. On `main`, a person has changed
 /// another line of `f`.
-pub(super) fn with_topic() -> Desk {
-    let desk = Desk::new();
+static TOPIC: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
     desk.git(&["checkout", "-q", "-b", "topic"]);
@@ -66,7 +67,10 @@ pub(super) fn with_topic() -> Desk {
     desk.git(&["checkout", "-q", "main"]);
     desk.write("f", lines(&[(15, "human fifteen")]));
     desk.commit_all();
-    desk
+});
+
+pub(super) fn with_topic() -> Desk {
+    Desk::after(&TOPIC)
 }
 
 #[rstest::rstest]

@@ -36,8 +36,12 @@ const THEIR_FILE: &str = "git checkout -q --theirs f";
 fn a_sessions_conflict_resolution_is_its_own(
     #[case] start: &str,
     #[case] operation: &str,
-    #[values(RESOLVE, THEIRS, THEIR_FILE)] resolve: &str,
-    #[values((1, true), (2, true), (3, true), (2, false), (3, false))] (calls, has_hooks): (u8, bool),
+    // Each resolution with and without hooks, each number of calls with and without, and the first resolution in all of them.
+    #[values(
+        (RESOLVE, 1, true), (RESOLVE, 2, true), (RESOLVE, 3, true), (RESOLVE, 2, false),
+        (THEIRS, 1, true), (THEIRS, 3, false), (THEIR_FILE, 3, true), (THEIR_FILE, 2, false)
+    )]
+    (resolve, calls, has_hooks): (&str, u8, bool),
 ) {
     // A rebase and am run no hook of ours there, and their reflog does not say that there was a conflict.
     let is_unseen = !has_hooks || ["rebase", "am"].contains(&operation);

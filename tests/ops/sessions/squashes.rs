@@ -5,10 +5,11 @@ use super::{
     desk::Desk,
     moved::{blamed, command, expected, lines},
 };
+use crate::support::template::Template;
 
 /// `f` and `w` of twenty lines. On `topic`, the session `a` has changed a line near the end of each, and added `n`.
-fn with_topic() -> Desk {
-    let desk = Desk::new();
+static TOPIC: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.write("f", lines(&[]));
     desk.write("w", lines(&[]));
     desk.commit_all();
@@ -18,7 +19,10 @@ fn with_topic() -> Desk {
     command(&desk, "a", script);
     desk.commit_all();
     desk.git(&["checkout", "-q", "main"]);
-    desk
+});
+
+fn with_topic() -> Desk {
+    Desk::after(&TOPIC)
 }
 
 /// A person's rewrite of the lines 1 to 12 of `w`.

@@ -1,4 +1,4 @@
-//! A repository with git's hooks enabled, where an agent's events come as JSON on standard input.
+//! What agents do in a repository with git's hooks enabled: their events come as JSON on standard input.
 
 use std::{
     collections::BTreeMap,
@@ -13,24 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, site::described};
 
-pub(super) struct Desk {
-    pub(super) world: World,
-}
-
-impl std::ops::Deref for Desk {
-    type Target = World;
-
-    fn deref(&self) -> &World {
-        &self.world
-    }
-}
-
-impl Desk {
-    /// A repository with one commit: `f` of twenty lines, `g` and `h`.
-    pub(super) fn new() -> Self {
-        Self { world: World::with_lines() }
-    }
-
+impl World {
     /// Adds a line to a file.
     pub(super) fn add(&self, path: &str, line: &str) {
         self.add_to(path, &format!("{line}\n"));
@@ -178,6 +161,23 @@ impl Desk {
         files
     }
 
+    /// Returns the payload that a client sent, with the places of this world for those in it.
+    pub(super) fn fixture(&self, agent: &str, name: &str) -> Value {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/agents").join(agent);
+        let text = match name.split_once(':') {
+            Some((file, line)) => {
+                let line: usize = line.parse().expect("a number");
+                read(&folder.join(file)).lines().nth(line - 1).expect("as many lines").to_owned()
+            }
+            None => read(&folder.join(format!("{name}.json"))),
+        };
+        let (repo, home) = (self.repo(), self.root().join("home"));
+        let text = ["app", "codex", "gemini"]
+            .iter()
+            .fold(text, |text, project| text.replace(&format!("/home/dev/src/{project}"), &repo.display().to_string()));
+        serde_json::from_str(&text.replace("/home/dev", &home.display().to_string())).expect("it is JSON")
+    }
+
     /// Checks that all is sound, in the end.
     pub(super) fn finish(&self) {
         self.assert_sound("in the end");
@@ -207,23 +207,6 @@ pub(super) fn piped(mut command: Command, payload: &[u8]) -> Output {
 pub(super) fn tool(call: &str, paths: &[&str]) -> Value {
     let name = if paths.is_empty() { "shell" } else { "write" };
     json!({ "tool": { "name": name, "id": call, "paths": paths } })
-}
-
-/// Returns the payload that a client sent, with the places of this world for those in it.
-pub(super) fn fixture(world: &World, agent: &str, name: &str) -> Value {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/agents").join(agent);
-    let text = match name.split_once(':') {
-        Some((file, line)) => {
-            let line: usize = line.parse().expect("a number");
-            read(&folder.join(file)).lines().nth(line - 1).expect("as many lines").to_owned()
-        }
-        None => read(&folder.join(format!("{name}.json"))),
-    };
-    let (repo, home) = (world.repo(), world.root().join("home"));
-    let text = ["app", "codex", "gemini"]
-        .iter()
-        .fold(text, |text, project| text.replace(&format!("/home/dev/src/{project}"), &repo.display().to_string()));
-    serde_json::from_str(&text.replace("/home/dev", &home.display().to_string())).expect("it is JSON")
 }
 
 fn read(path: &Path) -> String {
