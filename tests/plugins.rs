@@ -42,6 +42,7 @@ const event = { toolUseID: "t1", tool: "create_file", input: { path: "/src/app/a
 const yes = (await handlers["tool.call"](event, context)).action;
 await handlers["tool.result"]({ ...event, status: "done", output: "ok" }, context);
 const no = (await handlers["tool.call"]({ ...event, toolUseID: "DENY" }, context)).message;
+await handlers["tool.result"]({ ...event, toolUseID: "DENY", status: "done", output: "ok" }, context);
 const broken = (await handlers["tool.call"]({ ...event, toolUseID: "BROKEN" }, context)).action;
 await handlers["tool.call"]({ ...event, toolUseID: "WARN" }, context);
 await handlers["agent.end"]({ status: "done", messages: [] }, context);
@@ -117,8 +118,8 @@ fn amp_reports_its_events_and_shows_the_answers() {
     let Some((events, seen)) = run("amp", AMP) else { return };
     let tool = |moment: &str| format!("{moment} T-1  /src/app/a b.go");
     let mut expected = vec!["session-start T-1".to_owned(), "prompt T-1".to_owned()];
-    expected.extend([tool("pre-tool"), tool("post-tool"), tool("pre-tool"), tool("pre-tool"), tool("pre-tool")]);
+    expected.extend(["pre-tool", "post-tool", "pre-tool", "post-tool", "pre-tool", "pre-tool"].map(tool));
     expected.push("stop T-1".to_owned());
     assert_eq!(events, expected);
-    assert_eq!(seen, "{\"no\":\"no\",\"toasts\":[\"careful\"],\"yes\":\"allow\",\"broken\":\"allow\"}\n");
+    assert_eq!(seen, "{\"no\":\"no\",\"toasts\":[\"no\",\"careful\"],\"yes\":\"allow\",\"broken\":\"allow\"}\n");
 }

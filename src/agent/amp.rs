@@ -1,7 +1,7 @@
 //! Amp. It runs a small plugin that we install, which passes on its events under the hook's name.
 
 use super::{
-    dialect::{Dialect, no_evidence, plugin_replies},
+    dialect::{Dialect, always, no_evidence, plugin_replies},
     event::{Event, Moment, Reach},
     install::{File, Format, Scope},
     payload::Payload,
@@ -19,6 +19,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: |_, text| plugin_replies("deny", text),
     warn: |_, text| plugin_replies("warn", text),
+    shows: always,
     ignored: r#"{"plugin":"amp","hook":"none"}"#,
     programs: &["amp"],
     homes: &[".config/amp"],

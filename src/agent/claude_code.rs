@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    dialect::{Dialect, no_evidence},
+    dialect::{Dialect, always, no_evidence},
     event::{Event, Moment, Reach},
     family::{Family, named_transcript, transcript_home},
     install::{File, Format, Scope, Shape, if_there},
@@ -21,6 +21,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
+    shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["claude"],
     homes: &[".claude"],

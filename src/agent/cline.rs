@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::{
-    dialect::{Dialect, no_evidence},
+    dialect::{Dialect, always, no_evidence},
     event::{Event, Moment},
     install::{File, Format, Scope},
     payload::{Payload, folded},
@@ -41,6 +41,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({ "cancel": false })),
     deny,
     warn,
+    shows: always,
     ignored: r#"{"hookName":"Notification","taskId":"none"}"#,
     programs: &["cline"],
     homes: &[".cline", "Documents/Cline"],

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    dialect::{Dialect, no_evidence},
+    dialect::{Dialect, always, no_evidence},
     event::{Event, Moment},
     family::{Family, transcript_home},
     install::{File, Format, Scope, Shape, if_there, program_of},
@@ -25,6 +25,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    shows: always,
     ignored: r#"{"hook_event_name":"PermissionRequest"}"#,
     programs: &["codex"],
     homes: &[".codex"],
@@ -40,8 +41,8 @@ pub(super) const DIALECT: Dialect = Dialect {
         File { scope: Scope::Project, path: ".codex/hooks.json", relocated: None, format: Format::Json(SHAPE) },
     ],
     reports_all_tools: false,
-    todo: "start codex and trust the hooks with '/hooks': it skips hooks that are not trusted without a word; hooks of \
-           a project run only where the project is trusted, too",
+    todo: "start codex and trust the hooks with '/hooks': it silently skips untrusted hooks; hooks of a project \
+           run only where the project is trusted, too",
 };
 
 const SHAPE: Shape = Shape {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    dialect::{Dialect, no_evidence},
+    dialect::{Dialect, always, no_evidence},
     event::{Event, Moment},
     family::{Family, event_name, transcript_home},
     install::{File, Format, Scope, Shape, whatever_happens},
@@ -22,6 +22,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny,
     warn,
+    shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["copilot"],
     homes: &[".copilot"],

@@ -30,6 +30,8 @@ pub struct Dialect {
     pub(super) allow: fn(Moment) -> Reply,
     pub(super) deny: fn(Moment, &str) -> Reply,
     pub(super) warn: fn(Moment, &str) -> Reply,
+    /// True if the user or the model reads the warning that a hook prints at this moment.
+    pub(super) shows: fn(Moment) -> bool,
     /// A payload that we ignore, to check whether the agent can call us.
     pub ignored: &'static str,
     /// The names of its programs.
@@ -67,7 +69,12 @@ impl Dialect {
         (self.deny)(moment, &printable(text))
     }
 
-    /// Returns the reply that lets the agent continue and shows a warning, if the agent can show one.
+    /// Returns true if the user or the model of the agent reads a warning at this moment.
+    pub fn shows(&self, moment: Moment) -> bool {
+        (self.shows)(moment)
+    }
+
+    /// Returns the reply that lets the agent continue and shows a warning, if the agent [`shows`](Self::shows) one then.
     pub fn warn(&self, moment: Moment, text: &str) -> Reply {
         (self.warn)(moment, &printable(text))
     }
@@ -75,6 +82,11 @@ impl Dialect {
 
 /// The name of the neutral protocol, which any program may speak.
 pub const NEUTRAL: &str = "generic";
+
+/// For agents that show every warning.
+pub(super) fn always(_moment: Moment) -> bool {
+    true
+}
 
 /// For agents that leave no sign in the environment.
 pub(super) fn no_evidence(_payload: Payload, _environment: &Environment) -> bool {

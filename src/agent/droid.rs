@@ -2,7 +2,7 @@
 
 use super::{
     claude_code,
-    dialect::Dialect,
+    dialect::{Dialect, always},
     event::Event,
     family::{Family, transcript_home},
     install::{File, Format, Scope, Shape},
@@ -23,6 +23,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: exit_code_family_denies,
     warn: exit_code_family_warns,
+    shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["droid"],
     homes: &[".factory"],

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    dialect::Dialect,
+    dialect::{Dialect, always},
     event::{Event, Moment},
     family::{Family, event_name, transcript_home},
     install::{File, Format, Scope, Shape, whatever_happens},
@@ -29,6 +29,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({})),
     deny,
     warn,
+    shows: always,
     ignored: r#"{"hook_event_name":"Notification"}"#,
     programs: &["gemini"],
     homes: &[".gemini"],

@@ -9,7 +9,7 @@
 use serde_json::json;
 
 use super::{
-    dialect::{Dialect, NEUTRAL, no_evidence},
+    dialect::{Dialect, NEUTRAL, always, no_evidence},
     event::{Event, Moment, Reach, Tool},
     payload::{Payload, is_word},
     reply::Reply,
@@ -26,6 +26,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::json(&json!({ "version": 1, "decision": "allow" })),
     deny: |_, text| Reply::no(text).with_json(&json!({ "version": 1, "decision": "deny", "message": text })),
     warn: |_, text| Reply::json(&json!({ "version": 1, "decision": "allow", "message": text })),
+    shows: always,
     ignored: r#"{"event":"ignore","session":"none"}"#,
     programs: &[],
     homes: &[],

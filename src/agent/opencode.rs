@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    dialect::{Dialect, no_evidence, plugin_replies},
+    dialect::{Dialect, always, no_evidence, plugin_replies},
     event::{Event, Moment, Reach},
     install::{File, Format, Scope},
     payload::Payload,
@@ -21,6 +21,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     allow: |_| Reply::silent(),
     deny: |_, text| plugin_replies("deny", text),
     warn: |_, text| plugin_replies("warn", text),
+    shows: always,
     ignored: r#"{"plugin":"opencode","hook":"file.edited"}"#,
     programs: &["opencode"],
     homes: &[".config/opencode", ".local/share/opencode"],

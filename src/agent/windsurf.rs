@@ -1,4 +1,5 @@
-//! Windsurf's Cascade. It reports no begin and end of a session, and shows the model only denials.
+//! Windsurf's Cascade. It reports no begin and end of a session. The model reads what a hook prints that exits with 2, which
+//! blocks nothing after a tool.
 
 use serde_json::{Value, json};
 
@@ -20,7 +21,8 @@ pub(super) const DIALECT: Dialect = Dialect {
     is_within: no_evidence,
     allow: |_| Reply::silent(),
     deny,
-    warn: |_, text| Reply::aside(text),
+    warn,
+    shows: |moment| moment == Moment::PostTool,
     ignored: r#"{"agent_action_name":"post_setup_worktree"}"#,
     programs: &["windsurf"],
     homes: &[".codeium/windsurf"],
@@ -81,5 +83,9 @@ fn entry(_event: &str, command: &str) -> Value {
 }
 
 fn deny(moment: Moment, text: &str) -> Reply {
-    if moment.is_blockable() { Reply::no(text) } else { Reply::aside(text) }
+    if moment.is_blockable() { Reply::no(text) } else { warn(moment, text) }
+}
+
+fn warn(moment: Moment, text: &str) -> Reply {
+    if moment == Moment::PostTool { Reply::no(text) } else { Reply::aside(text) }
 }

@@ -28,7 +28,7 @@ const MOST_MOVES: usize = 256;
 const MOST_PRINTED: usize = 256;
 
 /// How many commits back we look for the commits of a move that the reflog does not have.
-const MOST_UNLOGGED: usize = 64;
+const MOST_UNLOGGED: usize = MOST_MOVES;
 
 /// The newest entries of the reflog of HEAD in this worktree.
 struct HeadLog {

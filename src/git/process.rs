@@ -136,8 +136,8 @@ pub(super) fn jj(root: &Path, arguments: &[&str]) -> Result<Option<Output>> {
         std::thread::sleep(Duration::from_millis(1));
     };
     let text = |read: Receiver<Vec<u8>>| read.recv_timeout(JJ_LIMIT.saturating_sub(start.elapsed())).ok();
-    let told = status.and_then(|status| Some(Output { status, stdout: text(stdout)?, stderr: text(stderr)? }));
-    told.map(Some).ok_or_else(|| Error::internal(what()).with_cause("it takes too long"))
+    let output = status.and_then(|status| Some(Output { status, stdout: text(stdout)?, stderr: text(stderr)? }));
+    output.map(Some).ok_or_else(|| Error::internal(what()).with_cause("it takes too long"))
 }
 
 /// Reads the pipe to its end in a thread of its own.

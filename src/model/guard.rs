@@ -2,7 +2,7 @@
 
 mod report;
 
-pub use report::{Report, Where};
+pub use report::{Help, Report, Where};
 
 use serde::Serialize;
 

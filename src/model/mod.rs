@@ -33,4 +33,5 @@ pub(crate) mod slot;
 pub(crate) mod step;
 pub(crate) mod trailer;
 pub mod turns;
+pub(crate) mod unsaid;
 pub(crate) mod verdict;

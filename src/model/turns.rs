@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     process::Process,
     session::{UnderWay, is_valid_id},
+    unsaid::Unsaid,
 };
 
 /// Where a worktree stood when a tool call began.
@@ -189,6 +190,9 @@ pub struct Turns {
     /// The entries that were seen to hold work since: popped again, that keeps its authors, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashed: Vec<String>,
+    /// The last warning to each session that its agent could not show, until it can or the next turn begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsaid: Vec<Unsaid>,
     /// What each session has open.
     #[serde(default, rename = "session", skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<Entry>,
@@ -206,6 +210,7 @@ impl Default for Turns {
             lost: None,
             stashes: Vec::new(),
             stashed: Vec::new(),
+            unsaid: Vec::new(),
             entries: Vec::new(),
             handled: Vec::new(),
         }
@@ -277,6 +282,7 @@ impl Turns {
             list.drain(..list.len().saturating_sub(most));
         }
         cut(&mut self.asked, MOST);
+        cut(&mut self.unsaid, MOST);
         cut(&mut self.handled, MOST);
         cut(&mut self.entries, MOST_SESSIONS);
         for entry in &mut self.entries {
@@ -303,7 +309,7 @@ mod tests {
     use gix::ObjectId;
 
     use super::*;
-    use crate::model::process::Place;
+    use crate::model::{process::Place, unsaid};
 
     fn entry() -> Entry {
         Entry::new("s")
@@ -382,6 +388,7 @@ mod tests {
         entry.open(Call { start: Some(Start::default()), paths: Some(Vec::new()), ..Call::default() });
         entry.account(Some("h")).used_anything = true;
         turns.entry("without a turn");
+        unsaid::keep(&mut turns.unsaid, "s", "one\ntwo".into());
         turns.handled.push(Handled { session: "s".into(), key: "k".into(), seconds: 3 });
         assert_eq!(Turns::parse(&turns.to_toml()), Some(turns.clone()));
         assert_eq!(Turns::parse(&Turns::default().to_toml()), Some(Turns::default()));

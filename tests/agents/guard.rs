@@ -51,7 +51,7 @@ pub(super) fn denied(world: &World, session: &str, title: &str) -> String {
     let (code, text) = hook(world, "PreToolUse", session, "denied");
     assert_eq!(code, 2, "exit 1 blocks nothing: {text}");
     assert!(text.starts_with(&format!("Error: {title}\n\nThe working copy ")), "{text}");
-    assert!(text.contains("\n\nTo fix:\n1. ") && text.contains("\n3. Retry in this session\n"), "{text}");
+    assert!(text.contains("\n\nTo fix:\n1. ") && text.contains("\n4. Retry in this session\n"), "{text}");
     assert!(text.contains(&format!("\nThis session:   {}\n", session.chars().take(18).collect::<String>())), "{text}");
     assert_eq!(state(), before, "a denial changes nothing");
     text
@@ -237,7 +237,7 @@ fn each_agent_is_held_back_in_its_own_way(
             "{said}"
         );
         assert_eq!(
-            (&printed["decision"], &report["fix"][2]),
+            (&printed["decision"], &report["fix"][3]),
             (&"deny".into(), &"Retry in this session".into()),
             "{said}"
         );

@@ -20,7 +20,7 @@ class Terminal:
 
     def __init__(self, bench, how=None):
         self.bench, self.client, self.socket = bench, bench.client, bench.folder / "tmux"
-        self.client.is_asked = True
+        self.client.is_asked, self.seen = True, ""
         command = [self.client.program, *self.client.terminal(how)]
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", "110", "-y", "60", *command)
         # What the client has said last stays to be read when it is gone.
@@ -135,15 +135,19 @@ class Terminal:
     def screen(self):
         """Returns the text on the screen."""
         shown = ["tmux", "-S", self.socket, "capture-pane", "-p", "-J"]
-        return subprocess.run(shown, capture_output=True, text=True, check=False).stdout
+        text = subprocess.run(shown, capture_output=True, text=True, check=False).stdout
+        if not self.seen.endswith(text):
+            self.seen += text
+        return text
 
     def shows(self, pattern):
         """Returns true if the screen has a text."""
         return re.search(pattern, self.screen()) is not None
 
     def sees(self, words):
-        """Returns true if the screen has these words, however they are wrapped and framed."""
-        return words in plain(self.screen())
+        """Returns true if the screen has, or had, these words, however they are wrapped and framed: some go soon."""
+        self.screen()
+        return words in plain(self.seen)
 
     def is_gone(self):
         """Returns true if the client has ended."""

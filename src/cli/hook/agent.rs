@@ -85,20 +85,39 @@ fn serve(name: &str, on_multisession: OnMultisession, call: &mut Call) -> Reply 
         Some(cwd) => PathBuf::from(cwd),
         None => std::env::current_dir().unwrap_or_default(),
     };
-    match handle(&event, dialect, &cwd, &environment, on_multisession, call) {
-        Ok(Answer::Allow) => dialect.allow(event.moment),
-        Ok(Answer::Warn(message)) => {
-            detailed(dialect.warn(event.moment, &said(&message, dialect, false)), dialect, &message)
+    handle(&event, dialect, &cwd, &environment, on_multisession, call).unwrap_or_else(|error| {
+        note(&cwd, dialect.name, &error);
+        dialect.allow(event.moment)
+    })
+}
+
+/// Returns the reply that passes `answer` on to the agent. Keeps a warning that the agent cannot show now.
+fn reply(
+    answer: &Answer,
+    event: &Event,
+    dialect: &Dialect,
+    on_multisession: OnMultisession,
+    context: &Context,
+) -> Result<Reply> {
+    let moment = event.moment;
+    let (message, text, reply) = match answer {
+        Answer::Allow => return Ok(dialect.allow(moment)),
+        Answer::Warn(message) => {
+            let text = said(message, dialect, false);
+            let reply = dialect.warn(moment, &text);
+            (message, text, reply)
         }
-        Ok(Answer::Deny(message)) => {
-            let is_final = on_multisession != OnMultisession::Ask || event.moment != Moment::Prompt;
-            detailed(dialect.deny(event.moment, &said(&message, dialect, !is_final)), dialect, &message)
+        Answer::Deny(message) => {
+            let is_asked = on_multisession == OnMultisession::Ask && moment == Moment::Prompt;
+            let text = said(message, dialect, is_asked);
+            let reply = dialect.deny(moment, &text);
+            (message, text, reply)
         }
-        Err(error) => {
-            note(&cwd, dialect.name, &error);
-            dialect.allow(event.moment)
-        }
+    };
+    if !dialect.shows(moment) && reply == dialect.warn(moment, &text) {
+        agents::keep_unsaid(context, &event.session, text)?;
     }
+    Ok(detailed(reply, dialect, message))
 }
 
 /// Adds the verdict as values to a reply in the neutral protocol.
@@ -139,11 +158,11 @@ fn handle(
     environment: &Environment,
     on_multisession: OnMultisession,
     call: &mut Call,
-) -> Result<Answer> {
-    let Some(repo) = repository(cwd, &event.session)? else { return Ok(Answer::Allow) };
+) -> Result<Reply> {
+    let Some(repo) = repository(cwd, &event.session)? else { return Ok(dialect.allow(event.moment)) };
     let loaded = config::load_lenient(&settings::sources(Some(&repo)));
     if !loaded.settings.enabled {
-        return Ok(Answer::Allow);
+        return Ok(dialect.allow(event.moment));
     }
     let mut context = Context::new(repo, loaded.settings);
     for error in &loaded.errors {
@@ -167,7 +186,8 @@ fn handle(
     let in_transcript = || transcript.as_deref().and_then(|path| transcript::model(path, event.moment));
     let model = event.model.clone().or_else(in_transcript);
     let info = SessionInfo { agent, model, transcript, on_multisession };
-    agents::handle(&context, &report(event, dialect, cwd, info))
+    let answer = agents::handle(&context, &report(event, dialect, cwd, info))?;
+    reply(&answer, event, dialect, on_multisession, &context)
 }
 
 /// Opens the repository that the agent works in. If an agent has deleted its own directory, that is the one around it, or the
@@ -232,6 +252,7 @@ fn report(event: &Event, dialect: &'static Dialect, cwd: &Path, info: SessionInf
         reports_all_tools: dialect.reports_all_tools,
         is_blockable: event.moment.is_blockable()
             && dialect.deny(event.moment, "no") != dialect.warn(event.moment, "no"),
+        is_shown: dialect.shows(event.moment),
     }
 }
 

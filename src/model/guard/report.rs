@@ -54,13 +54,22 @@ pub struct Report {
 /// How much of a change's id is shown.
 const CHANGE: usize = 12;
 
+/// Which steps help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Help {
+    /// True if the agent may continue once the other session has ended.
+    pub by_end: bool,
+    /// True if git-checkpoint knows the session that wants to continue.
+    pub is_known: bool,
+}
+
 impl Report {
-    /// Returns the report with its steps.
-    pub fn new(code: Code, context: Where, this_session: &str, is_jj: bool) -> Self {
+    /// Returns the report of a `decision`, still without its steps.
+    pub fn new(code: Code, decision: Decision, context: Where, this_session: &str, is_jj: bool) -> Self {
         Self {
             version: 1,
             code,
-            decision: Decision::Deny,
+            decision,
             context,
             change: None,
             this_session: this_session.to_owned(),
@@ -71,11 +80,11 @@ impl Report {
         }
     }
 
-    /// Adds what it is about.
+    /// Adds what it is about, and the steps.
     #[must_use]
-    pub fn about(mut self, change: Option<String>, other_session: Option<String>) -> Self {
+    pub fn about(mut self, change: Option<String>, other_session: Option<String>, help: Help) -> Self {
         (self.change, self.other_session) = (change, other_session);
-        self.fix = self.steps();
+        self.fix = self.steps(help);
         self
     }
 
@@ -86,7 +95,8 @@ impl Report {
             _ => format!("Concurrent {} session detected", plain(agent)),
         };
         let (what, why) = self.sentences();
-        let mut text = format!("Error: {title}\n\n{what}\n{why}\n\nTo fix:\n");
+        let kind = if self.decision == Decision::Deny { "Error" } else { "Warning" };
+        let mut text = format!("{kind}: {title}\n\n{what}\n{why}\n\nTo fix:\n");
         for (at, step) in self.fix.iter().enumerate() {
             text.push_str(&format!("{}. {step}\n", at + 1));
         }
@@ -105,7 +115,7 @@ impl Report {
     }
 
     fn sentences(&self) -> (String, &'static str) {
-        let (place, thing) = (self.context.as_str(), if self.is_jj { "change" } else { "commit" });
+        let (place, thing) = (self.context.as_str(), self.thing());
         match self.code {
             Code::AgentWorktree => (
                 format!("The {place} is the worktree of another session's agent."),
@@ -134,28 +144,54 @@ impl Report {
         }
     }
 
-    fn steps(&self) -> Vec<String> {
+    /// A denied agent can only ask its user: the guard would hold back the commands of the other steps, too.
+    fn steps(&self, help: Help) -> Vec<String> {
+        let mut steps = Vec::new();
+        if self.decision == Decision::Deny {
+            let reading = if self.context == Where::Now { "; until then, only tools that read may run" } else { "" };
+            steps.push(format!("Agent: stop, and show this to your user{reading}"));
+        }
+        let (first, second) = self.steps_of_user(help);
+        steps.extend([format!("User: {first}"), format!("User: {second}")]);
+        if self.decision == Decision::Deny {
+            steps.push("Retry in this session".to_owned());
+        }
+        steps
+    }
+
+    fn steps_of_user(&self, help: Help) -> (String, String) {
         let leave = if self.is_jj { "jj edit <your-work>" } else { "git switch <your-branch>" };
-        let leave = format!("Run `{leave}` to return to your own work");
-        let end = format!("Let the other session finish, or end it: `{}`", self.end_command());
-        let looks = "See what was kept: `git checkpoint list --archived`".to_owned();
+        let leave = format!("run `{leave}` to return to your own work");
+        let end = format!("let the other session finish, or end it: `{}`", self.end_command());
         let change = self.change.as_deref().map(|change| beginning(change, CHANGE));
-        let (first, second) = match (self.code, change) {
+        match (self.code, change) {
             (Code::AgentWorktree, _) => {
-                ("Find this session's own worktree: `git worktree list`".to_owned(), end_or_adopt(&self.this_session))
+                let adopt = take_over(&self.this_session, help.is_known);
+                ("find this session's own worktree: `git worktree list`".to_owned(), adopt)
             }
             (Code::TemporaryWorkspace, Some(change)) if self.is_jj => {
-                (leave, format!("Drop the workspace if nothing in it is needed: `jj abandon {change}`"))
+                (leave, format!("drop the workspace if nothing in it is needed: `jj abandon {change}`"))
             }
             (Code::TemporaryWorkspace, Some(change)) => {
-                (leave, format!("Look at what was left behind: `git show {change}`"))
+                (leave, format!("look at what was left behind: `git show {change}`"))
             }
             (Code::TemporaryWorkspace, None) => (leave, end),
-            (Code::StartingPointMoved | Code::StartingPointDiverged, _) => (looks, leave),
-            (Code::ConcurrentSession, _) => (end, leave),
-            (Code::ToolCallOpen, _) => (end, "Or work beside it: `git worktree add ../<name>`".to_owned()),
-        };
-        vec![first, second, "Retry in this session".to_owned()]
+            (Code::StartingPointMoved | Code::StartingPointDiverged, _) => {
+                ("see what was kept: `git checkpoint list --archived`".to_owned(), leave)
+            }
+            (Code::ConcurrentSession, _) if help.by_end => (end, leave),
+            (Code::ConcurrentSession, _) => {
+                let own = if self.is_jj { "jj new" } else { "git commit --allow-empty" };
+                (leave, format!("or put a {} of your own on top: `{own}`", self.thing()))
+            }
+            (Code::ToolCallOpen, _) => {
+                (end, "or let this one work in another worktree: `git worktree add ../<name>`".to_owned())
+            }
+        }
+    }
+
+    fn thing(&self) -> &'static str {
+        if self.is_jj { "change" } else { "commit" }
     }
 
     /// The id comes from a commit message, which may contain any text: only a plain id is put into a command.
@@ -167,9 +203,11 @@ impl Report {
     }
 }
 
-fn end_or_adopt(session: &str) -> String {
+/// Only a session that is known can be adopted.
+fn take_over(session: &str, is_known: bool) -> String {
     let session = if is_plain(session) { session } else { "<session>" };
-    format!("Or take this one over: `git checkpoint session adopt {session}`")
+    let start = if is_known { String::new() } else { format!("git checkpoint session start {session} && ") };
+    format!("or take this one over: `{start}git checkpoint session adopt {session}`")
 }
 
 fn is_plain(id: &str) -> bool {
@@ -192,9 +230,11 @@ fn plain(text: &str) -> String {
 mod tests {
     use super::*;
 
+    const HELP: Help = Help { by_end: true, is_known: true };
+
     fn report(code: Code, context: Where, is_jj: bool, other: Option<&str>) -> Report {
         let change = Some("abc123456789def0".to_owned());
-        Report::new(code, context, "def45678-90", is_jj).about(change, other.map(Into::into))
+        Report::new(code, Decision::Deny, context, "def45678-90", is_jj).about(change, other.map(Into::into), HELP)
     }
 
     #[test]
@@ -204,9 +244,10 @@ mod tests {
             The working copy is a change that another session has made.\n\
             That session may be at work in this repository.\n\n\
             To fix:\n\
-            1. Let the other session finish, or end it: `git checkpoint session end abc12345-67`\n\
-            2. Run `jj edit <your-work>` to return to your own work\n\
-            3. Retry in this session\n\n\
+            1. Agent: stop, and show this to your user; until then, only tools that read may run\n\
+            2. User: let the other session finish, or end it: `git checkpoint session end abc12345-67`\n\
+            3. User: run `jj edit <your-work>` to return to your own work\n\
+            4. Retry in this session\n\n\
             Current change: abc123456789\n\
             This session:   def45678-90\n\
             Other session:  abc12345-67\n";
@@ -220,16 +261,40 @@ mod tests {
             The stored original working copy is a temporary workspace of an agent, not a change of yours.\n\
             A session was interrupted here, or another one is at work.\n\n\
             To fix:\n\
-            1. Run `jj edit <your-work>` to return to your own work\n\
-            2. Drop the workspace if nothing in it is needed: `jj abandon abc123456789`\n\
-            3. Retry in this session\n\n\
+            1. Agent: stop, and show this to your user\n\
+            2. User: run `jj edit <your-work>` to return to your own work\n\
+            3. User: drop the workspace if nothing in it is needed: `jj abandon abc123456789`\n\
+            4. Retry in this session\n\n\
             Current change: abc123456789\n\
             This session:   def45678-90\n";
         assert_eq!(text, expected);
     }
 
     #[test]
-    fn every_code_has_two_sentences_and_three_steps() {
+    fn a_warning_asks_nobody_to_stop() {
+        let report = Report::new(Code::TemporaryWorkspace, Decision::Warn, Where::Now, "x", false);
+        let report = report.about(Some("abc".into()), None, HELP);
+        let steps = [
+            "User: run `git switch <your-branch>` to return to your own work",
+            "User: look at what was left behind: `git show abc`",
+        ];
+        assert_eq!(report.fix, steps);
+        assert!(report.text("Claude").starts_with("Warning: Temporary workspace detected\n"));
+    }
+
+    #[rstest::rstest]
+    #[case::end(Code::ConcurrentSession, Help { by_end: true, ..HELP }, "session end x`")]
+    #[case::own_commit(Code::ConcurrentSession, Help { by_end: false, ..HELP }, "`git commit --allow-empty`")]
+    #[case::adopt(Code::AgentWorktree, HELP, ": `git checkpoint session adopt def`")]
+    #[case::start(Code::AgentWorktree, Help { is_known: false, ..HELP }, "session start def && git checkpoint session adopt def`")]
+    fn only_steps_that_help_are_named(#[case] code: Code, #[case] help: Help, #[case] expected: &str) {
+        let report = Report::new(code, Decision::Deny, Where::Now, "def", false).about(None, Some("x".into()), help);
+        assert!(report.fix[1..3].iter().any(|step| step.ends_with(expected)), "{:?}", report.fix);
+        assert_eq!(report.fix.iter().any(|step| step.contains("session end")), expected.contains("session end"));
+    }
+
+    #[test]
+    fn every_code_has_two_sentences_and_four_steps() {
         let codes = [
             Code::AgentWorktree,
             Code::TemporaryWorkspace,
@@ -243,7 +308,7 @@ mod tests {
             let paragraphs: Vec<&str> = text.split("\n\n").collect();
             assert_eq!(paragraphs.len(), 4, "{text}");
             assert_eq!(paragraphs[1].lines().filter(|line| line.ends_with('.')).count(), 2, "{text}");
-            assert_eq!(paragraphs[2].lines().count(), 4, "{text}");
+            assert_eq!(paragraphs[2].lines().count(), 5, "{text}");
             assert!(is_jj || !text.contains("jj "), "{text}");
         }
     }
@@ -259,7 +324,8 @@ mod tests {
         "e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}e\u{301}"
     )]
     fn ids_are_cut_by_characters(#[case] id: &str, #[case] expected: &str) {
-        let report = Report::new(Code::ToolCallOpen, Where::Now, id, false).about(None, Some(id.into()));
+        let report = Report::new(Code::ToolCallOpen, Decision::Deny, Where::Now, id, false);
+        let report = report.about(None, Some(id.into()), HELP);
         let text = report.text("A\u{1b}gent");
         assert!(text.starts_with("Error: Concurrent Agent session detected\n"), "{text}");
         assert!(text.ends_with(&format!("\n\nThis session:   {expected}\nOther session:  {expected}\n")), "{text}");
@@ -273,16 +339,16 @@ mod tests {
     #[case::empty("", false)]
     fn only_plain_ids_stand_in_commands(#[case] id: &str, #[case] expected: bool) {
         let steps = report(Code::ToolCallOpen, Where::Now, false, Some(id)).fix;
-        assert_eq!(steps[0].contains(&format!("session end {id}`")), expected, "{steps:?}");
-        assert_eq!(steps[0].contains("session list"), !expected, "{steps:?}");
+        assert_eq!(steps[1].contains(&format!("session end {id}`")), expected, "{steps:?}");
+        assert_eq!(steps[1].contains("session list"), !expected, "{steps:?}");
     }
 
     proptest::proptest! {
         #[test]
         fn no_text_breaks_the_shape(agent: String, own: String, other: String, change: String) {
-            let report = Report::new(Code::ConcurrentSession, Where::Now, &own, false).about(Some(change), Some(other));
-            let text = report.text(&agent);
-            proptest::prop_assert_eq!(text.lines().count(), 13);
+            let report = Report::new(Code::ConcurrentSession, Decision::Deny, Where::Now, &own, false);
+            let text = report.about(Some(change), Some(other), HELP).text(&agent);
+            proptest::prop_assert_eq!(text.lines().count(), 14);
             proptest::prop_assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
         }
     }

@@ -10,6 +10,7 @@ mod paths;
 mod report;
 mod sign_of_life;
 mod tool;
+mod unsaid;
 mod visit;
 
 use super::{
@@ -35,6 +36,7 @@ use crate::{
 
 pub(crate) use report::{Answer, Message, Reach, Report, Tool, What};
 pub(crate) use tool::{before_commit, save_before_commit};
+pub(crate) use unsaid::keep as keep_unsaid;
 
 /// Handles the event of `report`.
 ///
@@ -88,7 +90,7 @@ fn handle_here(context: &Context, report: &Report) -> Result<Answer> {
     }
     let answer = match dispatch(&worktree, report, &event) {
         Err(error) => return turn::write_after(&worktree, Err(error)),
-        answer => answer?,
+        answer => unsaid::add(&worktree, report, answer?),
     };
     let is_denied = matches!(answer, Answer::Deny(_));
     if !is_denied {

@@ -28,6 +28,8 @@ pub(crate) struct Report {
     pub reports_all_tools: bool,
     /// True if the agent waits for the answer and can be held back.
     pub is_blockable: bool,
+    /// True if the user or the model of the agent reads a warning now.
+    pub is_shown: bool,
 }
 
 /// What happened in an agent.

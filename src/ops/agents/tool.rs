@@ -86,8 +86,11 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged
 
 /// Follows what happens before a tool is used.
 pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // A tool call that the guard denies ends here, before anything is stored.
+    // A tool call that the guard denies ends here, before anything is stored. A tool that only reads can tangle no work.
     let mut verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
+    if verdict.is_denied() && tool.reach == Reach::Nothing {
+        return Ok(Answer::Allow);
+    }
     if verdict.is_denied() {
         return Ok(Answer::Deny(Message::Guard(Box::new(verdict))));
     }

@@ -21,7 +21,7 @@ use crate::{
     config::Concurrency,
     error::Result,
     model::{
-        guard::{Decision, Policy, Report, Where, decide},
+        guard::{Decision, Help, Policy, Report, State, Where, decide},
         id_text, refname,
         session::is_valid_id,
         turns::{Call, Start},
@@ -166,6 +166,14 @@ pub(crate) fn has_left(context: &Context, session: &str) -> bool {
 
 /// Returns what the user should know of this worktree, for `status`.
 pub(crate) fn notes(context: &Context) -> Vec<String> {
+    let unsaid = context.turns().unsaid.into_iter().map(|unsaid| {
+        let lines: Vec<&str> = unsaid.text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        format!("the agent of the session '{}' could not show: {}", unsaid.session, lines.join(" "))
+    });
+    unsaid.chain(notes_of_guard(context)).collect()
+}
+
+fn notes_of_guard(context: &Context) -> Vec<String> {
     if policy(context) == Policy::Off {
         return Vec::new();
     }
@@ -187,12 +195,24 @@ fn judged(worktree: &Worktree<'_>, session: &str, context: Where, scene: &Scene,
                 .as_deref()
                 .filter(|other| is_valid_id(other))
                 .and_then(|other| session_info::peek(worktree, other).and_then(|session| session.agent));
-            let mut report =
-                Report::new(finding.state.code(), context, session, scene.is_jj).about(finding.change, other);
-            (report.decision, report.other_agent) = (decision, other_agent);
+            let is_known = session_info::peek(worktree, session).is_some();
+            let help = Help { by_end: is_ended_by_end(finding.state, policy), is_known };
+            let report = Report::new(finding.state.code(), decision, context, session, scene.is_jj);
+            let report = Report { other_agent, ..report.about(finding.change, other, help) };
             (verdict.decision, verdict.report) = (decision, Some(report));
             break;
         }
     }
     verdict
+}
+
+/// Returns true if `state` is allowed once the other session has ended.
+fn is_ended_by_end(state: State, policy: Policy) -> bool {
+    match state {
+        State::Named { is_published, .. } => {
+            decide(State::Named { is_live: false, is_published }, policy) == Decision::Allow
+        }
+        State::Busy => true,
+        State::Worktree | State::Temporary | State::Moved { .. } | State::Diverged => false,
+    }
 }

@@ -36,6 +36,24 @@ fn an_event_makes_the_record(#[case] event: &[&str]) {
     desk.finish();
 }
 
+/// Without a reflog, as with one.
+#[test]
+fn many_commits_that_no_reflog_has_are_followed() {
+    let desk = Desk::new();
+    desk.git(&["config", "core.logAllRefUpdates", "false"]);
+    desk.sh("rm -r .git/logs");
+    desk.turn("a", &[("g", "a\n")]);
+    desk.git(&["add", "-A"]);
+    desk.git(&QUIET);
+    let tree = "tree=$(git rev-parse HEAD^{tree}) at=$(git rev-parse HEAD)";
+    desk.sh(&format!(
+        "{tree}; for n in $(seq 100); do at=$(git commit-tree -p $at -m $n $tree); done; git update-ref HEAD $at"
+    ));
+    desk.json(&["save"]);
+    assert_recorded(&desk, "HEAD~100", &[("g", "a")]);
+    desk.finish();
+}
+
 /// A command about checkpoints finds those of the work that a commit without hooks has left.
 #[rstest::rstest]
 #[case::reset(&["reset"], true)]
