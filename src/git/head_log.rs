@@ -27,6 +27,9 @@ const MOST_MOVES: usize = 256;
 /// How many entries git prints of a reflog that is not a file.
 const MOST_PRINTED: usize = 256;
 
+/// How many entries identify a position in such a reflog: of two equal ones, those before them differ.
+const TELLING_ENTRIES: usize = 3;
+
 /// How many commits back we look for the commits of a move that the reflog does not have.
 const MOST_UNLOGGED: usize = MOST_MOVES;
 
@@ -34,7 +37,7 @@ const MOST_UNLOGGED: usize = MOST_MOVES;
 struct HeadLog {
     /// In the format of the file, oldest first.
     text: Vec<u8>,
-    /// The position of the first byte; none if the reflog is not a file.
+    /// The position of the first byte; none if the reflog is not a file: then a digest of entries serves as position.
     start: Option<LogEnd>,
 }
 
@@ -58,7 +61,8 @@ impl HeadLog {
         self.text.lines_with_terminator().rev().map_while(move |line| {
             let at = end;
             end -= line.len();
-            Entry::parse(line.trim_end_with(|it| it == '\n'), self.start.map(|start| start + at as u64))
+            let position = self.start.map(|start| start + at as u64).or_else(|| digest(&self.text[..at]));
+            Entry::parse(line.trim_end_with(|it| it == '\n'), position)
         })
     }
 
@@ -66,6 +70,14 @@ impl HeadLog {
     fn end(&self) -> Option<LogEnd> {
         self.entries().next().and_then(|entry| entry.end)
     }
+}
+
+/// Returns a number for the position after the last entries of `text`.
+fn digest(text: &[u8]) -> Option<LogEnd> {
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
+    text.lines_with_terminator().rev().take(TELLING_ENTRIES).for_each(|line| hasher.update(line));
+    let bytes = hasher.try_finalize().ok()?;
+    bytes.as_slice().first_chunk().map(|bytes| LogEnd::from_be_bytes(*bytes))
 }
 
 impl<'l> Entry<'l> {
@@ -215,11 +227,11 @@ impl Repo {
         self.head_log(None).entries().next().is_some()
     }
 
-    /// Returns where the reflog of HEAD ends now, if it is a file.
+    /// Returns where the reflog of HEAD ends now.
     pub(super) fn head_log_end_now(&self) -> Option<LogEnd> {
         match self.ref_store {
             RefStore::Files => std::fs::metadata(self.head_log_file()).ok().map(|metadata| metadata.len()),
-            RefStore::Git => None,
+            RefStore::Git => self.head_log_by_git(TELLING_ENTRIES).ok()?.end(),
         }
     }
 
@@ -231,7 +243,7 @@ impl Repo {
     fn head_log(&self, known: Option<LogEnd>) -> HeadLog {
         match self.ref_store {
             RefStore::Files => self.head_log_in_file(known).ok(),
-            RefStore::Git => self.head_log_by_git().ok(),
+            RefStore::Git => self.head_log_by_git(MOST_PRINTED).ok(),
         }
         .unwrap_or(HeadLog { text: Vec::new(), start: None })
     }
@@ -247,21 +259,23 @@ impl Repo {
         Ok(HeadLog { text, start: Some(start) })
     }
 
-    fn head_log_by_git(&self) -> Result<HeadLog> {
-        let (most, format) = (format!("--max-count={}", MOST_PRINTED + 1), "--format=%H %gn <%ge> 0 +0000%x09%gs");
-        let said = self.try_git(&["log", "-g", &most, format, "HEAD", "--"], None)?.stdout;
-        let mut lines: Vec<&[u8]> = said.lines().collect();
-        lines.reverse();
-        // A line begins with the position of HEAD before, which git does not print.
-        let id_of = |line: &[u8]| line.split_str(" ").next().unwrap_or_default().to_vec();
+    /// Lets git print the last entries, `count` at most.
+    fn head_log_by_git(&self, count: usize) -> Result<HeadLog> {
+        // With `--date=raw`, %gd is 'HEAD@{<seconds> <time zone>}'.
+        let (most, format) = (format!("--max-count={}", count + 1), "--format=%gd%x00%H%x00%gn <%ge>%x00%gs");
+        let said = self.try_git(&["log", "-g", "--date=raw", &most, format, "HEAD", "--"], None)?.stdout;
+        // A line of the file begins with the position of HEAD before, which git does not print.
         let mut old = ObjectId::null(self.object_hash()).to_string().into_bytes();
-        if lines.len() > MOST_PRINTED {
-            old = id_of(lines.remove(0));
-        }
-        let mut text = Vec::new();
-        for line in lines {
-            text.extend([old.as_slice(), b" ", line, b"\n"].concat());
-            old = id_of(line);
+        let (mut text, total) = (Vec::new(), said.lines().count());
+        for (at, line) in said.lines().rev().enumerate() {
+            let mut parts = line.splitn_str(4, "\0").map(ToOwned::to_owned);
+            let mut part = || parts.next().unwrap_or_default();
+            let (selector, new, who, message) = (part(), part(), part(), part());
+            if at > 0 || total <= count {
+                let time = selector.rsplit_str("{").next().unwrap_or_default().trim_end_with(|it| it == '}');
+                text.extend([&old, " ".as_bytes(), &new, b" ", &who, b" ", time, b"\t", &message, b"\n"].concat());
+            }
+            old = new;
         }
         Ok(HeadLog { text, start: None })
     }

@@ -22,7 +22,7 @@ impl Repo {
         Ok(seen.0.get_or_init(|| (head, end)).0.clone())
     }
 
-    /// Returns where the reflog of HEAD ends, if it is a file.
+    /// Returns where the reflog of HEAD ends.
     pub(crate) fn head_log_end(&self) -> Option<LogEnd> {
         let Some(seen) = self.seen_head.borrow().upgrade() else { return self.head_log_end_now() };
         self.head().ok()?;

@@ -4,7 +4,7 @@ use gix::ObjectId;
 
 use super::refname::Base;
 
-/// A position in the reflog file of HEAD, in bytes: the end of an entry.
+/// A position in the reflog of HEAD, after an entry: in bytes if the reflog is a file, else a digest of the last entries.
 pub(crate) type LogEnd = u64;
 
 /// One move of HEAD: an entry of its reflog.
@@ -19,7 +19,7 @@ pub(crate) struct HeadMove {
     pub from: Base,
     /// The commit that HEAD moved to.
     pub to: ObjectId,
-    /// Where the entry ends; none if there is none, or the reflog is not a file.
+    /// Where the entry ends; none if there is none.
     pub end: Option<LogEnd>,
 }
 

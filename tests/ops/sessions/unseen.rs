@@ -389,6 +389,26 @@ fn wherever_the_reflog_is(#[case] before: &str) {
     desk.finish();
 }
 
+/// HEAD leaves the session's commit before anything looks, and a pick brings the commit back.
+#[rstest::rstest]
+#[case::files("true")]
+#[case::reftable("rm -r .git/logs; git refs migrate --ref-format=reftable; git commit -q --allow-empty -m more")]
+fn a_commit_that_head_left_again_is_known_wherever_the_reflog_is(#[case] before: &str) {
+    let desk = Desk::new();
+    desk.sh(before);
+    desk.json(&["save"]);
+    desk.turn("a", &[("n", "a\n")]);
+    desk.sh("git add n");
+    desk.git(&QUIET);
+    let quiet = "q() { git -c core.hooksPath=/dev/null \"$@\"; }";
+    desk.sh(&format!("{quiet}; q tag one; q reset -q --hard HEAD~; echo human >h; git add h; q commit -qm h"));
+    desk.json(&["save"]);
+    desk.sh(&format!("{quiet}; q cherry-pick one"));
+    desk.json(&["save"]);
+    assert_recorded(&desk, "HEAD", &[("n", "a")]);
+    desk.finish();
+}
+
 #[rstest::rstest]
 #[case::at_once("git add -A; q commit -qm again")]
 #[case::after_a_look("git checkpoint save; q commit -qm again")]
