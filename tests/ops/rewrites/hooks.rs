@@ -43,10 +43,10 @@ fn refused_before_the_message() {
 #[test]
 fn refused_for_its_message() {
     let bench = bench();
-    script(&bench, ".git/hooks/commit-msg.before-checkpoint", "#!/bin/sh\nexit 1\n");
+    script(&bench, ".git/hooks/commit-msg", "#!/bin/sh\nexit 1\n");
     bench.stops(&["commit", "-qm", "one"]);
     bench.stops(&["commit", "-q", "--amend", "-m", "one"]);
-    fs::remove_file(bench.world.repo().join(".git/hooks/commit-msg.before-checkpoint")).expect("it is ours");
+    fs::remove_file(bench.world.repo().join(".git/hooks/commit-msg")).expect("it is ours");
     assert_failed_commit_left_nothing(&bench);
 }
 
@@ -98,7 +98,7 @@ fn a_squash_that_is_not_committed_is_not_in_the_next() {
 #[test]
 fn committed_while_the_program_is_missing() {
     let bench = bench();
-    for name in ["prepare-commit-msg", "commit-msg", "post-commit"] {
+    for name in ["prepare-commit-msg", "post-commit"] {
         let path = bench.world.repo().join(".git/hooks").join(name);
         fs::rename(&path, path.with_extension("gone")).expect("it is there");
     }
