@@ -3,6 +3,7 @@
 //! Foreign hooks keep working: we call them first, or add a line to them. All that is written is noted in `hooks.toml`,
 //! and removing it leaves foreign files as they were.
 
+mod locking;
 mod on_demand;
 mod outcome;
 mod script;
@@ -21,6 +22,7 @@ use crate::{
     state::{self, failpoint, hooks::Written, lock::Lock, temporary},
 };
 
+use locking::lock;
 pub(crate) use on_demand::{check_message, message_checked};
 pub(crate) use outcome::{Action, HookDone, HooksDone, Options};
 pub(super) use outcome::{bytes, serialize_some};
@@ -118,16 +120,6 @@ pub(crate) fn health(repo: &Repo) -> Result<Vec<(Hook, Health)>> {
         Way::Words(words) => words::health(hook, &words),
     };
     Hook::ALL.into_iter().map(|hook| Ok((hook, health(hook)?))).collect()
-}
-
-fn lock(context: &Context, dry_run: bool) -> Result<Option<Lock>> {
-    if dry_run {
-        return Ok(None);
-    }
-    let directory = state::ensure_directory(context.repo.common_dir())?;
-    let go_on = || context.check_interrupt();
-    context.repo.remove_dead_locks();
-    Lock::acquire(&directory.join("hooks.lock"), context.settings.lock_timeout, &go_on).map(Some)
 }
 
 /// Removes what killed processes left behind while they held the lock.

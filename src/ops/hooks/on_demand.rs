@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    lock,
+    locking::lock,
     outcome::{Action, HookDone},
     script,
 };
