@@ -31,13 +31,23 @@ impl<'r> DiffAttributes<'r> {
         Ok(Self { repo, stack: stack.detach(), outcome, drivers: HashMap::new() })
     }
 
-    /// Returns whether `path` is declared binary (true) or text (false); none if its content decides.
-    pub(crate) fn is_binary(&mut self, path: &BStr) -> Result<Option<bool>> {
+    /// Looks up the attribute of `path`.
+    fn look_up(&mut self, path: &BStr) -> Result<Option<StateRef<'_>>> {
         let what = || format!("cannot read the git attributes of '{path}'");
         let platform = self.stack.at_entry(path, None, &self.repo.inner.objects).context(Kind::Internal, what)?;
         self.outcome.reset();
         platform.matching_attributes(&mut self.outcome);
-        let driver = match self.outcome.iter_selected().next().map(|found| found.assignment.state) {
+        Ok(self.outcome.iter_selected().next().map(|found| found.assignment.state))
+    }
+
+    /// Returns true if nothing says how `path` is compared.
+    pub(crate) fn is_unspecified(&mut self, path: &BStr) -> Result<bool> {
+        Ok(matches!(self.look_up(path)?, Some(StateRef::Unspecified) | None))
+    }
+
+    /// Returns whether `path` is declared binary (true) or text (false); none if its content decides.
+    pub(crate) fn is_binary(&mut self, path: &BStr) -> Result<Option<bool>> {
+        let driver = match self.look_up(path)? {
             Some(StateRef::Set) => return Ok(Some(false)),
             Some(StateRef::Unset) => return Ok(Some(true)),
             Some(StateRef::Value(driver)) => driver.as_bstr().to_owned(),

@@ -51,6 +51,7 @@ pub(crate) mod objects;
 mod pack;
 pub(crate) mod patch_id;
 pub(crate) mod pathspec;
+mod plain_patch;
 mod prepared;
 mod presence;
 pub(crate) mod process;

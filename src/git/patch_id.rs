@@ -20,22 +20,32 @@ use crate::error::{Context as _, Error, Kind, Result};
 const PATCHES: [&str; 8] =
     ["diff-tree", "--stdin", "--root", "-p", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
 
-/// Patch ids that are computed in the background.
-pub(crate) struct PatchIds {
-    git: Child,
-    ids: Receiver<io::Result<HashMap<ObjectId, String>>>,
+/// Patch ids, perhaps computed in the background.
+pub(crate) enum PatchIds {
+    Known(HashMap<ObjectId, String>),
+    ByGit(Child, Receiver<io::Result<HashMap<ObjectId, String>>>),
 }
 
 impl Repo {
     /// Returns the stable patch ids of `commits` against their first parents; merges and empty commits have none.
     ///
-    /// Starts one process, however many commits there are.
+    /// Starts one process at most, however many commits there are.
     pub(crate) fn patch_ids(&self, commits: &[ObjectId]) -> Result<HashMap<ObjectId, String>> {
         self.start_patch_ids(commits)?.finish()
     }
 
-    /// Starts computing them in the background.
+    /// Computes the id of a single simple commit, or starts computing them in the background.
     pub(crate) fn start_patch_ids(&self, commits: &[ObjectId]) -> Result<PatchIds> {
+        if let [commit] = commits
+            && let Ok(Some(patch)) = self.plain_patch(*commit)
+            && let Ok(ids) = hash_patches(&patch[..], self.object_hash())
+        {
+            return Ok(PatchIds::Known(ids));
+        }
+        self.patch_ids_by_git(commits)
+    }
+
+    pub(super) fn patch_ids_by_git(&self, commits: &[ObjectId]) -> Result<PatchIds> {
         let what = || "cannot run 'git diff-tree'".to_owned();
         let input: String = commits.iter().map(|id| format!("{id}\n")).collect();
         // Otherwise, git would read the whole index, only to look for attribute files that the worktree lacks.
@@ -48,24 +58,28 @@ impl Repo {
         threads::detach(move || drop(stdin.write_all(input.as_bytes()))).context(Kind::Internal, what)?;
         threads::detach(move || drop(send.send(hash_patches(BufReader::new(stdout), hash))))
             .context(Kind::Internal, what)?;
-        Ok(PatchIds { git, ids })
+        Ok(PatchIds::ByGit(git, ids))
     }
 }
 
 impl PatchIds {
     /// Returns them, by commit.
     pub(crate) fn finish(self) -> Result<HashMap<ObjectId, String>> {
-        let output = output_of(self.git).context(Kind::Internal, || "cannot run 'git diff-tree'".into())?;
+        let (git, ids) = match self {
+            Self::Known(ids) => return Ok(ids),
+            Self::ByGit(git, ids) => (git, ids),
+        };
+        let output = output_of(git).context(Kind::Internal, || "cannot run 'git diff-tree'".into())?;
         if !output.status.success() {
             return Err(Error::internal("'git diff-tree' failed").with_cause(output.stderr.trim().to_str_lossy()));
         }
-        let ids = self.ids.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()));
+        let ids = ids.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()));
         ids.context(Kind::Internal, || "cannot compute a patch id".into())
     }
 }
 
 /// Returns the ids of `patches`, each after a line with the id of its commit.
-fn hash_patches(mut patches: impl BufRead, hash: HashKind) -> io::Result<HashMap<ObjectId, String>> {
+pub(super) fn hash_patches(mut patches: impl BufRead, hash: HashKind) -> io::Result<HashMap<ObjectId, String>> {
     let (mut ids, mut current, mut line) = (HashMap::new(), None::<(ObjectId, Patch)>, Vec::new());
     loop {
         line.clear();
