@@ -209,27 +209,10 @@ impl Entropy {
             .iter()
             .filter(|count| **count > 0)
             .map(|count| f64::from(*count) / length)
-            .map(|share| -share * log2(share))
+            .map(|share| -share * share.log2())
             .sum();
         bits >= self.min_bits && f64::from(changes) / (length - 1.0) >= self.min_changes
     }
-}
-
-/// Returns the binary logarithm of `value`, a normal positive number. [`f64::log2`] is in the library libm, and would be all that we
-/// need of it: to load it would make each hook start later.
-fn log2(value: f64) -> f64 {
-    const MANTISSA: u64 = (1 << 52) - 1;
-    let bits = value.to_bits();
-    let exponent = i32::try_from(bits >> 52).unwrap_or_default() - 1023;
-    let mantissa = f64::from_bits(bits & MANTISSA | 1.0_f64.to_bits());
-    // ln(m) = 2 artanh((m - 1) / (m + 1)); of its series, each term is at most a ninth of the one before.
-    let ratio = (mantissa - 1.0) / (mantissa + 1.0);
-    let (mut power, mut sum) = (ratio, 0.0);
-    for term in 0..18 {
-        sum += power / f64::from(2 * term + 1);
-        power *= ratio * ratio;
-    }
-    f64::from(exponent) + 2.0 * sum * std::f64::consts::LOG2_E
 }
 
 fn is_token(byte: u8) -> bool {

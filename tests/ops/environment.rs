@@ -91,17 +91,3 @@ fn commands_that_read_make_no_directory() {
         assert!(!world.repo().join(".git/checkpoint").exists(), "{command:?}");
     }
 }
-
-/// Each library takes as long to load as many a hook takes to run.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[test]
-fn the_program_loads_the_library_of_c_alone() {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_git-checkpoint"));
-    let output = command.env("LD_TRACE_LOADED_OBJECTS", "1").output().expect("it runs");
-    let libraries = String::from_utf8(output.stdout).expect("text");
-    assert!(libraries.contains("libc.so") && !libraries.contains("libm.so"), "{libraries}");
-    let cc = std::process::Command::new("cc").arg("-print-file-name=libgcc_eh.a").output();
-    if cc.is_ok_and(|output| output.stdout.starts_with(b"/")) {
-        assert!(!libraries.contains("libgcc_s.so"), "{libraries}");
-    }
-}

@@ -203,17 +203,3 @@ fn text_that_a_rule_matches_contains_one_of_its_words() {
         runner.run(&matches, is_seen).unwrap_or_else(|error| panic!("{error}"));
     }
 }
-
-proptest! {
-    #[test]
-    fn logarithms_are_those_of_the_library(count in 1_u32..1000, length in 1_u32..1000) {
-        let share = f64::from(count) / f64::from(length);
-        prop_assert!((log2(share) - share.log2()).abs() < 1e-14, "{} {}", log2(share), share.log2());
-    }
-}
-
-#[test]
-fn logarithms_of_powers_are_whole() {
-    let powers = [(1.0 / 64.0, -6.0), (0.5, -1.0), (1.0, 0.0), (16.0, 4.0)];
-    assert!(powers.iter().all(|(value, power)| (log2(*value) - power).abs() < f64::MIN_POSITIVE));
-}
