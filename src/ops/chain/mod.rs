@@ -4,6 +4,7 @@
 pub(crate) mod archive;
 mod cache;
 pub(crate) mod carried;
+pub(crate) mod carriers;
 pub(crate) mod carry;
 mod changes;
 pub(crate) mod draft;

@@ -5,7 +5,6 @@
 
 mod candidates;
 mod commit;
-mod known;
 mod made;
 mod record;
 mod resolved;
