@@ -184,10 +184,11 @@ impl<'s> Search<'s> {
                 sources.extend(patched(seen, &change.path));
             }
             sources.extend(aside.sources(&change.path, is_conflict)?);
-            if !sources.is_empty() && !search.had(&change)? {
-                search.suspects.push(Suspect { change, sources: Some(sources) });
-            } else if undecided.contains(&change.path) {
-                search.suspects.push(Suspect { change, sources: None });
+            // Git has written a file that it could not merge, though we do not know from what: it may have another name there.
+            let is_by_git = is_unmerged || undecided.contains(&change.path);
+            let sources = Some(sources).filter(|sources| !sources.is_empty());
+            if (sources.is_some() || is_by_git) && !search.had(&change)? {
+                search.suspects.push(Suspect { change, sources });
             }
         }
         Ok(search)

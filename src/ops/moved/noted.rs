@@ -74,8 +74,8 @@ fn picked(
     Ok(found)
 }
 
-/// Returns true if all files that `commit` changes are staged, or are not at their paths in the tree `last_tree_id`: they may have
-/// other names there.
+/// Returns true if all files that `commit` changes are staged, are the same in the tree `last_tree_id`, or are not at their paths
+/// there: they may have other names.
 fn is_staged(
     repo: &Repo,
     last_tree_id: ObjectId,
@@ -85,7 +85,8 @@ fn is_staged(
     let parent = repo.parents_of(commit)?.first().copied();
     let before = parent.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
     for change in repo.diff_trees(before, repo.tree_of_commit(commit)?)? {
-        if !staged.contains_key(&change.path) && repo.find_leaf(last_tree_id, change.path.as_bstr())?.is_some() {
+        let last = repo.find_leaf(last_tree_id, change.path.as_bstr())?;
+        if !staged.contains_key(&change.path) && last.is_some() && last != change.after {
             return Ok(false);
         }
     }
