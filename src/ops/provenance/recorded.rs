@@ -37,6 +37,9 @@ const MOST_KEPT: usize = 32;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
 
+/// If more files of a commit may be earlier versions, we do not look which.
+const MOST_RESTORED: usize = 64;
+
 /// How git begins the last paragraph of a revert's message; a commit id follows.
 const REVERTS: &str = "This reverts commit ";
 
@@ -109,8 +112,12 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
         Place::Staged => repo.prepared_message().inspect(|message| ids.extend(ids_in_message(message))).is_some(),
         Place::In(commit) => repo.message_of(commit)?.contains(REVERTS),
     };
+    let changes = place.changes(repo, head_tree(repo, head)?)?;
     if may_be_any {
-        ids.extend(of_commits_touching(repo, &place.changes(repo, head_tree(repo, head)?)?)?);
+        ids.extend(of_commits_touching(repo, &changes)?);
+    }
+    if let Some(head) = head {
+        ids.extend(of_earlier_versions(repo, &log, head, &changes)?);
     }
     let mut found = Vec::new();
     for id in ids.union(&left).copied() {
@@ -221,6 +228,34 @@ fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>>
         let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
         for commit in repo.commits_touching(&paths, &exclude, MOST_TOUCHING)? {
             ids.extend(records::of_commit(repo, commit)?);
+        }
+    }
+    Ok(ids)
+}
+
+/// Returns the records of the last commits that changed those files of `changes` whose content is older than `head`: git may have
+/// brought it from one of them (`git checkout <commit> -- <path>`).
+fn of_earlier_versions(repo: &Repo, log: &Log<'_>, head: ObjectId, changes: &[Change]) -> Result<Vec<RecordId>> {
+    let is_old = |change: &&Change| match (change.before, change.after) {
+        (Some(before), Some(after)) => before.id != after.id && repo.was_stored_before(after.id, head),
+        _ => false,
+    };
+    let mut files: Vec<(&Change, Option<Leaf>)> = changes.iter().filter(is_old).map(|it| (it, it.before)).collect();
+    let mut ids = Vec::new();
+    if files.is_empty() || files.len() > MOST_RESTORED {
+        return Ok(ids);
+    }
+    let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
+    for pair in line.windows(2) {
+        let tree_id = repo.tree_of_commit(pair[1])?;
+        let mut is_changed = false;
+        for (change, leaf) in &mut files {
+            let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
+            is_changed |= *leaf != before;
+            *leaf = before;
+        }
+        if is_changed {
+            ids.extend(log.of_commit(pair[0])?);
         }
     }
     Ok(ids)
