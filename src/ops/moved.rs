@@ -69,6 +69,11 @@ pub(crate) fn call_of(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall
     Some(OpenCall { session: session.to_owned(), call })
 }
 
+/// Returns a tool call of any session that may have run git, as [`call_of`] does.
+pub(crate) fn any_call(worktree: &Worktree<'_>) -> Option<OpenCall> {
+    worktree.turns().entries.iter().find_map(|entry| call_of(worktree, &entry.id))
+}
+
 /// Returns the turn of `session` as one call: what it has not reported may have run git.
 pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall> {
     let started = worktree.turns().turn_of(session)?.started;

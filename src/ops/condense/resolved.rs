@@ -22,11 +22,18 @@ use crate::{
 /// How many checkpoints back we look for a conflict.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// Returns true if `made` was completed after a conflict: the reflog says so, or a checkpoint on its parent has seen the conflict.
-pub(crate) fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
+/// Returns true if `made` was completed after a conflict, or where a rebase has stopped: the reflog says so, or we have seen the
+/// conflict.
+fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
+    Ok(matches!(made.kind, MoveKind::Resolved | MoveKind::RebaseResolved) || has_met_conflict(repo, made)?)
+}
+
+/// Returns true if git was to copy `made`, and a file that this changes had a conflict: the reflog says so of a cherry-pick, of the
+/// others a checkpoint on the commit's parent.
+pub(crate) fn has_met_conflict(repo: &Repo, made: &Made) -> Result<bool> {
     match made.kind {
-        MoveKind::Resolved | MoveKind::RebaseResolved => Ok(true),
-        MoveKind::Copy | MoveKind::RebaseStep => {
+        MoveKind::Resolved => Ok(true),
+        MoveKind::Copy | MoveKind::RebaseStep | MoveKind::RebaseResolved => {
             let unmerged = unmerged(repo, made.base);
             Ok(!unmerged.is_empty() && made.changes(repo)?.iter().any(|change| unmerged.contains(&change.path)))
         }
