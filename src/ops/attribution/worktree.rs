@@ -14,6 +14,7 @@ use super::{
         Context, author,
         chain::{carry::base_tree, peek::worktree_tree, shadows},
         condense::{renamed_since, steps_aside},
+        known_base::known_base,
         provenance::{
             recorded::records_again,
             replay::{Step, Work, steps},
@@ -88,7 +89,12 @@ fn beyond(
     let mut reader = Reader::of_worktree(repo)?;
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
     let base = Base::of_head(head);
-    let checkpoint = shadows::latest_on(repo, base)?;
+    // HEAD may have moved since we last looked: then the work is still on the commit where it was.
+    let known = known_base(context).filter(|known| *known != base);
+    let checkpoint = match (shadows::latest_on(repo, base)?, known) {
+        (None, Some(known)) => shadows::latest_on(repo, known)?,
+        (checkpoint, _) => checkpoint,
+    };
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     let mut renamed = Vec::new();
@@ -159,7 +165,12 @@ impl Next {
     /// Returns the next commit, which has the tree `tree_id` and is only in memory.
     fn of(context: &Context, reader: &mut Reader<'_>, tree_id: ObjectId) -> Result<Option<Self>> {
         let (repo, head) = (reader.repo, context.repo.head()?.id);
-        let ids = repeated(context, head)?;
+        let ids = repeated(context, head).or_else(|error| {
+            repo.check_interrupt()?;
+            // Git reports its own damaged files.
+            tracing::warn!(%error, "from which commits git has prepared the next one is not known");
+            Ok(BTreeSet::new())
+        })?;
         if ids.is_empty() {
             return Ok(None);
         }
