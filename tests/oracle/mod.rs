@@ -73,6 +73,7 @@ fn lines_are_whose_they_are(#[case] steps: &str, #[case] is_strict: bool) {
     "revert person 0 255 1 1; create s1 0 255 1 1; reset-soft person 0 255 1 1; change person 0 88 4 1",
     "all"
 )]
+#[case::a_file_that_is_changed_and_renamed("change s1 0 49 4 1; change person 0 191 1 1; mv person 0 255 1 1", "all")]
 #[case::a_pick_in_conflict_of_which_head_has_a_file(
     "worktree person 0 255 1 1; change person 151 5 1 1; edit-and-commit person 0 255 1 1; pick-bare s1 0 255 1 1",
     "all"

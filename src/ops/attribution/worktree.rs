@@ -85,6 +85,8 @@ fn beyond(
     let may_be_former = |change: &Change| with_former_names && has_new && change.after.is_none();
     changes.retain(|change| may_be_former(change) || wanted(&change.path));
     let mut changes = repo.detect_renames(changes)?;
+    // Without those that are not wanted, a file that is gone looks unchanged.
+    let around = changes.clone();
     changes.retain(|change| wanted(&change.path));
     let mut reader = Reader::of_worktree(repo)?;
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
@@ -101,7 +103,7 @@ fn beyond(
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
         let touched = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
-        for change in renamed_since(repo, &touched, &changes)? {
+        for change in renamed_since(repo, &touched, &around)?.into_iter().filter(|change| wanted(&change.path)) {
             // `wanted` may have left the old path out of the changes, though the file still exists.
             let old_path = change.old_path.as_ref().expect("it is a rename");
             if repo.find_leaf(worktree.tree_id, old_path.as_bstr())?.is_none() {
