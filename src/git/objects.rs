@@ -40,12 +40,21 @@ impl Repo {
         self.inner.objects.exists(&id)
     }
 
+    /// Returns true if the object `id` was stored before `other`, or long ago; only the files of loose objects have times.
+    pub(crate) fn was_stored_before(&self, id: ObjectId, other: ObjectId) -> bool {
+        self.stored_at(id).zip(self.stored_at(other)).is_none_or(|(id, other)| id < other)
+    }
+
+    /// Returns when the file of the loose object `id` was made.
+    fn stored_at(&self, id: ObjectId) -> Option<std::time::SystemTime> {
+        let path = loose::path(self.inner.objects.store_ref().path(), id);
+        std::fs::metadata(path).and_then(|metadata| metadata.created()).ok()
+    }
+
     /// Returns true if the object `id` is loose and its file was made at `began` or later, in Unix milliseconds. Git touches the file
     /// of an object that it has already, so that only the time of its birth counts; not every file system knows it.
     pub(crate) fn was_stored_since(&self, id: ObjectId, began: i64) -> bool {
-        let path = loose::path(self.inner.objects.store_ref().path(), id);
-        let born = std::fs::metadata(path).and_then(|metadata| metadata.created()).ok();
-        let born = born.and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
+        let born = self.stored_at(id).and_then(|born| born.duration_since(std::time::UNIX_EPOCH).ok());
         began > 0 && born.is_some_and(|born| i64::try_from(born.as_millis()).is_ok_and(|born| born >= began))
     }
 

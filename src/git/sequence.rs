@@ -29,6 +29,11 @@ impl Repo {
         ["rebase-merge", "rebase-apply"].iter().any(|name| self.git_dir().join(name).exists())
     }
 
+    /// Returns true if a rebase has stopped, for example at a conflict, and has not made the commit where it continues.
+    pub(crate) fn has_stopped_rebase(&self) -> bool {
+        self.git_dir().join("rebase-merge/stopped-sha").exists()
+    }
+
     /// Returns true if git picks or reverts more commits after this one.
     pub(crate) fn has_more_to_pick(&self) -> bool {
         // The first line is the commit that is picked now (save_todo() in git's sequencer.c).

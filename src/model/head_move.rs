@@ -38,6 +38,8 @@ pub(crate) enum MoveKind {
     RebaseStart,
     /// A rebase makes one of its commits.
     RebaseStep,
+    /// The same, completed by a user or an agent where the rebase has stopped.
+    RebaseResolved,
     /// A rebase ends, or is aborted.
     RebaseEnd,
     /// A merge commit that git made by itself.
@@ -69,6 +71,7 @@ impl MoveKind {
             // `git pull --rebase` writes its own arguments before these words.
             (b"rebase" | b"pull", Some(b"start")) => Self::RebaseStart,
             (b"rebase" | b"pull", Some(b"finish" | b"abort")) => Self::RebaseEnd,
+            (b"rebase" | b"pull", Some(b"continue")) => Self::RebaseResolved,
             // Git before 2.39, with the apply backend.
             (b"rebase", None) if word == b"finished" => Self::RebaseEnd,
             (b"rebase", _) | (b"pull", Some(_)) => Self::RebaseStep,
@@ -83,7 +86,16 @@ impl MoveKind {
 
     /// Returns true if `to` is a commit that did not exist before this move.
     pub(crate) fn makes_commit(self) -> bool {
-        matches!(self, Self::Commit | Self::Amend | Self::Copy | Self::Resolved | Self::RebaseStep | Self::Merge)
+        matches!(
+            self,
+            Self::Commit
+                | Self::Amend
+                | Self::Copy
+                | Self::Resolved
+                | Self::RebaseStep
+                | Self::RebaseResolved
+                | Self::Merge
+        )
     }
 
     /// Returns true if a user or an agent made the commit, not git from commits that existed.
@@ -111,7 +123,8 @@ mod tests {
     #[case("rebase -i (start): checkout HEAD~2", RebaseStart)]
     #[case("rebase (pick): a", RebaseStep)]
     #[case("rebase (fixup): a", RebaseStep)]
-    #[case("rebase (continue): a", RebaseStep)]
+    #[case("rebase (continue): a", RebaseResolved)]
+    #[case("pull --rebase origin main (continue): a", RebaseResolved)]
     #[case("rebase (finish): returning to refs/heads/main", RebaseEnd)]
     #[case("rebase (abort): returning to refs/heads/main", RebaseEnd)]
     #[case("pull --rebase origin main (start): checkout 0123456", RebaseStart)]

@@ -66,7 +66,7 @@ pub(crate) fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
             (_, None) => {
                 effects.extend(match kind {
                     MoveKind::Reset => Some(Effect::LinkRewritten(Rewrite { from, to, onto: None })),
-                    MoveKind::RebaseStep => None,
+                    MoveKind::RebaseStep | MoveKind::RebaseResolved => None,
                     _ => kind.makes_commit().then_some(Effect::Link(*moved)),
                 });
                 effects.extend(carry(from, moved, is_before_last));

@@ -1,6 +1,5 @@
 //! Who wrote each line of a file: git's blame, with the authors that the records of the commits name.
 
-mod left;
 mod search;
 
 use bstr::{BStr, BString, ByteSlice as _};

@@ -138,9 +138,12 @@ fn is_plain(context: &Context) -> Result<bool> {
     let repo = &context.repo;
     let by_git_commit = || ancestors::is_amending().is_some();
     if repo.is_rebasing() {
-        // Where a rebase stops without a conflict, the worktree is as HEAD, and git has prepared no message.
-        let is_stopped = by_git_commit() && repo.prepared_message().is_none();
-        return Ok(is_stopped && repo.git_operation()? == GitOperation::New);
+        if repo.prepared_message().is_some() {
+            // After a conflict, `git rebase --continue` runs `git commit`.
+            return Ok(by_git_commit() && repo.has_stopped_rebase());
+        }
+        // Where a rebase stops without a conflict, the worktree is as HEAD.
+        return Ok(by_git_commit() && repo.git_operation()? == GitOperation::New);
     }
     let is_prepared = repo.is_merging() || repo.prepared_message().is_some();
     let is_brought = is_prepared && !by_git_commit();

@@ -69,6 +69,11 @@ pub(crate) fn call_of(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall
     Some(OpenCall { session: session.to_owned(), call })
 }
 
+/// Returns a tool call of any session that may have run git, as [`call_of`] does.
+pub(crate) fn any_call(worktree: &Worktree<'_>) -> Option<OpenCall> {
+    worktree.turns().entries.iter().find_map(|entry| call_of(worktree, &entry.id))
+}
+
 /// Returns the turn of `session` as one call: what it has not reported may have run git.
 pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall> {
     let started = worktree.turns().turn_of(session)?.started;
@@ -184,10 +189,11 @@ impl<'s> Search<'s> {
                 sources.extend(patched(seen, &change.path));
             }
             sources.extend(aside.sources(&change.path, is_conflict)?);
-            if !sources.is_empty() && !search.had(&change)? {
-                search.suspects.push(Suspect { change, sources: Some(sources) });
-            } else if undecided.contains(&change.path) {
-                search.suspects.push(Suspect { change, sources: None });
+            // Git has written a file that it could not merge, though we do not know from what: it may have another name there.
+            let is_by_git = is_unmerged || undecided.contains(&change.path);
+            let sources = Some(sources).filter(|sources| !sources.is_empty());
+            if (sources.is_some() || is_by_git) && !search.had(&change)? {
+                search.suspects.push(Suspect { change, sources });
             }
         }
         Ok(search)

@@ -156,7 +156,7 @@ fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, b
         return Ok(());
     }
     let made = Made::by(&worktree.repo, moved)?;
-    if !moved.kind.is_by_hand() && !condense::is_resolved(&worktree.repo, &made)? {
+    if !moved.kind.is_by_hand() && !condense::has_met_conflict(&worktree.repo, &made)? {
         return Ok(());
     }
     if condense::record_of(worktree, moved.to)?.is_some() {

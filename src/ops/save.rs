@@ -177,7 +177,11 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     // Before a commit, or during a rebase, the session of the turn may be one that reports no tools.
     let is_in_commit = matches!(request.scope, Scope::Staged(_)) || repo.has_prepared_commit() || repo.is_rebasing();
     let turn_as_call = |session| moved::turn_as_call(worktree, session).filter(|_| is_in_commit);
-    let call = session.and_then(|session| moved::call_of(worktree, session).or_else(|| turn_as_call(session)));
+    let mut call = session.and_then(|session| moved::call_of(worktree, session).or_else(|| turn_as_call(session)));
+    if origin.contributor == Contributor::Unknown && !is_named && repo.is_rebasing() {
+        // Of what is saved before a commit there, only the lines that git did not bring are unknown.
+        call = moved::any_call(worktree);
+    }
     if let Scope::Staged(staged) = &request.scope {
         request.scope = scope_of_staged(repo, staged, &shadow)?;
     }

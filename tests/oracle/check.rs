@@ -91,22 +91,19 @@ fn check_commit(desk: &Desk, verdict: &mut Verdict) -> BTreeMap<String, String> 
     let committed: Vec<&str> = tree.lines().collect();
     let mut kept = BTreeMap::new();
     for path in &committed {
-        let text = desk.ask(&["show", &format!("HEAD:{path}")]).unwrap_or_default();
-        blame(desk, "HEAD", path, &text, verdict);
-        kept.insert((*path).to_owned(), text);
+        kept.insert((*path).to_owned(), desk.ask(&["show", &format!("HEAD:{path}")]).unwrap_or_default());
+    }
+    for path in kept.keys() {
+        blame(desk, "HEAD", path, &kept, verdict);
     }
     kept
 }
 
 fn check_place(desk: &Desk, verdict: &mut Verdict) {
     let kept = check_commit(desk, verdict);
-    let mut now = BTreeMap::new();
-    for path in desk.files() {
-        let text = desk.read(&path);
-        if kept.get(&path) != Some(&text) {
-            blame(desk, "worktree", &path, &text, verdict);
-        }
-        now.insert(path, text);
+    let now: BTreeMap<String, String> = desk.files().into_iter().map(|path| (path.clone(), desk.read(&path))).collect();
+    for path in now.keys().filter(|path| kept.get(*path) != now.get(*path)) {
+        blame(desk, "worktree", path, &now, verdict);
     }
     attribution(desk, "HEAD", &kept, verdict);
     if now != kept {
@@ -118,8 +115,9 @@ fn check_place(desk: &Desk, verdict: &mut Verdict) {
     }
 }
 
-fn blame(desk: &Desk, view: &'static str, path: &str, text: &str, verdict: &mut Verdict) {
-    if text.is_empty() {
+/// Judges `git checkpoint blame` of the file at `path` in `view`, where the files are `texts`.
+fn blame(desk: &Desk, view: &'static str, path: &str, texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
+    if texts[path].is_empty() {
         return;
     }
     let mut arguments = vec!["checkpoint", "blame", "--json", path];
@@ -129,7 +127,7 @@ fn blame(desk: &Desk, view: &'static str, path: &str, text: &str, verdict: &mut 
         return;
     };
     let blame: Value = serde_json::from_str(&printed).expect("it is JSON");
-    judge(&blame["lines"], (view, path), text, verdict);
+    judge(&blame["lines"], (view, path), texts, verdict);
 }
 
 /// Judges `git checkpoint attribution` of `view`, where the files are `texts`.
@@ -143,13 +141,14 @@ fn attribution(desk: &Desk, view: &'static str, texts: &BTreeMap<String, String>
     for file in report["files"].as_array().into_iter().flatten() {
         let path = file["path"].as_str().unwrap_or_default();
         let view = if view == "HEAD" { "attribution of HEAD" } else { "attribution of the worktree" };
-        judge(&file["owners"], (view, path), texts.get(path).map_or("", String::as_str), verdict);
+        judge(&file["owners"], (view, path), texts, verdict);
     }
 }
 
-/// Judges `spans` of the lines of `text`.
-fn judge(spans: &Value, (view, path): (&'static str, &str), text: &str, verdict: &mut Verdict) {
-    let lines: Vec<&str> = text.lines().collect();
+/// Judges `spans` of the lines of the file at `path`, where the files are `texts`.
+fn judge(spans: &Value, (view, path): (&'static str, &str), texts: &BTreeMap<String, String>, verdict: &mut Verdict) {
+    let lines: Vec<&str> = texts.get(path).into_iter().flat_map(|text| text.lines()).collect();
+    let others = || texts.iter().filter(|(other, _)| *other != path).flat_map(|(_, text)| text.lines());
     for span in spans.as_array().into_iter().flatten() {
         let number = |key: &str| usize::try_from(span[key].as_u64().unwrap_or_default()).unwrap_or_default();
         let owner = span["owner"].as_str().unwrap_or_default();
@@ -163,7 +162,8 @@ fn judge(spans: &Value, (view, path): (&'static str, &str), text: &str, verdict:
             };
             verdict.lines += 1;
             verdict.unknown += usize::from(owner == "unknown");
-            if !is_right {
+            // Git may put back a file that was renamed. That looks like a copy, whose author is the one who made it.
+            if !is_right && !others().any(|line| line == text) {
                 let said = if owner == "agent" { span["session"].as_str().unwrap_or("agent") } else { owner };
                 verdict.wrong.push(Wrong {
                     view,

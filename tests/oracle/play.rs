@@ -251,8 +251,11 @@ fn last_two(desk: &mut Desk, editor: &str) {
 
 /// Runs a command that repeats commits, and continues it where it stops.
 fn again(desk: &mut Desk, arguments: &[&str], variables: &[(&str, &str)]) {
-    if !desk.git_with(arguments, variables, "") {
-        settle(desk);
+    let is_done = desk.git_with(arguments, variables, "");
+    // If only its autostash meets a conflict, a rebase says that all went well, and keeps the entry.
+    let is_in_conflict = !is_done || !desk.ask(&["ls-files", "-u"]).unwrap_or_default().is_empty();
+    if is_in_conflict && settle(desk) && is_done {
+        desk.git(&["stash", "drop", "-q"]);
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Search {
     pub(super) shrunk: usize,
     /// When to start no further history.
     pub(super) limit: Option<Duration>,
+    /// Each history that goes wrong is printed at once, too.
+    pub(super) prints: bool,
 }
 
 /// What a search has found.
@@ -106,8 +108,18 @@ impl Search {
         for sort in to_shrink {
             let small = self.shrink(&steps, &sort);
             let report = self.report(index, &sort, &small);
+            #[expect(clippy::print_stderr, reason = "it is run by hand, and may take long")]
+            if self.prints {
+                eprintln!("{report}");
+            }
             found.lock().expect("no thread has panicked").reports.push(report);
         }
+    }
+
+    /// Plays `steps`, and returns how they go wrong.
+    pub(super) fn fault(&self, steps: &[Step]) -> Option<String> {
+        let sorts = self.sorts(&self.play(steps).0);
+        sorts.keys().next().map(|sort| self.report(0, sort, steps))
     }
 
     fn play(&self, steps: &[Step]) -> (Verdict, String) {

@@ -103,8 +103,11 @@ impl File {
         text(self.content.as_ref())
     }
 
-    pub(super) fn is_untouched_by_anyone(&self) -> bool {
-        self.content.is_none() && self.graves.is_empty()
+    /// Returns the lines of the file as those of a deleted one.
+    pub(super) fn as_deleted(&self) -> Vec<Grave> {
+        let lines = self.text().lines_with_terminator().zip(&self.lines).take(MOST_GRAVES);
+        let lines = lines.filter(|(text, _)| text.len() <= LONGEST_GRAVE);
+        lines.map(|(text, line)| Grave { first_gap: 0, last_gap: 0, text: text.into(), line: *line }).collect()
     }
 
     /// Keeps the lines that `edits` deleted, so that a later step can restore them.

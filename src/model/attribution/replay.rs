@@ -9,7 +9,7 @@ use bstr::{BStr, BString};
 
 use super::{
     AuthorId, Change, Content, Differ, FileOwnership, Limits, Owner,
-    file::{self, File},
+    file::{self, File, Grave},
     moves,
     work::{Outcome, Work},
 };
@@ -154,8 +154,10 @@ impl<'d> Replay<'d> {
     /// Replays the pending steps as one.
     pub(super) fn flush(&mut self) {
         let Some(author) = self.author.take() else { return };
-        let mut jobs = self.jobs();
-        find_renames(&mut jobs);
+        let (mut jobs, mut moves) = self.jobs();
+        moves.extend(find_renames(&mut jobs));
+        let left: Vec<(BString, Vec<Grave>)> =
+            moves.into_iter().map(|(from, to)| (from, jobs[to].old.as_deleted())).collect();
         let mut works: Vec<Work<'_>> = jobs
             .iter()
             .map(|job| Work::new(&self.differ, &self.limits, &job.old, file::text(job.after.as_ref())))
@@ -183,9 +185,16 @@ impl<'d> Replay<'d> {
                 self.files.insert(job.path, file);
             }
         }
+        // Git may put a renamed file back.
+        for (path, graves) in left {
+            if let Some(file) = self.files.get_mut(&path).filter(|file| file.content.is_none()) {
+                file.graves = graves;
+            }
+        }
     }
 
-    fn jobs(&mut self) -> Vec<Job> {
+    /// Returns the files of the pending steps, and which of them had another path: that, and the place of the file.
+    fn jobs(&mut self) -> (Vec<Job>, Vec<(BString, usize)>) {
         let pending = std::mem::take(&mut self.pending);
         let mut taken: BTreeMap<BString, File> = BTreeMap::new();
         for path in pending.iter().flat_map(|(path, pending)| [Some(path), pending.source.as_ref()]).flatten() {
@@ -193,8 +202,9 @@ impl<'d> Replay<'d> {
                 taken.insert(path.clone(), file);
             }
         }
-        let mut jobs = Vec::with_capacity(pending.len());
+        let (mut jobs, mut moves) = (Vec::with_capacity(pending.len()), Vec::new());
         for (path, Pending { source, after, moved }) in pending {
+            moves.extend(source.clone().filter(|source| *source != path).map(|source| (source, jobs.len())));
             let old = source.and_then(|source| taken.remove(&source)).unwrap_or_else(File::absent);
             jobs.push(Job { path, old, after, moved, is_replaced: false });
         }
@@ -205,12 +215,12 @@ impl<'d> Replay<'d> {
             moved: None,
             is_replaced: true,
         }));
-        jobs
+        (jobs, moves)
     }
 }
 
-/// Finds renames: a deleted file whose content appears in a new file.
-fn find_renames(jobs: &mut [Job]) {
+/// Finds renames: a deleted file whose content appears in a new file. Returns the old path of each, and the place of the file.
+fn find_renames(jobs: &mut [Job]) -> Vec<(BString, usize)> {
     let mut gone: HashMap<&Content, Vec<usize>> = HashMap::new();
     for (at, job) in jobs.iter().enumerate().rev().filter(|(_, job)| job.after.is_none()) {
         if let Some(content) = &job.old.content {
@@ -218,14 +228,17 @@ fn find_renames(jobs: &mut [Job]) {
         }
     }
     let mut renames = Vec::new();
-    for (at, job) in jobs.iter().enumerate().filter(|(_, job)| job.old.is_untouched_by_anyone()) {
+    for (at, job) in jobs.iter().enumerate().filter(|(_, job)| job.old.content.is_none()) {
         if let Some(from) = job.after.as_ref().and_then(|content| gone.get_mut(content)).and_then(Vec::pop) {
             renames.push((from, at));
         }
     }
+    let mut moves = Vec::with_capacity(renames.len());
     for (from, to) in renames {
         jobs[to].old = std::mem::replace(&mut jobs[from].old, File::absent());
+        moves.push((jobs[from].path.clone(), to));
     }
+    moves
 }
 
 /// Returns `file` as the step left it; `owner` has the whole of it, if it has no lines.

@@ -119,6 +119,8 @@ pub(crate) struct Reader<'r> {
     pub(super) renamed: HashMap<(RecordId, ObjectId), HashMap<BString, BString>>,
     /// How many commits without a record blame has compared line by line.
     pub(super) looked_at: usize,
+    /// By path, the contents of files of a commit that were read together.
+    pub(super) texts: HashMap<BString, Option<Text>>,
 }
 
 impl<'r> Reader<'r> {
@@ -139,6 +141,7 @@ impl<'r> Reader<'r> {
             renames: HashMap::new(),
             renamed: HashMap::new(),
             looked_at: 0,
+            texts: HashMap::new(),
         })
     }
 
@@ -185,6 +188,9 @@ impl<'r> Reader<'r> {
         let mut changes = self.repo.detect_renames(changes)?;
         let others = facts.parents.get(1..).unwrap_or_default();
         self.drop_brought(others, facts.tree_id, &mut changes)?;
+        if records.is_empty() && others.is_empty() && otherwise == self.authors.plain(Contributor::Human) {
+            self.read_together(&changes)?;
+        }
         let mut files = Vec::with_capacity(changes.len());
         for change in changes {
             let (mut ownership, mut text) = self.file(id, &change, &records, otherwise)?;

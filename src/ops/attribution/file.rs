@@ -55,6 +55,9 @@ struct View<'v> {
 impl Reader<'_> {
     /// Returns the lines of both sides of `change`; none if git does not count any.
     pub(crate) fn text(&mut self, change: &Change) -> Result<Option<Text>> {
+        if let Some(text) = self.texts.remove(&change.path) {
+            return Ok(text);
+        }
         let (Some(before), Some(after)) = (self.side(change, change.before)?, self.side(change, change.after)?) else {
             return Ok(None);
         };
@@ -132,15 +135,16 @@ impl Reader<'_> {
             let beside = Beside { carrier: CARRIER, author, unclaimed: Owner::Base, keeps_base: true };
             return Ok(Ok(BlobOwners { views: vec![view.file.ownership.spans.clone()], beside }));
         }
-        if views.is_empty() && change.before.is_none() {
-            return Ok(Err(author));
-        }
-        let text = if let Some(text) = self.text(&change)? {
+        let mut text = if let Some(text) = self.text(&change)? {
             text
         } else {
             let after = change.after.map(|leaf| self.repo.read_blob(leaf.id)).transpose()?;
             Text::new(Vec::new(), after.unwrap_or_default(), Vec::new())
         };
+        let has_moves = records.is_empty() && self.look_for_moves(commit, &change, &mut text)?;
+        if views.is_empty() && change.before.is_none() && !has_moves {
+            return Ok(Err(author));
+        }
         let (views, beside) = self.joined(commit, &change, &text, &views, author)?;
         Ok(Ok(BlobOwners { views, beside }))
     }

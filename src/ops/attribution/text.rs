@@ -7,7 +7,7 @@ use crate::{
     git::line_edits,
     model::{
         attribution::{Committed, Content, Differ, FileOwnership, Replay},
-        change::Change,
+        change::{Change, Leaf},
         line_diff::Edit,
     },
 };
@@ -40,23 +40,41 @@ impl Text {
     /// Returns the owners that follow from the contents alone: those of lines that `change` only moved or reformatted.
     pub(super) fn by_content(&self, change: &Change) -> Option<&FileOwnership> {
         let recorded = self.by_content.get_or_init(|| {
-            let is_binary = [&self.before, &self.after].iter().any(|text| line_edits::is_binary(text));
-            if is_binary || change.before.is_none() || change.after.is_none() {
+            if self.is_binary() || change.before.is_none() || change.after.is_none() {
                 return None;
             }
-            let steps = line_edits::step_edits;
-            let committed = Committed {
-                path: change.path.clone(),
-                from: change.old_path.clone(),
-                before: Some(Content::Bytes(self.before.clone())),
-                after: Some(Content::Bytes(self.after.clone())),
-                edits: Some(self.edits.clone()),
-                author: CARRIER,
-            };
-            Replay::new(Differ { steps: &steps, counted: &usual_edits }).finish(&[committed]).files.pop()
+            by_content(&[self.committed(change)]).pop()
         });
         recorded.as_ref()
     }
+
+    /// Gives it these owners that follow from the contents of all files of the commit.
+    pub(super) fn set_by_content(&mut self, owners: FileOwnership) {
+        self.by_content = OnceCell::from(Some(owners));
+    }
+
+    pub(super) fn is_binary(&self) -> bool {
+        [&self.before, &self.after].iter().any(|text| line_edits::is_binary(text))
+    }
+
+    /// Returns the file as a commit without any checkpoint has it.
+    pub(super) fn committed(&self, change: &Change) -> Committed {
+        let content = |leaf: Option<Leaf>, text: &[u8]| leaf.map(|_| Content::Bytes(text.to_vec()));
+        Committed {
+            path: change.path.clone(),
+            from: change.old_path.clone(),
+            before: content(change.before, &self.before),
+            after: content(change.after, &self.after),
+            edits: Some(self.edits.clone()),
+            author: CARRIER,
+        }
+    }
+}
+
+/// Returns the owners that follow from the contents of the files of a commit alone: all that is new is [`CARRIER`]'s.
+pub(super) fn by_content(files: &[Committed]) -> Vec<FileOwnership> {
+    let steps = line_edits::step_edits;
+    Replay::new(Differ { steps: &steps, counted: &usual_edits }).finish(files).files
 }
 
 /// Returns how two texts differ, as git counts.

@@ -1,7 +1,10 @@
 //! The attribution of uncommitted changes: replays the archived shadows whose work is in the worktree again, then the
-//! live shadow, then the worktree as it is now.
+//! live shadow, then the worktree as it is now. Of what git has prepared a commit from, the records name the authors.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
@@ -11,22 +14,41 @@ use super::{
         Context, author,
         chain::{carry_forward::base_tree, peek::worktree_tree, shadows},
         condense::{renamed_since, steps_aside},
-        provenance::replay::{Step, Work, steps},
+        known_base::known_base,
+        provenance::{
+            recorded::records_again,
+            replay::{Step, Work, steps},
+        },
+        records,
+        rewrite::squashed_commits,
     },
+    authors::CARRIER,
     commit::{OfCommit, OfFile, Reader},
     options::Options,
     patch::PatchFile,
     present::Sum,
+    recorded::Recorded,
     text::Text,
 };
 use crate::{
     error::Result,
-    git::Repo,
+    git::{
+        Repo,
+        commit::NewCommit,
+        new_objects::{NewObjects, Target},
+    },
     model::{
-        attribution::Author,
+        attribution::{
+            Author, FileOwnership, Owner,
+            combine::{Beside, combine},
+            kind::agent_of,
+        },
         change::{Change, Leaf},
         checkpoint::Origin,
+        contributor::Contributor,
+        record::{RecordId, TRAILER},
         refname::Base,
+        trailer,
     },
     state,
 };
@@ -63,18 +85,25 @@ fn beyond(
     let may_be_former = |change: &Change| with_former_names && has_new && change.after.is_none();
     changes.retain(|change| may_be_former(change) || wanted(&change.path));
     let mut changes = repo.detect_renames(changes)?;
+    // Without those that are not wanted, a file that is gone looks unchanged.
+    let around = changes.clone();
     changes.retain(|change| wanted(&change.path));
     let mut reader = Reader::of_worktree(repo)?;
     reader.drop_brought(others, worktree.tree_id, &mut changes)?;
     let base = Base::of_head(head);
-    let checkpoint = shadows::latest_on(repo, base)?;
+    // HEAD may have moved since we last looked: then the work is still on the commit where it was.
+    let known = known_base(context).filter(|known| *known != base);
+    let checkpoint = match (shadows::latest_on(repo, base)?, known) {
+        (None, Some(known)) => shadows::latest_on(repo, known)?,
+        (checkpoint, _) => checkpoint,
+    };
     let mut names: Vec<&BString> =
         changes.iter().flat_map(|it| [Some(&it.path), it.old_path.as_ref()]).flatten().collect();
     let mut renamed = Vec::new();
     let mut all = steps_aside(repo, base, &changes)?;
     if let Some(tip) = &checkpoint {
         let touched = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
-        for change in renamed_since(repo, &touched, &changes)? {
+        for change in renamed_since(repo, &touched, &around)?.into_iter().filter(|change| wanted(&change.path)) {
             // `wanted` may have left the old path out of the changes, though the file still exists.
             let old_path = change.old_path.as_ref().expect("it is a rename");
             if repo.find_leaf(worktree.tree_id, old_path.as_bstr())?.is_none() {
@@ -98,11 +127,15 @@ fn beyond(
         all.push(Step::new(origin.clone(), changes));
     }
     let copied = copied(repo, head_tree_id, &all, &changes)?;
+    let next = Next::of(context, &mut reader, worktree.tree_id)?;
     let work = Work::of(repo, &all, &changes, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());
     let mut texts = Vec::new();
     for (change, ownership) in changes.into_iter().zip(work.ownership.files) {
         let mut ownership = reader.authors.adopt_file(ownership, &work.authors);
+        if let Some(next) = &next {
+            next.add_authors(&mut reader, &change, &mut ownership)?;
+        }
         if with_text || !others.is_empty() {
             let mut text = reader.text(&change)?;
             if !others.is_empty() {
@@ -122,6 +155,75 @@ fn beyond(
         files,
     };
     Ok(Uncommitted { work, authors: reader.authors.list, texts, copied })
+}
+
+/// The commit that git has prepared from commits with records, as the worktree would make it. It would be linked to the records.
+struct Next {
+    id: ObjectId,
+    records: Vec<Rc<Recorded>>,
+}
+
+impl Next {
+    /// Returns the next commit, which has the tree `tree_id` and is only in memory.
+    fn of(context: &Context, reader: &mut Reader<'_>, tree_id: ObjectId) -> Result<Option<Self>> {
+        let (repo, head) = (reader.repo, context.repo.head()?.id);
+        let ids = repeated(context, head).or_else(|error| {
+            repo.check_interrupt()?;
+            // Git reports its own damaged files.
+            tracing::warn!(%error, "from which commits git has prepared the next one is not known");
+            Ok(BTreeSet::new())
+        })?;
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        let trailers: Vec<(&str, String)> = ids.iter().map(|id| (TRAILER, id.to_string())).collect();
+        let message = trailer::compose("next", "", &trailers);
+        let (who, time, parents) = (repo.identity(), repo.now(), head.into_iter().collect());
+        let new = NewCommit { tree_id, parents, author: who.clone(), committer: who, time, message: &message };
+        let id = Repo::write_commit(&new, &mut NewObjects::new(repo, Target::Memory))?;
+        let records = reader.records.of(id, &mut reader.authors)?.records;
+        Ok(Some(Self { id, records }))
+    }
+
+    /// Gives the lines that are people's in `ownership`, since no checkpoint has another author, to the agents that the records
+    /// name.
+    fn add_authors(&self, reader: &mut Reader<'_>, change: &Change, ownership: &mut FileOwnership) -> Result<()> {
+        let human = reader.authors.plain(Contributor::Human);
+        let (mut recorded, _) = reader.file(self.id, change, &self.records, human)?;
+        let is_agent = |owner: Owner| agent_of(owner, &reader.authors.list).is_some();
+        recorded.spans.retain(|span| is_agent(span.owner));
+        if ownership.whole == Some(Owner::Author(human)) && recorded.whole.is_some_and(is_agent) {
+            ownership.whole = recorded.whole;
+        }
+        if recorded.spans.is_empty() {
+            return Ok(());
+        }
+        let added: Vec<_> = ownership.spans.iter().map(|span| span.start as usize - 1..span.end as usize).collect();
+        let mut own = std::mem::take(&mut ownership.spans);
+        own.retain(|span| span.owner != Owner::Author(human));
+        let unclaimed = Owner::Author(human);
+        let beside = Beside { carrier: CARRIER, author: human, unclaimed, keeps_base: true };
+        ownership.spans = combine(&[own, recorded.spans], &added, beside);
+        Ok(())
+    }
+}
+
+/// Returns the records of the commits that git has prepared the next one from.
+fn repeated(context: &Context, head: Option<ObjectId>) -> Result<BTreeSet<RecordId>> {
+    let (repo, mut ids) = (&context.repo, BTreeSet::new());
+    let mut commits = squashed_commits(context)?;
+    let is_prepared = repo.prepared_message().is_some();
+    for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"].iter().filter(|_| is_prepared) {
+        commits.extend(repo.find_ref(name)?);
+    }
+    for commit in &commits {
+        ids.extend(records::of_commit(repo, *commit)?);
+    }
+    // What `git merge` has not committed is blamed on the commits that it merges.
+    if commits.is_empty() && is_prepared && !repo.is_merging() {
+        ids.extend(records_again(context, head)?);
+    }
+    Ok(ids)
 }
 
 /// Returns the files of HEAD that new files of `changes` come from by the renames in `steps`. Git has put those files back since.

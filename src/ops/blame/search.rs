@@ -5,12 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{
-    super::{
-        Context,
-        attribution::{Reader, Text, uncommitted},
-    },
-    left::{Source, left},
+use super::super::{
+    Context,
+    attribution::{Reader, Source, Text, left, uncommitted},
 };
 use crate::{
     error::Result,
@@ -146,7 +143,8 @@ impl<'c> Search<'c> {
         for mut older in open {
             let Some(commit) = older.commit.filter(|_| self.questions < MOST_QUESTIONS) else { continue };
             let commits = (older.parent, commit);
-            for source in left(&self.context.repo, commits, older.path.as_bstr(), &older.text, &older.wanted)? {
+            let wanted = older.wanted.iter().map(|(_, line)| *line);
+            for source in left(&self.context.repo, commits, older.path.as_bstr(), &older.text, wanted)? {
                 self.follow_to(&source, &mut older, owners)?;
             }
         }

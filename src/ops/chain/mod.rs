@@ -3,6 +3,7 @@
 
 pub(crate) mod archive;
 mod cache;
+pub(crate) mod carriers;
 pub(crate) mod carry_forward;
 mod changes;
 pub(crate) mod commit;

@@ -4,21 +4,19 @@ use std::{cell::OnceCell, collections::BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 
-use super::{
-    super::{
-        chain::{
-            carry_forward::{Line, base_tree},
-            shadows::Live,
-            timeline::Tip,
-        },
-        provenance::{
-            replay::{Step, Work, left_by, steps},
-            set_aside::{Waiting, taken_back, waiting},
-        },
-        restored_target::may_have_session,
-        share::share,
+use super::super::{
+    chain::{
+        carriers::Carriers,
+        carry_forward::{Line, base_tree},
+        shadows::Live,
+        timeline::Tip,
     },
-    known::Known,
+    provenance::{
+        replay::{Step, Work, left_by, steps},
+        set_aside::{Waiting, taken_back, waiting},
+    },
+    restored_target::may_have_session,
+    share::share,
 };
 use crate::{
     error::{Kind, Result},
@@ -325,7 +323,7 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
     let mut parts = Vec::with_capacity(candidates.len());
     let live = candidates.iter().find(|candidate| candidate.is_live);
     // Read only where it matters: a chain may be long.
-    let (known, done) = (OnceCell::new(), OnceCell::new());
+    let (carriers, done) = (OnceCell::new(), OnceCell::new());
     for candidate in candidates {
         let mut part = candidate.part(repo, committed)?;
         let Some(live) = live.filter(|_| !candidate.is_live) else {
@@ -338,19 +336,20 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
             if !part.paths.contains(&change.path) {
                 continue;
             }
-            let known = known.get_or_init(|| Known::read(repo, live.checkpoint.id));
-            let is_known = known.has(repo, candidate.checkpoint.id, &change.path);
-            let is_anew = || {
+            let carriers = carriers.get_or_init(|| Carriers::read(repo, live.checkpoint.id));
+            let is_known = carriers.has(repo, candidate.checkpoint.id, &change.path);
+            let is_done = || {
                 if done.get().is_none() {
                     let wanted: BTreeSet<&BString> = committed.iter().map(|change| &change.path).collect();
                     drop(done.set(steps(repo, &live.checkpoint, &|path| wanted.contains(path))?));
                 }
                 let own = at(&candidate.touched, &change.path);
-                own.map_or(Ok(false), |own| {
-                    is_done_by_session(repo, done.get().map_or(&[], Vec::as_slice), own, change.before)
-                })
+                let steps = done.get().map(Vec::as_slice).unwrap_or_default();
+                let step = own.map_or(Ok(None), |own| first_with(repo, steps, own, change.before))?;
+                // What people did beside the live shadow is theirs there, too: it may begin with work that the live shadow knows.
+                step.map_or(Ok(false), |step| Ok(step.origin.session.is_some() || !candidate.has_agent(repo)?))
             };
-            if is_known || is_anew()? {
+            if is_known || is_done()? {
                 part.paths.remove(&change.path);
                 part.begun.retain(|begun| begun.path != change.path);
             }
@@ -360,15 +359,15 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
     Ok(parts)
 }
 
-/// Returns true if the first of `steps` after which a file has the work `own`, which `head` does not have, is a session's.
-fn is_done_by_session(repo: &Repo, steps: &[Step], own: &Change, head: Option<Leaf>) -> Result<bool> {
+/// Returns the first of `steps` after which a file has the work `own`, which `head` does not have.
+fn first_with<'s>(repo: &Repo, steps: &'s [Step], own: &Change, head: Option<Leaf>) -> Result<Option<&'s Step>> {
     for step in steps {
         let left = at(&step.changes, &own.path).and_then(|change| change.after);
         if left.is_some() && share(repo, own, head, left)?.is_half() {
-            return Ok(step.origin.session.is_some());
+            return Ok(Some(step));
         }
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Returns the steps that archived shadows took to the uncommitted `changes`: work that came back with `git stash pop`,

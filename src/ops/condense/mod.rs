@@ -5,7 +5,6 @@
 
 mod candidates;
 mod commit;
-mod known;
 mod made;
 mod record;
 mod resolved;
@@ -16,6 +15,6 @@ pub(crate) use candidates::{Candidate, candidates, hold_work, renamed_since, ste
 pub(crate) use commit::{carry_forward, condense, line_to_carry, link_existing, record_of};
 pub(crate) use made::Made;
 pub(crate) use record::complete;
-pub(crate) use resolved::{is_resolved, takes_resolution};
+pub(crate) use resolved::{has_met_conflict, takes_resolution};
 pub(crate) use staged::{has_work_on, holds_work};
 pub(crate) use unseen::take_unseen;

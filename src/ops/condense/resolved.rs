@@ -12,18 +12,28 @@ use super::{
 use crate::{
     error::Result,
     git::Repo,
-    model::{head_move::MoveKind, refname::Base},
+    model::{
+        head_move::MoveKind,
+        refname::{self, Base},
+    },
     ops::chain::shadows::latest_on,
 };
 
 /// How many checkpoints back we look for a conflict.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// Returns true if `made` was completed after a conflict: the reflog says so, or a checkpoint on its parent has seen the conflict.
-pub(crate) fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
+/// Returns true if `made` was completed after a conflict, or where a rebase has stopped: the reflog says so, or we have seen the
+/// conflict.
+fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
+    Ok(matches!(made.kind, MoveKind::Resolved | MoveKind::RebaseResolved) || has_met_conflict(repo, made)?)
+}
+
+/// Returns true if git was to copy `made`, and a file that this changes had a conflict: the reflog says so of a cherry-pick, of the
+/// others a checkpoint on the commit's parent.
+pub(crate) fn has_met_conflict(repo: &Repo, made: &Made) -> Result<bool> {
     match made.kind {
         MoveKind::Resolved => Ok(true),
-        MoveKind::Copy | MoveKind::RebaseStep => {
+        MoveKind::Copy | MoveKind::RebaseStep | MoveKind::RebaseResolved => {
             let unmerged = unmerged(repo, made.base);
             Ok(!unmerged.is_empty() && made.changes(repo)?.iter().any(|change| unmerged.contains(&change.path)))
         }
@@ -31,12 +41,16 @@ pub(crate) fn is_resolved(repo: &Repo, made: &Made) -> Result<bool> {
     }
 }
 
-/// Returns the files that had a conflict in a checkpoint of the live shadow of `base`.
+/// Returns the files that had a conflict in a checkpoint of the live shadow of `base`, or when an open turn began.
 fn unmerged(repo: &Repo, base: Base) -> BTreeSet<BString> {
     let mut paths = BTreeSet::new();
-    // A broken shadow contributes nothing.
-    let Ok(Some(tip)) = latest_on(repo, base) else { return paths };
-    for checkpoint in repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS).flatten() {
+    // A broken shadow or baseline contributes nothing.
+    let tip = latest_on(repo, base).unwrap_or_default();
+    let shadow = tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS).flatten());
+    let pending = repo.refs_below(refname::PENDING).unwrap_or_default().into_iter();
+    let baselines = pending.filter_map(|(_, id)| repo.find_checkpoint(id).ok().flatten());
+    let baselines = baselines.filter(|it| it.base == base && it.worktree == repo.worktree_id());
+    for checkpoint in shadow.chain(baselines) {
         let side = checkpoint.side_id.and_then(|id| repo.read_side(id).ok());
         paths.extend(side.into_iter().flat_map(|side| side.manifest.unmerged).map(|entry| entry.path));
     }

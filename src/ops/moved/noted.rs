@@ -53,6 +53,8 @@ fn picked(
     staged: &BTreeMap<BString, Option<Leaf>>,
 ) -> Result<Vec<ObjectId>> {
     let wanted = text_of(message);
+    // A file that met a conflict may be as before after that.
+    let in_conflict: Vec<&[u8]> = message.lines().filter_map(|line| line.strip_prefix(b"#\t")).collect();
     let paths: Vec<&BStr> = staged.keys().map(|path| path.as_bstr()).collect();
     if wanted.is_empty() || paths.is_empty() {
         return Ok(Vec::new());
@@ -63,7 +65,8 @@ fn picked(
     for paths in [paths.as_slice(), &[]] {
         for commit in repo.commits_touching(paths, &exclude, MOST_PICKED)? {
             let has_message = text_of(repo.message_of(commit)?.as_bytes().as_bstr()) == wanted;
-            if has_message && is_staged(repo, last_tree_id, commit, staged)? {
+            let is_picked = |path: &BString| staged.contains_key(path) || in_conflict.contains(&path.as_slice());
+            if has_message && is_everywhere(repo, last_tree_id, commit, is_picked)? {
                 found.push(commit);
             }
         }
@@ -74,18 +77,19 @@ fn picked(
     Ok(found)
 }
 
-/// Returns true if all files that `commit` changes are staged, or are not at their paths in the tree `last_tree_id`: they may have
-/// other names there.
-fn is_staged(
+/// Returns true if all files that `commit` changes were picked as `is_picked` says, are the same in the tree `last_tree_id`, or are
+/// not at their paths there: they may have other names.
+fn is_everywhere(
     repo: &Repo,
     last_tree_id: ObjectId,
     commit: ObjectId,
-    staged: &BTreeMap<BString, Option<Leaf>>,
+    is_picked: impl Fn(&BString) -> bool,
 ) -> Result<bool> {
     let parent = repo.parents_of(commit)?.first().copied();
     let before = parent.map_or_else(|| Ok(repo.empty_tree_id()), |parent| repo.tree_of_commit(parent))?;
     for change in repo.diff_trees(before, repo.tree_of_commit(commit)?)? {
-        if !staged.contains_key(&change.path) && repo.find_leaf(last_tree_id, change.path.as_bstr())?.is_some() {
+        let last = repo.find_leaf(last_tree_id, change.path.as_bstr())?;
+        if !is_picked(&change.path) && last.is_some() && last != change.after {
             return Ok(false);
         }
     }

@@ -34,8 +34,14 @@ const MOST_MOVES: usize = 32;
 const MOST_COMMITS: usize = 100;
 /// How many commits back from HEAD we look for the commit at which the removed ones branch off.
 const MOST_KEPT: usize = 32;
-/// How many commits of files staged by a cherry-pick we look at.
-const MOST_PICKED: usize = 100;
+/// How many commits that touch the files of a cherry-pick or revert we look at.
+const MOST_TOUCHING: usize = 100;
+
+/// If more files of a commit may be earlier versions, we do not look which.
+const MOST_RESTORED: usize = 64;
+
+/// How git begins the last paragraph of a revert's message; a commit id follows.
+const REVERTS: &str = "This reverts commit ";
 
 /// Where to look for recorded work.
 #[derive(Clone, Copy, Debug)]
@@ -102,11 +108,16 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
         // These were removed by an earlier reset.
         ids.extend(records::of_parent(repo, commit)?);
     }
-    if matches!(place, Place::Staged)
-        && let Some(message) = repo.prepared_message()
-    {
-        ids.extend(ids_in_message(&message));
-        ids.extend(picked(context)?);
+    let may_be_any = match place {
+        Place::Staged => repo.prepared_message().inspect(|message| ids.extend(ids_in_message(message))).is_some(),
+        Place::In(commit) => repo.message_of(commit)?.contains(REVERTS),
+    };
+    let changes = place.changes(repo, head_tree(repo, head)?)?;
+    if may_be_any {
+        ids.extend(of_commits_touching(repo, &changes)?);
+    }
+    if let Some(head) = head {
+        ids.extend(of_earlier_versions(repo, &log, head, &changes)?);
     }
     let mut found = Vec::new();
     for id in ids.union(&left).copied() {
@@ -188,7 +199,7 @@ fn line_of(
 /// these commits, so a single line is enough.
 pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
     let repo = &context.repo;
-    let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let head_tree_id = head_tree(repo, head)?;
     for commit in commits {
         for id in records::of_commit(repo, *commit)? {
             // A damaged record is no reason to refuse a commit.
@@ -208,20 +219,50 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
     Ok(false)
 }
 
-/// Returns the records of commits that touch what is staged: after `git cherry-pick -n`, git knows only the last one
-/// picked.
-fn picked(context: &Context) -> Result<Vec<RecordId>> {
-    let repo = &context.repo;
-    let staged = repo.run_git(&["diff", "--cached", "--name-only", "-z", "--no-renames"], None)?;
-    let paths: Vec<&BStr> = staged.split_str("\0").filter(|path| !path.is_empty()).map(ByteSlice::as_bstr).collect();
+/// Returns the records of commits that touch the files of `changes`: after `git cherry-pick -n`, git knows only the last one picked,
+/// and what a revert brings back may be of any of them.
+fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>> {
+    let paths: Vec<&BStr> = changes.iter().map(|change| change.path.as_bstr()).collect();
     let mut ids = Vec::new();
     if !paths.is_empty() {
         let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
-        for commit in repo.commits_touching(&paths, &exclude, MOST_PICKED)? {
+        for commit in repo.commits_touching(&paths, &exclude, MOST_TOUCHING)? {
             ids.extend(records::of_commit(repo, commit)?);
         }
     }
     Ok(ids)
+}
+
+/// Returns the records of the last commits that changed those files of `changes` whose content is older than `head`: git may have
+/// brought it from one of them (`git checkout <commit> -- <path>`).
+fn of_earlier_versions(repo: &Repo, log: &Log<'_>, head: ObjectId, changes: &[Change]) -> Result<Vec<RecordId>> {
+    let is_old = |change: &&Change| match (change.before, change.after) {
+        (Some(before), Some(after)) => before.id != after.id && repo.was_stored_before(after.id, head),
+        _ => false,
+    };
+    let mut files: Vec<(&Change, Option<Leaf>)> = changes.iter().filter(is_old).map(|it| (it, it.before)).collect();
+    let mut ids = Vec::new();
+    if files.is_empty() || files.len() > MOST_RESTORED {
+        return Ok(ids);
+    }
+    let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
+    for pair in line.windows(2) {
+        let tree_id = repo.tree_of_commit(pair[1])?;
+        let mut is_changed = false;
+        for (change, leaf) in &mut files {
+            let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
+            is_changed |= *leaf != before;
+            *leaf = before;
+        }
+        if is_changed {
+            ids.extend(log.of_commit(pair[0])?);
+        }
+    }
+    Ok(ids)
+}
+
+fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
+    head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
 }
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with half of the lines that sessions added.
@@ -246,7 +287,7 @@ fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId,
     let repo = &context.repo;
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
-    let head_tree_id = head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))?;
+    let head_tree_id = head_tree(repo, head)?;
     let files: Vec<RecordFile> = files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
     let mut leaves = place.leaves(repo, &paths)?;

@@ -139,7 +139,7 @@ fn steps_beside(
 /// # Errors
 /// If it is lost or damaged: then the author of the lines that the checkpoint adds is unknown.
 fn moved(repo: &Repo, checkpoint: &Checkpoint) -> Result<Option<Rc<Attribution>>> {
-    let side_id = checkpoint.side_id.filter(|_| checkpoint.origin.contributor == Contributor::Agent);
+    let side_id = checkpoint.side_id.filter(|_| checkpoint.origin.contributor != Contributor::Human);
     let Some(side_id) = side_id else { return Ok(None) };
     Ok(repo.moved_lines(side_id)?.map(Rc::new))
 }

@@ -12,6 +12,7 @@ use super::{
         Context,
         chain::{
             Seen, Shadow,
+            carriers::Carriers,
             carry_forward::{Ground, base_tree, carry, origin_of, put_on_top},
             stashed::Stashes,
             timeline::{Tip, live_tips},
@@ -141,6 +142,7 @@ pub(crate) fn take_up(
         else {
             continue;
         };
+        let carriers = shadow.tip.as_ref().map(|tip| Carriers::read(repo, tip.id));
         for change in changes {
             let path = change.path.as_bstr();
             if !dirty.contains(path) {
@@ -148,7 +150,8 @@ pub(crate) fn take_up(
             }
             let now = repo.find_leaf(seen.tree_id, path)?;
             let head = repo.find_leaf(shadow.head_tree_id, path)?;
-            let is_known = repo.find_leaf(shadow.last_tree_id(), path)? == now;
+            let is_known = repo.find_leaf(shadow.last_tree_id(), path)? == now
+                || carriers.as_ref().is_some_and(|carriers| carriers.has(repo, checkpoint.id, &change.path));
             if !is_known && share(repo, &change, head, now)?.is_half() {
                 wanted.insert(change.path);
             }

@@ -344,3 +344,28 @@ fn blame_finds_moved_and_reformatted_lines_beside_a_commit_of_many_files(#[case]
     assert_eq!(owners, [[Some("s"); 6].as_slice(), &[Some("human"); 5]].concat(), "{found:?}");
     desk.finish();
 }
+
+/// A person moves lines to another file and commits that without any session.
+#[rstest::rstest]
+#[case::to_a_file_that_is_there("first\n")]
+#[case::to_a_new_file("")]
+fn lines_that_a_person_moves_between_files_keep_their_authors(#[case] before: &str) {
+    let desk = Desk::new();
+    desk.write("z", five_and_one());
+    if !before.is_empty() {
+        desk.write("b", before);
+    }
+    desk.commit_all();
+    let written: String = (1..=6).map(|line| format!("the agent wrote the words {line}\n")).collect();
+    desk.turn("s", &[("a", &format!("{written}the last line\n"))]);
+    desk.commit_all();
+    desk.sh("sed -n 1,6p a >>b; sed -i 1,6d a; sed -n 1,5p z >>b; sed -i 1,5d z; echo typed >>b");
+    desk.commit_all();
+    let found = blamed(&desk, "b");
+    let owner = |line: u64| found.iter().rfind(|(start, _)| *start <= line).map(|(_, owner)| owner.as_str());
+    let first = before.lines().count() as u64;
+    let owners: Vec<Option<&str>> = (first + 1..=first + 12).map(owner).collect();
+    assert_eq!(owners, [[Some("s"); 6], [Some("human"); 6]].concat(), "{found:?}");
+    assert_eq!(desk.lines(), (0, 1));
+    desk.finish();
+}

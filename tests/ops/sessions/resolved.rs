@@ -43,9 +43,9 @@ fn a_sessions_conflict_resolution_is_its_own(
     )]
     (resolve, calls, has_hooks): (&str, u8, bool),
 ) {
-    // A rebase and am run no hook of ours there, and their reflog does not say that there was a conflict.
     let is_unseen = !has_hooks || ["rebase", "am"].contains(&operation);
-    if calls == 1 && is_unseen && resolve == RESOLVE {
+    // Am runs no hook of ours, and its reflog does not say that there was a conflict.
+    if calls == 1 && operation == "am" && resolve == RESOLVE {
         return;
     }
     let desk = with_topic();
@@ -67,6 +67,20 @@ fn a_sessions_conflict_resolution_is_its_own(
             assert_eq!(blamed(&desk, path), expected(&desk, path));
         }
     }
+    desk.finish();
+}
+
+/// A person begins, and the session resolves the conflict and continues in one command: the baseline of its turn has the conflict.
+#[rstest::rstest]
+#[case::rebase("git checkout -q topic; git rebase -q main", "rebase")]
+#[case::am("git format-patch -q --stdout main..topic | git am -3 -q", "am")]
+fn what_a_session_resolves_at_once_is_no_persons(#[case] start: &str, #[case] operation: &str) {
+    let desk = with_topic();
+    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
+    desk.sh(&format!("{start} || true"));
+    commands(&desk, "a", &[&format!("{RESOLVE}; git add -A; GIT_EDITOR=true git {operation} --continue")]);
+    assert_eq!(desk.git(&["status", "--porcelain"]), "");
+    assert_eq!([wrong(&desk, "f"), wrong(&desk, "k")], [const { Vec::<String>::new() }; 2]);
     desk.finish();
 }
 

@@ -315,3 +315,26 @@ fn one_remaining_line_of_an_undone_commit_keeps_its_author() {
     assert_eq!((&told["agent_lines"], &told["human_added"]), (&1.into(), &1.into()), "{told}");
     desk.finish();
 }
+
+/// A person brings back a version from before the last commits, and commits it with other changes.
+#[rstest::rstest]
+#[case::checkout("git checkout -q HEAD~1 -- f")]
+#[case::restore("git restore -s HEAD~1 -- f")]
+#[case::older("git commit -q --allow-empty -m empty; git checkout -q HEAD~2 -- f")]
+fn lines_of_an_earlier_version_keep_their_author(#[case] script: &str, #[values(true, false)] has_hooks: bool) {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &changed(&[(3, "agent a"), (9, "agent a")]))]);
+    desk.commit_all();
+    desk.write("f", numbered(1..=20));
+    desk.commit_all();
+    if !has_hooks {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.sh(script);
+    desk.write("g", "a human\n");
+    desk.commit_all();
+    desk.git(&["checkpoint", "save", "-q"]);
+    let told = &desk.json(&["attribution", "HEAD"])["summary"];
+    assert_eq!((&told["agent_lines"], &told["human_added"]), (&2.into(), &1.into()), "{told}");
+    desk.finish();
+}

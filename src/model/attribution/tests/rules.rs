@@ -156,6 +156,23 @@ fn nested_code_that_is_indented_anew_keeps_owners(#[case] open: &str, #[case] cl
 }
 
 #[test]
+fn a_renamed_file_that_is_put_back_has_its_owners() {
+    let renamed = || {
+        let made = History::new(&[("a", "b1\n")]).step(AGENT, &[("a", Some("b1\nx1\n"))]);
+        made.rename(HUMAN, "a", "b", "b1\nx1\n")
+    };
+    let of = |history: History, path: &str, text: &str| {
+        let ownership = history.commit(HUMAN, None);
+        letters(ownership.files.iter().find(|file| file.path == path).expect("it has changed"), text)
+    };
+    let copy = renamed().step(OTHER, &[("a", Some("b1\nx1\ny2\n"))]);
+    assert_eq!(of(copy, "a", "1\n2\n3\n"), ".ao");
+    let back = renamed().step(HUMAN, &[("b", Some("b1\nx1\nmine\n"))]);
+    let back = back.step(OTHER, &[("b", None), ("a", Some("b1\nx1\nmine\n"))]);
+    assert_eq!(of(back, "a", "1\n2\n3\n"), ".ah");
+}
+
+#[test]
 fn a_deleted_file_that_is_back_has_its_owners() {
     let ownership = History::new(&[])
         .step(AGENT, &[("a", Some("x1\nx2\n"))])

@@ -12,11 +12,11 @@ use crate::{
 };
 
 /// By checkpoint, those that carry its work forward to the shadow.
-pub(super) struct Known(HashMap<ObjectId, Rc<Vec<Checkpoint>>>);
+pub(crate) struct Carriers(HashMap<ObjectId, Rc<Vec<Checkpoint>>>);
 
-impl Known {
+impl Carriers {
     /// Reads the chain that ends with `tip`, and those that it carries forward. Passes over what cannot be read.
-    pub(super) fn read(repo: &Repo, tip: ObjectId) -> Self {
+    pub(crate) fn read(repo: &Repo, tip: ObjectId) -> Self {
         let (mut known, mut tips) = (HashMap::new(), vec![(tip, Rc::new(Vec::new()))]);
         while let Some((tip, carriers)) = tips.pop() {
             for checkpoint in repo.chain_in_time(tip).flatten() {
@@ -32,7 +32,7 @@ impl Known {
     }
 
     /// Returns true if the shadow has the work of the checkpoint `id` at `path`: what was stashed is not carried forward.
-    pub(super) fn has(&self, repo: &Repo, id: ObjectId, path: &BString) -> bool {
+    pub(crate) fn has(&self, repo: &Repo, id: ObjectId, path: &BString) -> bool {
         let carriers = self.0.get(&id);
         carriers.is_some_and(|carriers| carriers.iter().all(|carrier| carries(repo, carrier, path)))
     }

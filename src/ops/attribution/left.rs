@@ -18,23 +18,34 @@ const MOST_FILES: usize = 256;
 const MOST_BYTES: u64 = 128 << 20;
 
 /// Lines of a file in a commit.
-pub(super) struct Source {
-    pub(super) path: BString,
-    pub(super) text: Vec<u8>,
+pub(crate) struct Source {
+    pub(crate) path: BString,
+    pub(crate) text: Vec<u8>,
     /// The number of each line of `text` in the file, from 1; none if `text` is the whole file.
-    pub(super) lines: Option<Vec<u32>>,
+    pub(crate) lines: Option<Vec<u32>>,
 }
 
 /// Returns the lines that files other than `path` lost from `parent` to `commit`, without the files that lost none. The files
 /// that lost most of the lines `wanted` of `after` (from 1) come first.
-pub(super) fn left(
+pub(crate) fn left(
+    repo: &Repo,
+    commits: (ObjectId, ObjectId),
+    path: &BStr,
+    after: &[u8],
+    wanted: impl Iterator<Item = u32>,
+) -> Result<Vec<Source>> {
+    Ok(left_with_counts(repo, commits, path, after, wanted)?.into_iter().map(|(_, source)| source).collect())
+}
+
+/// The same, each with how many of the lines it lost.
+pub(super) fn left_with_counts(
     repo: &Repo,
     (parent, commit): (ObjectId, ObjectId),
     path: &BStr,
     after: &[u8],
-    wanted: &[(usize, u32)],
-) -> Result<Vec<Source>> {
-    let wanted: HashSet<u32> = wanted.iter().map(|(_, line)| *line).collect();
+    wanted: impl Iterator<Item = u32>,
+) -> Result<Vec<(usize, Source)>> {
+    let wanted: HashSet<u32> = wanted.collect();
     let lines = (1..).zip(after.lines_with_terminator()).filter(|(number, _)| wanted.contains(number));
     let keys: HashSet<Vec<u8>> = lines.map(|(_, line)| key(line)).filter(|key| !key.is_empty()).collect();
     let mut sources = Vec::new();
@@ -53,7 +64,7 @@ pub(super) fn left(
         }
     }
     sources.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    Ok(sources.into_iter().map(|(_, source)| source).collect())
+    Ok(sources)
 }
 
 /// A file that may have lost lines.

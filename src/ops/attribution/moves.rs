@@ -1,0 +1,78 @@
+//! Lines that a commit without a record has moved from one file to another: they keep their authors.
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::{
+    authors::CARRIER,
+    commit::Reader,
+    left::left_with_counts,
+    text::{Text, by_content},
+};
+use crate::{
+    error::Result,
+    model::{
+        attribution::{Committed, Content},
+        change::Change,
+    },
+};
+
+/// If a commit changes more files than this, each is looked at alone.
+const MOST_FILES: usize = 256;
+/// The same for their sizes together, before and after, in bytes: all of them are in memory at once.
+const MOST_BYTES: u64 = 16 << 20;
+
+impl Reader<'_> {
+    /// Reads all files of a commit that changes `changes`, and finds the lines that it has moved between them.
+    pub(super) fn read_together(&mut self, changes: &[Change]) -> Result<()> {
+        if changes.len() < 2 || changes.len() > MOST_FILES {
+            return Ok(());
+        }
+        let mut bytes = 0;
+        for leaf in changes.iter().flat_map(|change| [change.before, change.after]).flatten() {
+            bytes += self.repo.object_size(leaf.id)?.unwrap_or_default();
+        }
+        if bytes > MOST_BYTES {
+            return Ok(());
+        }
+        let mut found = Vec::with_capacity(changes.len());
+        for change in changes {
+            match self.text(change)? {
+                Some(text) if !text.is_binary() => found.push((change, text)),
+                other => drop(self.texts.insert(change.path.clone(), other)),
+            }
+        }
+        let files: Vec<Committed> = found.iter().map(|(change, text)| text.committed(change)).collect();
+        for ((change, mut text), owners) in found.into_iter().zip(by_content(&files)) {
+            text.set_by_content(owners);
+            self.texts.insert(change.path.clone(), Some(text));
+        }
+        Ok(())
+    }
+
+    /// Finds the lines of one file, with the contents `text`, that `commit` has moved there from others. Returns false if there are
+    /// none.
+    pub(super) fn look_for_moves(&self, commit: ObjectId, change: &Change, text: &mut Text) -> Result<bool> {
+        let parent = self.repo.parents_of(commit)?.first().copied();
+        let added = text.added();
+        let (Some(parent), false) = (parent, added.is_empty() || text.is_binary()) else { return Ok(false) };
+        let wanted = added.into_iter().flatten().map(|line| u32::try_from(line + 1).unwrap_or(u32::MAX));
+        let mut sources = left_with_counts(self.repo, (parent, commit), change.path.as_bstr(), &text.after, wanted)?;
+        sources.retain(|(count, _)| *count > 0);
+        if sources.is_empty() {
+            return Ok(false);
+        }
+        let mut files = vec![text.committed(change)];
+        files.extend(sources.into_iter().map(|(_, source)| Committed {
+            path: source.path,
+            from: None,
+            before: Some(Content::Bytes(source.text)),
+            after: Some(Content::Bytes(Vec::new())),
+            edits: None,
+            author: CARRIER,
+        }));
+        let owners = by_content(&files).swap_remove(0);
+        text.set_by_content(owners);
+        Ok(true)
+    }
+}
