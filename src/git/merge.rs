@@ -66,7 +66,7 @@ fn merge_texts(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<BString> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
+    use std::{fs, process as run};
 
     use proptest::prelude::*;
 
@@ -78,7 +78,8 @@ mod tests {
         for (name, text) in [("base", base), ("ours", ours), ("theirs", theirs)] {
             fs::write(directory.path().join(name), text).expect("writable");
         }
-        let mut git = std::process::Command::new("git");
+        #[expect(clippy::disallowed_methods, reason = "the test compares with git")]
+        let mut git = run::Command::new("git");
         let output =
             git.current_dir(directory.path()).args(["merge-file", "-p", "-q", "ours", "base", "theirs"]).output();
         let output = output.expect("git runs");

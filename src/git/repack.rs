@@ -147,7 +147,9 @@ impl Repo {
         for path in merged.iter().filter(|path| **path != new_pack) {
             drop(std::fs::remove_file(path.with_extension("idx")));
             failpoint::hit("repack:after-index");
-            BESIDE_INDEX.iter().for_each(|end| drop(std::fs::remove_file(path.with_extension(end))));
+            for end in BESIDE_INDEX {
+                drop(std::fs::remove_file(path.with_extension(end)));
+            }
         }
         failpoint::hit("repack:after-packs");
         for path in ids.iter().filter(|id| stored.contains(*id)).map(|id| self.loose_path(*id)) {

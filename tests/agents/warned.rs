@@ -2,21 +2,18 @@
 
 use serde_json::Value;
 
-use super::{
-    desk::{Desk, fixture},
-    guard::{TEMPORARY, desk},
-};
-use crate::support::site::described;
+use super::guard::{TEMPORARY, world};
+use crate::support::{World, site::described};
 
 /// Sends a payload of `agent`, and returns the exit code and all that it prints.
-fn send(desk: &Desk, agent: &str, name: &str) -> (Option<i32>, String) {
-    let payload: Value = fixture(&desk.world, agent, name);
-    let output = desk.send(agent, payload.to_string().as_bytes());
+fn send(world: &World, agent: &str, name: &str) -> (Option<i32>, String) {
+    let payload: Value = world.fixture(agent, name);
+    let output = world.send(agent, payload.to_string().as_bytes());
     (output.status.code(), described(&output))
 }
 
-fn notes(desk: &Desk) -> String {
-    desk.json(&["status", "--json"])["notes"].to_string()
+fn notes(world: &World) -> String {
+    world.json(&["status", "--json"])["notes"].to_string()
 }
 
 #[rstest::rstest]
@@ -29,27 +26,27 @@ fn a_warning_waits_for_an_event_that_can_show_it(
     #[case] shown: &str,
     #[case] code: i32,
 ) {
-    let desk = desk("warn");
-    desk.git(&["commit", "-q", "--allow-empty", "-m", "wip\n\nClaude-Temp-Change: another"]);
-    let (first, said) = send(&desk, agent, before);
+    let world = world("warn");
+    world.git(&["commit", "-q", "--allow-empty", "-m", "wip\n\nClaude-Temp-Change: another"]);
+    let (first, said) = send(&world, agent, before);
     assert_eq!(first, Some(0), "the tool runs: {said}");
-    assert!(notes(&desk).contains(TEMPORARY), "until then, status has it: {}", notes(&desk));
-    let (second, said) = send(&desk, agent, shown);
+    assert!(notes(&world).contains(TEMPORARY), "until then, status has it: {}", notes(&world));
+    let (second, said) = send(&world, agent, shown);
     assert!(second == Some(code) && said.contains(TEMPORARY), "{said}");
-    assert!(!notes(&desk).contains(TEMPORARY), "{}", notes(&desk));
-    assert_eq!(desk.trouble(), None);
+    assert!(!notes(&world).contains(TEMPORARY), "{}", notes(&world));
+    assert_eq!(world.trouble(), None);
 }
 
 #[test]
 fn what_an_agent_never_shows_is_in_status_until_the_next_prompt() {
-    let desk = desk("warn");
-    desk.git(&["commit", "-q", "--allow-empty", "-m", "wip\n\nClaude-Temp-Change: another"]);
+    let world = world("warn");
+    world.git(&["commit", "-q", "--allow-empty", "-m", "wip\n\nClaude-Temp-Change: another"]);
     for name in ["pre-tool-write", "after-file-edit"] {
-        let (code, said) = send(&desk, "goose", name);
+        let (code, said) = send(&world, "goose", name);
         assert!(code == Some(0) && !said.contains(TEMPORARY), "{said}");
-        assert!(notes(&desk).contains(TEMPORARY), "{name}: {}", notes(&desk));
+        assert!(notes(&world).contains(TEMPORARY), "{name}: {}", notes(&world));
     }
-    send(&desk, "goose", "prompt");
-    assert!(!notes(&desk).contains(TEMPORARY), "{}", notes(&desk));
-    assert_eq!(desk.trouble(), None);
+    send(&world, "goose", "prompt");
+    assert!(!notes(&world).contains(TEMPORARY), "{}", notes(&world));
+    assert_eq!(world.trouble(), None);
 }
