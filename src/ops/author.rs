@@ -4,8 +4,9 @@
 //! tool is in use that could have changed it is attributed to a human. If several sessions, or a command in the
 //! background, may have made a change, its author is unknown.
 //!
-//! A tool that runs a command counts only while a process of it runs: before that, the user may still be asked, or has
-//! refused, which no event reports; afterwards, it may have been interrupted. The author of what changes then is unknown.
+//! A tool that runs a command counts only while one of its processes runs. Before that, the user may not have answered yet, or
+//! may have refused the command, which no event reports. Afterwards, the command may have been interrupted. In both cases, the
+//! author of changes is unknown.
 
 use std::collections::BTreeSet;
 
@@ -30,21 +31,21 @@ use crate::{
 /// A tool in use, and the session that uses it.
 type Use<'t> = (&'t str, &'t Call);
 
-/// How a tool in use bears on a change.
+/// Whether a tool in use made a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bearing {
-    /// The tool has made it.
+    /// The tool made the change.
     Made,
-    /// Perhaps.
+    /// The tool may have made the change.
     Perhaps,
-    /// It has not.
+    /// The tool did not make the change.
     Not,
 }
 
-/// Who asks.
+/// The kind of process that asks for an author.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
-    /// The hook of an agent: what it descends from is no command of the agent.
+    /// A hook that the agent runs: its parent processes are no commands of the agent.
     Hook,
     /// A command, or a hook of git, which an agent may have run.
     Command,
@@ -64,8 +65,8 @@ fn work_of(command: &Command, asker: Asker) -> Work {
     agent.map_or(Work::Unknown, |agent| process::work(agent, command.since, asker == Asker::Hook))
 }
 
-/// Returns true if some of the `calls` are commands of which no process is seen at work, and no other may change anything: the
-/// user may have refused them long ago. The command of an agent that is gone may have been at work until then.
+/// Returns true if there are `calls` that may change any path, and all of them are commands without a running process: the user
+/// may have refused them long ago. A command whose agent is dead counts as running: it may have run until the agent died.
 pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_at_rest = |call: &Call| {
         let command = call.command.as_ref().filter(|_| !call.is_background);
@@ -75,8 +76,8 @@ pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool 
     !rest.is_empty() && run.is_empty()
 }
 
-/// After everything was saved: commands that do not run now have made none of the later changes. The tool calls of a killed
-/// agent are closed.
+/// Call this after everything was saved. It notes that commands which do not run now make none of the later changes, and closes
+/// the tool calls of killed agents.
 pub(crate) fn settle(worktree: &Worktree<'_>) {
     let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
     let gone: BTreeSet<String> =
@@ -88,7 +89,7 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
     });
 }
 
-/// Returns what is open here, without tools that gave no sign of an end for too long.
+/// Returns the open turns and tool calls of this worktree, without calls that began too long ago.
 pub(crate) fn open(context: &Context) -> Turns {
     let mut turns = context.turns();
     let oldest = oldest(context);
@@ -96,7 +97,7 @@ pub(crate) fn open(context: &Context) -> Turns {
     turns
 }
 
-/// Returns when the latest sign of life that is too old was given, in Unix seconds.
+/// Returns the time since which a sign of life counts, in Unix seconds.
 fn oldest(context: &Context) -> i64 {
     let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
     clock().saturating_sub(stale_after)
@@ -104,13 +105,13 @@ fn oldest(context: &Context) -> i64 {
 
 /// Returns the author of what the turn of `session` leaves unsaved when it ends.
 ///
-/// What open calls name has been saved before. If the agent reported its tool calls, each named the files it may change, and all
-/// are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides. If the
-/// agent reported no calls, or one that may change any path, the changes are the session's, or unknown if another session may
-/// have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last call, was not
-/// reported, a person may have been at work since: they are unknown, too.
+/// Files that open calls name have been saved before. If the agent reported its tool calls, each named the files it may change,
+/// and all are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides.
+/// If the agent reported no calls, or one that may change any path, the changes are the session's, or unknown if another
+/// session may have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last
+/// call, was not reported, a person may have been at work since: they are unknown, too.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
-    // However long ago they began.
+    // These include calls that began too long ago for `open`.
     if context.turns().find(&session.id).is_some_and(|own| may_be_refused(own.calls.iter())) {
         return Ok(unknown());
     }
@@ -131,7 +132,7 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     }
 }
 
-/// Returns the tools in use that may change any path. What the others name is saved before.
+/// Returns the tools in use that may change any path. Files that other calls name have been saved before.
 fn without_names(turns: &Turns) -> Vec<Use<'_>> {
     turns.calls().filter(|(_, call)| call.paths.is_none()).collect()
 }
@@ -170,7 +171,7 @@ pub(crate) fn unsaved(worktree: &Worktree<'_>) -> Result<Origin> {
     unsaved_without(worktree, |_| false)
 }
 
-/// The same, ignoring open tool calls that `is_left_out` accepts.
+/// Does the same as [`unsaved`], but ignores the open tool calls that `is_left_out` accepts.
 fn unsaved_without(worktree: &Worktree<'_>, is_left_out: fn(&Call) -> bool) -> Result<Origin> {
     if !worktree.are_turns_known() {
         return Ok(unknown());
@@ -179,7 +180,7 @@ fn unsaved_without(worktree: &Worktree<'_>, is_left_out: fn(&Call) -> bool) -> R
     Ok(match &without_reports(worktree, &turns)?[..] {
         [] => {
             let open: Vec<Use<'_>> = turns.calls().filter(|(_, call)| !is_left_out(call)).collect();
-            // A human makes this save, or commit; a tool that can change files may have changed what is in it.
+            // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
             let may_change = |call: &Call| {
                 call.paths.as_ref().is_none_or(|paths| !paths.is_empty())
                     && bearing(call, Asker::Command) != Bearing::Not
@@ -232,7 +233,7 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
     Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
 }
 
-/// Returns true if a command runs us that an agent has begun in another worktree of this repository.
+/// Returns true if we run within a command that an agent started in another worktree of this repository.
 fn is_run_from_elsewhere(context: &Context) -> bool {
     let (repo, oldest) = (&context.repo, oldest(context));
     let runs_us = |call: &Call| {
@@ -243,7 +244,7 @@ fn is_run_from_elsewhere(context: &Context) -> bool {
     others.into_iter().any(|git_dir| turns::peek(&git_dir).calls().any(|(_, call)| runs_us(call)))
 }
 
-/// Returns true if the process of `session` does not live.
+/// Returns true if the process of `session` is dead.
 pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
     let session = session_info::peek(context, session);
     session.is_some_and(|session| process::life(session.process.as_ref()) == Life::Dead)
@@ -254,7 +255,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Result<Origin> 
     let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
     let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
     let open: Vec<Use<'_>> = with(Bearing::Made).collect();
-    // What has ended, and is about to be reported, may be beside what runs.
+    // If a session surely has a call at work, another of its calls that may be at work leaves no doubt about the author.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
         return Ok(unknown());

@@ -55,7 +55,7 @@ pub(crate) fn enter(context: &Context) -> Result<Worktree<'_>> {
     Ok(worktree)
 }
 
-/// Brings the checkpoints of `worktree` up to date with HEAD, once.
+/// Brings the checkpoints of `worktree` up to date with HEAD, unless an earlier call has done so.
 pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
     // During a rebase, HEAD is at commits that the work was never based on.
@@ -79,7 +79,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
         if let Some(known) = known {
             if let Err(error) = follow_from(worktree, known) {
                 worktree.check_interrupt()?;
-                // The work stays on its old base, and the next event tries again. A save must not fail for that.
+                // The work stays on its old base, and the next event tries again. The save itself must not fail.
                 return worktree.emit_failure("follow", Err(error)).or(Ok(()));
             }
             failpoint::hit("follow:before-base");
@@ -92,7 +92,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
 
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
-    // The carried checkpoints build on this.
+    // The carried checkpoints build on the checkpoints that this takes.
     keep_taken_back(worktree, known)?;
     let turns = turns_at(worktree, known)?;
     let line = line_to_carry(worktree, known)?;
@@ -163,7 +163,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
 }
 
 /// After a reset in the middle of a turn, takes checkpoints of what the reset removed from HEAD and the worktree still
-/// has, changed or not: it is not the work of the turn.
+/// has, even if it has changed since: the turn did not write it.
 fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
@@ -175,7 +175,7 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
-    // The existing shadow knows the authors.
+    // If there is a shadow, it already knows the authors.
     if shadow.tip.is_some() {
         return Ok(());
     }
@@ -183,7 +183,7 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let seen_objects = objects.write()?;
     let old_tree_id = repo.tree_of_commit(old)?;
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
-    // Work of sessions first, from the archived shadows, which know the authors of all lines.
+    // First takes up the work of sessions from the archived shadows, which know the authors of all lines.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
     // For the rest, the records show which files only humans wrote. In the other files, the remaining lines of a session's
     // work have an unknown author.
@@ -242,11 +242,11 @@ fn put_taken_back<'c>(
 /// How many commits we examine one by one.
 const MOST_COMMITS: usize = 64;
 
-/// Content of one kind of author.
+/// A contributor, and the files that the contributor changed.
 type Part = (Contributor, Vec<(BString, Edit)>);
 
-/// Returns the changes of the commits between `head` and `old` in `paths`, oldest first. A commit that took no session's work in
-/// a file is a person's there.
+/// Returns the changes of the commits between `head` and `old` in `paths`, oldest first. Where
+/// the records of a commit list no session for a file, a human made the change.
 fn steps_of_commits(repo: &Repo, head: ObjectId, old: ObjectId, paths: &BTreeSet<BString>) -> Result<Vec<Part>> {
     let (mut commits, mut at) = (Vec::new(), Some(old).filter(|_| !paths.is_empty()));
     while let Some(commit) = at.filter(|commit| *commit != head && commits.len() < MOST_COMMITS) {

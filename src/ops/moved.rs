@@ -1,4 +1,4 @@
-//! Whose lines has git put into the worktree? An agent's command may run git, which moves lines and writes none:
+//! Finds the authors of lines that git has put into the worktree. An agent's command may run git, which only moves lines:
 //! `git checkout <branch> -- <path>`, `git restore -s`, `git cherry-pick -n`, `git merge --squash`, a rebase with a conflict.
 //!
 //! We need evidence that git did it: the file, or its staged content, equals the file in a commit, or git's own files name the
@@ -45,14 +45,14 @@ use crate::{
     },
 };
 
-/// If git may have brought more files than this, we do not look whose they are: the agent waits for us.
+/// If git may have brought more files than this, we do not look for their authors: the agent waits for us.
 const MOST_FILES: usize = 1_000;
 /// How long we look for commits that have a file.
 const LONGEST_SEARCH: Duration = Duration::from_millis(300);
 /// How many checkpoints back we look for the content of a file.
 const MOST_CHECKPOINTS: usize = 64;
 
-/// The stage of an unmerged file that is the other side's.
+/// The index stage that has the other side's version of an unmerged file.
 const THEIRS: u8 = 3;
 
 /// A tool call of a session that may change any file, and may have run git.
@@ -74,14 +74,14 @@ pub(crate) fn any_call(worktree: &Worktree<'_>) -> Option<OpenCall> {
     worktree.turns().entries.iter().find_map(|entry| call_of(worktree, &entry.id))
 }
 
-/// Returns the turn of `session` as one call: what it has not reported may have run git.
+/// Returns the turn of `session` as one call: a tool call that it did not report may have run git.
 pub(crate) fn turn_as_call(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall> {
     let started = worktree.turns().turn_of(session)?.started;
     Some(OpenCall { session: session.to_owned(), call: Call { started, ..Call::default() } })
 }
 
-/// Returns the text of the attribution of the lines in `seen` that git brought while `call` was open; none if there are none. If the
-/// search fails, which is only logged, the author of all that has changed is unknown.
+/// Returns the attribution, as text, of the lines in `seen` that git brought while `call` was open; none if there are no such
+/// lines. If the search fails, logs the error, and the author of all changes is unknown.
 pub(crate) fn moved_lines(
     worktree: &Worktree<'_>,
     call: &OpenCall,
@@ -101,11 +101,11 @@ pub(crate) fn moved_lines(
 /// A changed file, and where its lines may be from, the best evidence first.
 struct Suspect {
     change: Change,
-    /// None if there are too many commits or files to say.
+    /// None if git wrote, or may have written, the file, and we did not find from what.
     sources: Option<Vec<Source>>,
 }
 
-/// Returns the file at `path` as a patch has it, which git could not merge.
+/// Returns the patch's version of the unmerged file at `path`.
 fn patched(seen: &Seen, path: &BString) -> Option<Source> {
     let theirs = seen.side.manifest.unmerged.iter().find(|entry| entry.path == *path && entry.stage == THEIRS)?;
     let leaf = Leaf { id: theirs.id, mode: Mode::from_bits(theirs.mode)? };
@@ -138,14 +138,14 @@ impl<'s> Search<'s> {
         let unmerged: BTreeSet<&BString> = seen.side.manifest.unmerged.iter().map(|entry| &entry.path).collect();
         let mut wanted: Vec<Version> = Vec::new();
         let began = open.call.command.as_ref().map_or(0, |command| command.began);
-        // What is fetched is stored for the first time, too.
+        // A fetch, too, stores content for the first time.
         let has_fetched = worktree.repo.last_fetch().is_some_and(|fetched| fetched >= began);
         for change in &changes {
             let head = worktree.repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?;
             let index = staged.get(&change.path).copied().flatten();
             let mut leaves: Vec<Leaf> = change.after.into_iter().chain(index).collect();
             leaves.dedup_by_key(|leaf| leaf.id);
-            // No commit had what was stored for the first time since the command began.
+            // No earlier commit has content that was first stored since the command began.
             leaves.retain(|leaf| {
                 head.is_none_or(|head| head.id != leaf.id)
                     && !objects.is_new(leaf.id)
@@ -156,7 +156,7 @@ impl<'s> Search<'s> {
             }
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
         }
-        // Of a pop with a conflict, git keeps the entry.
+        // If `git stash pop` has a conflict, git keeps the stash entry.
         let are_wanted = !wanted.is_empty() || changes.iter().any(|change| unmerged.contains(&change.path));
         let aside = Aside::read(worktree, &open.call, shadow, are_wanted)?;
         let mut found = aside.find(&mut wanted);
@@ -184,12 +184,12 @@ impl<'s> Search<'s> {
             }
             let is_unmerged = unmerged.contains(&change.path);
             let is_conflict = noted.is_empty() && is_unmerged;
-            // Whatever commit a mail names, its patch may be another.
+            // A mail may name a commit, and yet contain another patch.
             if is_unmerged && worktree.repo.is_applying() {
                 sources.extend(patched(seen, &change.path));
             }
             sources.extend(aside.sources(&change.path, is_conflict)?);
-            // Git has written a file that it could not merge, though we do not know from what: it may have another name there.
+            // Git wrote an unmerged file even if we found no source: the file may have another name in the source.
             let is_by_git = is_unmerged || undecided.contains(&change.path);
             let sources = Some(sources).filter(|sources| !sources.is_empty());
             if (sources.is_some() || is_by_git) && !search.had(&change)? {
@@ -208,7 +208,7 @@ impl<'s> Search<'s> {
         Ok(staged.collect())
     }
 
-    /// Returns true if an earlier checkpoint has the file as it is now: then that knows the authors.
+    /// Returns true if an earlier checkpoint has the file as it is now: then that checkpoint knows the authors.
     fn had(&self, change: &Change) -> Result<bool> {
         let repo = &self.worktree.repo;
         for checkpoint in self.shadow.tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS)) {
@@ -278,7 +278,7 @@ impl<'s> Search<'s> {
             moved.take_all(at);
         }
         for (at, source) in sources.iter().enumerate() {
-            // A partial clone may lack it.
+            // A partial clone may lack the content.
             if let Some(leaf) = source.leaf
                 && let Ok(content) = self.worktree.repo.read_blob(leaf.id)
                 && !is_binary(&content)

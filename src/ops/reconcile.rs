@@ -30,12 +30,12 @@ use crate::{
 };
 
 /// Condenses the commits that moved HEAD since we last looked, and links those that repeat recorded work; never looks at the
-/// worktree. What HEAD did after the last commit that took work is left to [`follow`](super::follow).
+/// worktree. [`follow`](super::follow) handles what HEAD did after the last commit that took work.
 ///
 /// If one command both changed files and committed them without our hooks, the changes are the committer's, or unknown if it was
 /// a command of an agent.
 ///
-/// Does so once; returns where the reflog ends.
+/// Runs once for each `worktree`; returns where the reflog ends.
 pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
     if let Some(end) = worktree.reconciled() {
         return Ok(*end);
@@ -45,7 +45,7 @@ pub(crate) fn reconcile(worktree: &Worktree<'_>) -> Result<Option<LogEnd>> {
     Ok(end)
 }
 
-/// Does the same, but only emits a failure.
+/// Does the same as [`reconcile`], but emits a failure instead of returning it.
 ///
 /// # Errors
 /// If the user interrupts it.
@@ -57,13 +57,13 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Does the same when git reports that it has just made the commit at HEAD. Always carries forward to this commit what it did
-/// not take of the work on its parent.
+/// Reconciles when git reports that it has just made the commit at HEAD. If the commit did not take all work
+/// on its parent, always carries the rest forward to the commit.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
 
-/// Does the same before a commit is prepared, if the commits that we have not seen yet may take work. If not, they are
+/// Reconciles before a commit is prepared, if the commits that we have not seen yet may take work. If not, they are
 /// reconciled together with this commit.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
     let repo = &worktree.repo;
@@ -78,7 +78,7 @@ pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<()> {
 fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result<Option<LogEnd>> {
     let repo = &worktree.repo;
     let log_end = repo.head_log_end();
-    // An unborn branch that was checked out since hides the commits before it.
+    // On an unborn branch, only the reflog still names the last commit that HEAD was at.
     let Some(head) = repo.head()?.id.or_else(|| repo.last_head()) else { return Ok(log_end) };
     if !repo.is_commit(head)? {
         return Ok(log_end);
@@ -95,7 +95,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let (moves, log_end) = repo.head_moves(known, head)?;
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves);
-        // The work that the first of several commits leaves is carried forward later.
+        // If open commands made all moves, each as a commit by hand, the work of all of them is still on the known base.
         let is_one_line = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
         for moved in of_commands {
             take_unseen(worktree, moved, &prepared, is_one_line.then_some(known.0))?;
@@ -148,8 +148,8 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
     from.min().map_or(&[], |from| &moves[from..])
 }
 
-/// If a command made the commit of `moved` without our hooks, takes a checkpoint of its changes: in the shadow on `base`, or
-/// else in the one on the commit's parent.
+/// If a command made the commit of `moved` without our hooks, adds a checkpoint of its changes to the shadow on `base`;
+/// without `base`, to the shadow on the commit's parent.
 fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, base: Option<Base>) -> Result<()> {
     let is_unseen = moved.kind.makes_commit() && moved.from != Base::Commit(moved.to);
     if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {
@@ -177,11 +177,12 @@ fn head_before(repo: &Repo, commit: ObjectId) -> Result<Base> {
 /// the work that the commit took.
 fn patch_id_beside(repo: &Repo, commit: ObjectId, before: Base, prepared: &Prepared) -> Option<(ObjectId, PatchIds)> {
     prepared.on(&before.to_string())?.reserved.as_ref()?;
-    // If that fails, it is tried again where it is needed.
+    // If this fails, the code that needs the patch id tries again.
     repo.start_patch_ids(&[commit]).ok().map(|started| (commit, started))
 }
 
-/// Carries out `effect`, where `patch_id` is being computed for one commit. Adds to `done` the notes of commits that were made.
+/// Carries out `effect`. `patch_id` names the commit whose patch id git computes meanwhile. Adds the notes of made commits to
+/// `done`.
 fn apply(
     worktree: &Worktree<'_>,
     effect: Effect,
@@ -210,7 +211,7 @@ fn apply(
     Ok(())
 }
 
-/// Only emits a failure due to a missing or damaged object: the record is still made without the link.
+/// Emits an error about a missing or damaged object instead of returning it: the record is still made, without the link.
 fn go_on_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == Kind::Corrupt => worktree.emit_failure("condense", Err(error)).or(Ok(())),
@@ -218,15 +219,15 @@ fn go_on_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     }
 }
 
-/// Returns the note that a hook wrote when it prepared the commit of `moved`. Without one, returns a note of the records whose
-/// work the commit contains again.
+/// Returns the note that a hook wrote when it prepared the commit of `moved`. Without one, returns a new one that lists the
+/// records whose work the commit repeats.
 fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Prepared) -> Result<CommitNote> {
     let repo = &worktree.repo;
     let named = ids_in_message(repo.message_of(made.commit)?.as_bytes());
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
     // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    // Git makes other commits without preparing them: then the note is about a commit that the user gave up.
+    // Of commits that are not made by hand, hooks prepare only copies: any other note is of a commit that the user gave up.
     let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
@@ -247,7 +248,7 @@ struct Judge<'w, 'c> {
     /// Where HEAD was when we last looked.
     known: Base,
     prepared: &'w Prepared,
-    /// The commit that git reports now.
+    /// The commit that git has just reported.
     reported: Option<ObjectId>,
     /// The shadows on each base; those of the known base include the waiting archived ones.
     shadows: BTreeMap<Base, Vec<Candidate>>,
@@ -269,7 +270,7 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // We note the commit, so that its note counts only once, whether a session or a person resolved the conflict.
+        // Uses up the note of the commit, whether a session or a person resolved the conflict.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }

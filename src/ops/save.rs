@@ -97,8 +97,8 @@ pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Resul
 
 /// Takes a checkpoint of `worktree`.
 ///
-/// Files that open tool calls name are their sessions', and get checkpoints of their own first. If the save meets missing
-/// objects, it sets aside the chain that leads to them and tries once more. It also tries once more after a race.
+/// First takes separate checkpoints of the files that open tool calls name, for the sessions of these calls. If the save meets
+/// missing objects, it sets aside the chain that leads to them and tries once more. It also tries once more after a race.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     if named::stays_apart(worktree, request) {
         for _ in 0..named::MOST_LOOKS {
@@ -171,7 +171,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         // No live checkpoint has the other paths any more.
         request.scope = Scope::All;
     }
-    // A command may have run git, but not a tool that names its files.
+    // A command may have run git; a tool that names its files has not.
     let is_named = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     let session = origin.session.as_deref().filter(|_| !is_named && origin.contributor == Contributor::Agent);
     // Before a commit, or during a rebase, the session of the turn may be one that reports no tools.
@@ -179,7 +179,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     let turn_as_call = |session| moved::turn_as_call(worktree, session).filter(|_| is_in_commit);
     let mut call = session.and_then(|session| moved::call_of(worktree, session).or_else(|| turn_as_call(session)));
     if origin.contributor == Contributor::Unknown && !is_named && repo.is_rebasing() {
-        // Of what is saved before a commit there, only the lines that git did not bring are unknown.
+        // In a save before a commit of a rebase, only the lines that git did not bring have an unknown author.
         call = moved::any_call(worktree);
     }
     if let Scope::Staged(staged) = &request.scope {
@@ -206,7 +206,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         return Err(Error::race("a tool has changed a file that it names in the middle of a save"));
     }
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
-    // The base itself cannot be marked.
+    // The base itself cannot be marked as verified.
     let is_wanted = match request.hold {
         Hold::ForRestore { .. } => true,
         Hold::Ref => request.verify || shadow.tip.is_some(),
@@ -290,7 +290,7 @@ fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     }
 }
 
-/// Returns the result of a save that had nothing to take.
+/// Returns the result of a save that takes no new checkpoint.
 fn unchanged(
     context: &Context,
     is_verified: bool,

@@ -1,5 +1,5 @@
-//! A session's turn in a worktree: what its first checkpoint does (it may set the shadow aside, and it first records the
-//! baseline, which is the worktree as the turn found it), and how a turn ends.
+//! A session's turn in a worktree: its first checkpoint, and its end. Before the first checkpoint, a turn may set the shadow
+//! aside, and records its baseline: the worktree as the turn found it.
 
 use gix::ObjectId;
 
@@ -57,7 +57,7 @@ pub(crate) enum End {
 /// Ends the turn of `session` in this worktree: releases its baseline, and forgets all that it has open here. The caller stores
 /// the session.
 ///
-/// `now_tree_id` is the tree of the worktree where it is known: a baseline with the same tree needs no place in the archive.
+/// `now_tree_id` is the tree of the worktree, if known: a baseline with the same tree need not be archived.
 pub(crate) fn end(
     worktree: &Worktree<'_>,
     session: &mut Session,
@@ -95,7 +95,7 @@ pub(crate) fn write(worktree: &Worktree<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Does the same after an operation with `outcome`, and returns that: even an event that fails may have taken checkpoints.
+/// Calls [`write()`] after an operation, and returns its `outcome`: even an event that fails may have taken checkpoints.
 pub(crate) fn write_after<T>(worktree: &Worktree<'_>, outcome: Result<T>) -> Result<T> {
     let written = write(worktree);
     outcome.and_then(|done| written.map(|()| done))
@@ -133,8 +133,8 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // A checkpoint that another session has taken meanwhile is newer than the baseline. A shadow that was reset meanwhile is
-        // not, nor is one that a commit has carried forward.
+        // If another session has taken a checkpoint since the turn began, the baseline is older than the shadow's tip, and
+        // must not come on top of it. It may after a reset, or if commits only carried the tip forward.
         let is_known = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
         // Checkpoints of others do not change the session's own shadow.
         if turn.has_checkpoint || !(is_known || shadow.name.session.is_some()) {
@@ -202,7 +202,7 @@ impl<'c> OpenTurn<'c> {
         shadow.follow(repo, before)
     }
 
-    /// Does the same after a commit, for the part of the baseline that the commit did not take.
+    /// After a commit, puts the part of the baseline that the commit did not take into the shadow.
     fn carry_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
@@ -223,7 +223,7 @@ impl<'c> OpenTurn<'c> {
 
     /// Notes that the turn has a checkpoint. The caller ends with [`write()`].
     pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
-        // The pending ref keeps all objects that the checkpoint relies on until it is released.
+        // Until the pending ref is released, it keeps all objects that the checkpoint relies on.
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
             tracing::warn!(%error, "what was before the turn is not settled");
         }
@@ -235,7 +235,7 @@ impl<'c> OpenTurn<'c> {
     }
 }
 
-/// How often a shadow may be carried forward within a turn for us to recognize it.
+/// How many times commits may carry a shadow forward within a turn before we no longer recognize it.
 const MOST_COMMITS: usize = 64;
 
 /// Returns true if `tip` is the checkpoint `id`, or was only carried forward from it by commits.
@@ -273,7 +273,7 @@ fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
 }
 
 /// Returns true if `seen` has left out the same paths as the baseline of `session`: the turn may have changed a path that only
-/// one of them lacks.
+/// one of them left out.
 pub(crate) fn leaves_out_the_same(context: &Context, session: &str, seen: &Saved) -> Result<bool> {
     let repo = &context.repo;
     let pending = pending_of(repo, session)?.and_then(|(_, id)| readable(repo, id));
@@ -290,7 +290,7 @@ pub(crate) fn release_pending(context: &Context, session: &str, now_tree_id: Opt
     release(&context.repo, name, id, now_tree_id)
 }
 
-/// Releases the baselines of `session` in all worktrees, as the session does not come back there.
+/// Releases the baselines of `session` in all worktrees, because the session will not continue there.
 fn release_all_pending(context: &Context, session: &str) -> Result<()> {
     let repo = &context.repo;
     for (name, id) in repo.refs_below(refname::PENDING)? {

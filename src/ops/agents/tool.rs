@@ -31,16 +31,16 @@ use crate::{
     state::process,
 };
 
-/// What is to be saved between two events.
+/// What to save between two events, and for which author.
 pub(crate) struct Saving {
     origin: Origin,
-    /// In whose turn.
+    /// The session in whose turn to save it.
     turn_of: Option<String>,
     scope: Scope,
 }
 
 impl Saving {
-    /// All that `origin` has changed.
+    /// Saves all changes as those of `origin`.
     pub(super) fn all(origin: Origin) -> Self {
         Self { origin, turn_of: None, scope: Scope::All }
     }
@@ -50,12 +50,12 @@ impl Saving {
         self.origin.contributor == Contributor::Unknown
     }
 
-    /// All that has changed, by an unknown author.
+    /// Saves all changes as those of an unknown author.
     pub(super) fn unknown() -> Self {
         Self::all(author::unknown())
     }
 
-    /// The same in the turn of `session`.
+    /// Saves the same in the turn of `session`.
     pub(super) fn in_turn_of(self, session: &str) -> Self {
         Self { turn_of: Some(session.to_owned()), ..self }
     }
@@ -84,9 +84,9 @@ pub(crate) fn save_before_commit(worktree: &Worktree<'_>, saving: Saving, staged
     turn::write(worktree)
 }
 
-/// Follows what happens before a tool is used.
+/// Handles the event before a tool call.
 pub(super) fn before(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
-    // A tool call that the guard denies ends here, before anything is stored. A tool that only reads can tangle no work.
+    // A tool call that the guard denies ends here, before anything is stored. A tool that only reads is allowed.
     let mut verdict = guard::before_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
     if verdict.is_denied() && tool.reach == Reach::Nothing {
         return Ok(Answer::Allow);
@@ -144,7 +144,7 @@ fn allowed(verdict: Verdict) -> Answer {
     Answer::Warn(Message::Guard(Box::new(verdict)))
 }
 
-/// Follows what happens after a tool was used.
+/// Handles the event after a tool call.
 pub(super) fn after(worktree: &Worktree<'_>, report: &Report, tool: &Tool, key: &str) -> Result<Answer> {
     // A call that the guard denies ends here, and nothing is saved as the session's.
     let verdict = guard::after_tool(worktree, &who(report, tool, key)).unwrap_or_else(|_| Verdict::allow());
@@ -286,7 +286,7 @@ fn note_outside(worktree: &Worktree<'_>, report: &Report) {
     });
 }
 
-/// Returns the tool's name for the checkpoint; none if it has a blank: there, texts with a blank are our own.
+/// Returns the tool's name for the checkpoint; none if it has a blank: only our own texts there have one.
 fn tool_name(tool: &Tool) -> Option<String> {
     Some(tool.name.clone()).filter(|name| !name.trim().is_empty() && !name.contains(' '))
 }
@@ -353,6 +353,6 @@ fn note_scan(worktree: &Worktree<'_>) {
 fn is_scan_due(context: &Context) -> bool {
     let since = milliseconds() - context.turns().scanned;
     let least = i64::try_from(context.settings.agents.pre_tool_scan.as_millis()).unwrap_or(i64::MAX);
-    // Times from before a clock was set back say nothing.
+    // If the clock was set back, the time of the last pass says nothing.
     since < 0 || since >= least
 }

@@ -36,14 +36,14 @@ pub(crate) struct Candidate {
     pub(super) touched: Vec<Change>,
     /// True for the live shadow of the commit's parent.
     pub(super) is_live: bool,
-    /// True if a reset removed the commit that took the work from HEAD: then any part of it counts.
+    /// True if a reset removed from HEAD the commit that took the work: then any part of the work counts.
     is_taken_back: bool,
 }
 
 /// The part of a commit that may be the work of a shadow.
 struct Part<'c> {
     candidate: &'c Candidate,
-    /// The paths to ask its steps for.
+    /// The paths whose steps count.
     paths: BTreeSet<BString>,
     /// Files of an archived shadow that have other names in the commit.
     renamed: Vec<Change>,
@@ -68,11 +68,11 @@ impl Part<'_> {
     }
 }
 
-/// If an archived shadow left more files than this that are gone, we do not look for their new names.
+/// If more files of an archived shadow than this are gone, we do not look for their new names.
 const MOST_GONE: usize = 1_000;
 
-/// Returns the shadows whose work commits on `base` in this worktree may take, on request also archived ones that wait;
-/// the live one comes last.
+/// Returns the shadows whose work commits on `base` in this worktree may take, with `with_waiting` also those
+/// that [`waiting`] returns; the live shadow comes last.
 pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
     let line = Line::read(repo, base)?;
     let mut found = Vec::new();
@@ -122,7 +122,7 @@ impl Candidate {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns the part of `committed` that may be work of this shadow; for an archived shadow, files with similar content.
+    /// Returns the part of `committed` that may be work of this shadow; for an archived shadow, only files with similar content.
     fn part(&self, repo: &Repo, committed: &[Change]) -> Result<Part<'_>> {
         let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), begun: Vec::new() };
         if self.is_live {
@@ -147,7 +147,7 @@ impl Candidate {
             part.begun.extend(Change::between(own.path.clone(), before, own.before));
             if own.path != change.path {
                 let (path, old_path) = (change.path.clone(), Some(own.path.clone()));
-                // Later steps have what changed after the rename.
+                // This step only renames the file: its later changes are not in it.
                 let (status, before, after) = (Status::Renamed, own.after, own.after);
                 part.renamed.push(Change { path, old_path, status, before, after });
             }
@@ -218,12 +218,12 @@ impl Candidate {
     }
 }
 
-/// Returns the paths that the live one of `candidates` touches.
+/// Returns the changes of the live shadow among `candidates`; none without one.
 pub(super) fn touched_live(candidates: &[Candidate]) -> &[Change] {
     candidates.iter().find(|candidate| candidate.is_live).map_or(&[], |live| &live.touched)
 }
 
-/// Returns true if `staged` holds work that is, or may be, of sessions of `candidates`.
+/// Returns true if `staged` contains work of `candidates` that a session did, or may have done.
 pub(crate) fn hold_work(repo: &Repo, candidates: &[Candidate], staged: &[Change]) -> Result<bool> {
     let steps = steps_to(repo, candidates, staged, &[])?;
     // Most files are committed as a session left them: then we need not compare lines.
@@ -258,7 +258,7 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
     Ok(renamed)
 }
 
-/// Returns those of `touched` whose file a shadow left and that `committed` neither keeps nor renames.
+/// Returns those of `touched` that left a file which `committed` neither keeps nor renames.
 pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
     let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
     touched.iter().filter(move |change| {
@@ -272,7 +272,7 @@ fn at<'c>(changes: &'c [Change], path: &BString) -> Option<&'c Change> {
     changes.binary_search_by(|change| change.path.cmp(path)).ok().map(|at| &changes[at])
 }
 
-/// Returns the sessions whose work of `candidates` is in `committed`, and the steps that led to it.
+/// Returns the attribution of `committed` to the work of `candidates`, and the steps that led to it.
 ///
 /// `renamed` are files that have another name in the last checkpoint.
 pub(super) fn work(
@@ -308,8 +308,7 @@ pub(super) fn steps_to(
         has_agent = has_agent || (!paths.is_empty() && candidate.has_agent(repo)?);
     }
     let mut all = Vec::new();
-    // A person may have saved a thousand times. To find out that no agent contributed is fast; to collect the steps is
-    // slow.
+    // A person may have saved a thousand times. Finding that no agent contributed is fast; collecting the steps is slow.
     if has_agent {
         for part in parts {
             part.add_steps(repo, &mut all)?;
@@ -322,7 +321,7 @@ pub(super) fn steps_to(
 fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> Result<Vec<Part<'c>>> {
     let mut parts = Vec::with_capacity(candidates.len());
     let live = candidates.iter().find(|candidate| candidate.is_live);
-    // Read only where it matters: a chain may be long.
+    // Read on first use: a chain may be long.
     let (carriers, done) = (OnceCell::new(), OnceCell::new());
     for candidate in candidates {
         let mut part = candidate.part(repo, committed)?;
@@ -346,7 +345,7 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
                 let own = at(&candidate.touched, &change.path);
                 let steps = done.get().map(Vec::as_slice).unwrap_or_default();
                 let step = own.map_or(Ok(None), |own| first_with(repo, steps, own, change.before))?;
-                // What people did beside the live shadow is theirs there, too: it may begin with work that the live shadow knows.
+                // A step without a session counts only if no agent contributed to the archived shadow either.
                 step.map_or(Ok(false), |step| Ok(step.origin.session.is_some() || !candidate.has_agent(repo)?))
             };
             if is_known || is_done()? {

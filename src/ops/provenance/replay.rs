@@ -35,7 +35,7 @@ pub(crate) const COMMITTER: AuthorId = 0;
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) origin: Origin,
-    /// By path.
+    /// Sorted by path.
     pub(crate) changes: Vec<Change>,
     /// The owners of lines that git brought from elsewhere.
     pub(crate) moved: Option<Rc<Attribution>>,
@@ -64,8 +64,8 @@ pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> 
     steps_beside(repo, tip, wanted, &mut HashMap::new())
 }
 
-/// Does the same, but skips the paths that `followed` lists for each chain: their steps are known already. Otherwise, the cost
-/// would double with each restore of a restore.
+/// Does the same as [`steps`], but skips the paths that `followed` lists for each chain: their steps are known already.
+/// Otherwise, the cost would double with each restore of a restore.
 fn steps_beside(
     repo: &Repo,
     tip: &Checkpoint,
@@ -177,8 +177,8 @@ fn changes_of(
         .into_iter()
         .partition(|change| is_left(change) || (change.before.is_none() && is_asked(&change.path, former)));
     for change in repo.detect_renames(ends)? {
-        // An unpaired deletion may have been split into several files, or edited heavily. A step with many deletions is
-        // neither.
+        // An unpaired deletion may have been split into several files, or edited heavily. We ignore both in a step
+        // with many deletions.
         let is_gone = change.after.is_none();
         if !is_gone || left <= MOST_TAKEN_APART {
             former.extend(change.old_path.clone().or_else(|| is_gone.then(|| change.path.clone())));
@@ -199,7 +199,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Replays `steps` up to `committed`, the changes of the commit, whose lines `counting` counts.
+    /// Replays `steps` and then `committed`, the changes of the commit; `counting` counts lines as git does.
     pub(crate) fn of(repo: &Repo, steps: &[Step], committed: &[Change], counting: &mut Counting<'_>) -> Result<Self> {
         let (mut authors, mut ids) = (vec![Author::plain(Contributor::Human)], HashMap::new());
         let in_steps = line_edits::step_edits;
@@ -224,8 +224,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // Between two chains, a file that the parent lacks may have come back, perhaps from its new name: this step begins
-            // with it. Its lines that are not from the file with the new name have an unknown author.
+            // A file that earlier steps deleted or renamed may exist again where the next chain begins: then this step begins
+            // with it. Lines that are not in the file with the new name have an unknown author.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -299,8 +299,8 @@ impl Work {
     }
 }
 
-/// Returns the changes from the parent of a commit to where `steps` begin, if that is another commit: after a reset, work that was
-/// taken up again was done on a commit that HEAD has left behind. What its records do not have is a person's.
+/// Returns the changes from the parent of a commit to the content that `steps` begin with, if the two differ: after a reset,
+/// work that was taken up again is based on a commit that HEAD has left behind.
 fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Vec<attribution::Change>> {
     let mut changes = Vec::new();
     for entry in committed {

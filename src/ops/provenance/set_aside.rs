@@ -1,6 +1,6 @@
 //! Recognizes archived work that comes back: by `git stash pop`, or in a commit.
 //!
-//! Content counts: a file is as a checkpoint left it, or contains half of the lines that were added to it.
+//! The content decides: a file is as a checkpoint left it, or contains at least half of the lines that were added to it.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ use crate::{
     state::failpoint,
 };
 
-/// How many archived shadows are searched, newest first. Users have forgotten older work, too.
+/// How many archived shadows are searched, newest first. Older work rarely comes back.
 const MOST_SHADOWS: usize = 64;
 
 /// A shadow, archived or live elsewhere, whose work may come to this worktree.
@@ -48,8 +48,8 @@ pub(crate) struct Waiting {
     pub(crate) checkpoint: Checkpoint,
 }
 
-/// Returns the shadows whose work is in no record, archived and live, newest first; not `except` and the other live
-/// shadows of its base and worktree.
+/// Returns the shadows whose work is in no record, archived and live, newest first; without the live shadows
+/// that have the base and worktree of `except`.
 ///
 /// Includes those of other worktrees: a stash can be popped in another worktree.
 pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> {
@@ -65,12 +65,12 @@ pub(crate) fn waiting(repo: &Repo, except: &ShadowName) -> Result<Vec<Waiting>> 
 pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     let head = base.commit_id();
     let left = left_behind(repo, head)?;
-    // Work based on HEAD itself went into commits that HEAD no longer has.
+    // A record of a commit whose parent is HEAD shows that HEAD no longer has that commit.
     let parent = head.unwrap_or(ObjectId::null(repo.object_hash()));
     if left.is_empty() && records::of_parent(repo, parent)?.is_empty() {
         return Ok(Vec::new());
     }
-    // What went into such a commit stood on another one: its parent, or that of a commit that it was made from. Skips
+    // The work in such a commit was based on its parent, or on the parent of a commit that it was made from. Skips
     // damaged records.
     let mut grounds = Vec::new();
     for commit in left {
@@ -82,7 +82,7 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     let place = |it: &Waiting| grounds.iter().position(|ground| *ground == it.checkpoint.base);
     let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
     found.retain(|it| place(it).is_some());
-    // Several may be of one second.
+    // Several checkpoints may have the same time.
     found.sort_by_key(|it| (std::cmp::Reverse(it.checkpoint.seconds), place(it)));
     Ok(found)
 }
@@ -202,7 +202,7 @@ pub(crate) fn sessions_of(repo: &Repo, tip: &Checkpoint, paths: &[BString]) -> R
     Ok(work.all_sessions().into_iter().map(Into::into).collect())
 }
 
-/// Returns the sessions whose work on `shadow` a stash entry holds.
+/// Returns the sessions whose work in `shadow` is in a stash entry.
 pub(crate) fn stashed(context: &Context, shadow: &Shadow) -> Result<Vec<String>> {
     let repo = &context.repo;
     let Some(tip) = &shadow.tip else { return Ok(Vec::new()) };
