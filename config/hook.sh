@@ -50,10 +50,6 @@ if ! [ -x "$_checkpoint_program" ]; then
 	command -v git-checkpoint >/dev/null 2>&1 || exit "$_checkpoint_status"
 	_checkpoint_program=git-checkpoint
 fi
-# Git does not ask for the status of this one: a shell that waits for it would only take time.
-if [ "$_checkpoint_hook" = post-commit ] && [ "$_checkpoint_status" = 0 ]; then
-	exec "$_checkpoint_program" hook post-commit
-fi
 if [ -n "$_checkpoint_input" ]; then
 	printf %s "$_checkpoint_input" 2>/dev/null | "$_checkpoint_program" hook "$_checkpoint_hook" "$@" || :
 else

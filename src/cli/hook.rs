@@ -77,8 +77,12 @@ impl HookCommand {
     }
 
     fn serve(&self, hook: Hook, call: &mut Call) -> Result<()> {
-        if hook == Hook::CommitMsg && !commit::may_need_check(&self.message_file()?)? {
-            return Ok(());
+        if hook == Hook::CommitMsg {
+            let message_file = self.message_file()?;
+            commit::checked(&message_file);
+            if !commit::may_have_trailer(&message_file)? {
+                return Ok(());
+            }
         }
         let repo = Repo::open_from_environment(Path::new("."))?;
         let loaded = config::load_lenient(&settings::sources(Some(&repo)));

@@ -263,7 +263,9 @@ impl Repo {
     fn head_log_by_git(&self, count: usize) -> Result<HeadLog> {
         // With `--date=raw`, %gd is 'HEAD@{<seconds> <time zone>}'.
         let (most, format) = (format!("--max-count={}", count + 1), "--format=%gd%x00%H%x00%gn <%ge>%x00%gs");
-        let said = self.try_git(&["log", "-g", "--date=raw", &most, format, "HEAD", "--"], None)?.stdout;
+        let said = self
+            .try_git(&["log", "-g", "--no-show-signature", "--date=raw", &most, format, "HEAD", "--"], None)?
+            .stdout;
         // A line of the file begins with the position of HEAD before, which git does not print.
         let mut old = ObjectId::null(self.object_hash()).to_string().into_bytes();
         let (mut text, total) = (Vec::new(), said.lines().count());

@@ -26,7 +26,7 @@ use crate::{
 const LOOSE_LIMIT: usize = 96;
 /// From this number of small packs on, they are merged.
 const PACK_LIMIT: usize = 8;
-/// A pack of this many bytes is left alone.
+/// A pack, or a loose object, of this many bytes is left alone: it takes long to repack.
 const LARGE_PACK: u64 = 2 << 20;
 /// A pack that has had no index for this long will never get one.
 const ABANDONED: Duration = Duration::from_secs(3600);
@@ -131,13 +131,21 @@ impl Repo {
         let loose_note = directory.join("loose");
         let taken_note = directory.join("loose.folding");
         let mut lines = noted(&taken_note);
+        let has_failed = !lines.is_empty();
         // Renamed first, so that other processes note new objects in a new file.
         if std::fs::rename(&loose_note, &taken_note).is_ok() {
             lines.extend(noted(&taken_note));
+            if has_failed {
+                // If this fails, too, the objects of the last time are tried once more.
+                let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+                state::replace_file(&taken_note, text.as_bytes())?;
+            }
         }
         let mut seen = HashSet::new();
         let ids = lines.iter().filter_map(|hex| ObjectId::from_hex(hex.as_bytes()).ok());
-        let ids: Vec<ObjectId> = ids.filter(|id| seen.insert(*id) && self.loose_path(*id).exists()).collect();
+        let is_small =
+            |id: &ObjectId| std::fs::metadata(self.loose_path(*id)).is_ok_and(|file| file.len() < LARGE_PACK);
+        let ids: Vec<ObjectId> = ids.filter(|id| seen.insert(*id) && is_small(id)).collect();
         let packs = self.packs_to_merge(directory);
         let Some((new_pack, stored, merged)) = self.write_pack(&ids, packs)? else { return Ok(()) };
         failpoint::hit("repack:after-pack");
@@ -238,10 +246,13 @@ impl Repo {
         let input: String = ids.iter().map(|id| format!("{id}\n")).collect();
         let printed = self.run_git(&arguments, Some(input.as_bytes()))?;
         let path = packs.join(format!("pack-{}.pack", printed.to_str_lossy().trim()));
-        // Git syncs the files, but not the directory.
-        File::open(&packs)
-            .and_then(|directory| directory.sync_all())
-            .context(Kind::Internal, || format!("cannot write a pack in '{}'", packs.display()))?;
+        // Git syncs the files only if `core.fsync` and `core.fsyncMethod` say so, and never the directory. Other copies of the
+        // objects are about to be deleted.
+        let index = path.with_extension("idx");
+        for written in [&path, &index, &packs] {
+            let synced = File::open(written).and_then(|file| file.sync_all());
+            synced.context(Kind::Internal, || format!("cannot write '{}'", written.display()))?;
+        }
         Ok(path)
     }
 

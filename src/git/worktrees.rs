@@ -20,12 +20,6 @@ fn is_worktree_of(root: &Path, git_dir: &Path) -> bool {
 }
 
 impl Repo {
-    /// Returns the git directories of all worktrees of this repository.
-    pub(crate) fn git_dirs(&self) -> impl Iterator<Item = PathBuf> {
-        let linked = fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten();
-        std::iter::once(self.common_dir().to_owned()).chain(linked.map(|entry| entry.path()))
-    }
-
     /// Returns the ids and canonical roots of the other worktrees of this repository whose directory is there.
     pub(crate) fn other_worktrees(&self) -> Vec<(BString, PathBuf)> {
         let linked = fs::read_dir(self.common_dir().join("worktrees")).into_iter().flatten().flatten();

@@ -10,7 +10,6 @@ use gix::ObjectId;
 use super::{
     Context, Worktree, agents, condense,
     follow::follow_head,
-    hooks,
     known_base::{is_head_followable, known_base},
     provenance::{
         amended::{Amended, is_undone},
@@ -34,6 +33,9 @@ use crate::{
     },
 };
 
+/// If this file exists, `config/hook.sh` starts us to check a commit message.
+const CHECK_NOTE: &str = "check-message";
+
 /// Prepares the message in `message_file` in git's prepare-commit-msg hook, whose other arguments are `source` and
 /// `object`.
 ///
@@ -48,9 +50,8 @@ pub(crate) fn prepare(
     commit_note::set_followed_later(context.repo.git_dir(), false)?;
     keep_template(context, message_file, source)?;
     let prepared = promise_and_link(context, message_file, source, object);
-    let may_be_lone = context.repo.may_have_lone_trailers(message_file)?;
-    if may_be_lone || source == Some("template") && may_have_trailer(message_file)? {
-        hooks::check_message(context)?;
+    if source == Some("template") || context.repo.may_have_lone_trailers(message_file)? {
+        note_check(context)?;
     }
     prepared
 }
@@ -262,21 +263,14 @@ fn drop_copied_trailers(
 pub(crate) fn check_message(context: &Context, message_file: &Path) -> Result<()> {
     let template = template_path(context);
     let template = std::fs::read(&template).ok().inspect(|_| drop(std::fs::remove_file(&template)));
-    context.repo.drop_lone_trailers(message_file, template.as_deref())?;
-    // At worst, the next message is checked as well.
-    commit_note::set_check_due(context.repo.git_dir(), false)?;
-    hooks::message_checked(context)
+    context.repo.drop_lone_trailers(message_file, template.as_deref())
 }
 
-/// Returns false if [`check_message`] would do nothing; reads only the message in `message_file`, which git keeps beside our files.
+/// Returns false if [`check_message`] would do nothing; reads only the message.
 ///
 /// # Errors
 /// If the message cannot be read.
-pub(crate) fn may_need_check(message_file: &Path) -> Result<bool> {
-    Ok(message_file.parent().is_some_and(commit_note::is_check_due) || may_have_trailer(message_file)?)
-}
-
-fn may_have_trailer(message_file: &Path) -> Result<bool> {
+pub(crate) fn may_have_trailer(message_file: &Path) -> Result<bool> {
     read_message(message_file).map(|text| message::has_trailer(&text))
 }
 
@@ -310,6 +304,22 @@ fn keep_template(context: &Context, message_file: &Path, source: Option<&str>) -
         drop(std::fs::remove_file(&kept));
     }
     Ok(())
+}
+
+/// Creates the file that makes the hook script start us for [`check_message`].
+///
+/// Only [`checked`] removes it: otherwise, a second commit, made while the message of the first one is being edited,
+/// would remove it.
+fn note_check(context: &Context) -> Result<()> {
+    let note = state::ensure_directory(context.repo.git_dir())?.join(CHECK_NOTE);
+    std::fs::write(&note, "").context(Kind::Internal, || format!("cannot write '{}'", note.display()))
+}
+
+/// Notes that the message in `message_file`, which git keeps beside our files, has been checked.
+pub(crate) fn checked(message_file: &Path) {
+    let directory = message_file.parent().map(state::directory);
+    // At worst, the next message is checked as well.
+    directory.map_or(Ok(()), |directory| std::fs::remove_file(directory.join(CHECK_NOTE))).unwrap_or_default();
 }
 
 fn template_path(context: &Context) -> PathBuf {

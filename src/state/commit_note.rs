@@ -105,33 +105,6 @@ impl Prepared {
     }
 }
 
-fn check_note(git_dir: &Path) -> PathBuf {
-    directory(git_dir).join("check-message")
-}
-
-/// Notes in the worktree's `git_dir` whether a message has to be checked after it was edited; `config/hook.sh` starts us if so.
-///
-/// Only the check itself takes it back: otherwise, a second commit, made while the message of the first one is being edited,
-/// would do so.
-pub(crate) fn set_check_due(git_dir: &Path, is_due: bool) -> Result<()> {
-    let note = check_note(git_dir);
-    if is_due {
-        ensure_directory(git_dir)?;
-        return fs::write(&note, "").context(Kind::Internal, || format!("cannot write '{}'", note.display()));
-    }
-    match fs::remove_file(&note) {
-        Err(cause) if cause.kind() != ErrorKind::NotFound => {
-            Err(Error::internal(format!("cannot remove '{}'", note.display())).with_cause(cause))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Returns true if a message of the worktree has to be checked.
-pub(crate) fn is_check_due(git_dir: &Path) -> bool {
-    check_note(git_dir).exists()
-}
-
 /// Shows `config/hook.sh` whether the next command can follow the commit in the making, so that its post-commit need not
 /// start us. The script takes that back when it has read it.
 pub(crate) fn set_followed_later(git_dir: &Path, is_later: bool) -> Result<()> {

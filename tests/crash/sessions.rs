@@ -146,9 +146,7 @@ fn a_commit_whose_hooks_die_is_finished_by_the_next_command() {
             work(&world);
             let died = run(&world, "git", &["commit", "-qm", "a"], step);
             assert!(died.status.success(), "{when}: git succeeds: {}", described(&died));
-            // The shell that runs a hook reports how the program ends, or git, if the program has taken the shell's place.
-            let said = String::from_utf8_lossy(&died.stderr).into_owned();
-            assert!(["Abort", "died of signal 6"].iter().any(|it| said.contains(it)), "{when}: met: {said}");
+            assert!(String::from_utf8_lossy(&died.stderr).contains("Abort"), "{when}: met: {}", described(&died));
             world.assert_sound(&when);
             go_on(&world, next, &when);
             assert_recorded(&world, next, &when);

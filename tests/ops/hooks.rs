@@ -11,7 +11,6 @@ use std::{
 use crate::support::{World, site::described};
 
 mod managers;
-mod on_demand;
 
 const NAMES: [&str; 6] =
     ["prepare-commit-msg", "commit-msg", "post-commit", "post-rewrite", "post-checkout", "post-merge"];
@@ -187,10 +186,10 @@ fn hooks_that_users_put_in_place_of_ours_are_kept() {
     fs::remove_file(directory.join("post-merge")).expect("it is there");
     let edited = fs::read_to_string(directory.join("post-rewrite")).expect("text") + "# mine\n";
     put(&directory.join("post-rewrite"), &edited, 0o755);
-    fs::set_permissions(directory.join("prepare-commit-msg"), fs::Permissions::from_mode(0o644)).expect("it is ours");
+    fs::set_permissions(directory.join("commit-msg"), fs::Permissions::from_mode(0o644)).expect("it is ours");
     let states = health(&world);
     let state = |name: &str| states[name].as_str();
-    let found = ["post-commit", "post-merge", "post-rewrite", "prepare-commit-msg", "post-checkout"].map(state);
+    let found = ["post-commit", "post-merge", "post-rewrite", "commit-msg", "post-checkout"].map(state);
     assert_eq!(found, ["replaced", "missing", "ok", "missing", "ok"]);
     let text = world.done(&["status"]);
     assert!(text.contains("post-commit (replaced)") && !text.contains("post-checkout"), "{text}");
@@ -203,7 +202,7 @@ fn hooks_that_users_put_in_place_of_ours_are_kept() {
     assert_eq!(text("post-commit.before-checkpoint"), original);
     assert_eq!(text("post-merge"), original);
     assert_eq!((text("post-rewrite"), text("post-rewrite.before-checkpoint")), (edited, original.into()));
-    assert!(!files.contains_key("prepare-commit-msg") && !files.contains_key("post-checkout"));
+    assert!(!files.contains_key("commit-msg") && !files.contains_key("post-checkout"));
 }
 
 #[test]
@@ -243,7 +242,7 @@ fn a_hook_that_asks_for_its_name_stays_where_it_is() {
 #[test]
 fn a_repository_without_the_program_commits_as_ever() {
     let world = World::with_hooks();
-    for name in NAMES.into_iter().filter(|name| *name != "commit-msg") {
+    for name in NAMES {
         let path = hooks(&world).join(name);
         let text = fs::read_to_string(&path).expect("a script");
         put(&path, text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/nowhere/git-checkpoint"), 0o755);
@@ -282,7 +281,7 @@ fn post_commit_starts_us_if_there_is_something_to_do(
 #[test]
 fn the_note_of_an_aborted_commit_is_forgotten() {
     let world = World::with_hooks();
-    let refusal = hooks(&world).join("commit-msg");
+    let refusal = hooks(&world).join("commit-msg.before-checkpoint");
     put(&refusal, "#!/bin/sh\nexit 1\n", 0o755);
     assert!(!git(&world, &["commit", "-q", "--allow-empty", "-m", "x"]).status.success());
     fs::remove_file(refusal).expect("it is ours");

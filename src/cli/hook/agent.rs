@@ -98,10 +98,10 @@ fn reply(
     dialect: &Dialect,
     on_multisession: OnMultisession,
     context: &Context,
-) -> Result<Reply> {
+) -> Reply {
     let moment = event.moment;
     let (message, text, reply) = match answer {
-        Answer::Allow => return Ok(dialect.allow(moment)),
+        Answer::Allow => return dialect.allow(moment),
         Answer::Warn(message) => {
             let text = said(message, dialect, false);
             let reply = dialect.warn(moment, &text);
@@ -115,9 +115,10 @@ fn reply(
         }
     };
     if !dialect.shows(moment) && reply == dialect.warn(moment, &text) {
-        agents::keep_unsaid(context, &event.session, text)?;
+        // The reply has to go out all the same.
+        drop(context.emit_failure("hook", agents::keep_unsaid(context, &event.session, text)));
     }
-    Ok(detailed(reply, dialect, message))
+    detailed(reply, dialect, message)
 }
 
 /// Adds the verdict as values to a reply in the neutral protocol.
@@ -187,7 +188,7 @@ fn handle(
     let model = event.model.clone().or_else(in_transcript);
     let info = SessionInfo { agent, model, transcript, on_multisession };
     let answer = agents::handle(&context, &report(event, dialect, cwd, info))?;
-    reply(&answer, event, dialect, on_multisession, &context)
+    Ok(reply(&answer, event, dialect, on_multisession, &context))
 }
 
 /// Opens the repository that the agent works in. If an agent has deleted its own directory, that is the one around it, or the

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_asks_nobody_to_stop() {
+    fn a_warning_does_not_ask_to_stop() {
         let report = Report::new(Code::TemporaryWorkspace, Decision::Warn, Where::Now, "x", false);
         let report = report.about(Some("abc".into()), None, HELP);
         let steps = [

@@ -121,6 +121,8 @@ pub(crate) struct Reader<'r> {
     pub(super) looked_at: usize,
     /// By path, the contents of files of a commit that were read together.
     pub(super) texts: HashMap<BString, Option<Text>>,
+    /// How many more bytes of files may be read to find where single files have moved lines from.
+    pub(super) bytes_for_moves: u64,
 }
 
 impl<'r> Reader<'r> {
@@ -142,6 +144,7 @@ impl<'r> Reader<'r> {
             renamed: HashMap::new(),
             looked_at: 0,
             texts: HashMap::new(),
+            bytes_for_moves: super::left::MOST_BYTES,
         })
     }
 
@@ -183,13 +186,14 @@ impl<'r> Reader<'r> {
             Some(parent) => self.repo.tree_of_commit(*parent)?,
             None => self.repo.empty_tree_id(),
         };
-        let mut changes = self.repo.diff_trees(parent_tree_id, facts.tree_id)?;
-        changes.retain(|change| wanted(&change.path));
+        let all = self.repo.diff_trees(parent_tree_id, facts.tree_id)?;
+        let (changes, unwanted): (Vec<_>, Vec<_>) = all.into_iter().partition(|change| wanted(&change.path));
         let mut changes = self.repo.detect_renames(changes)?;
         let others = facts.parents.get(1..).unwrap_or_default();
         self.drop_brought(others, facts.tree_id, &mut changes)?;
         if records.is_empty() && others.is_empty() && otherwise == self.authors.plain(Contributor::Human) {
-            self.read_together(&changes)?;
+            // The lines may come from files that the caller does not want.
+            self.read_together(&changes.iter().chain(&unwanted).collect::<Vec<_>>())?;
         }
         let mut files = Vec::with_capacity(changes.len());
         for change in changes {
@@ -201,6 +205,7 @@ impl<'r> Reader<'r> {
             seen(&file, text.as_ref())?;
             files.push(file);
         }
+        self.texts.clear();
         let names = if records.is_empty() { inferred::agents(facts.message.as_bstr()) } else { Vec::new() };
         Ok(OfCommit {
             id,

@@ -15,7 +15,7 @@ use crate::{
 const MOST_FILES: usize = 256;
 /// At most this many bytes of a commit's files are compared, before and after together: without a limit, a few huge files
 /// would make blame slow. Smaller files come first, so that a huge one does not hide them.
-const MOST_BYTES: u64 = 128 << 20;
+pub(super) const MOST_BYTES: u64 = 128 << 20;
 
 /// Lines of a file in a commit.
 pub(crate) struct Source {
@@ -34,27 +34,31 @@ pub(crate) fn left(
     after: &[u8],
     wanted: impl Iterator<Item = u32>,
 ) -> Result<Vec<Source>> {
-    Ok(left_with_counts(repo, commits, path, after, wanted)?.into_iter().map(|(_, source)| source).collect())
+    let mut budget = MOST_BYTES;
+    Ok(left_with_counts(repo, commits, path, after, wanted, &mut budget)?
+        .into_iter()
+        .map(|(_, source)| source)
+        .collect())
 }
 
-/// The same, each with how many of the lines it lost.
+/// The same, each with how many of the lines it lost. Reads at most `budget` bytes of files, and subtracts what it reads.
 pub(super) fn left_with_counts(
     repo: &Repo,
     (parent, commit): (ObjectId, ObjectId),
     path: &BStr,
     after: &[u8],
     wanted: impl Iterator<Item = u32>,
+    budget: &mut u64,
 ) -> Result<Vec<(usize, Source)>> {
     let wanted: HashSet<u32> = wanted.collect();
     let lines = (1..).zip(after.lines_with_terminator()).filter(|(number, _)| wanted.contains(number));
     let keys: HashSet<Vec<u8>> = lines.map(|(_, line)| key(line)).filter(|key| !key.is_empty()).collect();
     let mut sources = Vec::new();
-    let mut bytes = 0;
     for Candidate { size, path, before, after: now } in candidates(repo, (parent, commit), path)? {
-        if bytes + size > MOST_BYTES {
+        if size > *budget {
             continue;
         }
-        bytes += size;
+        *budget -= size;
         let before = repo.read_blob(before.id)?;
         let now = now.map_or_else(|| Ok(Vec::new()), |leaf| repo.read_blob(leaf.id))?;
         let (text, lines) = lost(&before, &now);

@@ -24,7 +24,7 @@ const MOST_BYTES: u64 = 16 << 20;
 
 impl Reader<'_> {
     /// Reads all files of a commit that changes `changes`, and finds the lines that it has moved between them.
-    pub(super) fn read_together(&mut self, changes: &[Change]) -> Result<()> {
+    pub(super) fn read_together(&mut self, changes: &[&Change]) -> Result<()> {
         if changes.len() < 2 || changes.len() > MOST_FILES {
             return Ok(());
         }
@@ -36,7 +36,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let mut found = Vec::with_capacity(changes.len());
-        for change in changes {
+        for change in changes.iter().copied() {
             match self.text(change)? {
                 Some(text) if !text.is_binary() => found.push((change, text)),
                 other => drop(self.texts.insert(change.path.clone(), other)),
@@ -52,12 +52,13 @@ impl Reader<'_> {
 
     /// Finds the lines of one file, with the contents `text`, that `commit` has moved there from others. Returns false if there are
     /// none.
-    pub(super) fn look_for_moves(&self, commit: ObjectId, change: &Change, text: &mut Text) -> Result<bool> {
+    pub(super) fn look_for_moves(&mut self, commit: ObjectId, change: &Change, text: &mut Text) -> Result<bool> {
         let parent = self.repo.parents_of(commit)?.first().copied();
         let added = text.added();
         let (Some(parent), false) = (parent, added.is_empty() || text.is_binary()) else { return Ok(false) };
         let wanted = added.into_iter().flatten().map(|line| u32::try_from(line + 1).unwrap_or(u32::MAX));
-        let mut sources = left_with_counts(self.repo, (parent, commit), change.path.as_bstr(), &text.after, wanted)?;
+        let (commits, path, budget) = ((parent, commit), change.path.as_bstr(), &mut self.bytes_for_moves);
+        let mut sources = left_with_counts(self.repo, commits, path, &text.after, wanted, budget)?;
         sources.retain(|(count, _)| *count > 0);
         if sources.is_empty() {
             return Ok(false);

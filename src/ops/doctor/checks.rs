@@ -199,7 +199,7 @@ pub(super) fn damaged_turns(repo: &Repo) -> Vec<Problem> {
         Problem::new("turns-damaged", path.display().to_string(), message).note().hint(hint)
     };
     let mut problems = Vec::new();
-    for git_dir in repo.git_dirs() {
+    for git_dir in git_dirs(repo) {
         if state::turns::trouble(&git_dir).is_none() && !state::turns::is_known(&git_dir) {
             let message = "this file of turns under way makes no sense";
             let hint = "the next save or event sets it aside; what is unsaved then has an unknown author";
@@ -224,7 +224,13 @@ pub(super) fn unreadable_turns(repo: &Repo) -> Vec<Problem> {
         let path = state::turns::path(&git_dir).display().to_string();
         Some(Problem::new("turns-unreadable", path, message).hint(error.hint().unwrap_or_default()))
     };
-    repo.git_dirs().filter_map(problem).collect()
+    git_dirs(repo).filter_map(problem).collect()
+}
+
+/// Returns the git directories of all worktrees.
+fn git_dirs(repo: &Repo) -> impl Iterator<Item = PathBuf> {
+    let linked = std::fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
+    std::iter::once(repo.common_dir().to_owned()).chain(linked.map(|entry| entry.path()))
 }
 
 /// Sessions with an open turn whose process is gone. With `fix`, saves the unsaved changes of the turn, and closes it.
@@ -256,7 +262,7 @@ pub(super) fn abandoned(context: &Context, fix: bool) -> Result<Vec<Problem>> {
 
 /// Commits that were begun and whose record was not written to the end, in any worktree.
 pub(super) fn condensations(repo: &Repo) -> Vec<Problem> {
-    let journals = repo.git_dirs().map(|git_dir| state::directory(&git_dir).join("commit.toml"));
+    let journals = git_dirs(repo).map(|git_dir| state::directory(&git_dir).join("commit.toml"));
     let problem = |path: PathBuf| {
         Problem::new(
             "condensation-unfinished",
@@ -280,7 +286,7 @@ pub(super) fn journals(repo: &Repo) -> Vec<Problem> {
                 .hint(error.hint().unwrap_or("move the file away").to_owned()),
         )
     };
-    repo.git_dirs().filter_map(problem).collect()
+    git_dirs(repo).filter_map(problem).collect()
 }
 
 /// Hooks that git will not call us in, though they were enabled.

@@ -3,9 +3,7 @@
 //! Foreign hooks keep working: we call them first, or add a line to them. All that is written is noted in `hooks.toml`,
 //! and removing it leaves foreign files as they were.
 
-mod locking;
 mod manager_lines;
-mod on_demand;
 mod outcome;
 mod script;
 
@@ -22,8 +20,6 @@ use crate::{
     state::{self, failpoint, hooks::Written, lock::Lock, temporary},
 };
 
-use locking::lock;
-pub(crate) use on_demand::{check_message, message_checked};
 pub(crate) use outcome::{Action, HookDone, HooksDone, Options};
 pub(super) use outcome::{bytes, serialize_some};
 
@@ -40,10 +36,6 @@ pub(crate) fn enable(context: &Context, options: &Options) -> Result<HooksDone> 
     for hook in Hook::ALL {
         // Note the file before writing it: if a crash comes in between, the next run knows that the file is ours.
         let done = match survey.way(hook) {
-            Way::Script(path) if on_demand::is_all(context, hook, &path, &hooks, &written)? => {
-                hooks.extend(script::disable(context, hook, &path, &written, options.dry_run)?);
-                continue;
-            }
             Way::Script(path) => script::enable(context, hook, &path, options, &mut written)?,
             Way::Words(words) => manager_lines::enable(context, hook, &words, options, &mut written)?,
         };
@@ -115,11 +107,20 @@ pub(crate) fn health(repo: &Repo) -> Result<Vec<(Hook, Health)>> {
         return Ok(Hook::ALL.map(|hook| (hook, Health::Missing)).into());
     };
     let health = |hook| match survey.way(hook) {
-        _ if hook == Hook::CommitMsg && on_demand::will_be_there(repo) => Ok(Health::Ok),
         Way::Script(path) => script::health(hook, &path),
         Way::Words(words) => manager_lines::health(hook, &words),
     };
     Hook::ALL.into_iter().map(|hook| Ok((hook, health(hook)?))).collect()
+}
+
+fn lock(context: &Context, dry_run: bool) -> Result<Option<Lock>> {
+    if dry_run {
+        return Ok(None);
+    }
+    let directory = state::ensure_directory(context.repo.common_dir())?;
+    let go_on = || context.check_interrupt();
+    context.repo.remove_dead_locks();
+    Lock::acquire(&directory.join("hooks.lock"), context.settings.lock_timeout, &go_on).map(Some)
 }
 
 /// Removes what killed processes left behind while they held the lock.

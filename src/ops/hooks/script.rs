@@ -152,20 +152,6 @@ pub(super) fn health(hook: Hook, path: &Path) -> Result<Health> {
     })
 }
 
-/// Returns our script for `hook`, if git runs it: at `path`, or where a hook manager that calls it has moved it.
-pub(super) fn text_of(hook: Hook, path: &Path) -> Result<Option<Vec<u8>>> {
-    let found = match hook_files::look(path)? {
-        Found::Foreign { text } if is_chained(hook, path, &text) => {
-            hook_files::moved_script(path, hook).map_or(Ok(Found::Nothing), |moved| hook_files::look(&moved))?
-        }
-        found => found,
-    };
-    Ok(match found {
-        Found::Ours { text, is_executable: true } => Some(text),
-        _ => None,
-    })
-}
-
 /// Returns true if the hook `text` at `path` calls our script, which a hook manager found there and moved away.
 fn is_chained(hook: Hook, path: &Path, text: &[u8]) -> bool {
     let Some(moved) = hook_files::moved_script(path, hook) else { return false };
@@ -181,12 +167,12 @@ fn render(hook: Hook, program: &Path) -> Result<Vec<u8>> {
 }
 
 /// The program is inserted last, because its path may contain any placeholder.
-pub(super) fn fill(hook: Hook, quoted: &[u8]) -> Vec<u8> {
+fn fill(hook: Hook, quoted: &[u8]) -> Vec<u8> {
     TEMPLATE.replace("@HOOK@", hook.name()).as_bytes().replacen("@PROGRAM@", quoted, 1)
 }
 
 /// Returns true if the script `text` is as we wrote it, now or in an earlier version.
-pub(super) fn is_pristine(context: &Context, hook: Hook, text: &[u8], written: &[Written]) -> Result<bool> {
+fn is_pristine(context: &Context, hook: Hook, text: &[u8], written: &[Written]) -> Result<bool> {
     let id = context.repo.blob_id(text)?.to_string();
     if written.iter().any(|entry| entry.hook == hook.name() && entry.script.as_deref() == Some(&id)) {
         return Ok(true);
@@ -195,7 +181,7 @@ pub(super) fn is_pristine(context: &Context, hook: Hook, text: &[u8], written: &
 }
 
 /// Returns the program that a script calls, quoted for the shell.
-pub(super) fn program_of(text: &[u8]) -> Option<BString> {
+fn program_of(text: &[u8]) -> Option<BString> {
     let start = text.find(PROGRAM)? + PROGRAM.len() + 1;
     // The path may contain line breaks; the text after it in the template does not occur in real paths.
     let end = start + text[start..].find("'\n_checkpoint_status=")?;

@@ -110,7 +110,7 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
     }
     let may_be_any = match place {
         Place::Staged => repo.prepared_message().inspect(|message| ids.extend(ids_in_message(message))).is_some(),
-        Place::In(commit) => repo.message_of(commit)?.contains(REVERTS),
+        Place::In(commit) => names_reverted(repo, &repo.message_of(commit)?)?,
     };
     let changes = place.changes(repo, head_tree(repo, head)?)?;
     if may_be_any {
@@ -126,6 +126,19 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
         }
     }
     Ok(found)
+}
+
+/// Returns true if `message` says that it reverts a commit of this repository.
+fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
+    for rest in message.split(REVERTS).skip(1) {
+        let end = rest.find(|it: char| !it.is_ascii_hexdigit()).unwrap_or(rest.len());
+        if let Ok(id) = ObjectId::from_hex(&rest.as_bytes()[..end])
+            && repo.is_commit(id)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the commits that resets removed from HEAD: from where each reset began back to the commits that `head` still

@@ -2,7 +2,7 @@
 //!
 //! The content decides: a file is as a checkpoint left it, or contains at least half of the lines that were added to it.
 
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -130,6 +130,8 @@ pub(crate) fn take_up(
     if dirty.is_empty() {
         return Ok(taken);
     }
+    // A chain may be long: read only if needed, and again only after the shadow has a new checkpoint.
+    let mut carriers = OnceCell::new();
     let found = waiting(repo, &shadow.name)?.into_iter().chain(taken_back(repo, shadow.name.base)?);
     let is_left = |tip: &Tip| {
         ShadowName::from_ref(&tip.name)
@@ -142,7 +144,6 @@ pub(crate) fn take_up(
         else {
             continue;
         };
-        let carriers = shadow.tip.as_ref().map(|tip| Carriers::read(repo, tip.id));
         for change in changes {
             let path = change.path.as_bstr();
             if !dirty.contains(path) {
@@ -151,7 +152,10 @@ pub(crate) fn take_up(
             let now = repo.find_leaf(seen.tree_id, path)?;
             let head = repo.find_leaf(shadow.head_tree_id, path)?;
             let is_known = repo.find_leaf(shadow.last_tree_id(), path)? == now
-                || carriers.as_ref().is_some_and(|carriers| carriers.has(repo, checkpoint.id, &change.path));
+                || shadow.tip.as_ref().is_some_and(|tip| {
+                    let carriers = carriers.get_or_init(|| Carriers::read(repo, tip.id));
+                    carriers.has(repo, checkpoint.id, &change.path)
+                });
             if !is_known && share(repo, &change, head, now)?.is_half() {
                 wanted.insert(change.path);
             }
@@ -172,6 +176,7 @@ pub(crate) fn take_up(
         }
         taken.extend(sessions_of(repo, &checkpoint, &carried.paths)?);
         put_on_top(context, shadow, &checkpoint, origin, carried.tree_id, &mut new)?;
+        carriers = OnceCell::new();
         let written = new.write()?;
         let id = shadow.tip.as_ref().map(|tip| tip.id);
         let mut updates = vec![RefUpdate { name: shadow.name.to_ref(), old: shadow.expected, new: id }];

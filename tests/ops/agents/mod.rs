@@ -180,7 +180,7 @@ fn the_most_private_settings_are_taken_unless_others_are_asked_for() {
     let enabled = world.json(&["enable", "--agent", "claude-code", "--agent", "codex", "--agent", "codex", "--json"]);
     let scopes: Vec<_> = enabled["agents"].as_array().expect("a list").iter().map(|file| &file["scope"]).collect();
     assert_eq!(scopes, ["local", "user"]);
-    assert_eq!(enabled["hooks"].as_array().expect("a list").len(), 5, "git's hooks are enabled, too");
+    assert_eq!(enabled["hooks"].as_array().expect("a list").len(), 6, "git's hooks are enabled, too");
     let said = ends(&world, 128, &["enable", "--agent", "codex", "--local"]);
     assert!(
         said.contains("codex has no settings for '--local'") && said.contains("'--user' and '--project'"),

@@ -47,10 +47,10 @@ fn refused_before_the_message() {
 #[test]
 fn refused_for_its_message() {
     let world = world();
-    script(&world, ".git/hooks/commit-msg", "#!/bin/sh\nexit 1\n");
+    script(&world, ".git/hooks/commit-msg.before-checkpoint", "#!/bin/sh\nexit 1\n");
     world.stops(&["commit", "-qm", "one"]);
     world.stops(&["commit", "-q", "--amend", "-m", "one"]);
-    fs::remove_file(world.repo().join(".git/hooks/commit-msg")).expect("it is ours");
+    fs::remove_file(world.repo().join(".git/hooks/commit-msg.before-checkpoint")).expect("it is ours");
     assert_failed_commit_left_nothing(&world);
 }
 
@@ -102,7 +102,7 @@ fn a_squash_that_is_not_committed_is_not_in_the_next() {
 #[test]
 fn committed_while_the_program_is_missing() {
     let world = world();
-    for name in ["prepare-commit-msg", "post-commit"] {
+    for name in ["prepare-commit-msg", "commit-msg", "post-commit"] {
         let path = world.repo().join(".git/hooks").join(name);
         fs::rename(&path, path.with_extension("gone")).expect("it is there");
     }

@@ -367,5 +367,7 @@ fn lines_that_a_person_moves_between_files_keep_their_authors(#[case] before: &s
     let owners: Vec<Option<&str>> = (first + 1..=first + 12).map(owner).collect();
     assert_eq!(owners, [[Some("s"); 6], [Some("human"); 6]].concat(), "{found:?}");
     assert_eq!(desk.lines(), (0, 1));
+    let of_path = desk.json(&["attribution", "HEAD", "--", "b"]);
+    assert_eq!(of_path["summary"]["human_added"], 1, "the other files count, too: {of_path:#}");
     desk.finish();
 }

@@ -360,11 +360,11 @@ fn a_session_works_while_people_commit() {
     desk.json(&["save"]);
     desk.write("mine", "human\n");
     desk.git(&["add", "mine"]);
-    let hook = desk.world.repo().join(".git/hooks/commit-msg");
+    let hook = desk.world.repo().join(".git/hooks/commit-msg.before-checkpoint");
     let work = "#!/bin/sh\nunset GIT_DIR GIT_INDEX_FILE GIT_EDITOR GIT_PREFIX\ngit checkpoint session prompt a\n\
         printf 'a\\nb\\n' >g\ngit checkpoint session stop a\n";
     std::fs::write(&hook, work).expect("it can be written");
-    desk.sh("chmod +x .git/hooks/commit-msg; git commit -qm mine");
+    desk.sh("chmod +x .git/hooks/commit-msg.before-checkpoint; git commit -qm mine");
     std::fs::remove_file(hook).expect("it is ours");
     desk.sh("echo human >>g; git add g; git commit -qm next");
     assert_eq!(desk.recorded("HEAD"), parts(&[("g", "a")]));
