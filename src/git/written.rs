@@ -77,7 +77,7 @@ impl<'r> Written<'r> {
 
 impl Repo {
     /// Returns those of `ids` that the repository no longer has.
-    fn gone(&self, mut ids: Vec<ObjectId>) -> Vec<ObjectId> {
+    pub(crate) fn gone(&self, mut ids: Vec<ObjectId>) -> Vec<ObjectId> {
         ids.retain(|id| !(id.is_empty_blob() || id.is_empty_tree() || has_content(&self.loose_path(*id))));
         if ids.is_empty() {
             return ids;

@@ -7,8 +7,8 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 use super::{
     Context, Worktree, author,
     chain::{
-        add_what_is_gone, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish,
-        refuse_unknown_paths, scope_of_staged, take,
+        add_what_is_gone, brought_by, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths,
+        publish, refuse_unknown_paths, scope_of_staged, take,
     },
     follow::follow_head,
     moved::{self, moved_lines},
@@ -229,10 +229,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         }
         saved
     } else {
-        if repo.is_wary() {
-            // The last checkpoint has the same tree, and some of it may have been missing.
-            objects.write()?.settle()?;
-        }
+        answer_for(worktree, &shadow, objects)?;
         if is_missing {
             publish(worktree, &mut shadow)?;
             if let Some(turn) = turn {
@@ -288,6 +285,20 @@ fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     if let Err(error) = repo.write_anew(&ids.into_iter().flatten().collect()) {
         tracing::warn!(%error, "git cannot read the last checkpoint; 'git checkpoint doctor --fix' writes it anew");
     }
+}
+
+/// Writes `objects`, of which the last checkpoint has all, and makes sure that it has all that it brought: a save can die before
+/// it has looked for what a `git prune` beside it removed, and then this is the first look.
+fn answer_for(worktree: &Worktree<'_>, shadow: &Shadow, objects: NewObjects<'_>) -> Result<()> {
+    let repo = &worktree.repo;
+    let brought = shadow.tip.as_ref().map_or_else(|| Ok(Vec::new()), |tip| brought_by(repo, tip, shadow))?;
+    if objects.write()?.settle().is_ok() && repo.gone(brought.clone()).is_empty() {
+        return Ok(());
+    }
+    write_again(worktree)?;
+    repo.gone(brought)
+        .first()
+        .map_or(Ok(()), |id| Err(Error::corrupt(format!("the object '{id}' of the last checkpoint is missing"))))
 }
 
 /// Returns the result of a save that takes no new checkpoint.

@@ -99,6 +99,38 @@ fn a_save_that_dies_leaves_the_state_before_or_after(#[case] work: Work, #[case]
     }
 }
 
+/// A `git prune` beside a save removes objects before the save's ref leads to them, and the save dies before it looks for them
+/// once more. The next save finds the worktree as it was saved, and must not answer for what is gone.
+#[rstest::rstest]
+#[case::whole(&["save", "--json"])]
+#[case::paths(&["save", "--json", "--paths", "f", "dir/new", "crlf"])]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn what_a_dead_save_lost_is_written_by_the_next_one(#[case] next: &[&str]) {
+    let world = site(Work::Full);
+    world.sh("git config core.autocrlf input; printf 'a\\r\\n' >crlf; echo staged >s; git add s; echo s >s");
+    change(&world, Work::Full);
+    let before = world.shadows();
+    assert!(dies(&world, &["save", "--json"], "save:after-refs"), "the save dies");
+    let tip = world.shadows().remove(0);
+    let new = world.git(&["rev-list", "--objects", &tip]);
+    let kept = world.git(&["rev-list", "--objects", "--indexed-objects", &before[0], "HEAD"]);
+    let kept: Vec<&str> = kept.lines().filter_map(|line| line.split(' ').next()).collect();
+    let lost: Vec<&str> =
+        new.lines().filter_map(|line| line.split(' ').next()).filter(|id| !kept.contains(id)).collect();
+    assert!(lost.len() > 8, "files, trees, side data and commits: {new}");
+    world.sh("cp -a .git ../kept");
+    for id in &lost {
+        world.sh(&format!("rm -rf .git; cp -a ../kept .git; rm -f .git/objects/{}/{}", &id[..2], &id[2..]));
+        let saved = world.json(next);
+        let when = format!("without {id}, of {new}");
+        assert_eq!(saved["tree"], world.tree().to_string(), "{when}");
+        world.assert_sound(&when);
+        let held = world.held();
+        assert!(held.contains("only in the worktree\n".as_bytes()) && held.contains("staged\n".as_bytes()), "{when}");
+        assert!(held.contains("a\r\n".as_bytes()), "{when}");
+    }
+}
+
 /// A turn whose first checkpoint sets the shadow aside, and takes its place.
 #[rstest::rstest]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]

@@ -4,7 +4,6 @@ use super::broken::{Loss, lose, refs, shadow, text, world};
 use crate::support::{World, site::described};
 
 #[rstest::rstest]
-#[case::a_restore(&["restore", "--all", "verified"], "live:q")]
 #[case::a_difference(&["diff", "verified"], "live:q")]
 #[case::a_difference_of_lines(&["diff", "verified", "@"], "live:q/r/three")]
 #[case::a_patch(&["show", "-p"], "live:q/r/three")]
@@ -25,6 +24,23 @@ fn an_error_names_the_doctor(
     let said = text(&failed);
     assert!(said.contains("'git checkpoint doctor'") && !said.contains("partial clone"), "{said}");
     assert!(!said.contains("refetch"), "{said}");
+}
+
+/// The save that a restore begins with finds what the last checkpoint lacks. It sets that one aside and takes another, so the
+/// restore goes on, and can be undone.
+#[rstest::rstest]
+fn a_restore_goes_on_beside_a_broken_checkpoint(#[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss) {
+    let world = world();
+    world.settle();
+    world.done(&["save"]);
+    let before = world.disk();
+    lose(&world, "live:q", loss);
+    let restored = world.checkpoint(&["restore", "--all", "verified"]);
+    assert!(restored.status.success(), "{}", described(&restored));
+    assert!(text(&restored).contains(" is broken ("), "{}", described(&restored));
+    assert!(!world.exists("q/r/three"));
+    world.done(&["undo"]);
+    assert_eq!(world.disk(), before);
 }
 
 #[rstest::rstest]

@@ -177,6 +177,8 @@ impl<'r> Reader<'r> {
         wanted: &mut dyn FnMut(&BString) -> bool,
         seen: &mut dyn FnMut(&OfFile, Option<&Text>) -> Result<()>,
     ) -> Result<OfCommit> {
+        // A commit that could not be read may have left its texts.
+        self.texts.clear();
         if !self.foreseen.contains(&id) {
             self.foresee(&[id]);
         }

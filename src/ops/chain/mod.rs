@@ -28,4 +28,4 @@ pub(crate) use request::{Hold, Known, Request, Scope};
 pub(crate) use saved::milliseconds;
 pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use shadow::Shadow;
-pub(crate) use write::{publish, side_commit, take, write_again};
+pub(crate) use write::{brought_by, publish, side_commit, take, write_again};
