@@ -90,6 +90,8 @@ fn lock(context: &Context, targets: &[Target]) -> Result<Lock> {
 /// An unreadable file counts as one without entries.
 pub(crate) fn find(targets: &[Target]) -> Vec<(usize, String)> {
     let text = |target: &Target| {
+        // Most files do not exist, and to find out where they would be takes many system calls.
+        target.path().exists().then_some(())?;
         let text = file::read(&target.real().ok()?).ok()??;
         target.edit.is_ours(&text).then_some(text)
     };
