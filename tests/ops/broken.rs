@@ -166,6 +166,21 @@ fn every_command_that_writes_works_with_a_broken_shadow(
     world.assert_sound("at the end");
 }
 
+/// Nothing has changed since the last checkpoint, which is whole.
+#[rstest::rstest]
+#[case::the_tree("live^^{tree}")]
+#[case::a_directory("live^:d")]
+fn a_save_of_nothing_needs_only_the_last_checkpoint(#[case] lost: &str) {
+    let world = world();
+    world.remove("d/e/c");
+    world.done(&["save"]);
+    world.write("d/e/c", "again\n");
+    let last = world.json(&["save", "--json"]);
+    lose(&world, lost, Loss::Gone);
+    let saved = world.json(&["save", "--json"]);
+    assert_eq!((&saved["created"], &saved["id"]), (&false.into(), &last["id"]), "{saved}");
+}
+
 #[rstest::rstest]
 #[case::the_commit("live")]
 #[case::its_tree("live^{tree}")]

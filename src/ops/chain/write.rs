@@ -138,7 +138,8 @@ fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written
 /// # Errors
 /// [`Kind::Corrupt`] if a tree is missing.
 pub(crate) fn brought_by(repo: &Repo, tip: &Checkpoint, shadow: &Shadow) -> Result<Vec<ObjectId>> {
-    let mut brought = changes(repo, tip)?;
+    // Where the checkpoint before it is damaged, all that differs from HEAD counts as brought.
+    let mut brought = changes(repo, tip).or_else(|_| repo.diff_trees(shadow.head_tree_id, tip.tree_id))?;
     let side = shadow.tip_side.clone().unwrap_or_default();
     for tree_id in [side.raw_tree_id, side.unmerged_tree_id].into_iter().flatten() {
         brought.extend(repo.diff_trees(repo.empty_tree_id(), tree_id)?);
