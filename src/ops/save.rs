@@ -287,8 +287,11 @@ fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     }
 }
 
-/// Writes `objects`, of which the last checkpoint has all, and makes sure that it has all that it brought: a save can die before
-/// it has looked for what a `git prune` beside it removed, and then this is the first look.
+/// Makes sure that the last checkpoint, whose tree is that of the worktree, is whole: the save that took it may have died before
+/// it checked what a `git prune` beside it removed. Writes those of its `objects` that are missing.
+///
+/// # Errors
+/// [`Kind::Corrupt`] if the worktree does not have what is missing.
 fn answer_for(worktree: &Worktree<'_>, shadow: &Shadow, objects: NewObjects<'_>) -> Result<()> {
     let repo = &worktree.repo;
     let brought = shadow.tip.as_ref().map_or_else(|| Ok(Vec::new()), |tip| brought_by(repo, tip, shadow))?;

@@ -145,6 +145,7 @@ pub(crate) fn brought_by(repo: &Repo, tip: &Checkpoint, shadow: &Shadow) -> Resu
         brought.extend(repo.diff_trees(repo.empty_tree_id(), tree_id)?);
     }
     if let Some(tree_id) = side.index_tree_id {
+        // Fails if one of its trees is missing.
         repo.diff_trees(shadow.head_tree_id, tree_id)?;
     }
     let leaves = brought.iter().filter_map(|change| change.after).filter(is_stored);
