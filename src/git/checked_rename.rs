@@ -140,7 +140,7 @@ impl Place<'_> {
     /// Renames the old file back, unless there is a new one: then the old one stays at the temporary name.
     fn bring_back(&self) {
         if let Err(errno) = rename_new(self.parent, self.temporary, self.name) {
-            tracing::debug!(name = %self.name, %errno, "there is a new file already");
+            tracing::debug!(name = %self.name, %errno, "another process has written the new file");
         }
     }
 

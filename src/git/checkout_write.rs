@@ -130,7 +130,7 @@ impl Checkout {
             Ok(None) => return done,
             // The change of `path` itself stands, and the caller must know that.
             Err(stop) => {
-                tracing::warn!(%path, ?stop, "temporary files may stay");
+                tracing::warn!(%path, ?stop, "cannot remove all temporary files");
                 return done;
             }
         };
@@ -140,12 +140,12 @@ impl Checkout {
                 Ok(Some(kept)) => kept,
                 Ok(None) => continue,
                 Err(stop) => {
-                    tracing::warn!(%path, %temporary, ?stop, "a temporary file stays");
+                    tracing::warn!(%path, %temporary, ?stop, "cannot remove a temporary file");
                     continue;
                 }
             };
             let kept = BString::from([&path[..path.len() - name.len()], kept.as_bytes()].concat());
-            tracing::warn!(%path, %kept, "kept what another program has written");
+            tracing::warn!(%path, %kept, "kept a file that another program has written");
             last_kept = Some(kept);
         }
         match (last_kept, done) {

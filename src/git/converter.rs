@@ -63,7 +63,7 @@ impl<'r> Converter<'r> {
         });
         self.repo.check_interrupt()?;
         Ok(stored.unwrap_or_else(|error| {
-            tracing::debug!(%error, "stored without conversion");
+            tracing::debug!(%error, "stored a file without conversion");
             let failure = Some(Failure::of(&error));
             Storable { blob: None, needs_raw: true, failure }
         }))

@@ -101,7 +101,7 @@ impl Repo {
         match Note::new(self.common_dir(), content) {
             Ok(note) => Some(Rc::new(note)),
             Err(error) => {
-                tracing::warn!(%error, "locks of refs not noted");
+                tracing::warn!(%error, "cannot note the locks of refs");
                 None
             }
         }

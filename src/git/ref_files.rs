@@ -192,7 +192,7 @@ impl Repo {
                 other => other.map(drop),
             };
             if let Err(error) = taken_back {
-                tracing::warn!(%error, "some refs have moved, though not all could be");
+                tracing::warn!(%error, "moved some of the refs only");
             }
         }
         outcome

@@ -62,7 +62,7 @@ impl Repo {
             file.write_all(lines.as_bytes()).context(Kind::Internal, || "write".into())
         };
         if let Err(error) = append() {
-            tracing::warn!(%error, "new objects not noted for repacking");
+            tracing::warn!(%error, "cannot note new objects for repacking");
         }
     }
 
@@ -81,7 +81,7 @@ impl Repo {
     /// Repacks our objects if there are enough of them, and neither another process of ours nor `git gc` is doing so.
     pub(crate) fn repack_if_due(&self) {
         if let Err(error) = self.try_repack() {
-            tracing::warn!(%error, "objects not repacked");
+            tracing::warn!(%error, "cannot repack objects");
         }
     }
 
@@ -94,7 +94,7 @@ impl Repo {
         if !is_due || self.is_git_collecting() {
             return Ok(());
         }
-        let Some(_lock) = Lock::try_acquire(&directory.join("fold.lock"))? else { return Ok(()) };
+        let Some(_lock) = Lock::try_acquire(&directory.join("repack.lock"))? else { return Ok(()) };
         self.repack(&directory)
     }
 
@@ -129,7 +129,7 @@ impl Repo {
 
     fn repack(&self, directory: &Path) -> Result<()> {
         let loose_note = directory.join("loose");
-        let taken_note = directory.join("loose.folding");
+        let taken_note = directory.join("loose.repacking");
         let mut lines = noted(&taken_note);
         let has_failed = !lines.is_empty();
         // Renamed first, so that other processes note new objects in a new file.
@@ -231,7 +231,7 @@ impl Repo {
             Ok(Some((self.pack_by_git(&ids)?, ids, merged)))
         };
         pack(&|_| true).or_else(|error| {
-            tracing::debug!(%error, "some objects are left out of the new pack");
+            tracing::debug!(%error, "left some objects out of the new pack");
             pack(&|id| self.can_read(*id))
         })
     }

@@ -13,7 +13,7 @@ pub(crate) fn start<'scope, T: Send + 'scope>(
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Option<ScopedJoinHandle<'scope, T>> {
     let started = Builder::new().spawn_scoped(scope, work);
-    started.map_err(|cause| tracing::debug!(%cause, "threads: one less")).ok()
+    started.map_err(|cause| tracing::debug!(%cause, "cannot start a thread")).ok()
 }
 
 /// Starts `work` on another thread, which ends with the process at the latest.

@@ -61,7 +61,7 @@ impl<'r> Written<'r> {
     }
 
     fn write_again(&mut self, gone: &[ObjectId]) -> Result<()> {
-        tracing::debug!(objects = gone.len(), "objects: were removed meanwhile, are written again");
+        tracing::debug!(objects = gone.len(), "objects: written again, because another process removed them");
         let objects = self.repo.inner.objects.store_ref().path();
         let mut pack = PackWriter::begin(objects, self.repo.object_hash())?;
         for object in self.loose.iter().filter(|object| gone.contains(&object.id)) {

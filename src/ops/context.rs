@@ -122,7 +122,7 @@ impl Context {
         let worktree = self.repo.worktree_id().to_string();
         if let Err(error) = state::events::append(self.repo.common_dir(), &worktree, event) {
             // The operation is done; a log that cannot be written must not undo that.
-            tracing::warn!(%error, "event not logged");
+            tracing::warn!(%error, "cannot log an event");
         }
         for subscriber in &self.subscribers {
             subscriber.event(event);

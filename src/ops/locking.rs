@@ -27,7 +27,7 @@ pub fn lock(context: &Context) -> Result<Worktree<'_>> {
     let (directory, start) = (state::ensure_directory(context.repo.git_dir())?, Instant::now());
     let mut lock =
         Lock::acquire(&directory.join("lock"), context.settings.lock_timeout, &|| context.check_interrupt())?;
-    tracing::debug!(took = ?start.elapsed(), "lock: have it");
+    tracing::debug!(took = ?start.elapsed(), "lock: taken");
     if !lock.dead().is_empty() {
         context.repo.sweep(lock.dead());
         lock.forget_dead();

@@ -93,7 +93,7 @@ pub(crate) fn moved_lines(
     let found = search.and_then(|search| search.attribution(&call.session));
     found.map(|found| found.map(Attribution::to_text)).or_else(|error| {
         worktree.check_interrupt()?;
-        tracing::warn!(%error, "the author of what has changed is unknown: git may have brought it from elsewhere");
+        tracing::warn!(%error, "the author of the changes is unknown: git may have brought them from elsewhere");
         Ok(Some(MOVED_LINES_LOST.to_vec()))
     })
 }

@@ -154,7 +154,7 @@ fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<(
     let repo = &context.repo;
     let damaged = state::ensure_directory(repo.common_dir())?.join("damaged");
     if let Err(error) = repo.put_damaged_away(&reader.lost, &damaged) {
-        tracing::warn!(%error, "damaged objects stay where they are");
+        tracing::warn!(%error, "cannot move damaged objects away");
     }
     // The cache may take a lost object for one that is stored.
     drop(std::fs::remove_file(cache_path(repo)?));
@@ -162,7 +162,7 @@ fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<(
         tracing::warn!(%error, "the journal of the last restore names checkpoints that git may remove");
     }
     if let Err(error) = verified_mark::follow(context, copies) {
-        tracing::warn!(%error, "it is not noted any more that the verified checkpoint was marked by hand");
+        tracing::warn!(%error, "lost the note that the verified checkpoint was marked by hand");
     }
     Ok(())
 }

@@ -81,7 +81,7 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
     });
     if let Err(error) = noted {
         // The checkpoint is taken.
-        tracing::warn!(%error, "the session is not noted as alive");
+        tracing::warn!(%error, "cannot note that the session is alive");
     }
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Resul
     let taken = save_worktree(worktree, request)?;
     if let Err(error) = turn::write(worktree) {
         // The checkpoint is taken, and its ref shows that.
-        tracing::warn!(%error, "turn not noted");
+        tracing::warn!(%error, "cannot note the turn");
     }
     Ok(taken)
 }
@@ -201,7 +201,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         seen.side.moved_id = moved.map(|moved| objects.add(ObjectKind::Blob, &moved)).transpose()?;
     }
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
-    tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: have looked at the worktree");
+    tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
     if is_apart && named::has_changed(worktree, &shadow, &seen, &objects)? {
         return Err(Error::race("a tool has changed a file that it names in the middle of a save"));
     }
@@ -249,7 +249,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         author::settle(worktree);
     }
     repo.repack_if_due();
-    tracing::debug!(took = ?repacking.elapsed(), "repack: have put old objects into packs where due");
+    tracing::debug!(took = ?repacking.elapsed(), "repack: old objects packed if due");
     store_cache(repo, &mut seen, saved.id);
     Ok(Taken { saved, cache: seen.cache.map(|(cache, _)| cache), side: seen.side })
 }
@@ -349,7 +349,7 @@ fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, begun_with: O
     match begun_with.map(|begun_with| checkpoint_event(&context.repo, begun_with, duration_ms)).transpose() {
         Ok(event) => event.iter().for_each(|event| context.emit(event)),
         // The checkpoint has its ref: a missing event must not fail the save.
-        Err(error) => tracing::warn!(%error, "event not logged"),
+        Err(error) => tracing::warn!(%error, "cannot log an event"),
     }
     if !saved.created {
         return;

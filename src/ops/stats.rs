@@ -188,6 +188,6 @@ pub(super) fn cache_if_due(repo: &Repo, tip: ObjectId) {
         Ok(())
     });
     if let Err(error) = result {
-        tracing::debug!(%error, "statistics not cached");
+        tracing::debug!(%error, "cannot cache the statistics");
     }
 }

@@ -89,7 +89,7 @@ pub(crate) fn write(worktree: &Worktree<'_>) -> Result<()> {
     for session in worktree.write_turns()? {
         if let Err(error) = release_pending(worktree, &session, None) {
             // The end of the turn releases it.
-            tracing::warn!(%error, "what was before a turn is not released");
+            tracing::warn!(%error, "cannot delete the ref of the state before a turn");
         }
     }
     Ok(())
@@ -156,7 +156,7 @@ impl<'c> OpenTurn<'c> {
             };
             match put {
                 Err(error) if error.kind() == Kind::Corrupt => {
-                    tracing::warn!(%error, "what was before the turn cannot be read");
+                    tracing::warn!(%error, "cannot read the state before the turn");
                 }
                 put => put?,
             }
@@ -225,7 +225,7 @@ impl<'c> OpenTurn<'c> {
     pub(crate) fn took_checkpoint(mut self, worktree: &Worktree<'_>) {
         // Until the pending ref is released, it keeps all objects that the checkpoint relies on.
         if let Err(error) = Written::settle_all(self.written.drain(..)) {
-            tracing::warn!(%error, "what was before the turn is not settled");
+            tracing::warn!(%error, "cannot settle the state before the turn");
         }
         failpoint::hit("turn:before-session");
         if !self.turn.has_checkpoint {

@@ -116,7 +116,7 @@ pub fn roots(common_dir: &Path) -> Vec<ObjectId> {
     let journals = linked.map(|entry| entry.path()).chain([common_dir.to_owned()]).filter_map(|git_dir| {
         // Of a damaged one nothing can be known; `undo` says so.
         Journal::read(&git_dir).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what it needs may be pruned");
+            tracing::warn!(%error, "cannot protect the objects of the journal; git may prune them");
             None
         })
     });

@@ -151,7 +151,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         // Where an error matters, it was written before.
         if let Err(error) = self.write() {
-            tracing::warn!(%error, "what is open here is not noted");
+            tracing::warn!(%error, "cannot note the open turns");
         }
     }
 }
@@ -172,10 +172,10 @@ impl Content {
         };
         let is_damaged = trouble.is_none() && stored.is_none() && path.symlink_metadata().is_ok();
         if let Some(why) = &trouble {
-            tracing::warn!(error = %why, "what is open here is not known");
+            tracing::warn!(error = %why, "cannot read the open turns");
         } else if is_damaged {
             let bad = damaged_path(git_dir);
-            tracing::warn!(path = %bad.display(), "the file of what is open here was damaged, and is set aside");
+            tracing::warn!(path = %bad.display(), "set aside the damaged file of open turns");
             // What cannot be set aside is replaced.
             drop(fs::rename(&path, &bad));
         }

@@ -12,7 +12,7 @@ use std::{
 
 use crate::support::{
     World,
-    site::{Dice, described, kill_after},
+    site::{Dice, described, kill_after, mean},
 };
 
 fn kills() -> u64 {
@@ -131,7 +131,7 @@ fn a_save_killed_at_any_moment(#[values(1, 2)] seed: u64) {
 
         let start = Instant::now();
         let saved = world.json(&["save", "--json"]);
-        usual = (usual * 3 + start.elapsed()) / 4;
+        usual = mean(usual, start.elapsed());
         known.push(saved["id"].as_str().expect("an id").to_owned());
         assert_eq!(saved["tree"], world.tree().to_string(), "{when}: all is in it");
         assert_clean(&world, &when);
@@ -213,7 +213,7 @@ fn a_restore_killed_at_any_moment(#[values(3, 4)] seed: u64) {
         }
         let start = Instant::now();
         world.done(&["restore", "--all", &id]);
-        usual = (usual * 3 + start.elapsed()) / 4;
+        usual = mean(usual, start.elapsed());
         assert!(is_whole(&target), "{when}: restored");
         assert_clean(&world, &when);
         assert_eq!(world.facts(), facts, "{when}");

@@ -12,7 +12,7 @@ use std::{
 
 use crate::support::{
     World, files,
-    site::{Dice, described},
+    site::{Dice, described, mean},
 };
 
 fn kills() -> Option<u64> {
@@ -367,7 +367,7 @@ fn commits_and_turns_killed_at_any_moment() {
             _ => {
                 world.git(&["add", "-A"]);
                 world.git(&["commit", "-q", "--allow-empty", "-m", &format!("{when}, again")]);
-                usual = (usual * 3 + start.elapsed()) / 4;
+                usual = mean(usual, start.elapsed());
             }
         }
         world.assert_accounted(&when);

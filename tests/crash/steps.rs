@@ -153,7 +153,7 @@ fn folding_that_dies_loses_no_object() {
     for step in
         ["repack:after-pack", "repack:after-loose:40", "repack:after-index", "repack:after-loose", "repack:after-packs"]
     {
-        // As many saves as it takes until there is enough to fold.
+        // As many saves as it takes until there is enough to repack.
         let died = (0..80).any(|_| {
             version += 1;
             world.write("f", format!("version {version}\n"));

@@ -63,7 +63,7 @@ impl World {
 
     /// Returns all files that look like something left behind: temporary ones, the locks of git, and the notes of ours.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
-        let names = ["lock", "fold.lock", "hooks.lock", "records.lock", "events.lock", "agents.lock"];
+        let names = ["lock", "repack.lock", "hooks.lock", "records.lock", "events.lock", "agents.lock"];
         let ours = |path: &Path| names.iter().any(|name| path.ends_with(format!("checkpoint/{name}")));
         let is_left = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -145,6 +145,12 @@ impl World {
 pub(crate) fn described(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     format!("{}: {}{}", output.status, text(&output.stdout), text(&output.stderr))
+}
+
+/// Returns a running mean of how long a command takes. One run that waited for a busy machine counts as at most twice the mean:
+/// otherwise, most of the kills after it would come too late.
+pub(crate) fn mean(usual: Duration, took: Duration) -> Duration {
+    (usual * 3 + took.min(usual * 2)) / 4
 }
 
 /// Kills `child` after `delay`, unless it ends before, and returns how it ended and what it printed.

@@ -88,12 +88,12 @@ fn a_denial_has_the_agents_own_form() {
     ];
     assert_eq!(cases.len(), ALL.len());
     for (name, tool, prompt) in cases {
-        for (moment, (code, stdout, is_told)) in [(Moment::PreTool, tool), (Moment::Prompt, prompt)] {
+        for (moment, (code, stdout, is_shown)) in [(Moment::PreTool, tool), (Moment::Prompt, prompt)] {
             let reply = dialect(name).deny(moment, TEXT);
             assert_eq!(reply.code, code, "{name} {moment:?}");
             assert!(reply.stdout.contains(stdout), "{name} {moment:?}: {}", reply.stdout);
             assert!(is_json_or_nothing(&reply), "{name}");
-            assert_eq!(reply.stderr, if is_told { format!("{SHOWN}\n") } else { String::new() }, "{name} {moment:?}");
+            assert_eq!(reply.stderr, if is_shown { format!("{SHOWN}\n") } else { String::new() }, "{name} {moment:?}");
         }
     }
 }

@@ -237,10 +237,10 @@ impl<'r> Reader<'r> {
     pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<(Vec<Rc<Recorded>>, AuthorId)> {
         let found = self.records.of(commit, &mut self.authors)?;
         // A missing or damaged record might cover the other lines.
-        let is_told = found.is_complete
+        let has_all = found.is_complete
             && (!found.records.is_empty()
                 || !self.unseen.contains(&commit) && self.enabled_since()?.is_some_and(|since| since <= seconds));
-        let otherwise = if is_told { Contributor::Human } else { Contributor::Unknown };
+        let otherwise = if has_all { Contributor::Human } else { Contributor::Unknown };
         Ok((found.records, self.authors.plain(otherwise)))
     }
 

@@ -369,7 +369,7 @@ impl Reader<'_> {
                     .and_then(|changes| repo.detect_renames(changes))
                     // A partial clone may lack what the record's parent leads to.
                     .unwrap_or_else(|error| {
-                        tracing::debug!(%error, "renames since a record was made are not known");
+                        tracing::debug!(%error, "cannot find the renames since a record was made");
                         Vec::new()
                     });
                 repo.check_interrupt()?;

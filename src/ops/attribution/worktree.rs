@@ -170,7 +170,7 @@ impl Next {
         let ids = repeated(context, head).or_else(|error| {
             repo.check_interrupt()?;
             // Git reports its own damaged files.
-            tracing::warn!(%error, "from which commits git has prepared the next one is not known");
+            tracing::warn!(%error, "cannot read which commits git has prepared the next one from");
             Ok(BTreeSet::new())
         })?;
         if ids.is_empty() {

@@ -277,7 +277,7 @@ pub(crate) fn store_cache(repo: &Repo, seen: &mut Seen, anchor: Option<ObjectId>
         let stored = cache_path(repo).and_then(|path| cache.store(&path, repo.object_hash()));
         if let Err(error) = stored {
             // The save has succeeded; without the cache, the next pass only reads more files.
-            tracing::warn!(%error, "stat cache not stored");
+            tracing::warn!(%error, "cannot store the stat cache");
         }
     }
 }

@@ -35,7 +35,7 @@ impl Stashes {
             repo.check_interrupt()?;
             if let Err(error) = add(repo, stash, &mut files) {
                 repo.check_interrupt()?;
-                tracing::warn!(%error, "a stash entry cannot be read");
+                tracing::warn!(%error, "cannot read a stash entry");
             }
         }
         Ok(Self(files))
@@ -76,7 +76,7 @@ fn add(repo: &Repo, stash: ObjectId, files: &mut HashMap<BString, Vec<Leaf>>) ->
 pub(crate) fn keep_stashed(repo: &Repo, shadow: &Shadow, changes: &[Change]) -> Result<Vec<ObjectId>> {
     try_keep(repo, shadow, changes).or_else(|error| {
         repo.check_interrupt()?;
-        tracing::warn!(%error, "work that is stashed may not be known again when it is popped");
+        tracing::warn!(%error, "cannot note stashed work; its author may be lost when it is popped");
         Ok(Vec::new())
     })
 }

@@ -56,7 +56,7 @@ pub(crate) fn take(
     let changes = repo.diff_trees_if_damaged(shadow.last_tree_id(), seen.tree_id)?;
     written.rely_on(changes.iter().filter_map(|change| change.after).filter(is_stored).map(|leaf| leaf.id));
     rely_on_side(repo, shadow, seen, &mut written)?;
-    tracing::debug!(took = ?phase.elapsed(), paths = changes.len(), "objects: have written them");
+    tracing::debug!(took = ?phase.elapsed(), paths = changes.len(), "objects: written");
     let phase = Instant::now();
     let mut commits = NewObjects::new(repo, Target::Loose);
     let (parent_id, after) = shadow.links(&mut commits)?;
@@ -82,7 +82,7 @@ pub(crate) fn take(
     }
     move_refs(worktree, shadow, id, verified)?;
     state::failpoint::hit("save:after-refs");
-    tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: have moved them");
+    tracing::debug!(took = ?phase.elapsed(), checkpoint = %id, name = shadow.name.to_ref(), "refs: moved");
     let phase = Instant::now();
     let are_commits_here = commits.settle();
     if let Err(error) = written.settle() {
@@ -92,10 +92,10 @@ pub(crate) fn take(
         }
     }
     are_commits_here?;
-    tracing::debug!(took = ?phase.elapsed(), "objects: are all here");
+    tracing::debug!(took = ?phase.elapsed(), "objects: checked");
     if verified && let Err(error) = verified_mark::satisfied(worktree, request.verify.then_some(id)) {
         // The checkpoint is taken and marked. At worst, the next one is marked as well.
-        tracing::warn!(%error, "mark not noted");
+        tracing::warn!(%error, "cannot note the mark");
     }
     Ok(Saved {
         version: 1,

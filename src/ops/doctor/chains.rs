@@ -161,7 +161,7 @@ fn mend(context: &Context, problems: &[Problem]) -> Result<Vec<(String, String)>
         && let Err(error) = save::write_again(&worktree)
     {
         // A damaged pack stays in its place, and the next save would take what is in it for stored.
-        tracing::warn!(%error, "what the files still have was not stored again");
+        tracing::warn!(%error, "cannot store again what the files still have");
     }
     let fates = if is_partial { Vec::new() } else { salvage::mend_refs(&worktree)? };
     for (name, fate) in fates {

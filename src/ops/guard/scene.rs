@@ -33,7 +33,7 @@ impl Scene {
             Ok(Answer::Changes(changes)) => scene.take(changes, original),
             // Git's checks still work; `status` mentions the problem.
             Ok(Answer::NoProgram | Answer::Silent(_)) => {}
-            Err(error) => tracing::warn!(%error, "jj does not tell where it is"),
+            Err(error) => tracing::warn!(%error, "cannot read jj's state"),
         }
         Ok(scene)
     }

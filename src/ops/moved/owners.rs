@@ -97,7 +97,7 @@ impl<'w> Owners<'w> {
         };
         found.or_else(|error| {
             self.worktree.check_interrupt()?;
-            tracing::warn!(%error, "the authors of lines that git has moved are unknown");
+            tracing::warn!(%error, "cannot find the authors of lines that git has moved");
             let unknown = self.unknown();
             Ok(lines.keys().map(|line| (*line, unknown)).collect())
         })

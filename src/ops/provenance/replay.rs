@@ -106,11 +106,11 @@ fn steps_beside(
             match steps {
                 Ok(steps) if is_kept || are_here(repo, &steps) => {
                     all.extend(steps);
-                    let is_told = |change: &Change| {
+                    let is_followed = |change: &Change| {
                         new.contains(&change.path)
                             && repo.find_leaf(source.tree_id, change.path.as_bstr()).ok() == Some(change.after)
                     };
-                    changes.retain(|change| !is_told(change));
+                    changes.retain(|change| !is_followed(change));
                 }
                 // A restore does not keep the chain that it restored from. If that is damaged, treat it as dropped.
                 Ok(_) => {}
@@ -124,7 +124,7 @@ fn steps_beside(
                 _ if !is_own => (Origin::default(), None),
                 Ok(moved) => (checkpoint.origin, moved),
                 Err(error) => {
-                    tracing::warn!(%error, checkpoint = %checkpoint.id, "the authors of lines that git moved are lost");
+                    tracing::warn!(%error, checkpoint = %checkpoint.id, "lost the authors of lines that git moved");
                     (Origin { contributor: Contributor::Unknown, ..Origin::default() }, None)
                 }
             };

@@ -193,7 +193,7 @@ impl<'c> Before<'c> {
         });
         if let Err(error) = saved {
             // The restore is done; the next save takes it up as a change like any other.
-            tracing::warn!(%error, "no checkpoint after the restore");
+            tracing::warn!(%error, "cannot take the checkpoint after the restore");
         }
     }
 }

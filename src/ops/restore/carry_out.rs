@@ -129,7 +129,7 @@ impl<'a> Work<'a> {
         applier.site.ahead = ahead;
         let applied = applier.run(self.plan, self.directories).map_err(half_way)?;
         let (written, deleted) = (applied.written.len(), applied.deleted.len());
-        tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: have put them back");
+        tracing::debug!(took = ?phase.elapsed(), written, deleted, "files: restored");
         if let Some(staging) = self.staging.filter(|staging| !staging.is_empty()) {
             before.check_index(self.repo).and_then(|()| staging.apply(self.repo)).map_err(half_way)?;
             failpoint::hit("restore:after-staged");

@@ -96,7 +96,7 @@ fn restore_target(context: &Context, options: &RestoreOptions) -> Result<Restore
     let plan = plan::plan(candidates, repo.config_bool("core.ignoreCase") == Some(true));
     let directories = scene.directories(&options.pathspecs)?;
     let (steps, kept) = (plan.groups.iter().flat_map(plan::Group::steps).count(), plan.kept.len());
-    tracing::debug!(took = ?start.elapsed(), target = %target.id, steps, kept, "plan: know what to do");
+    tracing::debug!(took = ?start.elapsed(), target = %target.id, steps, kept, "plan: made");
     let staging = if options.staged {
         Some(Staging::between(repo, &before.snapshot, &target, &options.pathspecs)?)
     } else {

@@ -38,7 +38,7 @@ pub(crate) fn known(context: &Context, id: &str) -> Result<Option<Session>> {
         Found::Absent if sessions::is_forgotten(repo.common_dir(), id) => return Ok(None),
         Found::Absent => {}
         Found::Damaged(path) => {
-            tracing::warn!(path = %path.display(), "the file of a session was damaged, and is set aside");
+            tracing::warn!(path = %path.display(), "set aside the damaged file of a session");
         }
     }
     let mut rebuilt: Option<Session> = None;

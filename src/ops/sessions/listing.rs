@@ -160,7 +160,7 @@ pub fn adopt(context: &Context, id: &str, force: bool) -> Result<Adopted> {
             Ok(ended) => elsewhere = ended,
             Err(error) => {
                 context.check_interrupt()?;
-                tracing::warn!(%error, "what the session left in another worktree is not saved as its own");
+                tracing::warn!(%error, "cannot save what the session left in another worktree as its own");
                 unsaved = Some(session.worktree_path);
             }
         }

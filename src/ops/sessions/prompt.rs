@@ -142,7 +142,7 @@ pub(crate) enum Opening<'t> {
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, info: &SessionInfo) -> Result<Prompted> {
     let repo = &worktree.repo;
     let interrupted = guard::recover(worktree, id).unwrap_or_else(|error| {
-        tracing::warn!(%error, "what a session that is gone has left is not saved as its own");
+        tracing::warn!(%error, "cannot save what a session whose process is gone has left as its own");
         Vec::new()
     });
     worktree.edit_turns(|turns| turns.lost = None);
@@ -157,10 +157,10 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     }
     // An interrupted turn or stop may have left the record incomplete.
     if let Err(error) = condense::complete(worktree, &mut session) {
-        tracing::warn!(%error, "the record of a commit in mid-turn not completed");
+        tracing::warn!(%error, "cannot complete the record of a commit made during the turn");
     }
     let stashes = repo.stash_entries().unwrap_or_else(|error| {
-        tracing::warn!(%error, "the stash cannot be read");
+        tracing::warn!(%error, "cannot read the stash");
         Vec::new()
     });
     worktree.edit_turns(|turns| {

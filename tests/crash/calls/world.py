@@ -8,7 +8,7 @@ from pathlib import Path
 
 LIMIT = 60
 DATE = "@1748779200 +0000"
-OURS = {"lock", "fold.lock", "hooks.lock", "records.lock", "events.lock", "agents.lock"}
+OURS = {"lock", "repack.lock", "hooks.lock", "records.lock", "events.lock", "agents.lock"}
 HOOKS = """#!/bin/sh
 # Lets strace look at the hook that is meant, and only at that.
 if [ "$1/$2" = "hook/${EVERY_CALL_HOOK-}" ]; then

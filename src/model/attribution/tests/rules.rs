@@ -83,8 +83,8 @@ fn files_are_renamed() {
     };
     let made = || History::new(&[]).step(AGENT, &[("a", Some("x1\nx2\n"))]);
     assert_eq!(renamed(made().rename(HUMAN, "a", "b", "x1\nx2\nmine\n"), "1\n2\n3\n"), "aah");
-    let untold = made().step(HUMAN, &[("a", None), ("b", Some("x1\nx2\n"))]);
-    assert_eq!(renamed(untold, "1\n2\n"), "aa");
+    let unpaired = made().step(HUMAN, &[("a", None), ("b", Some("x1\nx2\n"))]);
+    assert_eq!(renamed(unpaired, "1\n2\n"), "aa");
     let twice = made().rename(HUMAN, "a", "c", "x1\nx2\n").rename(HUMAN, "c", "b", "x1\nx2\n");
     assert_eq!(renamed(twice, "1\n2\n"), "aa");
     let base = History::new(&[("a", "x1\nx2\n")]).rename(AGENT, "a", "b", "x1\nx2\nnew\n");
