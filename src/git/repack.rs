@@ -191,11 +191,13 @@ impl Repo {
     /// Removes the names of packs that no longer exist from our list, unless another process adds one at the same time.
     fn forget_gone_packs(&self, directory: &Path) -> Result<()> {
         let note = directory.join("packs");
-        let taken = directory.join("packs.folding");
+        let taken = directory.join("packs.repacking");
+        // If another process died after it had renamed the note, the names are in there.
+        let left = noted(&taken);
         std::fs::rename(&note, &taken).context(Kind::Internal, || "cannot rename the note of packs".into())?;
         let there =
             |name: &String| self.pack_path(name).is_some_and(|path| may_exist(&path) && !remove_abandoned(&path));
-        let mut names: Vec<String> = noted(&taken).into_iter().filter(there).collect();
+        let mut names: Vec<String> = noted(&taken).into_iter().chain(left).filter(there).collect();
         names.sort();
         names.dedup();
         self.append_note("packs", &names.iter().map(|name| format!("{name}\n")).collect::<String>());

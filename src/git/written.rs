@@ -39,7 +39,7 @@ impl<'r> Written<'r> {
         self.relied_on.extend(ids.into_iter().filter(|id| !self.packed.contains(id) && !own.contains(id)));
     }
 
-    /// Ends the protection of the objects, once refs lead to all of them. Then they may be folded.
+    /// Ends the protection of the objects, once refs lead to all of them. Then they may be repacked.
     ///
     /// # Errors
     /// [`Kind::Race`](crate::error::Kind::Race) if an object that existed before has disappeared, so that only its

@@ -7,8 +7,8 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 use super::{
     Context, Worktree, author,
     chain::{
-        add_what_is_gone, brought_by, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths,
-        publish, refuse_unknown_paths, scope_of_staged, take,
+        add_what_is_gone, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish,
+        refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged, take,
     },
     follow::follow_head,
     moved::{self, moved_lines},
@@ -218,6 +218,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     let saved = if is_changed || request.allow_empty || is_missing && shadow.tip.is_none() {
         if let Some(tip) = &shadow.tip {
             write_tip_anew(repo, tip);
+            repair_before_next(worktree, &shadow);
         }
         let saved = take(worktree, request, &origin, &shadow, &seen, objects, start)?;
         if let Some(id) = saved.id {
@@ -229,7 +230,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         }
         saved
     } else {
-        answer_for(worktree, &shadow, objects)?;
+        repair_unchanged(worktree, &shadow, objects)?;
         if is_missing {
             publish(worktree, &mut shadow)?;
             if let Some(turn) = turn {
@@ -285,23 +286,6 @@ fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     if let Err(error) = repo.write_anew(&ids.into_iter().flatten().collect()) {
         tracing::warn!(%error, "git cannot read the last checkpoint; 'git checkpoint doctor --fix' writes it anew");
     }
-}
-
-/// Makes sure that the last checkpoint, whose tree is that of the worktree, is whole: the save that took it may have died before
-/// it checked what a `git prune` beside it removed. Writes those of its `objects` that are missing.
-///
-/// # Errors
-/// [`Kind::Corrupt`] if the worktree does not have what is missing.
-fn answer_for(worktree: &Worktree<'_>, shadow: &Shadow, objects: NewObjects<'_>) -> Result<()> {
-    let repo = &worktree.repo;
-    let brought = shadow.tip.as_ref().map_or_else(|| Ok(Vec::new()), |tip| brought_by(repo, tip, shadow))?;
-    if objects.write()?.settle().is_ok() && repo.gone(brought.clone()).is_empty() {
-        return Ok(());
-    }
-    write_again(worktree)?;
-    repo.gone(brought)
-        .first()
-        .map_or(Ok(()), |id| Err(Error::corrupt(format!("the object '{id}' of the last checkpoint is missing"))))
 }
 
 /// Returns the result of a save that takes no new checkpoint.

@@ -147,7 +147,7 @@ fn a_shadow_that_is_set_aside_is_held_all_the_time(#[values(1, 2)] nth: usize) {
 
 #[test]
 #[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
-fn folding_that_dies_loses_no_object() {
+fn repacking_that_dies_loses_no_object() {
     let world = site(Work::Full);
     let mut version = 0;
     for step in

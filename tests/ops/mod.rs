@@ -9,6 +9,7 @@ mod broken;
 mod broken_copies;
 mod broken_files;
 mod broken_history;
+mod broken_last;
 mod broken_refs;
 mod broken_words;
 mod byte_exact;

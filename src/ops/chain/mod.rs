@@ -9,6 +9,7 @@ mod changes;
 pub(crate) mod commit;
 mod look;
 pub(crate) mod peek;
+mod repair;
 mod request;
 mod saved;
 mod shadow;
@@ -23,9 +24,10 @@ pub(crate) use look::{
     Seen, add_what_is_gone, is_changed, leave_out_unknown_paths, limits, look_at_all, look_at_index, look_at_known,
     look_at_paths, refuse_unknown_paths, scope_of_staged, store_cache,
 };
+pub(crate) use repair::{repair_before_next, repair_unchanged};
 pub use request::{Author, SaveOptions};
 pub(crate) use request::{Hold, Known, Request, Scope};
 pub(crate) use saved::milliseconds;
 pub use saved::{Saved, SavedPath, SkippedPath, UnfilteredPath};
 pub(crate) use shadow::Shadow;
-pub(crate) use write::{brought_by, publish, side_commit, take, write_again};
+pub(crate) use write::{publish, side_commit, take, write_again};

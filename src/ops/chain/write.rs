@@ -6,7 +6,6 @@ use gix::ObjectId;
 
 use super::{
     archive::{archive_name, emit_reset},
-    changes::changes,
     commit::{self, Draft},
     look::{Seen, look_at_all},
     request::{Hold, Request},
@@ -26,7 +25,7 @@ use crate::{
     },
     model::{
         change::{Leaf, Mode},
-        checkpoint::{Checkpoint, Origin},
+        checkpoint::Origin,
         refname,
     },
     ops::{Context, Worktree, holding::hold_when_left, verified_mark},
@@ -132,28 +131,8 @@ fn rely_on_side(repo: &Repo, shadow: &Shadow, seen: &Seen, written: &mut Written
     Ok(())
 }
 
-/// Returns the files that the newest checkpoint `tip` of `shadow` has and the checkpoint before it has not, and those of its side
-/// data. Git keeps the blobs of the staged tree, as long as they are staged.
-///
-/// # Errors
-/// [`Kind::Corrupt`] if a tree is missing.
-pub(crate) fn brought_by(repo: &Repo, tip: &Checkpoint, shadow: &Shadow) -> Result<Vec<ObjectId>> {
-    // Where the checkpoint before it is damaged, all that differs from HEAD counts as brought.
-    let mut brought = changes(repo, tip).or_else(|_| repo.diff_trees(shadow.head_tree_id, tip.tree_id))?;
-    let side = shadow.tip_side.clone().unwrap_or_default();
-    for tree_id in [side.raw_tree_id, side.unmerged_tree_id].into_iter().flatten() {
-        brought.extend(repo.diff_trees(repo.empty_tree_id(), tree_id)?);
-    }
-    if let Some(tree_id) = side.index_tree_id {
-        // Fails if one of its trees is missing.
-        repo.diff_trees(shadow.head_tree_id, tree_id)?;
-    }
-    let leaves = brought.iter().filter_map(|change| change.after).filter(is_stored);
-    Ok(leaves.map(|leaf| leaf.id).chain(side.moved_id).collect())
-}
-
 /// Commits of submodules are in other repositories.
-fn is_stored(leaf: &Leaf) -> bool {
+pub(super) fn is_stored(leaf: &Leaf) -> bool {
     leaf.mode != Mode::Gitlink
 }
 

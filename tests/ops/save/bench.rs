@@ -411,7 +411,7 @@ fn fingerprint(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
     let parent = path.parent().expect("below the world");
     let is_of_git = parent.join("HEAD").is_file() || parent.ends_with("refs") || parent.ends_with("logs/refs");
     // What is ours, and the store of objects, may grow; no temporary file may stay in them. The file that is locked while
-    // objects are folded into packs stays, empty.
+    // objects are repacked stays, empty.
     let is_lock = |name: &[u8]| name.ends_with(b".lock") && name != b"repack.lock";
     let is_leftover = |name: &[u8]| name.starts_with(b"tmp_") || name.starts_with(b".tmp") || is_lock(name);
     if is_of_git && ["objects", "checkpoint", "checkpoints", "reftable"].iter().any(|ours| name == *ours) {
