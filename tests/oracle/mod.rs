@@ -75,6 +75,11 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
     "worktree person 0 255 1 1; change person 151 5 1 1; edit-and-commit person 0 255 1 1; pick-bare s1 0 255 1 1",
     "all"
 )]
+#[case::work_before_a_revert_is_renamed_after_it(
+    "insert s1 0 255 1 1; insert person 239 255 1 1; commit-path person 62 255 1 1; insert person 0 255 1 1; \
+     revert s1 0 255 1 1; mv person 0 255 1 1",
+    "all"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
