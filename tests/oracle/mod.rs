@@ -80,6 +80,10 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
      revert s1 0 255 1 1; mv person 0 255 1 1",
     "all"
 )]
+#[case::a_staged_rename_that_a_command_commits(
+    "insert person 0 255 1 1; git-mv s1 0 255 1 1; commit-staged s1 149 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
