@@ -1,6 +1,6 @@
 //! Compares the author that the program names for each line with the one who typed it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -25,6 +25,8 @@ pub(super) struct Wrong {
 pub(super) struct Verdict {
     pub(super) lines: usize,
     pub(super) unknown: usize,
+    /// The lines that several files of HEAD have.
+    copied: BTreeSet<String>,
     pub(super) wrong: Vec<Wrong>,
     pub(super) trouble: Vec<String>,
 }
@@ -93,6 +95,9 @@ fn check_commit(desk: &Desk, verdict: &mut Verdict) -> BTreeMap<String, String> 
     for path in &committed {
         kept.insert((*path).to_owned(), desk.ask(&["show", &format!("HEAD:{path}")]).unwrap_or_default());
     }
+    let mut lines = BTreeSet::new();
+    let all = kept.values().flat_map(|text| text.lines());
+    verdict.copied = all.filter(|line| !lines.insert(*line)).map(str::to_owned).collect();
     for path in kept.keys() {
         blame(desk, "HEAD", path, &kept, verdict);
     }
@@ -162,8 +167,9 @@ fn judge(spans: &Value, (view, path): (&'static str, &str), texts: &BTreeMap<Str
             };
             verdict.lines += 1;
             verdict.unknown += usize::from(owner == "unknown");
-            // Git may put back a file that was renamed. That looks like a copy, whose author is the one who made it.
-            if !is_right && !others().any(|line| line == text) {
+            // Git may put back a file that was renamed. That looks like a copy, whose author is the one who made it, also after
+            // the first file has gone again.
+            if !is_right && !verdict.copied.contains(text) && !others().any(|line| line == text) {
                 let said = if owner == "agent" { span["session"].as_str().unwrap_or("agent") } else { owner };
                 verdict.wrong.push(Wrong {
                     view,

@@ -75,6 +75,19 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
     "worktree person 0 255 1 1; change person 151 5 1 1; edit-and-commit person 0 255 1 1; pick-bare s1 0 255 1 1",
     "all"
 )]
+#[case::work_before_a_revert_is_renamed_after_it(
+    "insert s1 0 255 1 1; insert person 239 255 1 1; commit-path person 62 255 1 1; insert person 0 255 1 1; \
+     revert s1 0 255 1 1; mv person 0 255 1 1",
+    "all"
+)]
+#[case::a_staged_rename_that_a_command_commits(
+    "insert person 0 255 1 1; git-mv s1 0 255 1 1; commit-staged s1 149 255 1 1",
+    "all,without-hooks"
+)]
+#[case::a_rename_before_a_turn_that_only_changes_the_index(
+    "insert s1 235 255 1 1; git-mv person 202 255 1 1; rebase s1 0 255 1 181",
+    "all"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

@@ -66,10 +66,6 @@ struct Facts {
     message: BString,
 }
 
-/// If more commits than this were made without our hooks, the older ones count as people's until a command that writes links
-/// them.
-const MOST_UNSEEN: usize = 64;
-
 /// Returns the commits that were made on uncommitted work of a session since we last looked at HEAD.
 fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
     let repo = &context.repo;
@@ -93,7 +89,7 @@ fn unseen_commits(context: &Context) -> Result<HashSet<ObjectId>> {
 /// Returns `commit` and its first parents, down to the first that is older than `seconds`.
 fn commits_since(repo: &Repo, commit: Option<ObjectId>, seconds: i64) -> Result<HashSet<ObjectId>> {
     let (mut found, mut next) = (HashSet::new(), commit);
-    while let Some(commit) = next.filter(|_| found.len() < MOST_UNSEEN) {
+    while let Some(commit) = next {
         let Some((parent, _)) = repo.parent_and_time(commit)?.filter(|(_, made)| *made >= seconds) else { break };
         found.insert(commit);
         next = parent;

@@ -108,7 +108,7 @@ impl<'r> Records<'r> {
         }
         let is_complete = found.len() == ids.len();
         found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
-        in_order(&mut found);
+        in_order(self.repo, &mut found);
         Ok(Found { records: found, is_complete })
     }
 
@@ -166,17 +166,21 @@ impl<'r> Records<'r> {
     }
 }
 
-/// Sorts a record after the record of its parent commit: their seconds may be equal.
-fn in_order(records: &mut [Rc<Recorded>]) {
+/// Sorts a record before those of the commits that its own commit builds on: their seconds may be equal.
+fn in_order(repo: &Repo, records: &mut [Rc<Recorded>]) {
     for at in 1..records.len() {
-        let child = (0..at).find(|&before| is_older(&records[before], &records[at]));
-        if let Some(to) = child {
+        let older = (0..at).find(|&before| is_older(repo, &records[before], &records[at]));
+        if let Some(to) = older {
             records[to..=at].rotate_right(1);
         }
     }
 }
 
-/// Returns true if the commit of `newer` is a child of the commit of `one`.
-fn is_older(one: &Recorded, newer: &Recorded) -> bool {
-    newer.parent == Some(one.commit) || newer.base == Some(one.commit)
+/// Returns true if the commit of `newer` amends that of `one`, or builds on it. If their seconds differ, these tell, unless one
+/// is the parent of the other.
+fn is_older(repo: &Repo, one: &Recorded, newer: &Recorded) -> bool {
+    let is_same_second = one.seconds == newer.seconds && one.commit != newer.commit;
+    // A commit that was rewritten may be gone.
+    let builds_on = || repo.reaches(vec![newer.commit], one.commit, 0).unwrap_or(false);
+    newer.parent == Some(one.commit) || newer.base == Some(one.commit) || is_same_second && builds_on()
 }

@@ -53,6 +53,19 @@ struct Part<'c> {
 }
 
 impl Part<'_> {
+    /// Returns the name that the file of `change` has in the shadow.
+    fn name_of<'p>(&'p self, change: &'p Change) -> &'p BString {
+        let renamed = self.renamed.iter().find(|it| it.path == change.path);
+        renamed.and_then(|it| it.old_path.as_ref()).unwrap_or(&change.path)
+    }
+
+    /// Leaves out the work at `path`, a name in the shadow.
+    fn leave_out(&mut self, path: &BString) {
+        self.paths.remove(path);
+        self.begun.retain(|begun| begun.path != *path);
+        self.renamed.retain(|renamed| renamed.old_path.as_ref() != Some(path));
+    }
+
     /// Adds the steps of the shadow to `all`.
     fn add_steps(self, repo: &Repo, all: &mut Vec<Step>) -> Result<()> {
         let of_people = |changes: Vec<Change>| {
@@ -331,26 +344,26 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
         };
         // If the live shadow contains the same work, the archived shadow gets no credit for it: the work was carried forward to
         // the live shadow, or a session did it again there, and the steps of the live shadow have it in the right order.
-        for change in committed.iter().filter(|change| live.touches(&change.path)) {
-            if !part.paths.contains(&change.path) {
+        for change in committed {
+            let path = part.name_of(change).clone();
+            if !live.touches(&path) || !part.paths.contains(&path) {
                 continue;
             }
             let carriers = carriers.get_or_init(|| Carriers::read(repo, live.checkpoint.id));
-            let is_known = carriers.has(repo, candidate.checkpoint.id, &change.path);
+            let is_known = carriers.has(repo, candidate.checkpoint.id, &path);
             let is_done = || {
                 if done.get().is_none() {
-                    let wanted: BTreeSet<&BString> = committed.iter().map(|change| &change.path).collect();
-                    drop(done.set(steps(repo, &live.checkpoint, &|path| wanted.contains(path))?));
+                    let is_aside = |path: &BString| candidates.iter().any(|it| !it.is_live && it.touches(path));
+                    drop(done.set(steps(repo, &live.checkpoint, &is_aside)?));
                 }
-                let own = at(&candidate.touched, &change.path);
+                let own = at(&candidate.touched, &path);
                 let steps = done.get().map(Vec::as_slice).unwrap_or_default();
                 let step = own.map_or(Ok(None), |own| first_with(repo, steps, own, change.before))?;
                 // A step without a session counts only if no agent contributed to the archived shadow either.
                 step.map_or(Ok(false), |step| Ok(step.origin.session.is_some() || !candidate.has_agent(repo)?))
             };
             if is_known || is_done()? {
-                part.paths.remove(&change.path);
-                part.begun.retain(|begun| begun.path != change.path);
+                part.leave_out(&path);
             }
         }
         parts.push(part);

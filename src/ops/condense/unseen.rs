@@ -28,10 +28,12 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
     let repo = &worktree.repo;
     let shadow = Shadow::read_at(repo, base)?;
     let mut changes = made.changes(repo)?;
-    changes.retain(|change| repo.find_leaf(shadow.last_tree_id(), change.path.as_bstr()).ok() != Some(change.after));
+    // What was staged, the command has only committed.
+    let staged = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
     let chain = shadow.tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS));
-    for checkpoint in chain.flatten() {
-        changes.retain(|change| repo.find_leaf(checkpoint.tree_id, change.path.as_bstr()).ok() != Some(change.after));
+    let earlier = chain.flatten().map(|checkpoint| checkpoint.tree_id);
+    for tree_id in [shadow.last_tree_id()].into_iter().chain(staged).chain(earlier) {
+        changes.retain(|change| repo.find_leaf(tree_id, change.path.as_bstr()).ok() != Some(change.after));
     }
     if changes.is_empty() {
         return Ok(());

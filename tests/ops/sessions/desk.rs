@@ -58,7 +58,7 @@ impl Desk {
         Self::on(&World::unborn_with_hooks())
     }
 
-    fn on(world: &World) -> Self {
+    pub(super) fn on(world: &World) -> Self {
         Self { world: world.clone(), place: RefCell::new("repo".into()), minutes: Cell::new(0) }
     }
 
