@@ -181,7 +181,10 @@ fn print_sum(restored: &Restored, verb: &str, call: &mut Call) -> Result<()> {
     let foreign = restored.kept.iter().filter(|left| left.why.yields_to_all()).count();
     if foreign > 0 {
         let (command, whose) = if verb == UNDONE {
-            ("undo --all".into(), "the only changes were made after the restore")
+            // An undo that has changed something would be undone itself by the next one.
+            let is_done = !is_idle && !restored.dry_run;
+            let command = if is_done { format!("restore --all {id} -- <path>...") } else { "undo --all".into() };
+            (command, "the only changes were made after the restore")
         } else {
             (format!("restore --all {id}"), "the only changes are by others")
         };
