@@ -48,13 +48,21 @@ fn scene() -> (Stage, ObjectId) {
     stage.write("dir/one", "1\n");
     stage.write("dir/two", "2\n");
     stage.link("link", "a");
+    stage.link("to-link", "gone");
+    for path in ["to-dir/x", "to-dir/sub/y"] {
+        stage.write(path, "then\n");
+    }
     stage.git(&["add", "a"]);
     let target = stage.save();
     for path in ["a", "b"] {
         stage.write(path, "now\n");
     }
-    for path in ["swap", "dir", "gone", "link"] {
+    for path in ["swap", "dir", "gone", "link", "to-link", "to-dir"] {
         stage.remove(path);
+    }
+    stage.link("to-dir", "swap");
+    for path in ["to-link/x", "to-link/sub/y"] {
+        stage.write(path, "now\n");
     }
     stage.write("swap/x", "now\n");
     stage.write("swap/y", "now\n");
@@ -66,24 +74,21 @@ fn scene() -> (Stage, ObjectId) {
     (stage, target)
 }
 
-const FAILPOINTS: [&str; 17] = [
-    "restore:after-save",
-    "restore:after-sync",
-    "restore:after-journal",
-    "restore:after-temporary",
-    "restore:after-temporary:3",
-    "restore:after-write",
-    "restore:after-write:4",
-    "restore:after-delete",
-    "restore:after-delete:2",
-    "restore:after-delete:3",
-    "restore:after-room",
-    "restore:after-steps",
-    "restore:after-staged",
-    "restore:before-done",
-    "restore:after-done",
-    "restore:after-checkpoint",
-    "save:after-objects",
+/// Where the restore of [`scene`] can die, and how often it comes by there.
+const FAILPOINTS: [(&str, usize); 13] = [
+    ("restore:after-save", 1),
+    ("restore:after-sync", 1),
+    ("restore:after-journal", 1),
+    ("restore:after-temporary", 11),
+    ("restore:after-write", 12),
+    ("restore:after-delete", 7),
+    ("restore:after-room", 2),
+    ("restore:after-steps", 1),
+    ("restore:after-staged", 1),
+    ("restore:before-done", 1),
+    ("restore:after-done", 1),
+    ("restore:after-checkpoint", 1),
+    ("save:after-objects", 1),
 ];
 
 fn staged(stage: &Stage) -> String {
@@ -98,7 +103,9 @@ fn every_crash_can_be_taken_back_and_gone_on_with() {
         stage.restore_with(target, RestoreOptions { staged: true, ..RestoreOptions::default() });
         (stage.disk(), staged(&stage))
     };
-    for failpoint in FAILPOINTS {
+    let crashes = FAILPOINTS.iter().flat_map(|(name, times)| (1..=*times).map(move |nth| format!("{name}:{nth}")));
+    for failpoint in crashes {
+        let failpoint = failpoint.as_str();
         for resumes in [false, true] {
             let (stage, target) = scene();
             let (disk, index) = (stage.disk(), staged(&stage));
@@ -163,6 +170,36 @@ fn edits_after_a_crashed_restore_stay() {
         assert_eq!(left.iter().map(|left| left.path.clone()).collect::<Vec<_>>(), ["a"]);
         assert_eq!(stage.read("a"), "edited after the crash\n");
     }
+}
+
+/// What a crash has left half done cannot be finished if the rest was edited; an undo brings the half back nevertheless.
+#[rstest::rstest]
+#[case::directory_to_file("swap/y", "swap/x", &["swap"])]
+#[case::directory_to_link("to-link/x", "to-link/sub/y", &["to-link"])]
+#[cfg_attr(not(feature = "failpoints"), ignore = "needs the feature 'failpoints'")]
+fn what_a_crashed_restore_deleted_comes_back_though_it_cannot_go_on(
+    #[case] edited: &str,
+    #[case] deleted: &str,
+    #[case] blocked: &[&str],
+) {
+    let died = |nth: usize| {
+        let (stage, target) = scene();
+        let content = stage.read(deleted);
+        die(&stage, target, &format!("restore:after-delete:{nth}"));
+        let has = |path: &str| stage.repo().join(path).exists();
+        let is_half = !has(deleted) && has(edited);
+        is_half.then_some((stage, content))
+    };
+    let (stage, content) = (1..=7).find_map(died).expect("it dies between the two");
+    stage.write(edited, "edited after the crash\n");
+    let resumed =
+        restore(&stage.context, &RestoreOptions { resume: true, ..RestoreOptions::default() }).expect("resumed");
+    let conflicts: Vec<_> = resumed.conflicts.iter().map(|left| left.path.to_string()).collect();
+    assert_eq!(conflicts, [blocked, &[edited]].concat());
+    assert!(resumed.deleted.contains(&deleted.into()), "{resumed:?}");
+    stage.undo();
+    assert_eq!(stage.read(deleted), content);
+    assert_eq!(stage.read(edited), "edited after the crash\n");
 }
 
 #[test]

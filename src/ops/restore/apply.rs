@@ -173,7 +173,11 @@ impl<'a> Applier<'a> {
             Err((path, Stop::Left(why))) => {
                 for step in group.steps() {
                     let is_cause = step.path == path;
-                    applied.leave(step.path.as_bstr(), if is_cause { why.clone() } else { Why::InTheWay });
+                    if self.is_resumed && !is_cause && self.is_done(step, group)? {
+                        applied.take(step);
+                    } else {
+                        applied.leave(step.path.as_bstr(), if is_cause { why.clone() } else { Why::InTheWay });
+                    }
                 }
                 Ok(None)
             }
@@ -182,14 +186,8 @@ impl<'a> Applier<'a> {
 
     fn try_check<'p>(&mut self, group: &'p Group) -> std::result::Result<Ready<'p>, (BString, Stop)> {
         let mut ready = Ready::default();
-        let is_swap = !group.writes.is_empty();
         for step in &group.clears {
-            let found = self.site.look(step, is_swap);
-            if matches!(found, Err(Stop::Left(Why::UnderWay))) && self.is_renamed(step, group) {
-                ready.done.push(step);
-                continue;
-            }
-            match found.map_err(|stop| (step.path.clone(), stop))? {
+            match self.look_at_clear(step, group).map_err(|stop| (step.path.clone(), stop))? {
                 Found::AsBefore(Some(seen)) => ready.clears.push((step, seen)),
                 Found::AsBefore(None) | Found::AsAfter => ready.done.push(step),
             }
@@ -218,6 +216,31 @@ impl<'a> Applier<'a> {
             }
         }
         Ok(ready)
+    }
+
+    /// Looks at a deletion of `group`, of which the writes may have been made already.
+    fn look_at_clear(&mut self, clear: &Step, group: &Group) -> Outcome<Found> {
+        let found = self.site.look(clear, !group.writes.is_empty());
+        let is_made = match &found {
+            Err(Stop::Left(Why::UnderWay)) => self.is_renamed(clear, group),
+            // The restore itself puts a link there only once nothing is left below it.
+            Err(Stop::Left(Why::BelowLink)) if self.is_resumed => {
+                group.writes.iter().any(|write| is_below(clear.path.as_bstr(), write.path.as_bstr()))
+            }
+            _ => false,
+        };
+        if is_made { Ok(Found::AsAfter) } else { found }
+    }
+
+    /// Returns true if `step` has nothing left to do, though its group cannot be taken.
+    fn is_done(&mut self, step: &Step, group: &Group) -> Result<bool> {
+        let is_clear = step.after.is_none();
+        let found = if is_clear { self.look_at_clear(step, group) } else { self.site.look(step, false) };
+        match found {
+            Ok(found) => Ok(matches!(found, Found::AsAfter)),
+            Err(Stop::Left(_)) => Ok(false),
+            Err(Stop::Failed(error)) => Err(error),
+        }
     }
 
     /// Returns true if `clear` has become a write of `group` already: the same name in another case, for the file system.

@@ -132,10 +132,14 @@ impl Scene<'_> {
         entry.is_some_and(|entry| entry.skips_worktree) && !self.has_file(step.path.as_bstr())
     }
 
-    /// Returns true if there is anything but a directory at `path`.
+    /// Returns true if there is anything but a directory at `path`. What a symbolic link above it leads to is another path.
     pub(super) fn has_file(&self, path: &BStr) -> bool {
-        let inside = gix::path::from_bstr(path).unwrap_or_default();
-        std::fs::symlink_metadata(self.repo.worktree_root().join(inside)).is_ok_and(|metadata| !metadata.is_dir())
+        let kind = |path: &BStr| {
+            let inside = gix::path::from_bstr(path).unwrap_or_default();
+            std::fs::symlink_metadata(self.repo.worktree_root().join(inside)).map(|metadata| metadata.file_type()).ok()
+        };
+        kind(path).is_some_and(|kind| !kind.is_dir())
+            && !parents(path).any(|parent| kind(parent).is_some_and(|kind| kind.is_symlink()))
     }
 
     /// Returns true if the target is the copy of a damaged checkpoint that may have had the path of `step` just as it is now,
