@@ -176,8 +176,8 @@ fn in_order(repo: &Repo, records: &mut [Rc<Recorded>]) {
     }
 }
 
-/// Returns true if the commit of `newer` amends that of `one`, or builds on it. If their seconds differ, these tell, unless one
-/// is the parent of the other.
+/// Returns true if the commit of `newer` amends that of `one`, is its child, or was made in the same second and builds on it. The
+/// time of all other commits decides by itself.
 fn is_older(repo: &Repo, one: &Recorded, newer: &Recorded) -> bool {
     let is_same_second = one.seconds == newer.seconds && one.commit != newer.commit;
     // A commit that was rewritten may be gone.

@@ -1,5 +1,6 @@
-//! The last checkpoint may lack objects: the save that took it died before it checked what a `git prune` beside it had removed, or
-//! the prune removed them after that check. As long as the worktree has the same files, they can be written again.
+//! Writes again what the last checkpoint lacks. Its objects may be gone because its save was killed before it checked what a
+//! `git prune` beside it had removed, or because the prune removed them after that check. As long as the worktree has the same
+//! files, they can be written again.
 
 use std::collections::HashSet;
 

@@ -218,7 +218,7 @@ impl<'a> Applier<'a> {
         Ok(ready)
     }
 
-    /// Looks at a deletion of `group`, of which the writes may have been made already.
+    /// Looks at a deletion of `group`, whose writes may have been made already.
     fn look_at_clear(&mut self, clear: &Step, group: &Group) -> Outcome<Found> {
         let found = self.site.look(clear, !group.writes.is_empty());
         let is_made = match &found {
@@ -232,7 +232,7 @@ impl<'a> Applier<'a> {
         if is_made { Ok(Found::AsAfter) } else { found }
     }
 
-    /// Returns true if `step` has nothing left to do, though its group cannot be taken.
+    /// Returns true if the file of `step` is already as the restore wants it, though another step blocks its group.
     fn is_done(&mut self, step: &Step, group: &Group) -> Result<bool> {
         let is_clear = step.after.is_none();
         let found = if is_clear { self.look_at_clear(step, group) } else { self.site.look(step, false) };

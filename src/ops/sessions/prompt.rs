@@ -345,7 +345,7 @@ fn keep_baseline(
     let parent_id = commit::base_commit(shadow.name.base, &mut commits)?;
     let subject = "before a prompt";
     let (name, tree_id, time) = (&shadow.name, seen.tree_id, repo.now());
-    // It is a chain of its own, but most of its lines are of the checkpoint that it follows.
+    // It begins a chain of its own. This names the checkpoint that most of its lines come from.
     let after = reference.tip.as_ref().map(|tip| tip.id).filter(|id| *id != parent_id);
     let draft = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject, body: "", time };
     let pending_id = draft.write(repo, &mut commits)?;
