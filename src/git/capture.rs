@@ -323,7 +323,8 @@ impl ForThread {
             is_wary: std::cell::Cell::new(is_wary),
             lost_patience: std::cell::RefCell::default(),
             skipped_refs: super::repo::SkippedRefs::default(),
-            // Threads read files of the worktree.
+            // Threads read files of the worktree that a pass has found.
+            own_directories: super::own_directories::OwnDirectories::default(),
             seen_head: std::cell::RefCell::default(),
         }
     }

@@ -48,6 +48,7 @@ pub(crate) mod named;
 mod nested;
 pub(crate) mod new_objects;
 pub(crate) mod objects;
+pub(crate) mod own_directories;
 mod pack;
 pub(crate) mod patch_id;
 pub(crate) mod pathspec;

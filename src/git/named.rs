@@ -155,7 +155,7 @@ impl<'r, 'l> Finder<'r, 'l> {
             || self.user_index().is_some_and(|index| index.entry_by_path(path).is_some())
             || !self.tracked_below(path).is_empty()
             // Ignored paths, and those of nested repositories, are not captured whether they exist or not.
-            || self.is_inside_nested(path)?
+            || self.is_inside_repository(path)?
             || self.excludes.is_ignored(path, false)?;
         if is_known {
             return Ok(());
@@ -164,7 +164,7 @@ impl<'r, 'l> Finder<'r, 'l> {
     }
 
     fn add(&mut self, path: &BStr, is_known: bool) -> Result<()> {
-        if self.is_inside_nested(path)? {
+        if self.is_inside_repository(path)? {
             return Ok(());
         }
         let before = self.repo.find_entry(self.base, path)?;
@@ -255,8 +255,13 @@ impl<'r, 'l> Finder<'r, 'l> {
         rustix::fs::statat(&self.root, path.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)
     }
 
+    /// Returns true if `path` is inside a repository that is not captured: a nested one, or this one itself.
+    ///
     /// A directory with a `.git` is a nested repository, unless the tree has files of it.
-    fn is_inside_nested(&self, path: &BStr) -> Result<bool> {
+    fn is_inside_repository(&self, path: &BStr) -> Result<bool> {
+        if self.repo.own_directories.contain(path) {
+            return Ok(true);
+        }
         for at in slashes(path) {
             let mut inner = BString::from(&path[..at]);
             inner.extend_from_slice(b"/.git");

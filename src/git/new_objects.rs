@@ -226,6 +226,7 @@ impl Repo {
             inner: self.inner.clone().with_object_memory(),
             root: self.root.clone(),
             worktree_id: self.worktree_id.clone(),
+            own_directories: self.own_directories.clone(),
             ref_store: self.ref_store,
             honours_environment: self.honours_environment,
             seen_head: self.seen_head.clone(),

@@ -11,8 +11,8 @@ use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
 use gix::ObjectId;
 
 use super::{
-    environment, found_lock::FoundLock, interrupt::Interrupt, presence::may_exist, ref_store::RefStore,
-    settled_packs::SettledPack,
+    environment, found_lock::FoundLock, interrupt::Interrupt, own_directories::OwnDirectories, presence::may_exist,
+    ref_store::RefStore, settled_packs::SettledPack,
 };
 use crate::{
     error::{Context as _, Error, Kind, Result},
@@ -30,6 +30,8 @@ pub struct Repo {
     pub(super) inner: gix::Repository,
     pub(super) root: PathBuf,
     pub(super) worktree_id: BString,
+    /// Where in the worktree git keeps this repository, except in `.git`.
+    pub(crate) own_directories: OwnDirectories,
     pub(super) ref_store: RefStore,
     /// False if the caller's `GIT_*` variables must not affect the git that we run.
     pub(super) honours_environment: bool,
@@ -128,10 +130,12 @@ impl Repo {
             // A linked worktree may have the id `main`, too.
             .map_or_else(|| "main".into(), |id| if id == "main" { "worktrees/main".into() } else { id });
         let ref_store = RefStore::of(&inner);
+        let own_directories = OwnDirectories::find(&root, inner.git_dir(), inner.common_dir())?;
         Ok(Self {
             inner,
             root,
             worktree_id,
+            own_directories,
             ref_store,
             honours_environment,
             packs: std::cell::OnceCell::new(),
@@ -151,6 +155,8 @@ impl Repo {
             inner,
             root: path,
             worktree_id: "main".into(),
+            // Only its HEAD is read.
+            own_directories: OwnDirectories::default(),
             ref_store,
             honours_environment: false,
             packs: std::cell::OnceCell::new(),

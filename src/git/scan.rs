@@ -23,6 +23,7 @@ use super::{
     checkout_names::is_temporary_name,
     interrupt::Interrupt,
     modes::{Modes, mode_of},
+    own_directories::OwnDirectories,
     read_directory::{self, Buffer},
     stat_cache::{Entry, Stat, StatCache},
     threads,
@@ -123,6 +124,7 @@ struct Queue<'r> {
     idle: AtomicUsize,
     /// Once raised, the rest is left unread.
     interrupt: &'r Interrupt,
+    own_directories: &'r OwnDirectories,
     modes: Modes,
 }
 
@@ -146,7 +148,8 @@ pub(crate) fn scan(repo: &Repo, cache: &StatCache, modes: Modes) -> Result<Scan>
     let wanted = if cache.entries().len() < 1000 { 1 } else { 16 };
     let shared = Shared { tasks: vec![whole], busy: 0 };
     let (changed, idle, interrupt) = (Condvar::new(), AtomicUsize::new(0), &repo.interrupt);
-    let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt, modes };
+    let own_directories = &repo.own_directories;
+    let queue = Queue { state: Mutex::new(shared), changed, idle, interrupt, own_directories, modes };
     let mut total = Scan::default();
     threads::share(threads::useful(wanted) - 1, || queue.work(cache))?.into_iter().for_each(|part| total.absorb(part));
     repo.check_interrupt()?;
@@ -169,7 +172,7 @@ impl Queue<'_> {
                 own.clear();
                 continue;
             }
-            visit(cache, self.modes, task, &mut buffer, &mut found, &mut own);
+            self.visit(cache, task, &mut buffer, &mut found, &mut own);
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
                 // The first ones are nearest to the root, and have most paths below them.
                 let given: Vec<_> = own.drain(..own.len() / 2).collect();
@@ -236,56 +239,52 @@ fn known_children<'c>(cache: &'c StatCache, path: &BStr, range: std::ops::Range<
     children
 }
 
-fn visit(
-    cache: &StatCache,
-    modes: Modes,
-    task: Task,
-    buffer: &mut Buffer,
-    found: &mut Scan,
-    new_tasks: &mut Vec<Task>,
-) {
-    let Task { parent, path, range } = task;
-    let mut children = known_children(cache, path.as_bstr(), range);
-    let mut subdirectories = Vec::new();
-    let mut is_empty = true;
-    let name =
-        path.strip_suffix(b"/").map_or(&b"."[..], |path| path.rsplit_once_str("/").map_or(path, |(_, name)| name));
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let read = rustix::fs::openat(&parent, name, flags, AccessMode::empty()).and_then(|directory| {
-        let place = |name: &BStr, kind| {
-            is_empty = false;
-            if name == ".git" {
-                found.git_directories.extend(path.strip_suffix(b"/").map(BString::from));
-            } else if !is_temporary_name(name) {
-                let mut item = Item { name, kind, fd: directory.as_fd(), path: path.as_bstr(), modes };
-                subdirectories.extend(item.place(cache, &mut children, found));
+impl Queue<'_> {
+    fn visit(&self, cache: &StatCache, task: Task, buffer: &mut Buffer, found: &mut Scan, new_tasks: &mut Vec<Task>) {
+        let Task { parent, path, range } = task;
+        let mut children = known_children(cache, path.as_bstr(), range);
+        let mut subdirectories = Vec::new();
+        let mut is_empty = true;
+        let name =
+            path.strip_suffix(b"/").map_or(&b"."[..], |path| path.rsplit_once_str("/").map_or(path, |(_, name)| name));
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let read = rustix::fs::openat(&parent, name, flags, AccessMode::empty()).and_then(|directory| {
+            let place = |name: &BStr, kind| {
+                is_empty = false;
+                if name == ".git" {
+                    found.git_directories.extend(path.strip_suffix(b"/").map(BString::from));
+                } else if !is_temporary_name(name) && !self.own_directories.have(path.as_bstr(), name) {
+                    let (fd, path, modes) = (directory.as_fd(), path.as_bstr(), self.modes);
+                    let mut item = Item { name, kind, fd, path, modes };
+                    subdirectories.extend(item.place(cache, &mut children, found));
+                }
+            };
+            read_directory::read(directory.as_fd(), buffer, place)?;
+            Ok(Arc::new(directory))
+        });
+        let directory = match read {
+            Ok(directory) => directory,
+            Err(errno) => {
+                let path = path.trim_end_with(|c| c == '/').into();
+                return match Trouble::of(errno) {
+                    Trouble::Gone => children.iter().for_each(|child| found.remove(cache, child)),
+                    Trouble::Unreadable => found.unreadable.push(path),
+                    Trouble::Other => found.failure = Some((path, errno)),
+                };
             }
         };
-        read_directory::read(directory.as_fd(), buffer, place)?;
-        Ok(Arc::new(directory))
-    });
-    let directory = match read {
-        Ok(directory) => directory,
-        Err(errno) => {
-            let path = path.trim_end_with(|c| c == '/').into();
-            return match Trouble::of(errno) {
-                Trouble::Gone => children.iter().for_each(|child| found.remove(cache, child)),
-                Trouble::Unreadable => found.unreadable.push(path),
-                Trouble::Other => found.failure = Some((path, errno)),
-            };
+        if is_empty {
+            found.emptied.extend(path.strip_suffix(b"/").map(BString::from));
         }
-    };
-    if is_empty {
-        found.emptied.extend(path.strip_suffix(b"/").map(BString::from));
-    }
-    for at in subdirectories {
-        let mut path = path.clone();
-        path.extend_from_slice(children[at].name);
-        path.push(b'/');
-        new_tasks.push(Task { parent: Arc::clone(&directory), path, range: children[at].range.clone() });
-    }
-    for child in children.iter().filter(|child| !child.is_seen) {
-        found.remove(cache, child);
+        for at in subdirectories {
+            let mut path = path.clone();
+            path.extend_from_slice(children[at].name);
+            path.push(b'/');
+            new_tasks.push(Task { parent: Arc::clone(&directory), path, range: children[at].range.clone() });
+        }
+        for child in children.iter().filter(|child| !child.is_seen) {
+            found.remove(cache, child);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fs, path::PathBuf};
 
-use bstr::{BString, ByteVec as _};
+use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use super::{Repo, checkout_names::is_temporary_name};
 use crate::error::Result;
@@ -22,7 +22,10 @@ impl Repo {
                 if name == ".git" {
                     is_nested = !directory.as_os_str().is_empty();
                 } else if is_directory {
-                    inner.push(directory.join(name));
+                    let path = directory.join(name);
+                    if !self.own_directories.contain(Vec::from_path_lossy(&path).as_bstr()) {
+                        inner.push(path);
+                    }
                 } else if is_temporary_name(name.as_encoded_bytes()) {
                     files.push(directory.join(name));
                 }

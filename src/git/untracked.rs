@@ -56,7 +56,7 @@ pub(crate) fn collect(
     let left_out = left_out.map(|entry| (cache.path(entry), entry.id));
     let excludes = Excludes::for_worktree_with(repo, left_out, &limits.exclude)?;
     let known = &BTreeSet::new();
-    let mut collector = Collector { root, excludes, limits, before, known, found: Untracked::default() };
+    let mut collector = Collector { repo, root, excludes, limits, before, known, found: Untracked::default() };
     for directory in &scan.git_directories {
         collector.nested_among_known(cache, directory.as_bstr());
     }
@@ -86,7 +86,7 @@ pub(crate) fn collect_named(
 ) -> Result<Untracked> {
     let root = open_root(repo.worktree_root())?;
     let excludes = Excludes::for_worktree(repo, &limits.exclude)?;
-    let mut collector = Collector { root, excludes, limits, before: None, known, found: Untracked::default() };
+    let mut collector = Collector { repo, root, excludes, limits, before: None, known, found: Untracked::default() };
     collector.enter(path.to_owned(), kind)?;
     Ok(collector.found)
 }
@@ -102,6 +102,7 @@ struct Contents {
 }
 
 struct Collector<'r, 'l> {
+    repo: &'r Repo,
     root: OwnedFd,
     excludes: Excludes<'r>,
     limits: &'l Limits,
@@ -228,7 +229,8 @@ impl Collector<'_, '_> {
 
     fn visit(&mut self, path: BString, kind: FileType, contents: &mut Contents) -> Result<()> {
         let is_known = kind != FileType::Directory && self.known.contains(&path);
-        if is_known || self.excludes.is_ignored(path.as_bstr(), kind == FileType::Directory)? {
+        let is_own = self.repo.own_directories.contain(path.as_bstr());
+        if is_known || is_own || self.excludes.is_ignored(path.as_bstr(), kind == FileType::Directory)? {
             return Ok(());
         }
         let skip = |contents: &mut Contents, reason, size| {

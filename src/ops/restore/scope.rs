@@ -71,6 +71,7 @@ impl Scene<'_> {
             !known.contains(path)
                 && is_valid_path(path.as_bstr(), false)
                 && !guarded.iter().any(|guard| is_at_or_below(path.as_bstr(), guard))
+                && !self.repo.own_directories.contain(path.as_bstr())
                 && search.matches(path.as_bstr())
         });
         Ok(wanted.cloned().collect())
@@ -97,7 +98,8 @@ impl Scene<'_> {
             let facts = Facts {
                 // We must not remove an existing file with such a name either.
                 is_invalid: !is_valid_path(path, is_link),
-                is_in_nested: parents(path).any(|parent| nested.contains(parent)),
+                is_in_nested: parents(path).any(|parent| nested.contains(parent))
+                    || self.repo.own_directories.contain(path),
                 is_skipped: skipped.contains(path)
                     || parents(path).any(|parent| skipped.contains(parent))
                     || self.may_be_skipped(&step),

@@ -1,0 +1,50 @@
+//! Finds the directories inside the worktree in which git keeps this very repository.
+//!
+//! The usual one has the name `.git`, which no pass over the worktree enters. It has another name after
+//! `git init --separate-git-dir`, with `--git-dir`, and if `.git` is a symbolic link. A checkpoint of such a directory would
+//! contain the repository that contains the checkpoint, and a restore would take back refs and delete objects.
+
+use std::path::Path;
+
+use bstr::{BStr, BString, ByteSlice as _, ByteVec as _};
+
+use crate::error::{Context as _, Error, Kind, Result};
+
+/// Paths of directories, relative to the root of the worktree. Most repositories have none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OwnDirectories(Vec<BString>);
+
+impl OwnDirectories {
+    /// Finds those of a repository with the worktree `root`, a canonical path. None of them is called `.git`, nor is one
+    /// above it.
+    ///
+    /// # Errors
+    /// If the worktree and the git directory are the same.
+    pub(super) fn find(root: &Path, git_dir: &Path, common_dir: &Path) -> Result<Self> {
+        let mut paths = Vec::new();
+        for directory in [git_dir, common_dir, &common_dir.join("objects")] {
+            let real = std::fs::canonicalize(directory)
+                .context(Kind::User, || format!("cannot find the git directory '{}'", directory.display()))?;
+            let Ok(inside) = real.strip_prefix(root) else { continue };
+            if inside.as_os_str().is_empty() {
+                return Err(Error::user(format!("the worktree '{}' is the git directory itself", root.display()))
+                    .with_hint("'git worktree add <path>' makes a worktree elsewhere"));
+            }
+            if !inside.components().any(|name| name.as_os_str() == ".git") {
+                paths.push(Vec::from_path_lossy(inside).into_owned().into());
+            }
+        }
+        Ok(Self(paths))
+    }
+
+    /// Returns true if `path` is one of them, or inside.
+    pub(crate) fn contain(&self, path: &BStr) -> bool {
+        let is_rest = |rest: &[u8]| rest.is_empty() || rest.starts_with(b"/");
+        self.0.iter().any(|own| path.strip_prefix(own.as_slice()).is_some_and(is_rest))
+    }
+
+    /// Returns true if the entry `name` of `directory`, which ends with `/` unless it is the root, is one of them.
+    pub(super) fn have(&self, directory: &BStr, name: &BStr) -> bool {
+        self.0.iter().any(|own| own.strip_prefix(directory.as_bytes()).is_some_and(|rest| rest == name.as_bytes()))
+    }
+}
