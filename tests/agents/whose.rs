@@ -204,6 +204,40 @@ fn the_end_of_a_turn_closes_calls_that_still_run() {
     world.finish();
 }
 
+#[rstest::rstest]
+fn beside_a_command_in_the_background_a_commit_knows_no_more_than_a_save(#[values(true, false)] saves: bool) {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.add("f", "a");
+    world.event("post-tool", "s", &json!({ "tool": { "name": "shell", "id": "1", "background": true } }));
+    world.add("g", "of whom?");
+    if saves {
+        world.done(&["save", "-q"]);
+    }
+    world.git(&["commit", "-qam", "in the middle"]);
+    assert_eq!(world.owners(), ["f agent 1", "g unknown 1"]);
+    world.finish();
+}
+
+#[rstest::rstest]
+fn what_a_turn_has_not_saved_when_it_is_given_up_is_no_persons(#[values(true, false)] reports: bool) {
+    let world = World::with_lines();
+    world.add("h", "before the prompt");
+    world.prompt("s");
+    if reports {
+        world.shell("s", "1", "f", "a");
+        world.before("s", "2", &[]);
+    } else {
+        world.add("f", "a");
+    }
+    world.add("g", "b");
+    world.done(&["reset", "-q", "--session", "s"]);
+    world.git(&["commit", "-qam", "all"]);
+    assert_eq!(world.owners(), ["f agent 1", "g agent 1", "h human 1"]);
+    world.finish();
+}
+
 #[test]
 fn an_interrupted_tool_has_made_what_is_there() {
     let world = World::with_lines();
