@@ -204,6 +204,29 @@ fn the_end_of_a_turn_closes_calls_that_still_run() {
     world.finish();
 }
 
+/// Nobody has deleted the lines before.
+#[rstest::rstest]
+#[case::restore("git restore -s HEAD~2 f")]
+#[case::checkout("git checkout -q HEAD~ -- f")]
+#[case::revert("git revert -n HEAD")]
+#[case::by_hand("sed -i '/^of a person/d' f")]
+fn lines_that_a_command_deletes_with_an_earlier_version_are_no_persons(#[case] script: &str) {
+    let world = World::with_lines().with_clock();
+    for number in [1, 2] {
+        world.add("f", &format!("of a person {number}"));
+        world.sh("GIT_COMMITTER_DATE='@1748779300 +0000' git commit -qam older");
+    }
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.sh(script);
+    world.after("s", "1", &[]);
+    world.stop("s");
+    world.commit();
+    let summary = &world.json(&["attribution", "--json", "HEAD"])["summary"];
+    assert_eq!(summary["human_removed"], 0, "{summary}");
+    world.finish();
+}
+
 #[rstest::rstest]
 fn beside_a_command_in_the_background_a_commit_knows_no_more_than_a_save(#[values(true, false)] saves: bool) {
     let world = World::with_lines();
