@@ -40,9 +40,12 @@ impl Repo {
         self.inner.objects.exists(&id)
     }
 
-    /// Returns true if the object `id` was stored before `other`, or long ago; only the files of loose objects have times.
+    /// Returns true if the object `id` was stored before `other`, or long ago; only the files of loose objects have times. What is
+    /// only in memory was not.
     pub(crate) fn was_stored_before(&self, id: ObjectId, other: ObjectId) -> bool {
-        self.stored_at(id).zip(self.stored_at(other)).is_none_or(|(id, other)| id < other)
+        use gix::objs::Exists as _;
+        let stored: &gix::odb::Handle = &self.inner.objects;
+        stored.exists(&id) && self.stored_at(id).zip(self.stored_at(other)).is_none_or(|(id, other)| id < other)
     }
 
     /// Returns when the file of the loose object `id` was made.

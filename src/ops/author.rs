@@ -168,18 +168,13 @@ fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 /// its tool calls: then it is that session. If several sessions qualify, an agent was killed while it used a tool, or open
 /// turns cannot be read, the author is unknown.
 pub(crate) fn unsaved(worktree: &Worktree<'_>) -> Result<Origin> {
-    unsaved_without(worktree, |_| false)
-}
-
-/// Does the same as [`unsaved`], but ignores the open tool calls that `is_left_out` accepts.
-fn unsaved_without(worktree: &Worktree<'_>, is_left_out: fn(&Call) -> bool) -> Result<Origin> {
     if !worktree.are_turns_known() {
         return Ok(unknown());
     }
     let turns = open(worktree);
     Ok(match &without_reports(worktree, &turns)?[..] {
         [] => {
-            let open: Vec<Use<'_>> = turns.calls().filter(|(_, call)| !is_left_out(call)).collect();
+            let open: Vec<Use<'_>> = turns.calls().collect();
             // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
             let may_change = |call: &Call| {
                 call.paths.as_ref().is_none_or(|paths| !paths.is_empty())
@@ -194,7 +189,7 @@ fn unsaved_without(worktree: &Worktree<'_>, is_left_out: fn(&Call) -> bool) -> R
                 Asker::Command,
             )?
         }
-        [session] if turns.calls().all(|(_, call)| is_left_out(call)) => of_session(session, None),
+        [session] if turns.calls().next().is_none() => of_session(session, None),
         _ => unknown(),
     })
 }
@@ -224,9 +219,8 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
 }
 
 /// Returns the author of the unsaved changes before a commit; none for a human, whose changes need no checkpoint then.
-/// Commands in the background do not count.
 pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
-    let origin = unsaved_without(worktree, |call| call.is_background)?;
+    let origin = unsaved(worktree)?;
     if origin.contributor == Contributor::Human && is_run_from_elsewhere(worktree) {
         return Ok(Some(unknown()));
     }

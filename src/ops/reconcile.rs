@@ -107,6 +107,7 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
         prepared: &prepared,
         reported,
         shadows: BTreeMap::new(),
+        aside: None,
         is_in_rebase: false,
     };
     let takes_work = moves.iter().map(|moved| judge.takes_work(moved)).collect::<Result<Vec<bool>>>()?;
@@ -252,6 +253,8 @@ struct Judge<'w, 'c> {
     reported: Option<ObjectId>,
     /// The shadows on each base; those of the known base include the waiting archived ones.
     shadows: BTreeMap<Base, Vec<Candidate>>,
+    /// For commits on other bases than the known one, the shadows that wait, with the live ones of the known base.
+    aside: Option<Vec<Candidate>>,
     is_in_rebase: bool,
 }
 
@@ -295,7 +298,15 @@ impl Judge<'_, '_> {
                 return Ok(true);
             }
         }
-        Ok(false)
+        if known.is_none() {
+            return Ok(false);
+        }
+        // What moved HEAD away from the known base may have renamed the files with the work.
+        let repo = &self.worktree.repo;
+        if self.aside.is_none() {
+            self.aside = Some(condense::candidates(repo, made.base, true)?);
+        }
+        condense::hold_work(repo, self.aside.as_deref().unwrap_or_default(), &changes)
     }
 
     fn names_reserved(&self, commit: ObjectId) -> Result<bool> {

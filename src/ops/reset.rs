@@ -12,6 +12,7 @@ use super::{
         shadows::{self, Live},
         timeline::{self, Tip},
     },
+    closing::close_turn,
     follow::enter,
     known_base::known_base,
     lookup,
@@ -31,6 +32,7 @@ use crate::{
         refname::{self, Base},
         session::{Phase, Session},
         set_aside::SetAside,
+        turns::Over,
     },
 };
 
@@ -201,13 +203,21 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     worktree.check_turns()?;
     let session = known(context, id)?.filter(|session| session.is_in(repo.worktree_id()));
     let has_pending = pending_of(repo, id)?.is_some();
-    let live = live_shadows(context, dry_run)?;
-    let own = live.into_iter().find(|live| live.name.session.as_deref() == Some(id));
+    let open = worktree.turns().turn_of(id).cloned();
+    let is_own = |live: &Live| live.name.session.as_deref() == Some(id);
+    let mut own = live_shadows(context, dry_run)?.into_iter().find(is_own);
     let has_claim = |session: &Session| session.phase == Phase::Active || has_pending || own.is_some();
     let Some(mut session) = session.filter(has_claim) else {
         return Err(Error::refused(format!("the session '{id}' has no claim on this shadow"))
             .with_hint("'git checkpoint reset' without '--session' sets the whole shadow aside"));
     };
+    if let Some(mut open) = open.filter(|_| !dry_run) {
+        // What the turn has left unsaved must not become a person's. To set nothing aside, it need not be saved.
+        open.should_reset_shadow = false;
+        worktree.edit_turns(|turns| turns.set_turn(id, Some(&open)));
+        drop(worktree.emit_failure("save", close_turn(&worktree, &mut session, Over::Unsaid)));
+        own = live_shadows(context, dry_run)?.into_iter().find(is_own);
+    }
     session.phase = turn::phase_after(session.phase, End::Reset);
     let archive = own.as_ref().map(|own| archive_name(repo, own.id)).transpose()?;
     if !dry_run {

@@ -204,6 +204,63 @@ fn the_end_of_a_turn_closes_calls_that_still_run() {
     world.finish();
 }
 
+/// Nobody has deleted the lines before.
+#[rstest::rstest]
+#[case::restore("git restore -s HEAD~2 f")]
+#[case::checkout("git checkout -q HEAD~ -- f")]
+#[case::revert("git revert -n HEAD")]
+#[case::by_hand("sed -i '/^of a person/d' f")]
+fn lines_that_a_command_deletes_with_an_earlier_version_are_no_persons(#[case] script: &str) {
+    let world = World::with_lines().with_clock();
+    for number in [1, 2] {
+        world.add("f", &format!("of a person {number}"));
+        world.sh("GIT_COMMITTER_DATE='@1748779300 +0000' git commit -qam older");
+    }
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.sh(script);
+    world.after("s", "1", &[]);
+    world.stop("s");
+    world.commit();
+    let summary = &world.json(&["attribution", "--json", "HEAD"])["summary"];
+    assert_eq!(summary["human_removed"], 0, "{summary}");
+    world.finish();
+}
+
+#[rstest::rstest]
+fn beside_a_command_in_the_background_a_commit_knows_no_more_than_a_save(#[values(true, false)] saves: bool) {
+    let world = World::with_lines();
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.add("f", "a");
+    world.event("post-tool", "s", &json!({ "tool": { "name": "shell", "id": "1", "background": true } }));
+    world.add("g", "of whom?");
+    if saves {
+        world.done(&["save", "-q"]);
+    }
+    world.git(&["commit", "-qam", "in the middle"]);
+    assert_eq!(world.owners(), ["f agent 1", "g unknown 1"]);
+    world.finish();
+}
+
+#[rstest::rstest]
+fn what_a_turn_has_not_saved_when_it_is_given_up_is_no_persons(#[values(true, false)] reports: bool) {
+    let world = World::with_lines();
+    world.add("h", "before the prompt");
+    world.prompt("s");
+    if reports {
+        world.shell("s", "1", "f", "a");
+        world.before("s", "2", &[]);
+    } else {
+        world.add("f", "a");
+    }
+    world.add("g", "b");
+    world.done(&["reset", "-q", "--session", "s"]);
+    world.git(&["commit", "-qam", "all"]);
+    assert_eq!(world.owners(), ["f agent 1", "g agent 1", "h human 1"]);
+    world.finish();
+}
+
 #[test]
 fn an_interrupted_tool_has_made_what_is_there() {
     let world = World::with_lines();

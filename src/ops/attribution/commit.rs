@@ -232,10 +232,11 @@ impl<'r> Reader<'r> {
     /// Returns the records of `commit`, made at `seconds`, and the author of the lines of which they say nothing.
     pub(super) fn known(&mut self, commit: ObjectId, seconds: i64) -> Result<(Vec<Rc<Recorded>>, AuthorId)> {
         let found = self.records.of(commit, &mut self.authors)?;
-        // A missing or damaged record might cover the other lines.
-        let has_all = found.is_complete
-            && (!found.records.is_empty()
-                || !self.unseen.contains(&commit) && self.enabled_since()?.is_some_and(|since| since <= seconds));
+        // A missing or damaged record might cover the other lines; so might one that is still to be made. The message of an amended
+        // commit names the records of the first one only.
+        let is_seen = found.is_linked || !self.unseen.contains(&commit);
+        let is_recorded = !found.records.is_empty() || self.enabled_since()?.is_some_and(|since| since <= seconds);
+        let has_all = found.is_complete && is_seen && is_recorded;
         let otherwise = if has_all { Contributor::Human } else { Contributor::Unknown };
         Ok((found.records, self.authors.plain(otherwise)))
     }

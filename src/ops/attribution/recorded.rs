@@ -68,6 +68,8 @@ pub(super) struct Found {
     pub(super) records: Vec<Rc<Recorded>>,
     /// False if a record is missing or cannot be read.
     pub(super) is_complete: bool,
+    /// True if the log knows the commit, not only its message a record.
+    pub(super) is_linked: bool,
 }
 
 /// Reads records.
@@ -88,8 +90,10 @@ impl<'r> Records<'r> {
     /// Returns the records of `commit`.
     pub(super) fn of(&mut self, commit: ObjectId, authors: &mut Authors) -> Result<Found> {
         let mut ids = ids_in_message(self.repo.message_of(commit)?.as_bytes());
+        let mut is_linked = false;
         if let Some(log) = &self.log {
             let linked = log.linked_to(commit)?;
+            is_linked = !linked.is_empty();
             ids.extend(linked.into_iter().filter(|id| !ids.contains(id)).collect::<Vec<_>>());
             if ids.is_empty() {
                 ids = log.of_change(commit)?;
@@ -109,7 +113,7 @@ impl<'r> Records<'r> {
         let is_complete = found.len() == ids.len();
         found.sort_by_key(|record| std::cmp::Reverse((record.commit == commit, record.seconds)));
         in_order(self.repo, &mut found);
-        Ok(Found { records: found, is_complete })
+        Ok(Found { records: found, is_complete, is_linked })
     }
 
     /// Returns the time of the oldest commit with a record in the log whose tree is `tree_id`.

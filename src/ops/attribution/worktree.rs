@@ -16,7 +16,7 @@ use super::{
         condense::{renamed_since, steps_aside},
         known_base::known_base,
         provenance::{
-            recorded::records_again,
+            recorded::records_again_in_worktree,
             replay::{Step, Work, steps},
         },
         records,
@@ -127,7 +127,7 @@ fn beyond(
         all.push(Step::new(origin.clone(), changes));
     }
     let copied = copied(repo, head_tree_id, &all, &changes)?;
-    let next = Next::of(context, &mut reader, worktree.tree_id)?;
+    let next = Next::of(context, &mut reader, worktree.tree_id, &changes)?;
     let work = Work::of(repo, &all, &changes, &mut reader.counting)?;
     let mut files = Vec::with_capacity(changes.len());
     let mut texts = Vec::new();
@@ -157,17 +157,17 @@ fn beyond(
     Ok(Uncommitted { work, authors: reader.authors.list, texts, copied })
 }
 
-/// The commit that git has prepared from commits with records, as the worktree would make it. It would be linked to the records.
+/// The commit that git would make of the worktree, if that has work of commits with records: it would be linked to them.
 struct Next {
     id: ObjectId,
     records: Vec<Rc<Recorded>>,
 }
 
 impl Next {
-    /// Returns the next commit, which has the tree `tree_id` and is only in memory.
-    fn of(context: &Context, reader: &mut Reader<'_>, tree_id: ObjectId) -> Result<Option<Self>> {
+    /// Returns the next commit, which has the tree `tree_id` and is only in memory, with the records of the work in `changes`.
+    fn of(context: &Context, reader: &mut Reader<'_>, tree_id: ObjectId, changes: &[Change]) -> Result<Option<Self>> {
         let (repo, head) = (reader.repo, context.repo.head()?.id);
-        let ids = repeated(context, head).or_else(|error| {
+        let ids = repeated(context, repo, tree_id, changes).or_else(|error| {
             repo.check_interrupt()?;
             // Git reports its own damaged files.
             tracing::warn!(%error, "cannot read which commits git has prepared the next one from");
@@ -208,9 +208,9 @@ impl Next {
     }
 }
 
-/// Returns the records of the commits that git has prepared the next one from.
-fn repeated(context: &Context, head: Option<ObjectId>) -> Result<BTreeSet<RecordId>> {
-    let (repo, mut ids) = (&context.repo, BTreeSet::new());
+/// Returns the records of the commits that git has prepared the next one from, or of those whose work has come back.
+fn repeated(context: &Context, repo: &Repo, tree_id: ObjectId, changes: &[Change]) -> Result<BTreeSet<RecordId>> {
+    let mut ids = BTreeSet::new();
     let mut commits = squashed_commits(context)?;
     let is_prepared = repo.prepared_message().is_some();
     for name in ["CHERRY_PICK_HEAD", "REBASE_HEAD"].iter().filter(|_| is_prepared) {
@@ -220,8 +220,9 @@ fn repeated(context: &Context, head: Option<ObjectId>) -> Result<BTreeSet<Record
         ids.extend(records::of_commit(repo, *commit)?);
     }
     // What `git merge` has not committed is blamed on the commits that it merges.
-    if commits.is_empty() && is_prepared && !repo.is_merging() {
-        ids.extend(records_again(context, head)?);
+    if commits.is_empty() && !repo.is_merging() {
+        let head = repo.head()?.id;
+        ids.extend(records_again_in_worktree(repo, head, tree_id, changes)?);
     }
     Ok(ids)
 }

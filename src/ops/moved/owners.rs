@@ -75,7 +75,9 @@ impl<'w> Owners<'w> {
             Place::Patch => false,
             Place::Commit(commit) => {
                 let is_older = repo.parent_and_time(*commit)?.is_some_and(|(_, seconds)| seconds < self.turn_began);
-                is_older && (!self.has_records || records::of_commit(repo, *commit)?.is_empty())
+                let is_of_people = is_older && (!self.has_records || records::of_commit(repo, *commit)?.is_empty());
+                // A commit has not deleted what later ones added: who puts its version back has.
+                is_of_people && !repo.reaches(repo.head()?.id.into_iter().collect(), *commit, 0)?
             }
         };
         Ok(self.owner(Author::plain(if is_of_people { Contributor::Human } else { Contributor::Unknown })))

@@ -48,6 +48,8 @@ const REVERTS: &str = "This reverts commit ";
 enum Place {
     /// In the index.
     Staged,
+    /// In the worktree, which has this tree.
+    Worktree(ObjectId),
     /// In this commit.
     In(ObjectId),
 }
@@ -55,8 +57,11 @@ enum Place {
 impl Place {
     /// Returns the files at `paths`.
     fn leaves(self, repo: &Repo, paths: &[BString]) -> Result<BTreeMap<BString, Option<Leaf>>> {
-        let Self::In(commit) = self else { return repo.staged_leaves(paths) };
-        let tree_id = repo.tree_of_commit(commit)?;
+        let tree_id = match self {
+            Self::Staged => return repo.staged_leaves(paths),
+            Self::Worktree(tree_id) => tree_id,
+            Self::In(commit) => repo.tree_of_commit(commit)?,
+        };
         let leaf = |path: &BString| Ok((path.clone(), repo.find_leaf(tree_id, path.as_bstr())?));
         paths.iter().map(leaf).collect()
     }
@@ -65,6 +70,7 @@ impl Place {
     fn changes(self, repo: &Repo, head_tree_id: ObjectId) -> Result<Vec<Change>> {
         match self {
             Self::Staged => repo.staged_changes(head_tree_id),
+            Self::Worktree(tree_id) => repo.diff_trees(head_tree_id, tree_id),
             Self::In(commit) => repo.diff_trees(head_tree_id, repo.tree_of_commit(commit)?),
         }
     }
@@ -73,7 +79,19 @@ impl Place {
 /// Returns the records whose work is staged on `head`: those of other children of `head`, and of commits that a reset
 /// removed.
 pub(crate) fn records_again(context: &Context, head: Option<ObjectId>) -> Result<Vec<RecordId>> {
-    again(context, head, Place::Staged)
+    let place = Place::Staged;
+    let changes = place.changes(&context.repo, head_tree(&context.repo, head)?)?;
+    again(&context.repo, head, place, &changes)
+}
+
+/// Returns the same records for `changes` from `head` to the worktree, which has the tree `tree_id` in `repo`.
+pub(crate) fn records_again_in_worktree(
+    repo: &Repo,
+    head: Option<ObjectId>,
+    tree_id: ObjectId,
+    changes: &[Change],
+) -> Result<Vec<RecordId>> {
+    again(repo, head, Place::Worktree(tree_id), changes)
 }
 
 /// Returns the records of other commits whose work `commit`, a child of `head`, contains again.
@@ -81,7 +99,8 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     let repo = &context.repo;
     let linked = records::of_commit(repo, commit)?;
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
-    let mut ids = again(context, head, Place::In(commit))?;
+    let place = Place::In(commit);
+    let mut ids = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
     // A record of another worktree that is as new as the commit or newer is no earlier work.
     let was_there = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
@@ -90,8 +109,8 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     Ok(ids)
 }
 
-fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<RecordId>> {
-    let repo = &context.repo;
+/// Returns the records of other commits whose work is in `changes`, those from `head` to `place`.
+fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) -> Result<Vec<RecordId>> {
     let Some(log) = Log::open(repo)? else { return Ok(Vec::new()) };
     let root = ObjectId::null(repo.object_hash());
     let mut ids: BTreeSet<RecordId> = records::of_parent(repo, head.unwrap_or(root))?.into_iter().collect();
@@ -109,19 +128,22 @@ fn again(context: &Context, head: Option<ObjectId>, place: Place) -> Result<Vec<
         ids.extend(records::of_parent(repo, commit)?);
     }
     let may_be_any = match place {
-        Place::Staged => repo.prepared_message().inspect(|message| ids.extend(ids_in_message(message))).is_some(),
+        Place::Staged | Place::Worktree(_) => {
+            repo.prepared_message().inspect(|message| ids.extend(ids_in_message(message))).is_some()
+        }
         Place::In(commit) => names_reverted(repo, &repo.message_of(commit)?)?,
     };
-    let changes = place.changes(repo, head_tree(repo, head)?)?;
     if may_be_any {
-        ids.extend(of_commits_touching(repo, &changes)?);
+        ids.extend(of_commits_touching(repo, changes)?);
     }
     if let Some(head) = head {
-        ids.extend(of_earlier_versions(repo, &log, head, &changes)?);
+        for (id, is_by_git) in of_earlier_versions(repo, &log, head, changes)? {
+            if is_by_git { &mut left } else { &mut ids }.insert(id);
+        }
     }
     let mut found = Vec::new();
     for id in ids.union(&left).copied() {
-        if is_at(place, context, head, &id, left.contains(&id))? {
+        if is_at(place, repo, head, &id, left.contains(&id))? {
             found.push(id);
         }
     }
@@ -246,29 +268,37 @@ fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>>
     Ok(ids)
 }
 
-/// Returns the records of the last commits that changed those files of `changes` whose content is older than `head`: git may have
-/// brought it from one of them (`git checkout <commit> -- <path>`).
-fn of_earlier_versions(repo: &Repo, log: &Log<'_>, head: ObjectId, changes: &[Change]) -> Result<Vec<RecordId>> {
-    let is_old = |change: &&Change| match (change.before, change.after) {
-        (Some(before), Some(after)) => before.id != after.id && repo.was_stored_before(after.id, head),
+/// Returns the records of the last commits that changed files of `changes`: lines of theirs that were deleted since may have come
+/// back. Each with true if a file is as it was before: then git has brought it (`git checkout <commit> -- <path>`).
+fn of_earlier_versions(
+    repo: &Repo,
+    log: &Log<'_>,
+    head: ObjectId,
+    changes: &[Change],
+) -> Result<Vec<(RecordId, bool)>> {
+    let is_changed = |change: &&Change| match (change.before, change.after) {
+        (before, Some(after)) => before.is_none_or(|before| before.id != after.id),
         _ => false,
     };
-    let mut files: Vec<(&Change, Option<Leaf>)> = changes.iter().filter(is_old).map(|it| (it, it.before)).collect();
+    let is_old = |change: &Change| change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
+    let changed: Vec<&Change> = changes.iter().filter(is_changed).collect();
     let mut ids = Vec::new();
-    if files.is_empty() || files.len() > MOST_RESTORED {
+    if changed.is_empty() || changed.len() > MOST_RESTORED {
         return Ok(ids);
     }
+    let mut files: Vec<_> = changed.into_iter().map(|it| (it, it.before, is_old(it))).collect();
     let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
     for pair in line.windows(2) {
         let tree_id = repo.tree_of_commit(pair[1])?;
-        let mut is_changed = false;
-        for (change, leaf) in &mut files {
+        let (mut is_changed, mut is_by_git) = (false, false);
+        for (change, leaf, is_old) in &mut files {
             let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
             is_changed |= *leaf != before;
+            is_by_git |= *leaf != before && *is_old;
             *leaf = before;
         }
         if is_changed {
-            ids.extend(log.of_commit(pair[0])?);
+            ids.extend(log.of_commit(pair[0])?.into_iter().map(|id| (id, is_by_git)));
         }
     }
     Ok(ids)
@@ -280,7 +310,7 @@ fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with half of the lines that sessions added.
 pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
-    is_at(Place::Staged, context, head, id, false)
+    is_at(Place::Staged, &context.repo, head, id, false)
 }
 
 /// Returns true if half of the work of the record `id` is in `commit`, a child of `head`; with `any_part`, because git says that
@@ -292,12 +322,11 @@ pub(crate) fn is_in(
     id: &RecordId,
     any_part: bool,
 ) -> Result<bool> {
-    is_at(Place::In(commit), context, head, id, any_part)
+    is_at(Place::In(commit), &context.repo, head, id, any_part)
 }
 
 /// Returns true if work of the record `id` is at `place`: half of it, or any part of it where git says that it may be there.
-fn is_at(place: Place, context: &Context, head: Option<ObjectId>, id: &RecordId, with_parts: bool) -> Result<bool> {
-    let repo = &context.repo;
+fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_parts: bool) -> Result<bool> {
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
     let head_tree_id = head_tree(repo, head)?;

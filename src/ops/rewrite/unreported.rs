@@ -25,7 +25,7 @@ const MOST_COMPARED: usize = 200;
 /// Who wrote a commit and when, and its subject: all of this survives a rebase.
 type Stamp = (BString, BString, i64, BString);
 
-/// Links the new commits of `rewrite` that have no records yet to the records of those that they replace.
+/// Links the new commits of `rewrite` that are linked to no records yet to the records of those that they replace.
 ///
 /// The same author, time and subject show which commit replaces which; where a commit was squashed or its message changed, its
 /// content does.
@@ -40,9 +40,9 @@ pub(crate) fn link_unreported(context: &Context, rewrite: &Rewrite) -> Result<()
     let (mut known, mut bare) = (BTreeSet::new(), Vec::new());
     for commit in new {
         let ids = log.of_commit(commit)?;
-        // In a shallow clone, the first commits have no parent to compare them with.
+        // A squashed commit may only have kept the names that were in one message. In a shallow clone, the first commits have no parent to compare them with.
         let parent = repo.parent_and_time(commit)?.and_then(|(parent, _)| parent);
-        if ids.is_empty() && parent.map_or(Ok(true), |parent| repo.is_commit(parent))? {
+        if log.linked_to(commit)?.is_empty() && parent.map_or(Ok(true), |parent| repo.is_commit(parent))? {
             bare.push((commit, parent));
         }
         known.extend(ids);

@@ -244,7 +244,7 @@ fn lines_that_a_command_fetches_and_checks_out_keep_their_authors(#[case] script
     desk.finish();
 }
 
-/// Another command of the session runs in the background, from before what a person has committed.
+/// Another command of the session runs in the background, from before what a person has committed: it may have made that.
 #[test]
 fn a_command_in_the_background_does_not_hide_what_another_brings() {
     let desk = with_topic();
@@ -257,7 +257,9 @@ fn a_command_in_the_background_does_not_hide_what_another_brings() {
     desk.sh("git checkout -q topic -- k");
     tell(&desk, "a", "PostToolUse", TOOL);
     tell(&desk, "a", "Stop", "");
-    assert_eq!(blamed(&desk, "k"), expected(&desk, "k"));
+    let expected: Vec<String> =
+        expected(&desk, "k").into_iter().map(|line| line.replace("human late: human", "human late: unknown")).collect();
+    assert_eq!(blamed(&desk, "k"), expected);
     desk.finish();
 }
 

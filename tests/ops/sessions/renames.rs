@@ -371,3 +371,45 @@ fn lines_that_a_person_moves_between_files_keep_their_authors(#[case] before: &s
     assert_eq!(of_path["summary"]["human_added"], 1, "the other files count, too: {of_path:#}");
     desk.finish();
 }
+
+/// A desk with the branch `up`, which renames `f` to `ren` and, on request, changes its first line; a session has since added
+/// two lines to `f`.
+fn renamed_upstream(changes: bool) -> Desk {
+    let desk = Desk::new();
+    desk.git(&["switch", "-q", "-c", "up"]);
+    desk.git(&["mv", "f", "ren"]);
+    desk.git(&["commit", "-qm", "renamed"]);
+    if changes {
+        desk.write("ren", changed(&[(1, "upstream")]));
+        desk.git(&["commit", "-qam", "changed"]);
+    }
+    desk.git(&["switch", "-q", "main"]);
+    desk.turn("a", &[("f", &(changed(&[]) + "a line of the agent\nand another one\n"))]);
+    desk
+}
+
+#[rstest::rstest]
+#[case::rebase("git rebase -q --autostash up")]
+#[case::pull("git pull -q --rebase --autostash . up")]
+#[case::merge("git merge -q --autostash up")]
+#[case::checkout("git checkout -q -m up")]
+#[case::stash("git stash -q && git switch -q up && git stash pop -q")]
+#[case::rebase_with_a_commit("echo x >h; git commit -qm h h; git rebase -q --autostash up")]
+fn uncommitted_lines_in_a_file_that_git_renames_stay_the_agents(
+    #[case] command: &str,
+    #[values(false, true)] changes: bool,
+    #[values(false, true)] has_hooks: bool,
+) {
+    let desk = renamed_upstream(changes);
+    if !has_hooks {
+        desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    }
+    desk.sh(command);
+    assert_eq!(desk.lines_now(), (2, 0));
+    desk.git(&["commit", "-qam", "x"]);
+    if !has_hooks {
+        desk.json(&["save"]);
+    }
+    assert_eq!(desk.lines(), (2, 0));
+    desk.finish();
+}

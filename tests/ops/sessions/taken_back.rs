@@ -1,6 +1,9 @@
 //! Work of commits that a reset has taken back: committed again, in parts, amended in, in a turn or before one.
 
-use super::desk::{Desk, changed, numbered, parts};
+use super::{
+    desk::{Desk, changed, numbered, parts},
+    moved,
+};
 
 #[rstest::rstest]
 #[case::soft("--soft")]
@@ -336,5 +339,29 @@ fn lines_of_an_earlier_version_keep_their_author(#[case] script: &str, #[values(
     desk.git(&["checkpoint", "save", "-q"]);
     let told = &desk.json(&["attribution", "HEAD"])["summary"];
     assert_eq!((&told["agent_lines"], &told["human_added"]), (&2.into(), &1.into()), "{told}");
+    desk.finish();
+}
+
+/// A person brings lines back that a session wrote, and that a commit has deleted since.
+#[rstest::rstest]
+fn lines_of_an_earlier_version_are_whose_they_were(
+    #[values("git checkout -q HEAD~ -- f", "git restore -s HEAD~ f", "git show HEAD~:f >f")] script: &str,
+    #[values(false, true)] adds: bool,
+    #[values(false, true)] saves: bool,
+) {
+    let desk = Desk::new();
+    moved::command(&desk, "a", "printf 'a one\na two\na three\n' >>f");
+    desk.commit_all();
+    desk.sh("sed -i '/^a /d' f; git commit -qam deleted");
+    desk.sh(script);
+    if adds {
+        desk.sh("sed -i '1i human first' f; echo 'human last' >>f");
+    }
+    if saves {
+        desk.json(&["save"]);
+    }
+    assert_eq!(moved::blamed(&desk, "f"), moved::expected(&desk, "f"));
+    desk.commit_all();
+    assert_eq!(moved::blamed(&desk, "f"), moved::expected(&desk, "f"));
     desk.finish();
 }

@@ -36,6 +36,28 @@ fn an_event_makes_the_record(#[case] event: &[&str]) {
     desk.finish();
 }
 
+/// The message of the commit names the record of other lines.
+#[rstest::rstest]
+#[case::amend("git commit -qa --amend --no-edit")]
+#[case::fixup("git commit -qam more; GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -q -i HEAD~2")]
+#[case::squash(
+    "git commit -qam more; GIT_EDITOR=true GIT_SEQUENCE_EDITOR='sed -i 2s/pick/squash/' git rebase -q -i HEAD~2"
+)]
+fn lines_that_a_rewritten_commit_adds_are_unknown_until_its_record_is_made(#[case] script: &str) {
+    let desk = Desk::new();
+    desk.turn("a", &[("g", "a\n")]);
+    desk.commit_all();
+    assert_eq!(desk.trailers("HEAD").len(), 1);
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    desk.turn("b", &[("h", "b\n")]);
+    desk.sh(script);
+    let blamed = |desk: &Desk, path| desk.json(&["blame", path])["lines"][0].clone();
+    assert_eq!((&blamed(&desk, "g")["session"], &blamed(&desk, "h")["owner"]), (&"a".into(), &"unknown".into()));
+    desk.json(&["save"]);
+    assert_eq!((&blamed(&desk, "g")["session"], &blamed(&desk, "h")["session"]), (&"a".into(), &"b".into()));
+    desk.finish();
+}
+
 /// Without a reflog, as with one.
 #[test]
 fn many_commits_that_no_reflog_has_are_followed() {

@@ -1,6 +1,6 @@
 //! Carries work forward from one base commit to another: the paths whose work the worktree still contains.
 
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
@@ -59,9 +59,22 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mu
     let mut edits: Vec<(BString, Edit)> = Vec::new();
     let mut paths = Vec::new();
     let mut leaves_some = false;
-    for change in repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)? {
+    let base_tree_id = base_tree(repo, tip)?;
+    let renamed = OnceCell::new();
+    for change in repo.diff_trees(base_tree_id, tip.tree_id)? {
         let path = change.path.as_bstr();
         let head = repo.find_leaf(ground.head_tree_id, path)?;
+        // If the new base has another name for the file, so has the worktree, unless it was seen to keep this one. The work
+        // stays where a commit finds it by its content.
+        if !ground.is_now_seen && head.is_none() && change.before.is_some() {
+            if renamed.get().is_none() {
+                drop(renamed.set(renamed_from(repo, base_tree_id, ground.head_tree_id)?));
+            }
+            if renamed.get().is_some_and(|names| names.contains(&change.path)) {
+                leaves_some = true;
+                continue;
+            }
+        }
         let now = repo.find_leaf(ground.now_tree_id, path)?;
         let is_wanted = ground.wanted.as_ref().is_none_or(|wanted| wanted.contains(&change.path));
         if !is_wanted || now == head || change.after == head {
@@ -86,6 +99,12 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mu
     }
     let tree_id = if edits.is_empty() { ground.last_tree_id } else { edit_tree(ground.last_tree_id, &edits, objects)? };
     Ok(Carried { tree_id, paths, leaves_some })
+}
+
+/// Returns the files of the tree `before` that have other names in the tree `after`.
+fn renamed_from(repo: &Repo, before: ObjectId, after: ObjectId) -> Result<BTreeSet<BString>> {
+    let changes = repo.detect_renames(repo.diff_trees(before, after)?)?;
+    Ok(changes.into_iter().filter_map(|change| change.old_path).collect())
 }
 
 /// Applies `change` to a file that the commit has changed as well; none if the two conflict.
