@@ -271,7 +271,7 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // Condensing notes the new HEAD: a later run must not judge the commit once more, without its note, which this run removes.
+        // Condensing notes the new HEAD: a later run must not judge the commit again, without the note, which this run removes.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
@@ -288,8 +288,8 @@ impl Judge<'_, '_> {
         }
         let made = Made::by(&self.worktree.repo, moved)?;
         let changes = made.changes(&self.worktree.repo)?;
-        // The plan first carries the work on the known base forward to this commit's parent, so it counts as well. A rebase leaves
-        // it where it is.
+        // The plan first carries the work on the known base forward to this commit's parent, so it counts as well. A rebase
+        // leaves it where it is.
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
