@@ -38,7 +38,7 @@ pub fn lock(context: &Context) -> Result<Worktree<'_>> {
 }
 
 /// Takes the lock and sets broken shadows aside as [`lock_to_write`] does. Returns none if the lock is not free within two
-/// seconds: a commit waits for us.
+/// seconds: a commit waits for us. For the same reason, leaves temporary files of killed processes where they are.
 pub(crate) fn lock_soon(context: &Context) -> Result<Option<Worktree<'_>>> {
     const LONGEST: Duration = Duration::from_secs(2);
     let path = state::ensure_directory(context.repo.git_dir())?.join("lock");
