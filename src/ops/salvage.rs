@@ -109,6 +109,7 @@ pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Res
     let repo = &worktree.repo;
     let mut copier = Copier::new(worktree);
     if look != Look::AtAll && !copier.is_broken(live.id)? {
+        // We can read objects whose file is damaged at its end only, but git cannot.
         repo.write_anew(&copier.reader.frayed)?;
         return Ok(None);
     }

@@ -122,6 +122,7 @@ fn record_work(
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
     let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
     if work.needs_record() {
+        // Files that earlier records cover start from what those records left.
         let earlier = earlier_records(repo, note)?;
         (work, committed) =
             covered::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;

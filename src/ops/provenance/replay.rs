@@ -119,6 +119,7 @@ fn steps_beside(
             }
         }
         if !changes.is_empty() {
+            // Changes that the source of carried or restored work does not explain are the work of a person.
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
             let (origin, moved) = match moved(repo, &checkpoint) {
                 _ if !is_own => (Origin::default(), None),
