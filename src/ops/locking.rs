@@ -19,7 +19,8 @@ pub(crate) fn lock_to_write(context: &Context) -> Result<Worktree<'_>> {
     Ok(worktree)
 }
 
-/// Takes the lock of this worktree's checkpoints; moves no ref.
+/// Takes the lock of this worktree's checkpoints, and removes the leftovers of processes that were killed while they held a lock.
+/// Leaves all refs alone, broken shadows included.
 ///
 /// # Errors
 /// [`Kind::Race`] if another process holds it for longer than the setting `lock-timeout`.
@@ -36,7 +37,8 @@ pub fn lock(context: &Context) -> Result<Worktree<'_>> {
     Worktree::new(context, lock)
 }
 
-/// Takes the lock if it gets free within two seconds: a commit is waiting for us.
+/// Takes the lock and sets broken shadows aside as [`lock_to_write`] does. Returns none if the lock is not free within two
+/// seconds: a commit waits for us. For the same reason, leaves temporary files of killed processes where they are.
 pub(crate) fn lock_soon(context: &Context) -> Result<Option<Worktree<'_>>> {
     const LONGEST: Duration = Duration::from_secs(2);
     let path = state::ensure_directory(context.repo.git_dir())?.join("lock");

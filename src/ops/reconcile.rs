@@ -57,8 +57,8 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Reconciles when git reports that it has just made the commit at HEAD. If the commit did not take all work
-/// on its parent, always carries the rest forward to the commit.
+/// Reconciles when git reports that it has just made the commit at HEAD. A commit by hand counts as one that takes work even if
+/// it takes none, so that the work on its parent is carried forward to it.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
@@ -95,10 +95,10 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let (moves, log_end) = repo.head_moves(known, head)?;
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves);
-        // If open commands made all moves, each as a commit by hand, the work of all of them is still on the known base.
-        let is_one_line = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
+        // If open commands made all moves, by commit or amend, the work of all of them is still in the shadow on the known base.
+        let is_on_known_base = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
         for moved in of_commands {
-            take_unseen(worktree, moved, &prepared, is_one_line.then_some(known.0))?;
+            take_unseen(worktree, moved, &prepared, is_on_known_base.then_some(known.0))?;
         }
     }
     let mut judge = Judge {
@@ -182,8 +182,8 @@ fn patch_id_beside(repo: &Repo, commit: ObjectId, before: Base, prepared: &Prepa
     repo.start_patch_ids(&[commit]).ok().map(|started| (commit, started))
 }
 
-/// Carries out `effect`. `patch_id` names the commit whose patch id git computes meanwhile. Adds the notes of made commits to
-/// `done`.
+/// Carries out `effect`. `patch_id` names the commit whose patch id git computes meanwhile. Adds to `done` the notes of the
+/// commits that are condensed or linked now: their notes can be removed.
 fn apply(
     worktree: &Worktree<'_>,
     effect: Effect,
@@ -228,7 +228,8 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
     // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    // Of commits that are not made by hand, hooks prepare only copies: any other note is of a commit that the user gave up.
+    // Of the commits that git makes by itself, hooks prepare only copies. A note without `copied` is left over from a commit by
+    // hand that the user gave up.
     let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
@@ -236,9 +237,9 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     }
     let mut note = CommitNote { head: moved.from.to_string(), ..CommitNote::default() };
     if repo.parents_of(made.commit)?.len() < 2 {
-        let again = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
-        let again = again.map(|ids| note.reused = ids.iter().map(ToString::to_string).collect());
-        go_on_if_damaged(worktree, again)?;
+        let reused = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
+        let noted = reused.map(|ids| note.reused = ids.iter().map(ToString::to_string).collect());
+        go_on_if_damaged(worktree, noted)?;
     }
     Ok(note)
 }
@@ -273,7 +274,7 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // Uses up the note of the commit, whether a session or a person resolved the conflict.
+        // Condensing notes the new HEAD: a later run must not judge the commit again, without the note, which this run removes.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
@@ -290,7 +291,8 @@ impl Judge<'_, '_> {
         }
         let made = Made::by(&self.worktree.repo, moved)?;
         let changes = made.changes(&self.worktree.repo)?;
-        // Work on the commit where we last looked is carried forward to the commits that follow. A rebase leaves it there.
+        // The plan first carries the work on the known base forward to this commit's parent, so it counts as well. A rebase
+        // leaves it where it is.
         let known = Some(self.known).filter(|known| *known != made.base && !self.is_in_rebase);
         for base in [Some(made.base), known].into_iter().flatten() {
             let repo = &self.worktree.repo;
@@ -320,7 +322,8 @@ impl Judge<'_, '_> {
 
     fn shadows_on(&mut self, base: Base) -> Result<&[Candidate]> {
         if !self.shadows.contains_key(&base) {
-            // The waiting archived shadows are the same for all bases.
+            // All bases have the same waiting shadows: to read them with the known base is enough, except in a rebase, which does
+            // not look at that base.
             let with_waiting = base == self.known || self.is_in_rebase;
             self.shadows.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
         }

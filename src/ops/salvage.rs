@@ -1,4 +1,4 @@
-//! Sets a broken chain aside. A chain is broken if its newest checkpoint, or an object that this leads to, is gone or damaged.
+//! Sets a broken chain aside. A chain is broken if its newest checkpoint, or an object behind that, is gone or damaged.
 //!
 //! The archive keeps what can be read of the chain: sound checkpoints as they are, and copies of the damaged ones and of those
 //! that came after them. Where a commit itself is gone, the log of events names the checkpoint before it. The next checkpoint
@@ -43,7 +43,7 @@ pub(crate) use head::refuse_without_head;
 pub(crate) use others::{Fate, mend_refs};
 pub(crate) use survey::{Damage, Survey};
 
-/// How many lost objects are named.
+/// How many lost objects a warning and an event name.
 const MOST_NAMED: usize = 5;
 
 /// How much of a chain is read to find out whether it is broken.
@@ -77,23 +77,23 @@ pub(crate) fn set_broken_aside(worktree: &Worktree<'_>, look: Look) -> Result<Ve
     Ok(done)
 }
 
-/// Returns why no checkpoint can follow the checkpoint `id`: its commit, its tree or its side commit cannot be read. The error is
-/// of the kind [`Kind::Corrupt`] unless the system keeps it from being read.
+/// Returns why no checkpoint can follow the checkpoint `id`: its commit, its tree or its side commit cannot be read. The kind of
+/// the error is [`Kind::Corrupt`], or another one if the operating system denies access to an object that may be whole.
 pub(crate) fn why_unreadable(repo: &Repo, id: ObjectId) -> Option<Error> {
-    let unless_hidden = |id, error| repo.is_whole(id).err().unwrap_or(error);
+    let denied_or = |id, error| repo.is_whole(id).err().unwrap_or(error);
     let checkpoint = match repo.checkpoint(id) {
         Ok(Some(checkpoint)) => checkpoint,
         Ok(None) => return Some(Error::corrupt(format!("'{id}' is no checkpoint"))),
-        Err(error) => return Some(unless_hidden(id, error)),
+        Err(error) => return Some(denied_or(id, error)),
     };
     let tree = repo.find_entry(checkpoint.tree_id, ".".into()).map(drop);
-    let tree = tree.map_err(|error| unless_hidden(checkpoint.tree_id, error));
+    let tree = tree.map_err(|error| denied_or(checkpoint.tree_id, error));
     let side =
-        checkpoint.side_id.map_or(Ok(()), |id| repo.read_side(id).map(drop).map_err(|error| unless_hidden(id, error)));
+        checkpoint.side_id.map_or(Ok(()), |id| repo.read_side(id).map(drop).map_err(|error| denied_or(id, error)));
     tree.and(side).err()
 }
 
-/// Returns what was `read`; none if it is damaged, which is then added to `broken`.
+/// Returns the value of `read`; none if it is gone or damaged: then adds the error to `broken`.
 pub(crate) fn if_readable<T>(read: Result<T>, broken: &mut Vec<String>) -> Result<Option<T>> {
     match read {
         Err(error) if error.kind() == Kind::Corrupt => {
@@ -104,26 +104,27 @@ pub(crate) fn if_readable<T>(read: Result<T>, broken: &mut Vec<String>) -> Resul
     }
 }
 
-/// Sets the chain of `live` aside if it is broken as far as `look` goes.
+/// Sets the chain of `live` aside if the part that `look` covers is broken. Returns none if that part is sound.
 pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Result<Option<SetAside>> {
     let repo = &worktree.repo;
     let mut copier = Copier::new(worktree);
     if look != Look::AtAll && !copier.is_broken(live.id)? {
+        // We can read objects whose file is damaged at its end only, but git cannot.
         repo.write_anew(&copier.reader.frayed)?;
         return Ok(None);
     }
     repo.grow_wary();
-    let stand = copier.stand_for(live.id, Some(&live.name))?;
-    if stand.id == Some(live.id) {
+    let replacement = copier.stand_for(live.id, Some(&live.name))?;
+    if replacement.id == Some(live.id) {
         return Ok(None);
     }
     refuse_without_head(repo)?;
     let (copies, reader, written) = copier.write()?;
-    let missing = if stand.is_lost { live.id } else { reader.lost.first().copied().unwrap_or(live.id) };
+    let missing = if replacement.is_lost { live.id } else { reader.lost.first().copied().unwrap_or(live.id) };
     state::kept::keep(repo.common_dir(), live.id, missing, &live.name.to_ref())?;
-    let archive = stand.id.map(|tip| archive_name(repo, tip)).transpose()?;
+    let archive = replacement.id.map(|tip| archive_name(repo, tip)).transpose()?;
     let mut updates = Vec::new();
-    updates.extend(archive.clone().map(|name| RefUpdate { name, old: None, new: stand.id }));
+    updates.extend(archive.clone().map(|name| RefUpdate { name, old: None, new: replacement.id }));
     updates.push(RefUpdate { name: live.name.to_ref(), old: Some(live.id), new: None });
     for prefix in [refname::VERIFIED, refname::TAGS] {
         for (name, id) in repo.sound_refs(prefix)? {
@@ -132,9 +133,9 @@ pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Res
         }
     }
     repo.update_refs(&updates)?;
-    let checkpoints = stand.id.map_or(0, |tip| repo.chain(tip).take_while(Result::is_ok).count());
+    let checkpoints = replacement.id.map_or(0, |tip| repo.chain(tip).take_while(Result::is_ok).count());
     let unreadable = reader.lost.iter().take(MOST_NAMED).map(ToString::to_string).collect();
-    let (shadow, last) = (live.name.to_ref(), stand.id);
+    let (shadow, last) = (live.name.to_ref(), replacement.id);
     let done = SetAside { shadow, tip: live.id, archive, last, checkpoints, unreadable };
     worktree.emit(&Event::Broken {
         shadow: done.shadow.clone(),
@@ -149,14 +150,15 @@ pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Res
     Ok(Some(done))
 }
 
-/// Does what is left to do once refs lead to `copies`: nothing of ours may rely on what `reader` could not read.
+/// Cleans up after refs lead to `copies`: moves the damaged files away that `reader` met, deletes the stat cache, and makes the
+/// journal of the last restore and the verified mark name the copies.
 fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<()> {
     let repo = &context.repo;
     let damaged = state::ensure_directory(repo.common_dir())?.join("damaged");
     if let Err(error) = repo.put_damaged_away(&reader.lost, &damaged) {
         tracing::warn!(%error, "cannot move damaged objects away");
     }
-    // The cache may take a lost object for one that is stored.
+    // The cache may say that a lost object is stored.
     drop(std::fs::remove_file(cache_path(repo)?));
     if let Err(error) = follow_copies(repo, copies) {
         tracing::warn!(%error, "the journal of the last restore names checkpoints that git may remove");
@@ -167,16 +169,16 @@ fn clean_up(context: &Context, copies: &Copies, reader: &Reader<'_>) -> Result<(
     Ok(())
 }
 
-/// Puts copies into the journal of the last restore in the place of checkpoints that no ref leads to now, where a copy has all
-/// that its checkpoint had.
+/// Makes the journal of the last restore name the copies, because no ref leads to the original checkpoints any more. Leaves out
+/// copies that lack some content of their original.
 fn follow_copies(repo: &Repo, copies: &Copies) -> Result<()> {
     let Some(mut journal) = Journal::read(repo.git_dir())? else { return Ok(()) };
     let named = [journal.target, journal.pre_restore];
     let content = |id| Ok(repo.checkpoint(id)?.map(|checkpoint| (checkpoint.tree_id, checkpoint.side_id)));
-    for (of, copy) in copies {
-        if named.contains(of) && content(*of)? == content(*copy)? {
+    for (original, copy) in copies {
+        if named.contains(original) && content(*original)? == content(*copy)? {
             let names = [&mut journal.target, &mut journal.pre_restore];
-            names.into_iter().filter(|id| **id == *of).for_each(|id| *id = *copy);
+            names.into_iter().filter(|id| **id == *original).for_each(|id| *id = *copy);
         }
     }
     if named == [journal.target, journal.pre_restore] { Ok(()) } else { journal.write(repo.git_dir()) }

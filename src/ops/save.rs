@@ -80,16 +80,16 @@ fn note_alive(worktree: &Worktree<'_>, id: &str) {
         _ => Ok(()),
     });
     if let Err(error) = noted {
-        // The checkpoint is taken.
+        // The checkpoint exists: this must not fail the save.
         tracing::warn!(%error, "cannot note that the session is alive");
     }
 }
 
-/// Takes a checkpoint of `worktree`, and writes the open turns, as an event does at its end.
+/// Takes a checkpoint of `worktree`, and then writes the open turns: it may be the first checkpoint of one of them.
 pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
     let taken = save_worktree(worktree, request)?;
     if let Err(error) = turn::write(worktree) {
-        // The checkpoint is taken, and its ref shows that.
+        // The checkpoint and its ref exist: this must not fail the save.
         tracing::warn!(%error, "cannot note the turn");
     }
     Ok(taken)
@@ -112,14 +112,14 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
     try_twice(worktree, request, false)
 }
 
-/// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end, and how we
-/// know that.
+/// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end; its [`Over`]
+/// says whether that session made the changes of its unfinished calls, or the author is unknown.
 pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<(&str, Over)>) -> Result<()> {
     named::requests(worktree, ending)?.iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
 }
 
-/// Reads the whole worktree before a turn of `session` begins. First saves the files that open tool calls name, and then reads
-/// `shadow` again.
+/// Reads the whole worktree before a turn of `session` begins. If files that open tool calls name have changed, first saves them
+/// for the sessions of these calls, and then reads `shadow` and the worktree again.
 pub(crate) fn look_beside_named<'w>(
     worktree: &'w Worktree<'_>,
     shadow: &mut Shadow,
@@ -137,22 +137,23 @@ pub(crate) fn look_beside_named<'w>(
     Ok(looked)
 }
 
-fn try_twice(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Result<Taken> {
-    match try_save(worktree, request, is_apart) {
+fn try_twice(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> Result<Taken> {
+    match try_save(worktree, request, refuses_named) {
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain lacks the object: the stat cache or the index may rely on it.
                 worktree.repo.grow_wary();
             }
-            try_save(worktree, request, is_apart).map_err(|again| again.with_cause(error))
+            try_save(worktree, request, refuses_named).map_err(|again| again.with_cause(error))
         }
-        Err(error) if error.kind() == Kind::Race && !is_apart => try_save(worktree, request, false),
+        Err(error) if error.kind() == Kind::Race && !refuses_named => try_save(worktree, request, false),
         taken => taken,
     }
 }
 
-/// Takes the checkpoint. With `is_apart`, fails if a file that an open tool call names has changed: it needs its own checkpoint.
-fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Result<Taken> {
+/// Takes the checkpoint. With `refuses_named`, fails with [`Kind::Race`] if a file that an open tool call names has changed: the
+/// session of that call gets a checkpoint of its own for the file.
+fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> Result<Taken> {
     let start = Instant::now();
     let repo = &worktree.repo;
     follow_head(worktree)?;
@@ -168,18 +169,19 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         None => Shadow::read_for(worktree, origin.session.as_deref())?,
     };
     if shadow.tip.is_none() && !worktree.broken().is_empty() {
-        // No live checkpoint has the other paths any more.
+        // The broken chain was set aside: no live checkpoint has the paths that the request leaves out, so save them as well.
         request.scope = Scope::All;
     }
-    // A command may have run git; a tool that names its files has not.
+    // Lines that a command had git bring from commits keep their authors: `call` is the open tool call that may have run git. A
+    // tool that names its files runs none.
     let is_named = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     let session = origin.session.as_deref().filter(|_| !is_named && origin.contributor == Contributor::Agent);
-    // Before a commit, or during a rebase, the session of the turn may be one that reports no tools.
+    // Some agents report no tool calls. If one of them is committing or rebasing, its whole turn counts as the call.
     let is_in_commit = matches!(request.scope, Scope::Staged(_)) || repo.has_prepared_commit() || repo.is_rebasing();
     let turn_as_call = |session| moved::turn_as_call(worktree, session).filter(|_| is_in_commit);
     let mut call = session.and_then(|session| moved::call_of(worktree, session).or_else(|| turn_as_call(session)));
     if origin.contributor == Contributor::Unknown && !is_named && repo.is_rebasing() {
-        // In a save before a commit of a rebase, only the lines that git did not bring have an unknown author.
+        // The rebase brings lines whose authors the search finds, given any call. Only the other lines have an unknown author.
         call = moved::any_call(worktree);
     }
     if let Scope::Staged(staged) = &request.scope {
@@ -187,7 +189,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     }
     if let Scope::PathsIfThere(paths) = &mut request.scope {
         leave_out_unknown_paths(repo, paths, &shadow)?;
-        // A tool that names a file has not renamed another one to it, but before the tool, a person may have.
+        // A new file may be a missing one that a person has renamed. A tool of an agent that names its files renames none.
         if origin.contributor != Contributor::Agent {
             add_what_is_gone(repo, paths, &shadow)?;
         }
@@ -202,20 +204,20 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
     }
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
-    if is_apart && named::has_changed(worktree, &shadow, &seen, &objects)? {
+    if refuses_named && named::has_changed(worktree, &shadow, &seen, &objects)? {
         return Err(Error::race("a tool has changed a file that it names in the middle of a save"));
     }
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
-    // The base itself cannot be marked as verified.
-    let is_wanted = match request.hold {
+    // Whether a live shadow has to lead to this state. The base needs none, but only a checkpoint can be marked as verified.
+    let needs_ref = match request.hold {
         Hold::ForRestore { .. } => true,
         Hold::Ref => request.verify || shadow.tip.is_some(),
         Hold::AsBefore => request.verify,
     };
-    let is_missing = shadow.held_tip().is_none() && is_wanted;
-    let begun_with = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
+    let lacks_ref = shadow.held_tip().is_none() && needs_ref;
+    let baseline = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
     let had_shadow = shadow.expected.is_some();
-    let saved = if is_changed || request.allow_empty || is_missing && shadow.tip.is_none() {
+    let saved = if is_changed || request.allow_empty || lacks_ref && shadow.tip.is_none() {
         if let Some(tip) = &shadow.tip {
             write_tip_anew(repo, tip);
             repair_before_next(worktree, &shadow);
@@ -224,23 +226,23 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, is_apart: bool) -> Resul
         if let Some(id) = saved.id {
             stats::cache_if_due(repo, id);
         }
-        emit_events(worktree, &saved, had_shadow, begun_with.as_ref());
+        emit_events(worktree, &saved, had_shadow, baseline.as_ref());
         if let Some(turn) = turn {
             turn.took_checkpoint(worktree);
         }
         saved
     } else {
         repair_unchanged(worktree, &shadow, objects)?;
-        if is_missing {
+        if lacks_ref {
             publish(worktree, &mut shadow)?;
             if let Some(turn) = turn {
                 turn.took_checkpoint(worktree);
             }
         }
         let mut saved = unchanged(worktree, request.verify, origin, &shadow, &seen, start)?;
-        saved.reset = is_missing && shadow.sets_aside;
-        if is_missing {
-            emit_events(worktree, &saved, had_shadow, begun_with.as_ref());
+        saved.reset = lacks_ref && shadow.sets_aside;
+        if lacks_ref {
+            emit_events(worktree, &saved, had_shadow, baseline.as_ref());
         }
         saved
     };
@@ -323,14 +325,14 @@ fn unchanged(
     })
 }
 
-/// Emits the events of `saved`; `begun_with` is the baseline of the turn, if this save gave it a ref.
-fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, begun_with: Option<&Checkpoint>) {
+/// Emits the events of `saved`; `baseline` is that of the turn, if this save gave it a ref.
+fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, baseline: Option<&Checkpoint>) {
     let duration_ms = saved.duration_ms;
     if !had_shadow {
         let (worktree, base) = (context.repo.worktree_id().to_string(), saved.base.to_string());
         context.emit(&Event::Initialize { worktree, base, created: true, duration_ms });
     }
-    match begun_with.map(|begun_with| checkpoint_event(&context.repo, begun_with, duration_ms)).transpose() {
+    match baseline.map(|baseline| checkpoint_event(&context.repo, baseline, duration_ms)).transpose() {
         Ok(event) => event.iter().for_each(|event| context.emit(event)),
         // The checkpoint has its ref: a missing event must not fail the save.
         Err(error) => tracing::warn!(%error, "cannot log an event"),

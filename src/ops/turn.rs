@@ -1,5 +1,5 @@
-//! A session's turn in a worktree: its first checkpoint, and its end. Before the first checkpoint, a turn may set the shadow
-//! aside, and records its baseline: the worktree as the turn found it.
+//! A session's turn in a worktree: its first checkpoint, and its end. The first checkpoint may set the shadow aside. It follows
+//! the turn's baseline, a checkpoint of the worktree as the turn found it, which a pending ref keeps until then.
 
 use gix::ObjectId;
 
@@ -46,7 +46,7 @@ pub(crate) enum End {
     Ended,
     /// The agent's process is gone.
     Crashed,
-    /// The user gave up what the turn was about to do.
+    /// `git checkpoint reset --session` ended it.
     Reset,
     /// The session continues in another worktree, or in another process.
     Adopted,
@@ -133,18 +133,18 @@ impl<'c> OpenTurn<'c> {
         }
         let id = Some(session.id.as_str());
         let mut shadow = Shadow::read_for(context, id)?;
-        // If another session has taken a checkpoint since the turn began, the baseline is older than the shadow's tip, and
-        // must not come on top of it. It may after a reset, or if commits only carried the tip forward.
-        let is_known = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
-        // Checkpoints of others do not change the session's own shadow.
-        if turn.has_checkpoint || !(is_known || shadow.name.session.is_some()) {
+        // The baseline may follow the last checkpoint from before the turn, also if commits have carried that forward since, or
+        // the base after a reset. It must not follow a checkpoint that another session has taken since: that one is newer.
+        let may_follow_tip = shadow.tip.as_ref().map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))?;
+        // Other sessions add nothing to a session's own shadow: the turn may still set that aside.
+        if turn.has_checkpoint || !(may_follow_tip || shadow.name.session.is_some()) {
             return Ok(shadow);
         }
         if turn.should_reset_shadow && shadow.is_begun() {
             shadow.sets_aside = true;
             shadow.begin_afresh(repo)?;
         }
-        if is_known
+        if may_follow_tip
             && let Some((_, id)) = pending_of(repo, &session.id)?
             && let Some(pending) = readable(repo, id)
             && pending.worktree == shadow.name.worktree
@@ -195,11 +195,11 @@ impl<'c> OpenTurn<'c> {
         let origin = pending.origin.clone();
         let (name, tree_id, side_id) = (&shadow.name, pending.tree_id, pending.side_id);
         let time = shadow.not_before(Moment { seconds: pending.seconds, offset: pending.offset });
-        let before = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject: &subject, body, time };
-        let id = before.write(repo, &mut objects)?;
+        let draft = Draft { name, tree_id, parent_id, after, side_id, origin: &origin, subject: &subject, body, time };
+        let id = draft.write(repo, &mut objects)?;
         self.written.push(objects.write()?);
-        let before = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
-        shadow.follow(repo, before)
+        let baseline = repo.checkpoint(id)?.ok_or_else(|| Error::internal(format!("'{id}' is no checkpoint")))?;
+        shadow.follow(repo, baseline)
     }
 
     /// After a commit, puts the part of the baseline that the commit did not take into the shadow.
@@ -272,8 +272,8 @@ fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
     repo.find_checkpoint(id).ok().flatten()
 }
 
-/// Returns true if `seen` has left out the same paths as the baseline of `session`: the turn may have changed a path that only
-/// one of them left out.
+/// Returns true if `seen` has left out the same paths as the baseline of `session`. Otherwise, even equal trees do not show
+/// that the turn changed nothing: it may have changed a path that only one of them left out.
 pub(crate) fn leaves_out_the_same(context: &Context, session: &str, seen: &Saved) -> Result<bool> {
     let repo = &context.repo;
     let pending = pending_of(repo, session)?.and_then(|(_, id)| readable(repo, id));

@@ -92,8 +92,8 @@ impl Line {
         Ok(Some(line))
     }
 
-    /// Returns true if an agent contributed, or may have. Carried-forward checkpoints name the agent whose work they
-    /// carry.
+    /// Returns true if an agent contributed, or may have. Looks at these shadows only: a checkpoint that carries work forward
+    /// names the agent of that work.
     pub(crate) fn has_agent(&self, repo: &Repo) -> Result<bool> {
         for checkpoint in repo.chain_in_time(self.latest.id) {
             if may_have_session(&checkpoint?.origin) {
@@ -122,29 +122,29 @@ impl Line {
             let changed = changes(repo, &checkpoint)?.into_iter().map(|change| change.path);
             shares[*at].extend(changed.filter(|path| left.remove(path)));
         }
-        // An archived shadow changed the remaining paths; the latest shadow contains them.
+        // The remaining paths were changed in a shadow that is archived now: they go with the latest shadow, which contains them.
         shares.last_mut().expect("there are two").extend(left);
         Ok(shares.into_iter().map(Some).collect())
     }
 
-    /// Returns what the work changed in the commit that it stands on.
+    /// Returns how the latest checkpoint differs from its base commit.
     pub(crate) fn touched(&self, repo: &Repo) -> Result<Vec<Change>> {
         repo.diff_trees(base_tree(repo, &self.latest)?, self.latest.tree_id)
     }
 
-    /// Carries each of these shadows forward to its own shadow on the base of `shadow`, and returns the ref updates.
+    /// Carries each of these shadows forward to the shadow of the same session on the base of `shadow`. Returns the ref updates.
     ///
-    /// Shadows for which `is_over` returns true stay where they are.
+    /// Shadows for which `stays` returns true stay where they are.
     pub(crate) fn go_on<'c>(
         &self,
         context: &'c Context,
         shadow: &mut Shadow,
         aim: Aim,
-        is_over: &dyn Fn(&Live) -> bool,
+        stays: &dyn Fn(&Live) -> bool,
     ) -> Result<Moved<'c>> {
         let mut moved = Moved::default();
         for (from, wanted) in self.shadows.iter().zip(self.shares(&context.repo)?) {
-            if !is_over(&from.0) {
+            if !stays(&from.0) {
                 self.go_on_from(context, from, wanted, shadow, aim, &mut moved)?;
             }
         }
@@ -166,21 +166,21 @@ impl Line {
         moved: &mut Moved<'c>,
     ) -> Result<()> {
         let repo = &context.repo;
-        // The next shadow reads what this one has written.
+        // Written before the next shadow is carried, which reads these objects.
         let mut objects = NewObjects::new(repo, Target::Loose);
         shadow.go_to(live.name.session.clone(), None);
-        let (head_tree_id, last_tree_id, is_all) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
+        let (head_tree_id, last_tree_id, is_only) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
         let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
         let carried = carry(repo, &self.latest, &ground, &mut objects)?;
-        let goes_on = !carried.paths.is_empty();
-        if !goes_on && rest == Rest::Stays {
+        let is_carried = !carried.paths.is_empty();
+        if !is_carried && rest == Rest::Stays {
             return Ok(());
         }
-        let settled = if goes_on { Settled::Carried } else { Settled::Condensed };
+        let settled = if is_carried { Settled::Carried } else { Settled::Condensed };
         let leaves_some =
-            if is_all { carried.leaves_some } else { self.is_left(repo, own, &carried.paths, head_tree_id)? };
+            if is_only { carried.leaves_some } else { self.is_left(repo, own, &carried.paths, head_tree_id)? };
         // A process that crashed may have carried it forward already.
-        if goes_on && !carries(repo, shadow, &self.latest) {
+        if is_carried && !carries(repo, shadow, &self.latest) {
             let origin = origin_of(context, own)?;
             put_on_top(context, shadow, &self.latest, origin, carried.tree_id, &mut objects)?;
             let new = shadow.tip.as_ref().map(|tip| tip.id);
@@ -193,9 +193,9 @@ impl Line {
         Ok(())
     }
 
-    /// Returns true if some work of the chain of `own` is neither carried forward nor in the commit's tree because it
-    /// was reverted: it may come back. Work that others changed further is no longer this chain's.
-    fn is_left(&self, repo: &Repo, own: &Checkpoint, goes_on: &[BString], head_tree_id: ObjectId) -> Result<bool> {
+    /// Returns true if the user took back some work of the chain of `own` that is neither among the `carried` paths nor in the
+    /// commit: it may come back, for example from a stash. Work that another shadow has edited since belongs to that shadow.
+    fn is_left(&self, repo: &Repo, own: &Checkpoint, carried: &[BString], head_tree_id: ObjectId) -> Result<bool> {
         let mut changed = BTreeSet::new();
         for checkpoint in repo.chain(own.id) {
             changed.extend(changes(repo, &checkpoint?)?.into_iter().map(|change| change.path));
@@ -203,7 +203,7 @@ impl Line {
         for change in repo.diff_trees(base_tree(repo, own)?, own.tree_id)? {
             let path = change.path.as_bstr();
             let is_taken_back = repo.find_leaf(self.latest.tree_id, path)? == change.before;
-            let may_be_left = changed.contains(&change.path) && !goes_on.contains(&change.path) && is_taken_back;
+            let may_be_left = changed.contains(&change.path) && !carried.contains(&change.path) && is_taken_back;
             if may_be_left && !share(repo, &change, change.before, repo.find_leaf(head_tree_id, path)?)?.is_all() {
                 return Ok(true);
             }

@@ -1,6 +1,6 @@
-//! Writes again what the last checkpoint lacks. Its objects may be gone because its save was killed before it checked what a
-//! `git prune` beside it had removed, or because the prune removed them after that check. As long as the worktree has the same
-//! files, they can be written again.
+//! Writes missing objects of the last checkpoint again. A `git prune` that runs during a save may delete some of its objects.
+//! Each save checks that, but it may be killed before the check, or the prune may delete them after it. As long as the worktree
+//! has the same files, the objects can be written again.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ struct Added {
     id: ObjectId,
 }
 
-/// Makes sure that the last checkpoint is whole before a save returns it, because the worktree has not changed since.
+/// Makes sure that the last checkpoint is whole before a save that finds no changes returns it.
 /// Writes those of the save's `objects` that are missing, and reads the files again if that does not help.
 ///
 /// # Errors
@@ -50,19 +50,19 @@ pub(crate) fn repair_unchanged(worktree: &Worktree<'_>, shadow: &Shadow, objects
     }
 }
 
-/// Writes again what the last checkpoint lacks and the files still have, before a save takes the next one: that one relies on
-/// all that has not changed.
+/// Writes missing objects of the last checkpoint again, as far as the files still have their content, before a save takes the
+/// next one: the two share the objects of all unchanged files.
 pub(crate) fn repair_before_next(worktree: &Worktree<'_>, shadow: &Shadow) {
-    // A tree that is missing stops the save later on, if the next checkpoint needs it.
+    // An error means that a tree is missing. If the next checkpoint needs that tree, the save fails later.
     let is_whole = missing(&worktree.repo, shadow).map_or(true, |missing| missing.is_empty());
     if !is_whole && let Err(error) = write_again(worktree) {
         tracing::warn!(%error, "cannot write again what the last checkpoint lacks");
     }
 }
 
-/// Returns which blobs the last checkpoint of `shadow` added to the chain and the repository no longer has, unless nothing here
-/// can bring them back: those of files that are not in the worktree (a sparse checkout), and of conflicts, which the index has.
-/// A partial clone may still fetch them.
+/// Returns the blobs that the last checkpoint of `shadow` added to the chain and that the repository no longer has. Leaves out
+/// what the worktree cannot bring back: blobs of files that it does not have (sparse checkout; a partial clone may still fetch
+/// them), and staged or unmerged blobs, which git's index keeps.
 ///
 /// # Errors
 /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if a tree is missing.
@@ -75,7 +75,7 @@ fn missing(repo: &Repo, shadow: &Shadow) -> Result<Vec<Added>> {
         changes.extend(repo.diff_trees(repo.empty_tree_id(), tree_id)?);
     }
     for tree_id in [side.index_tree_id, side.unmerged_tree_id].into_iter().flatten() {
-        // Fails if one of its trees is missing. Git keeps the blobs, as long as they are staged.
+        // Checks the trees only: git keeps the blobs while they are staged.
         repo.diff_trees_if_damaged(shadow.head_tree_id, tree_id)?;
     }
     let files = changes.into_iter().filter_map(|change| {

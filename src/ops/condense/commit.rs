@@ -50,15 +50,15 @@ pub(super) fn session_line(repo: &Repo, base: Base) -> Result<Option<Line>> {
     }
 }
 
-/// Returns the shadows on `base` if their work has to be carried forward to another base. In a turn, a human's own does, too:
-/// it must not become the turn's.
+/// Returns the shadows on `base` if their work has to be carried forward to another base. While a turn is open, that includes
+/// work of humans alone: left behind, it would look like a change that the turn made.
 pub(crate) fn line_to_carry(worktree: &Worktree<'_>, base: Base) -> Result<Option<Line>> {
     let repo = &worktree.repo;
     if open_turns(worktree)?.is_empty() { session_line(repo, base) } else { Line::read(repo, base) }
 }
 
-/// Links the commit to records that existed before it. Git reports the other commits of a rebase at its end, those that
-/// are made by hand are linked here.
+/// Links the commit to records that existed before it. Of the commits of a rebase, this links only those made by hand: git
+/// reports the others when the rebase ends.
 pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
     let commit = made.commit;
     let links: Vec<Link> = note
@@ -103,7 +103,7 @@ pub(crate) fn condense(
     Ok(())
 }
 
-/// Makes the record of the work that the commit took; returns the shadows it may have taken it from.
+/// Makes the record of the work that the commit took. Returns the shadows that the work may come from.
 fn record_work(
     worktree: &Worktree<'_>,
     made: &Made,
@@ -122,6 +122,7 @@ fn record_work(
     let mut counting = Counting::new(repo).of_trees(made.base_tree_id(repo)?, repo.tree_of_commit(made.commit)?);
     let (mut work, steps) = work(repo, &found, &committed, renamed, &mut counting)?;
     if work.needs_record() {
+        // Files that earlier records cover start from what those records left.
         let earlier = earlier_records(repo, note)?;
         (work, committed) =
             covered::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
@@ -136,7 +137,7 @@ fn record_work(
         record::note_sessions(worktree, made, record.id, partial, None)?;
         return Ok(found);
     }
-    // A promised record is made whatever has happened to the shadow since: the commit's trailer names it.
+    // A promised record is made even if nothing is left of the work: the commit's trailer names it.
     if work.needs_record() || promised.is_some() {
         let id = match promised {
             Some(id) => id,
@@ -147,8 +148,8 @@ fn record_work(
             record::build(worktree, made, id, &committed, (&work, &steps), patch_id)?
         };
         let (sessions, paths) = (new.record.sessions.len(), new.record.files.len());
-        // If the record exists, a process crashed after writing it. Whether the sessions' positions in their
-        // transcripts moved on is unknown.
+        // If the record exists, a process crashed after writing it. It may have advanced the sessions' positions in their
+        // transcripts, so leave these as they are.
         let is_first = records::find(repo, &id).unwrap_or_default().is_none();
         failpoint::hit("condense:before-record");
         records::append(worktree, Additions { records: vec![new], links: Vec::new() })?;
@@ -161,8 +162,8 @@ fn record_work(
     Ok(found)
 }
 
-/// Returns the id of a commit's record that was not reserved for it: the last id that its message names if that has no
-/// record and is not of the amended commit, else one that is derived from the commit id, so that all processes use the same.
+/// Returns an id for the record of a commit for which none was reserved: the last id in its message that has no record and
+/// that the amended commit does not name. Without one, derives the id from the commit id, so that all processes use the same.
 fn free_id(repo: &Repo, made: &Made, named: &[RecordId]) -> Result<RecordId> {
     let log = records::Log::open(repo)?;
     let amended = made.amended().map(|old| repo.message_of(old)).transpose()?.unwrap_or_default();
@@ -173,12 +174,13 @@ fn free_id(repo: &Repo, made: &Made, named: &[RecordId]) -> Result<RecordId> {
         }
     }
     let own = RecordId::of_commit(made.commit);
-    // A record that came from elsewhere may have it.
+    // The record of another commit may have that id.
     let is_taken = log.map_or(Ok(None), |log| log.find(&own))?.is_some_and(|record| record.commit != made.commit);
     Ok(if is_taken { RecordId::random() } else { own })
 }
 
-/// Returns the records of the commit of `note` besides its own.
+/// Returns the records whose work the commit of `note` repeats: those that it reuses, and those of the commits that it squashes
+/// or copies.
 fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     let mut ids: Vec<RecordId> = note.reused.iter().filter_map(|id| RecordId::parse(id)).collect();
     let from = note.squashed.iter().chain(&note.copied);
@@ -188,8 +190,8 @@ fn earlier_records(repo: &Repo, note: &CommitNote) -> Result<Vec<RecordId>> {
     Ok(ids)
 }
 
-/// Carries the work of the shadow on `base` forward to `commit`, except what the commit contains, and except the files that,
-/// by git's index, have the commit's content in the worktree.
+/// Carries the work of the shadow on `base` forward to `commit`, except what the commit contains, and except files that the
+/// worktree has as committed, according to git's index.
 pub(crate) fn carry_forward(worktree: &Worktree<'_>, base: Base, commit: ObjectId, rest: Rest) -> Result<()> {
     let repo = &worktree.repo;
     let Some(line) = line_to_carry(worktree, base)? else { return Ok(()) };
@@ -221,7 +223,7 @@ fn without_committed(repo: &Repo, line: &Line, commit: ObjectId) -> Result<Objec
     let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
     let mut objects = NewObjects::new(repo, Target::Loose);
     let tree_id = edit_tree(tip_tree_id, &as_committed.into_iter().map(edit).collect::<Vec<_>>(), &mut objects)?;
-    // Only for this comparison: nothing will refer to it.
+    // The comparison reads this tree; no ref will lead to it.
     drop(objects.write()?);
     Ok(tree_id)
 }

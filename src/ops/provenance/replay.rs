@@ -58,8 +58,8 @@ impl Step {
 
 /// Returns what the chain that ends with `tip` did to the files that `wanted` accepts, oldest first.
 ///
-/// If a checkpoint carries work forward or restores it, the steps come from the chain that it came from. If a file was
-/// renamed, the steps include its earlier names.
+/// Where a checkpoint carries work forward or restores it, the steps are those of the chain that the work comes from. If a file
+/// was renamed, the steps include its earlier names.
 pub(crate) fn steps(repo: &Repo, tip: &Checkpoint, wanted: &dyn Fn(&BString) -> bool) -> Result<Vec<Step>> {
     steps_beside(repo, tip, wanted, &mut HashMap::new())
 }
@@ -86,8 +86,8 @@ fn steps_beside(
     }
     let mut all = Vec::new();
     for (checkpoint, mut changes) in chain.into_iter().rev() {
-        // For work that was carried forward or restored, the source chain knows the author. If the source is in this
-        // chain, its steps are there already.
+        // The source chain has the authors of work that was carried forward or restored. If the source is in this chain, its
+        // steps are among ours already.
         let put_back = restored(&checkpoint.origin);
         let source = checkpoint.origin.carried.or(put_back).filter(|id| repo.is_commit(*id).unwrap_or(false));
         let source = source.map(|id| repo.find_checkpoint(id)).transpose()?.flatten();
@@ -112,13 +112,14 @@ fn steps_beside(
                     };
                     changes.retain(|change| !is_followed(change));
                 }
-                // A restore does not keep the chain that it restored from. If that is damaged, treat it as dropped.
+                // No ref keeps the source of a restore: if git has dropped some of it, or it is damaged, use none of its steps.
                 Ok(_) => {}
                 Err(error) if error.kind() == Kind::Corrupt && !is_kept => {}
                 Err(error) => return Err(error),
             }
         }
         if !changes.is_empty() {
+            // Changes that the source of carried or restored work does not explain are the work of a person.
             let is_own = checkpoint.origin.carried.is_none() && put_back.is_none();
             let (origin, moved) = match moved(repo, &checkpoint) {
                 _ if !is_own => (Origin::default(), None),
@@ -189,7 +190,7 @@ fn changes_of(
     Ok(rest)
 }
 
-/// The attribution of some files.
+/// The attribution of some files: who wrote which line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Work {
     pub(crate) authors: Vec<Author>,
@@ -205,15 +206,15 @@ impl Work {
         let in_steps = line_edits::step_edits;
         let usual = |before: &[u8], after: &[u8]| line_edits::counted_edits(Algorithm::Myers, before, after);
         let mut replay = Replay::new(Differ { steps: &in_steps, counted: &usual });
-        let left = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
+        let leaves = steps.iter().flat_map(|step| step.changes.iter().filter_map(|change| change.after));
         let mut ahead =
-            repo.read_blobs_ahead(left.filter(|leaf| leaf.mode != Mode::Gitlink).map(|leaf| leaf.id).collect());
+            repo.read_blobs_ahead(leaves.filter(|leaf| leaf.mode != Mode::Gitlink).map(|leaf| leaf.id).collect());
         let mut next = |id| ahead.next().unwrap_or_else(|| repo.read_blob(id));
         let mut bases: HashMap<Leaf, Option<Content>> =
             committed.iter().filter_map(|it| Some((it.before?, None))).collect();
-        let moved_on = since_other_bases(repo, steps, committed)?;
-        if !moved_on.is_empty() {
-            replay.step(COMMITTER, moved_on);
+        let since_bases = since_other_bases(repo, steps, committed)?;
+        if !since_bases.is_empty() {
+            replay.step(COMMITTER, since_bases);
         }
         let mut left: HashMap<&BString, Option<Leaf>> = HashMap::new();
         let mut renamed: HashMap<&BString, &BString> = HashMap::new();
@@ -224,8 +225,8 @@ impl Work {
                     AuthorId::try_from(authors.len() - 1).expect("a chain has fewer authors")
                 })
             };
-            // A file that earlier steps deleted or renamed may exist again where the next chain begins: then this step begins
-            // with it. Lines that are not in the file with the new name have an unknown author.
+            // The base of the next chain may still have a file that the chain before has deleted or renamed: bring it back first.
+            // Its lines keep their authors as far as the renamed file has them; the author of the others is unknown.
             let mut back = Vec::new();
             for change in &step.changes {
                 let known = change.old_path.as_ref().unwrap_or(&change.path);
@@ -264,7 +265,7 @@ impl Work {
         }
         let mut finals = Vec::with_capacity(committed.len());
         for change in committed {
-            // The replay has most of the content already: from the first step, and from the last one.
+            // The replay has read most of the content: a file's first step has that of the parent, its last one the committed.
             let before = match change.before.and_then(|leaf| bases.remove(&leaf)).flatten() {
                 Some(base) => Some(base),
                 None => content(repo, change.before)?,
@@ -299,8 +300,8 @@ impl Work {
     }
 }
 
-/// Returns the changes from the parent of a commit to the content that `steps` begin with, if the two differ: after a reset,
-/// work that was taken up again is based on a commit that HEAD has left behind.
+/// Returns the changes from the content of a commit's parent to the content that `steps` begin with, for files in which the two
+/// differ: after a reset, work that continues may be based on a commit that HEAD no longer contains.
 fn since_other_bases(repo: &Repo, steps: &[Step], committed: &[Change]) -> Result<Vec<attribution::Change>> {
     let mut changes = Vec::new();
     for entry in committed {
@@ -342,7 +343,7 @@ pub(crate) fn left_by<'s>(steps: &'s [Step], change: &Change) -> Option<&'s str>
         let at = step.changes.binary_search_by(|it| it.path.cmp(&change.path)).ok()?;
         (step.changes[at].after == change.after).then_some(step)
     })?;
-    // If git brought lines of it, only the lines show whose work it is.
+    // If git brought some of its lines, the file as a whole has no one author: only the lines have.
     let is_own = last.origin.contributor == Contributor::Agent && last.brought(change).is_none();
     last.origin.session.as_deref().filter(|_| is_own)
 }

@@ -43,7 +43,7 @@ impl Applied {
 
     pub(super) fn leave(&mut self, path: &BStr, why: Why) {
         let left = Left { path: path.to_owned(), why };
-        // A path that turns out to be in a nested repository is kept, as if the plan had known.
+        // The plan keeps paths in nested repositories. If such a repository is new since, its paths are kept as well.
         if left.why == Why::InNested { self.kept.push(left) } else { self.conflicts.push(left) }
     }
 
@@ -54,7 +54,7 @@ impl Applied {
     }
 }
 
-/// A group whose steps may be taken, without those that have nothing left to do.
+/// The steps of a group that may be taken.
 #[derive(Default)]
 pub(super) struct Ready<'p> {
     pub(super) clears: Vec<(&'p Step, Seen)>,
@@ -74,13 +74,13 @@ pub(super) struct Applier<'a> {
 }
 
 impl<'a> Applier<'a> {
-    /// Returns what takes `steps` at `site`.
+    /// Returns an applier for plans with these `steps` in the worktree of `site`.
     pub(super) fn new(site: Site<'a>, steps: &[Step]) -> Self {
         let numbers = steps.iter().map(|step| step.path.clone()).zip(0..).collect();
         Self { site, numbers, is_resumed: false }
     }
 
-    /// Takes steps that have nothing left to do for done by the same restore, before it was interrupted.
+    /// With `is_resumed`, counts steps that find nothing left to do as taken: this restore took them before it was interrupted.
     pub(super) fn resumed(mut self, is_resumed: bool) -> Self {
         self.is_resumed = is_resumed;
         self
@@ -160,7 +160,8 @@ impl<'a> Applier<'a> {
         Ok(())
     }
 
-    /// Looks at all paths of `group`; none if it may not be taken, which is then noted.
+    /// Looks at all paths of `group`, and returns its steps if all of them may be taken. If not, returns none, and adds them to
+    /// what `applied` leaves alone.
     fn check<'p>(&mut self, group: &'p Group, applied: &mut Applied) -> Result<Option<Ready<'p>>> {
         match self.try_check(group) {
             Ok(ready) => {
@@ -194,8 +195,8 @@ impl<'a> Applier<'a> {
         }
         for step in &group.writes {
             let at = |stop| (step.path.clone(), stop);
-            // A file or link that is still to be removed hides the paths below it. If the file system ignores case, a lookup of
-            // the new name finds it, too.
+            // A file that a step of `clears` has yet to delete hides the paths below it, and, if the file system ignores case,
+            // the same name in another case: after the deletion, the write expects nothing there.
             let hides = |clear: &Step| {
                 is_below(step.path.as_bstr(), clear.path.as_bstr()) || plan::is_same_name(&step.path, &clear.path)
             };
@@ -223,7 +224,7 @@ impl<'a> Applier<'a> {
         let found = self.site.look(clear, !group.writes.is_empty());
         let is_made = match &found {
             Err(Stop::Left(Why::UnderWay)) => self.is_renamed(clear, group),
-            // The restore itself puts a link there only once nothing is left below it.
+            // The link is the one that the group writes: the interrupted restore wrote it after it had deleted all below it.
             Err(Stop::Left(Why::BelowLink)) if self.is_resumed => {
                 group.writes.iter().any(|write| is_below(clear.path.as_bstr(), write.path.as_bstr()))
             }
@@ -243,12 +244,13 @@ impl<'a> Applier<'a> {
         }
     }
 
-    /// Returns true if `clear` has become a write of `group` already: the same name in another case, for the file system.
+    /// Returns true if a write of `group` has already replaced `clear`: the file system ignores that their names differ in case.
     fn is_renamed(&mut self, clear: &Step, group: &Group) -> bool {
         let twin = group.writes.iter().find(|write| plan::is_same_name(&write.path, &clear.path));
         twin.is_some_and(|twin| matches!(self.site.look(twin, false), Ok(Found::AsAfter)))
     }
 
+    /// Takes the steps of a group. If one cannot be taken, takes the others back.
     fn act(&mut self, ready: &Ready<'_>, applied: &mut Applied) -> Result<()> {
         if let (false, Some((step, _))) = (ready.room.is_empty(), ready.writes.first()) {
             return self.replace_directory(ready, step, applied);
@@ -367,7 +369,7 @@ impl<'a> Applier<'a> {
         Ok(bytes)
     }
 
-    /// Returns how `bytes`, which are `content` in the worktree, are put there.
+    /// Returns `bytes`, which the worktree has for `content`, as the kind of file to write: a symbolic link or a regular file.
     pub(super) fn put<'b>(&self, content: Option<Content>, bytes: &'b [u8]) -> Put<'b> {
         match content.map(|content| content.leaf.mode) {
             Some(Mode::Link) if self.site.has_links => Put::Link(bytes),

@@ -30,8 +30,8 @@ pub(crate) struct Ground {
     pub(crate) now_tree_id: ObjectId,
     /// The only paths to carry forward; none: all.
     pub(crate) wanted: Option<BTreeSet<BString>>,
-    /// True if `now_tree_id` is the worktree as it is now: a path that is still as the work left it is carried as it
-    /// is.
+    /// True if `now_tree_id` was just read from the worktree: a path that still has the work's content there is carried with this
+    /// content, and not merged with the new commit's.
     pub(crate) is_now_seen: bool,
 }
 
@@ -82,12 +82,13 @@ pub(crate) fn carry(repo: &Repo, tip: &Checkpoint, ground: &Ground, objects: &mu
                 change.after != head && (ground.is_now_seen || !share(repo, &change, change.before, head)?.is_all());
             continue;
         }
+        // Carries the work's own content if possible, else its merge with the commit's, else what the worktree has.
         let carried = if (change.after == now && ground.is_now_seen) || change.before == head {
             change.after
         } else if let Some(merged) = merge(repo, &change, head, objects)? {
             Some(merged)
         } else if !ground.is_now_seen && share(repo, &change, change.before, head)?.is_all() {
-            // The commit contains the change, beside changes of others.
+            // The commit contains the work, together with changes of others: nothing is left to carry.
             continue;
         } else {
             now
