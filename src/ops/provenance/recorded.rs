@@ -21,7 +21,11 @@ use crate::{
     error::Result,
     git::Repo,
     model::{
-        attribution::{kind::agent_of, text::Attribution},
+        attribution::{
+            FileOwnership, Owner,
+            kind::{Kind, agent_of, kind_of},
+            text::Attribution,
+        },
         change::{Change, Leaf, Mode},
         record::{Record, RecordFile, RecordId, ids_in_message},
         refname,
@@ -330,7 +334,9 @@ fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
     let head_tree_id = head_tree(repo, head)?;
-    let files: Vec<RecordFile> = files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
+    let own = lines_of_no_person(repo, id)?;
+    let files: Vec<RecordFile> =
+        files.into_iter().filter(|file| !file.sessions.is_empty() || own.contains_key(&file.path)).collect();
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
     let mut leaves = place.leaves(repo, &paths)?;
     // A file may have another name now.
@@ -358,8 +364,8 @@ fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_
         let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
         let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
         if let Some(change) = change {
-            let own = lines_of_agents(repo, id, &change)?;
-            let share = share_of(repo, &change, own.as_deref(), before, now)?;
+            let own = own.get(&change.path).map(Vec::as_slice);
+            let share = share_of(repo, &change, own, before, now)?;
             if share.is_half() || with_parts && share.is_any() {
                 return Ok(true);
             }
@@ -368,13 +374,21 @@ fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_
     Ok(false)
 }
 
-/// Returns the lines of agents (from 0) in the file that `change` of the record `id` left; none if it has no such lines, and
-/// all of the change counts.
-fn lines_of_agents(repo: &Repo, id: &RecordId, change: &Change) -> Result<Option<Vec<Range<usize>>>> {
+/// Returns the lines (from 0) of agents in the files that the commit of the record `id` left; of a file without such lines, those
+/// of which the author is not known. Of a file without either, all of the change counts.
+fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
-    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(None) };
-    let Some(file) = files.iter().find(|file| file.ownership.path == change.path) else { return Ok(None) };
-    let spans = file.ownership.spans.iter().filter(|span| agent_of(span.owner, &authors).is_some());
-    let lines: Vec<_> = spans.map(|span| (span.start as usize).saturating_sub(1)..span.end as usize).collect();
-    Ok(Some(lines).filter(|lines| !lines.is_empty()))
+    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };
+    let is_agents = |owner: Owner| agent_of(owner, &authors).is_some();
+    let is_unknown = |owner: Owner| kind_of(owner, &authors) == Kind::Unknown;
+    let mut found = HashMap::new();
+    for FileOwnership { path, spans, .. } in files.into_iter().map(|file| file.ownership) {
+        let has_agent = spans.iter().any(|span| is_agents(span.owner));
+        let own = spans.iter().filter(|it| if has_agent { is_agents(it.owner) } else { is_unknown(it.owner) });
+        let lines: Vec<_> = own.map(|span| (span.start as usize).saturating_sub(1)..span.end as usize).collect();
+        if !lines.is_empty() {
+            found.insert(path, lines);
+        }
+    }
+    Ok(found)
 }
