@@ -16,6 +16,7 @@ use super::{
         share::share_of,
     },
     amended::{Amended, is_undone},
+    earlier::{MOST_KEPT, line_of, of_earlier_versions},
 };
 use crate::{
     error::Result,
@@ -36,13 +37,8 @@ use crate::{
 const MOST_MOVES: usize = 32;
 /// How many commits removed by resets we look at.
 const MOST_COMMITS: usize = 100;
-/// How many commits back from HEAD we look for the commit at which the removed ones branch off.
-const MOST_KEPT: usize = 32;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
-
-/// If more files of a commit may be earlier versions, we do not look which.
-const MOST_RESTORED: usize = 64;
 
 /// How git begins the last paragraph of a revert's message; a commit id follows.
 const REVERTS: &str = "This reverts commit ";
@@ -214,26 +210,6 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
     Ok(left)
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as long as this repository has them and `goes_on`
-/// accepts the commit and its time; and the time of the last one.
-fn line_of(
-    repo: &Repo,
-    start: Option<ObjectId>,
-    most: usize,
-    mut goes_on: impl FnMut(ObjectId, i64) -> bool,
-) -> Result<(Vec<ObjectId>, i64)> {
-    let (mut line, mut next, mut oldest) = (Vec::new(), start, i64::MAX);
-    while let Some(commit) = next.filter(|_| line.len() < most) {
-        let Some((parent, seconds)) = repo.parent_and_time(commit)? else { break };
-        if !goes_on(commit, seconds) {
-            break;
-        }
-        line.push(commit);
-        (next, oldest) = (parent, seconds);
-    }
-    Ok((line, oldest))
-}
-
 /// Returns true if a line is staged on `head` that the records of `commits` know as a session's. Git says that it has squashed
 /// these commits, so a single line is enough.
 pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
@@ -267,42 +243,6 @@ fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>>
         let exclude = [format!("{}*", refname::PREFIX), format!("{}*", refname::FETCHED)];
         for commit in repo.commits_touching(&paths, &exclude, MOST_TOUCHING)? {
             ids.extend(records::of_commit(repo, commit)?);
-        }
-    }
-    Ok(ids)
-}
-
-/// Returns the records of the last commits that changed files of `changes`: lines of theirs that were deleted since may have come
-/// back. Each with true if a file is as it was before: then git has brought it (`git checkout <commit> -- <path>`).
-fn of_earlier_versions(
-    repo: &Repo,
-    log: &Log<'_>,
-    head: ObjectId,
-    changes: &[Change],
-) -> Result<Vec<(RecordId, bool)>> {
-    let is_changed = |change: &&Change| match (change.before, change.after) {
-        (before, Some(after)) => before.is_none_or(|before| before.id != after.id),
-        _ => false,
-    };
-    let is_old = |change: &Change| change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
-    let changed: Vec<&Change> = changes.iter().filter(is_changed).collect();
-    let mut ids = Vec::new();
-    if changed.is_empty() || changed.len() > MOST_RESTORED {
-        return Ok(ids);
-    }
-    let mut files: Vec<_> = changed.into_iter().map(|it| (it, it.before, is_old(it))).collect();
-    let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
-    for pair in line.windows(2) {
-        let tree_id = repo.tree_of_commit(pair[1])?;
-        let (mut is_changed, mut is_by_git) = (false, false);
-        for (change, leaf, is_old) in &mut files {
-            let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
-            is_changed |= *leaf != before;
-            is_by_git |= *leaf != before && *is_old;
-            *leaf = before;
-        }
-        if is_changed {
-            ids.extend(log.of_commit(pair[0])?.into_iter().map(|id| (id, is_by_git)));
         }
     }
     Ok(ids)
