@@ -1,6 +1,9 @@
 //! Commits without hooks.
 
-use super::desk::{Desk, changed, parts};
+use super::{
+    desk::{Desk, changed, parts},
+    moved,
+};
 use crate::support::World;
 
 /// Commits what is staged, without hooks.
@@ -55,6 +58,20 @@ fn lines_that_a_rewritten_commit_adds_are_unknown_until_its_record_is_made(#[cas
     assert_eq!((&blamed(&desk, "g")["session"], &blamed(&desk, "h")["owner"]), (&"a".into(), &"unknown".into()));
     desk.json(&["save"]);
     assert_eq!((&blamed(&desk, "g")["session"], &blamed(&desk, "h")["session"]), (&"a".into(), &"b".into()));
+    desk.finish();
+}
+
+/// One command has made them and committed them.
+#[test]
+fn lines_of_a_commit_of_a_command_stay_unknown_when_they_are_committed_again() {
+    let desk = Desk::new();
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    moved::command(&desk, "a", "echo 'a line' >>g; git commit -qam a");
+    let owner = |desk: &Desk| desk.json(&["blame", "g"])["lines"][1]["owner"].clone();
+    assert_eq!(owner(&desk), "unknown");
+    desk.sh("echo 'human line' >>h; git reset -q --soft HEAD~; git commit -qam again");
+    desk.json(&["save"]);
+    assert_eq!(owner(&desk), "unknown");
     desk.finish();
 }
 
