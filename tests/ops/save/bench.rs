@@ -14,7 +14,7 @@ use bstr::{BString, ByteSlice as _};
 use serde_json::Value;
 
 use super::child::{Failure, Order};
-use crate::support::{World, template::Template};
+use crate::support::{World, template::Template, this_program};
 
 /// What every script may use.
 const PRELUDE: &str = r#"
@@ -216,8 +216,7 @@ impl Bench {
     pub(super) fn attempt(&self, order: &Order) -> Result<Saved, Failure> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let answer = self.world.root().join(format!("oracle/answer-{number}"));
-        let mut command =
-            self.world.command(std::env::current_exe().expect("this program has a path").to_str().expect("in UTF-8"));
+        let mut command = self.world.command(this_program());
         command.current_dir(self.root());
         order.run(command, &answer).map(Saved)
     }
