@@ -142,7 +142,7 @@ impl World {
 
     /// Returns the last error that `status` shows.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.json(&["status", "--json"])["last_error"].as_str().map(str::to_owned)
+        status::status(&World::context_at(&self.repo())).expect("a status").last_error
     }
 
     /// Returns all of our files but the lock, and what is in them.

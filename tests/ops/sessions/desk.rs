@@ -290,8 +290,7 @@ impl Desk {
         self.world.assert_sound("in the end");
         let left: Vec<_> = self.world.leftovers().into_iter().filter(|path| !path.ends_with("hooks.lock")).collect();
         assert!(left.is_empty(), "{left:?}");
-        let error = &self.json(&["status"])["last_error"];
-        assert!(error.is_null(), "{error}");
+        assert_eq!(status::status(&self.context()).expect("a status").last_error, None);
     }
 
     /// Returns what is known of the sessions, by id.

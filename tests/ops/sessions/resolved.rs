@@ -44,10 +44,10 @@ const THEIR_FILE: &str = "git checkout -q --theirs f";
 fn a_sessions_conflict_resolution_is_its_own(
     #[case] start: &str,
     #[case] operation: &str,
-    // Each resolution with and without hooks, each number of calls with and without, and the first resolution in all of them.
+    // Each resolution with and without hooks, and each number of calls.
     #[values(
-        (RESOLVE, 1, true), (RESOLVE, 2, true), (RESOLVE, 3, true), (RESOLVE, 2, false),
-        (THEIRS, 1, true), (THEIRS, 3, false), (THEIR_FILE, 3, true), (THEIR_FILE, 2, false)
+        (RESOLVE, 1, true), (RESOLVE, 2, false), (RESOLVE, 3, true), (THEIRS, 2, true), (THEIRS, 3, false),
+        (THEIR_FILE, 3, true), (THEIR_FILE, 2, false)
     )]
     (resolve, calls, has_hooks): (&str, u8, bool),
 ) {
