@@ -7,6 +7,7 @@ use git_checkpoint::{Context, SaveOptions, testing::ops::status};
 use crate::support::{
     World,
     checkpoints::{Shadow, agent},
+    program,
 };
 
 fn blocks_below(directory: &Path) -> u64 {
@@ -103,7 +104,7 @@ fn bytes_read(world: &World, arguments: &[&str]) -> u64 {
     // What a child has read counts for its parent once it has ended.
     let script = r#""$@" >/dev/null || exit; cat /proc/$$/io"#;
     let mut command = world.command("sh");
-    let output = command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_git-checkpoint")]).args(arguments).output();
+    let output = command.args(["-c", script, "sh", program()]).args(arguments).output();
     let output = output.expect("sh runs");
     let printed = String::from_utf8_lossy(&output.stdout);
     let count = printed.lines().find_map(|line| line.strip_prefix("rchar: "));

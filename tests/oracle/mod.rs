@@ -112,7 +112,7 @@ fn in_ci(steps: &str, is_strict: bool) -> Search {
     Search {
         choice: Choice::parse(steps).expect("known names"),
         seed: 1,
-        histories: 40,
+        histories: 16,
         lengths: 8..=24,
         jobs: 1,
         is_strict,

@@ -4,19 +4,22 @@ use super::{
     desk::{Desk, changed, parts},
     moved,
 };
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// Commits what is staged, without hooks.
 const QUIET: [&str; 5] = ["-c", "core.hooksPath=/dev/null", "commit", "-qm", "quiet"];
 
 /// A session `a` that has changed `f` and `g`, all of which is committed without hooks.
-fn committed() -> Desk {
-    let desk = Desk::new();
+static COMMITTED: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
     desk.git(&["add", "-A"]);
     desk.git(&QUIET);
     assert_eq!(desk.records("HEAD").len(), 0);
-    desk
+});
+
+fn committed() -> Desk {
+    Desk::after(&COMMITTED)
 }
 
 /// The commit at HEAD has its one record, and no trailer.
