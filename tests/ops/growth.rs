@@ -139,3 +139,21 @@ fn a_restore_reads_what_many_files_share_only_once() {
         assert!(fs::read(world.repo().join(format!("copy{number}"))).expect("it is back") == content, "{number}");
     }
 }
+
+/// No other object may have its content.
+#[test]
+fn a_pack_without_an_index_gets_one() {
+    let world = World::with_commit();
+    world.sh("for i in $(seq 300); do echo \"file $i\" >f$i; done");
+    world.done(&["save"]);
+    world.sh("rm f?*");
+    world.done(&["save"]);
+    let pack = world.sh("echo .git/objects/pack/$(head -1 .git/checkpoint/packs)").trim().to_owned();
+    world.sh(&format!("rm -f {pack}.idx && touch -d '2 hours ago' {pack}.pack"));
+    for save in 0..8 {
+        world.sh(&format!("for i in $(seq 20); do echo {save} $i >g$i; done"));
+        world.done(&["save"]);
+    }
+    world.sh(&format!("git verify-pack {pack}.pack"));
+    assert_eq!(world.sh("git cat-file blob $(echo file 7 | git hash-object --stdin)"), "file 7\n");
+}

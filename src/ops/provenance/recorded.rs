@@ -154,9 +154,8 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
 fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
     for rest in message.split(REVERTS).skip(1) {
         let end = rest.find(|it: char| !it.is_ascii_hexdigit()).unwrap_or(rest.len());
-        if let Ok(id) = ObjectId::from_hex(&rest.as_bytes()[..end])
-            && repo.is_commit(id)?
-        {
+        // With `revert.reference`, git abbreviates the id.
+        if repo.find_commit(&rest[..end])?.is_some() {
             return Ok(true);
         }
     }

@@ -143,6 +143,26 @@ fn a_revert_of_a_revert_brings_the_record_back() {
     world.is_whole();
 }
 
+/// Git can be set to abbreviate the id in the message.
+#[rstest::rstest]
+#[case::full("false")]
+#[case::abbreviated("true")]
+fn a_revert_of_a_revert_without_hooks_among_others_brings_the_lines_back(#[case] reference: &str) {
+    let world = world();
+    world.git(&["checkout", "-q", "work"]);
+    let before = world.git(&["show", "HEAD:three"]);
+    world.git(&["config", "revert.reference", reference]);
+    let quiet = ["-c", "core.hooksPath=/dev/null"];
+    world.git(&[&quiet[..], &["revert", "--no-edit", "HEAD"]].concat());
+    world.sh("echo a person >person; git add person");
+    world.git(&[&quiet[..], &["commit", "-qm", "a person"]].concat());
+    world.git(&[&quiet[..], &["revert", "--no-edit", "HEAD~1"]].concat());
+    world.done(&["save", "--allow-empty"]);
+    assert_eq!(world.git(&["show", "HEAD:three"]), before);
+    let blame = world.done(&["blame", "three"]);
+    assert!(!blame.contains("human"), "{blame}");
+}
+
 #[test]
 fn a_revert_while_work_waits() {
     let world = world();
