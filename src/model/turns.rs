@@ -151,9 +151,9 @@ impl Entry {
 /// How we know that a turn has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// The agent reported it, or its process is gone: a tool call that was not done was interrupted.
+    /// The agent reported it: a tool call that was not done was interrupted.
     Said,
-    /// The next turn begins: the user may have rejected a tool call that was not done.
+    /// The next turn begins, or the agent's process is gone: of a tool call that was not done, the user knows more than we.
     Unsaid,
 }
 

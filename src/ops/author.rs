@@ -25,7 +25,7 @@ use crate::{
         session::Session,
         turns::{Call, Command, Entry, Over, Turns},
     },
-    state::{process, sessions::Found, turns},
+    state::{process, turns},
 };
 
 /// A tool in use, and the session that uses it.
@@ -109,10 +109,11 @@ fn oldest(context: &Context) -> i64 {
 /// and all are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides.
 /// If the agent reported no calls, or one that may change any path, the changes are the session's, or unknown if another
 /// session may have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last
-/// call, was not reported, a person may have been at work since: they are unknown, too.
+/// call, was not reported, or it was killed, a person may have been at work since: they are unknown, too.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
     // These include calls that began too long ago for `open`.
-    if context.turns().find(&session.id).is_some_and(|own| may_be_refused(own.calls.iter())) {
+    let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
+    if context.turns().find(&session.id).is_some_and(is_left) {
         return Ok(unknown());
     }
     let turns = open(context);
@@ -167,28 +168,15 @@ fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 /// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
 /// its tool calls: then it is that session. If several sessions qualify, an agent was killed while it used a tool, or open
 /// turns cannot be read, the author is unknown.
-pub(crate) fn unsaved(worktree: &Worktree<'_>) -> Result<Origin> {
-    if !worktree.are_turns_known() {
+pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
+    if !context.are_turns_known() {
         return Ok(unknown());
     }
-    let turns = open(worktree);
-    Ok(match &without_reports(worktree, &turns)?[..] {
-        [] => {
-            let open: Vec<Use<'_>> = turns.calls().collect();
-            // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
-            let may_change = |call: &Call| {
-                call.paths.as_ref().is_none_or(|paths| !paths.is_empty())
-                    && bearing(call, Asker::Command) != Bearing::Not
-            };
-            if open.iter().any(|(session, call)| may_change(call) && is_gone(worktree, session)) {
-                return Ok(unknown());
-            }
-            between(
-                worktree,
-                &open.into_iter().filter(|(_, it)| it.paths.is_none()).collect::<Vec<_>>(),
-                Asker::Command,
-            )?
-        }
+    let turns = open(context);
+    Ok(match &without_reports(context, &turns)?[..] {
+        // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
+        [] if turns.entries.iter().any(|entry| was_killed_at_work(context, entry)) => unknown(),
+        [] => between(context, &without_names(&turns), Asker::Command)?,
         [session] if turns.calls().next().is_none() => of_session(session, None),
         _ => unknown(),
     })
@@ -219,9 +207,9 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
 }
 
 /// Returns the author of the unsaved changes before a commit; none for a human, whose changes need no checkpoint then.
-pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
-    let origin = unsaved(worktree)?;
-    if origin.contributor == Contributor::Human && is_run_from_elsewhere(worktree) {
+pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
+    let origin = unsaved(context)?;
+    if origin.contributor == Contributor::Human && is_run_from_elsewhere(context) {
         return Ok(Some(unknown()));
     }
     Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
@@ -236,6 +224,14 @@ fn is_run_from_elsewhere(context: &Context) -> bool {
     };
     let others = repo.other_worktrees().into_iter().map(|(id, _)| repo.git_dir_of(id.as_bstr()));
     others.into_iter().any(|git_dir| turns::peek(&git_dir).calls().any(|(_, call)| runs_us(call)))
+}
+
+/// Returns true if the process of the session of `entry` is dead, and had a tool in use that may change files.
+fn was_killed_at_work(context: &Context, entry: &Entry) -> bool {
+    let may_change = |call: &Call| {
+        call.paths.as_ref().is_none_or(|paths| !paths.is_empty()) && bearing(call, Asker::Command) != Bearing::Not
+    };
+    entry.calls.iter().any(may_change) && is_gone(context, &entry.id)
 }
 
 /// Returns true if the process of `session` is dead.
@@ -261,10 +257,8 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Result<Origin> 
         (1, Some((session, call))) if !is_background => {
             let is_one = open.iter().all(|(_, it)| it.agent_id == call.agent_id);
             let agent_id = call.agent_id.clone().filter(|_| is_one);
-            match session_info::load(context, session)? {
-                Found::Session(session) => Ok(of_session(&session, agent_id)),
-                _ => Ok(unknown()),
-            }
+            let session = session_info::peek(context, session);
+            Ok(session.map_or_else(unknown, |session| of_session(&session, agent_id)))
         }
         _ => Ok(unknown()),
     }

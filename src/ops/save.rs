@@ -115,7 +115,7 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
 /// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end; its [`Over`]
 /// says whether that session made the changes of its unfinished calls, or the author is unknown.
 pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<(&str, Over)>) -> Result<()> {
-    named::requests(worktree, ending)?.iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
+    named::requests(worktree, ending).iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
 }
 
 /// Reads the whole worktree before a turn of `session` begins. If files that open tool calls name have changed, first saves them

@@ -272,6 +272,17 @@ fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
     repo.find_checkpoint(id).ok().flatten()
 }
 
+/// Returns the state before the turn of `session`, if that has no checkpoint yet and its first one will follow that state. `tip` is
+/// the last checkpoint of the shadow.
+pub(crate) fn baseline(context: &Context, session: &str, tip: Option<&Checkpoint>) -> Result<Option<Checkpoint>> {
+    let (repo, turns) = (&context.repo, context.turns());
+    let Some(turn) = turns.turn_of(session).filter(|turn| !turn.has_checkpoint) else { return Ok(None) };
+    if !tip.map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))? {
+        return Ok(None);
+    }
+    Ok(pending_of(repo, session)?.and_then(|(_, id)| readable(repo, id)))
+}
+
 /// Returns true if `seen` has left out the same paths as the baseline of `session`. Otherwise, even equal trees do not show
 /// that the turn changed nothing: it may have changed a path that only one of them left out.
 pub(crate) fn leaves_out_the_same(context: &Context, session: &str, seen: &Saved) -> Result<bool> {

@@ -219,3 +219,37 @@ fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
     assert_eq!(world.owners(), ["g human 1"]);
     world.finish();
 }
+
+/// The same however it is saved: by a person, by a person's `doctor` or `session stop`, by the next prompt, and not at all yet.
+#[rstest::rstest]
+fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
+    #[values("", "save -q", "doctor --fix", "session stop s", "prompt s", "prompt t")] then: &str,
+    #[values("Bash", "Write")] tool: &str,
+) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
+    payload["tool_name"] = tool.into();
+    if tool == "Write" {
+        payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
+    }
+    fs::write(world.root().join("event.json"), payload.to_string()).expect("it can be written");
+    agent.order("run git checkpoint hook --agent claude-code <../event.json");
+    world.add("f", "half of it");
+    agent.child.kill().expect("it is ours");
+    agent.child.wait().expect("it has ended");
+    if tool == "Bash" {
+        world.add("g", "of a person");
+    }
+    match then.split_once(' ') {
+        Some(("prompt", session)) => drop(world.answer("prompt", session, &serde_json::json!({}))),
+        None => {}
+        Some(_) => drop(world.done(&then.split(' ').collect::<Vec<_>>())),
+    }
+    for file in ["f", "g"].iter().take(if tool == "Bash" { 2 } else { 1 }) {
+        let lines = world.json(&["blame", "--json", file])["lines"].as_array().expect("a list").clone();
+        assert_eq!(lines.last().expect("a line")["owner"], "unknown", "{file}: {lines:?}");
+    }
+    world.done(&["save", "-q"]);
+    world.finish();
+}

@@ -74,7 +74,7 @@ pub struct Prompted {
     pub taken_up: Vec<String>,
     /// Sessions whose work is in a stash, and stays known.
     pub stashed: Vec<String>,
-    /// A message for each session whose process died in the middle of a turn: we have saved its changes as its own.
+    /// A message for each session whose process died in the middle of a turn: we have saved what it may have left.
     pub interrupted: Vec<String>,
     /// The turn of this session in another worktree, which was ended first.
     pub elsewhere: Option<Elsewhere>,
@@ -142,7 +142,7 @@ pub(crate) enum Opening<'t> {
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, info: &SessionInfo) -> Result<Prompted> {
     let repo = &worktree.repo;
     let interrupted = guard::recover(worktree, id).unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot save what a session whose process is gone has left as its own");
+        tracing::warn!(%error, "cannot save what a session whose process is gone may have left");
         Vec::new()
     });
     worktree.edit_turns(|turns| turns.lost = None);
