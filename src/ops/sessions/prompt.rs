@@ -159,14 +159,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if let Err(error) = condense::complete(worktree, &mut session) {
         tracing::warn!(%error, "cannot complete the record of a commit made during the turn");
     }
-    let stashes = repo.stash_entries().unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot read the stash");
-        Vec::new()
-    });
-    worktree.edit_turns(|turns| {
-        turns.stashes = stashes.iter().map(ToString::to_string).collect();
-        turns.stashed.clear();
-    });
+    note_stashes(worktree);
     follow_head(worktree)?;
     add_info(&mut session, info);
     let mut shadow = Shadow::read_for(worktree, Some(id))?;
@@ -237,6 +230,18 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
     })
+}
+
+/// Notes which entries the stash has when a turn begins.
+pub(crate) fn note_stashes(worktree: &Worktree<'_>) {
+    let stashes = worktree.repo.stash_entries().unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot read the stash");
+        Vec::new()
+    });
+    worktree.edit_turns(|turns| {
+        turns.stashes = stashes.iter().map(ToString::to_string).collect();
+        turns.stashed.clear();
+    });
 }
 
 /// Closes the turn of `session` that was never stopped.
