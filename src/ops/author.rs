@@ -87,6 +87,36 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
         let commands = turns.entries.iter_mut().flat_map(|entry| &mut entry.calls).filter_map(|it| it.command.as_mut());
         commands.for_each(|command| command.is_settled = is_settled(command));
     });
+    forget_ended(worktree);
+}
+
+/// Takes the calls of `own` whose commands still run in the background.
+pub(crate) fn take_running(own: &mut Entry) -> Vec<Call> {
+    let mut calls = std::mem::take(&mut own.calls);
+    calls.retain(|call| {
+        call.is_background && call.command.as_ref().is_some_and(|command| work_of(command, Asker::Hook) == Work::Runs)
+    });
+    calls.iter_mut().for_each(|call| call.start = None);
+    calls
+}
+
+/// Call this after everything was saved. It forgets the commands that a turn has left in the background and that have ended.
+pub(crate) fn forget_ended(worktree: &Worktree<'_>) {
+    worktree.edit_turns(|turns| {
+        for entry in turns.entries.iter_mut().filter(|entry| is_left_behind(entry)) {
+            entry.calls = take_running(entry);
+        }
+    });
+}
+
+/// Returns true if `entry` has nothing but commands that its turn has left in the background.
+fn is_left_behind(entry: &Entry) -> bool {
+    entry.turn.is_none() && !entry.calls.is_empty() && entry.calls.iter().all(|call| call.is_background)
+}
+
+/// Returns true if a turn of `session` has left a command in the background, whose last changes may be unsaved.
+pub(crate) fn has_left(context: &Context, session: &str) -> bool {
+    context.turns().find(session).is_some_and(is_left_behind)
 }
 
 /// Returns the open turns and tool calls of this worktree, without calls that began too long ago.
@@ -182,10 +212,11 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     })
 }
 
-/// Returns the author of the unsaved changes before a prompt to `session`: a human, unless another session may have
-/// made them.
+/// Returns the author of the unsaved changes before a prompt to `session`: a human, unless another session, or a command in the
+/// background, may have made them.
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
-    let is_others = is_shared(context, &open(context), session)?;
+    let turns = open(context);
+    let is_others = is_shared(context, &turns, session)? || turns.entries.iter().any(is_left_behind);
     Ok(if is_others { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
 
@@ -251,7 +282,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Result<Origin> 
         return Ok(unknown());
     }
     let sessions: BTreeSet<&str> = open.iter().map(|(session, _)| *session).collect();
-    let is_background = open.iter().any(|(_, call)| call.is_background);
+    let is_background = open.iter().all(|(_, call)| call.is_background);
     match (sessions.len(), open.first()) {
         (0, _) | (_, None) => Ok(Origin::default()),
         (1, Some((session, call))) if !is_background => {

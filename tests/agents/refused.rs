@@ -58,8 +58,11 @@ impl Agent {
 
     /// Reports an event of the session `s`.
     fn event(&mut self, world: &World, event: &str, call: &str) {
-        let path = world.root().join("event.json");
-        fs::write(path, world.claude(event, "s", call).to_string()).expect("it can be written");
+        self.tell(world, &world.claude(event, "s", call));
+    }
+
+    fn tell(&mut self, world: &World, payload: &serde_json::Value) {
+        fs::write(world.root().join("event.json"), payload.to_string()).expect("it can be written");
         self.order("run git checkpoint hook --agent claude-code <../event.json");
     }
 }
@@ -200,8 +203,7 @@ fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
     if tool == "Write" {
         payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
     }
-    fs::write(world.root().join("event.json"), payload.to_string()).expect("it can be written");
-    agent.order("run git checkpoint hook --agent claude-code <../event.json");
+    agent.tell(&world, &payload);
     agent.child.kill().expect("it is ours");
     agent.child.wait().expect("it has ended");
     world.add("f", "half of it, or of a person");
@@ -233,8 +235,7 @@ fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
     if tool == "Write" {
         payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
     }
-    fs::write(world.root().join("event.json"), payload.to_string()).expect("it can be written");
-    agent.order("run git checkpoint hook --agent claude-code <../event.json");
+    agent.tell(&world, &payload);
     world.add("f", "half of it");
     agent.child.kill().expect("it is ours");
     agent.child.wait().expect("it has ended");
@@ -251,5 +252,46 @@ fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
         assert_eq!(lines.last().expect("a line")["owner"], "unknown", "{file}: {lines:?}");
     }
     world.done(&["save", "-q"]);
+    world.finish();
+}
+
+/// Its author is unknown while it runs, and from its end until a save or the next event sees that it has ended.
+#[rstest::rstest]
+fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "prompt", "end")] then: &str) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let in_background = |event: &str| {
+        let mut payload = world.claude(event, "s", "1");
+        payload["tool_input"]["run_in_background"] = true.into();
+        payload
+    };
+    agent.tell(&world, &in_background("PreToolUse"));
+    agent.order("start exec sleep 600");
+    agent.tell(&world, &in_background("PostToolUse"));
+    agent.event(&world, "Stop", "");
+    world.add("f", "of the command, or of a person");
+    let lines = world.json(&["blame", "--json", "f"])["lines"].clone();
+    assert_eq!(lines[lines.as_array().map_or(0, Vec::len) - 1]["owner"], "unknown", "{lines}");
+    world.done(&["save", "-q"]);
+    agent.order("end");
+    world.add("g", "of the command before it ended, or of a person");
+    match then {
+        "save" => drop(world.done(&["save", "-q"])),
+        "commit" => {
+            world.commit();
+            assert_eq!(world.owners(), ["f unknown 1", "g unknown 1"]);
+        }
+        "prompt" => {
+            agent.event(&world, "UserPromptSubmit", "");
+            agent.event(&world, "Stop", "");
+        }
+        _ => agent.event(&world, "SessionEnd", ""),
+    }
+    if then != "commit" {
+        assert_eq!(world.chain(), ["unknown f", "unknown g"]);
+    }
+    world.add("h", "of a person");
+    world.commit();
+    assert_eq!(world.owners().last().map(String::as_str), Some("h human 1"));
     world.finish();
 }

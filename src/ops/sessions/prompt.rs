@@ -204,6 +204,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         keep_prompt(worktree, &mut session, message)?;
     }
     failpoint::hit("prompt:after-prompt");
+    author::forget_ended(worktree);
     if worktree.turns().turn_of(id).is_some() {
         // Its turn here never ended, and the session has continued elsewhere since.
         worktree.edit_turns(|turns| turns.end(id));
