@@ -90,21 +90,21 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
     forget_ended(worktree);
 }
 
-/// Takes the calls of `own` whose commands still run in the background.
-pub(crate) fn take_running(own: &mut Entry) -> Vec<Call> {
-    let mut calls = std::mem::take(&mut own.calls);
-    calls.retain(|call| {
-        call.is_background && call.command.as_ref().is_some_and(|command| work_of(command, Asker::Hook) == Work::Runs)
-    });
-    calls.iter_mut().for_each(|call| call.start = None);
-    calls
+/// Returns the calls of `own`, whose turn ends, that are commands which still run in the background, or may.
+pub(crate) fn left_running(own: &Entry) -> Vec<Call> {
+    let left = own.calls.iter().filter(|call| matches!(work_in_background(call), Some(Work::Runs | Work::Unknown)));
+    left.map(|call| Call { start: None, ..call.clone() }).collect()
 }
 
-/// Call this after everything was saved. It forgets the commands that a turn has left in the background and that have ended.
+fn work_in_background(call: &Call) -> Option<Work> {
+    call.command.as_ref().filter(|_| call.is_background).map(|command| work_of(command, Asker::Hook))
+}
+
+/// Call this after everything was saved. It forgets the commands that a turn has left in the background and that are not seen to run.
 pub(crate) fn forget_ended(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| {
         for entry in turns.entries.iter_mut().filter(|entry| is_left_behind(entry)) {
-            entry.calls = take_running(entry);
+            entry.calls.retain(|call| work_in_background(call) == Some(Work::Runs));
         }
     });
 }
@@ -159,7 +159,7 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     match over {
         Over::Said if calls.any(|call| call.paths.is_none()) => Ok(of_session(session, None)),
         Over::Unsaid if calls.next().is_some() => Ok(unknown()),
-        Over::Said | Over::Unsaid => between(context, &without_names(&turns), Asker::Hook),
+        Over::Said | Over::Unsaid => Ok(between(context, &without_names(&turns), Asker::Hook)),
     }
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
     Ok(match &without_reports(context, &turns)?[..] {
         // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
         [] if turns.entries.iter().any(|entry| was_killed_at_work(context, entry)) => unknown(),
-        [] => between(context, &without_names(&turns), Asker::Command)?,
+        [] => between(context, &without_names(&turns), Asker::Command),
         [session] if turns.calls().next().is_none() => of_session(session, None),
         _ => unknown(),
     })
@@ -226,7 +226,7 @@ pub(crate) fn unknown() -> Origin {
 
 /// Returns the author of the changes before `session` uses the tool `key` on these paths; without paths, of all changes but
 /// those that open calls name, which are saved before.
-pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
+pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Origin {
     let turns = open(context);
     let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
     let may_reach = |(_, call): &Use<'_>| match (&call.paths, paths) {
@@ -272,26 +272,26 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
 }
 
 /// Returns the author of what changed while exactly the tools `open` were in use.
-fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Result<Origin> {
+fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
     let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
     let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
     let open: Vec<Use<'_>> = with(Bearing::Made).collect();
     // If a session surely has a call at work, another of its calls that may be at work leaves no doubt about the author.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
-        return Ok(unknown());
+        return unknown();
     }
     let sessions: BTreeSet<&str> = open.iter().map(|(session, _)| *session).collect();
     let is_background = open.iter().all(|(_, call)| call.is_background);
     match (sessions.len(), open.first()) {
-        (0, _) | (_, None) => Ok(Origin::default()),
+        (0, _) | (_, None) => Origin::default(),
         (1, Some((session, call))) if !is_background => {
             let is_one = open.iter().all(|(_, it)| it.agent_id == call.agent_id);
             let agent_id = call.agent_id.clone().filter(|_| is_one);
             let session = session_info::peek(context, session);
-            Ok(session.map_or_else(unknown, |session| of_session(&session, agent_id)))
+            session.map_or_else(unknown, |session| of_session(&session, agent_id))
         }
-        _ => Ok(unknown()),
+        _ => unknown(),
     }
 }
 

@@ -69,8 +69,8 @@ pub(crate) fn end(
         release_all_pending(worktree, &session.id)?;
     }
     worktree.edit_turns(|turns| {
-        let own = turns.find_mut(&session.id).filter(|_| matches!(why, End::Stopped | End::Ended));
-        let left = own.map(author::take_running).unwrap_or_default();
+        let own = turns.find(&session.id).filter(|_| matches!(why, End::Stopped | End::Ended));
+        let left = own.map(author::left_running).unwrap_or_default();
         turns.end(&session.id);
         if !left.is_empty() {
             turns.entry(&session.id).calls = left;

@@ -295,3 +295,28 @@ fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "pro
     assert_eq!(world.owners().last().map(String::as_str), Some("h human 1"));
     world.finish();
 }
+
+/// The shell that the agent keeps runs both the command and the hooks.
+#[test]
+fn a_command_in_the_background_of_the_shell_that_runs_the_hooks_outlives_its_turn() {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    for event in ["PreToolUse", "PostToolUse", "Stop"] {
+        let mut payload = world.claude(event, "s", "1");
+        payload["tool_input"]["run_in_background"] = true.into();
+        fs::write(world.root().join(event), payload.to_string()).expect("it can be written");
+    }
+    let hook = |event: &str| format!("git checkpoint hook --agent claude-code <../{event}");
+    let script = format!(
+        "sleep 0.1; {}; sleep 600 >/dev/null 2>&1 & {}; {}; echo $! >../pid",
+        hook("PreToolUse"),
+        hook("PostToolUse"),
+        hook("Stop")
+    );
+    agent.order(&format!("run {script}"));
+    world.add("f", "of the command, or of a person");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.chain(), ["unknown f"]);
+    world.sh("kill $(cat ../pid)");
+    world.finish();
+}

@@ -343,15 +343,21 @@ fn work_that_is_stashed_before_a_save_sees_it(
 fn work_that_others_stash_before_a_save_sees_it(#[case] sessions: &[&str], #[case] owner: &str) {
     let world = World::with_lines();
     if sessions.len() > 1 {
-        sessions.iter().for_each(|session| world.prompt(session));
+        for session in sessions {
+            world.prompt(session);
+        }
     }
     world.add("f", "of whom?");
     world.git(&["stash", "-q"]);
     if sessions.len() == 1 {
-        sessions.iter().for_each(|session| world.prompt(session));
+        for session in sessions {
+            world.prompt(session);
+        }
         world.shell(sessions[0], "1", "g", "of a tool");
     }
-    sessions.iter().for_each(|session| world.stop(session));
+    for session in sessions {
+        world.stop(session);
+    }
     world.git(&["stash", "pop", "-q"]);
     world.commit();
     assert_eq!(world.owners()[0], format!("f {owner} 1"));

@@ -490,3 +490,24 @@ fn readers_say_what_a_save_records(#[case] begin: fn(&World), #[case] expected: 
     assert_eq!(uncommitted(&world), expected);
     world.finish();
 }
+
+/// Of a process that cannot be seen, nobody knows when it has ended: it counts until the next save of everything.
+#[test]
+fn a_command_in_the_background_that_cannot_be_seen_counts_once_after_its_turn() {
+    let world = World::with_lines();
+    world.prompt("s");
+    let tool = json!({ "tool": { "name": "shell", "id": "1", "command": "x", "background": true } });
+    world.event("pre-tool", "s", &tool);
+    world.event("post-tool", "s", &tool);
+    let path = world.repo().join(".git/checkpoint/turns.toml");
+    let turns = std::fs::read_to_string(&path).expect("it is there");
+    let host = turns.lines().rfind(|line| line.starts_with("host = ")).expect("a process");
+    std::fs::write(&path, turns.replace(host, "host = \"elsewhere\"")).expect("it is ours");
+    world.stop("s");
+    world.add("f", "of whom?");
+    world.done(&["save", "-q"]);
+    world.add("g", "of a person");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.chain(), ["unknown f", "human g"]);
+    world.finish();
+}

@@ -216,7 +216,7 @@ fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
 /// Takes an attributed checkpoint of what changed in `paths` (none: anywhere) before the tool call `key`.
 pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, paths: Option<Vec<BString>>) -> Result<()> {
     let named = paths.as_ref().map(|paths| texts(paths));
-    let origin = author::before(worktree, &report.session, key, named.as_deref())?;
+    let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
     let scope = paths.map_or(Scope::All, Scope::PathsIfThere);
     save(worktree, &Saving { turn_of, scope, ..Saving::all(origin) }).map(drop)

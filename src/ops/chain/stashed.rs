@@ -88,7 +88,8 @@ pub(crate) fn unseen(context: &Context) -> Result<Vec<ObjectId>> {
         return Ok(entries);
     }
     let turns = context.turns();
-    let is_seen = |entry: &ObjectId| turns.stashes.iter().chain(&turns.stashed).any(|it| *it == entry.to_string());
+    let seen: HashSet<&String> = turns.stashes.iter().chain(&turns.stashed).collect();
+    let is_seen = |entry: &ObjectId| seen.contains(&entry.to_string());
     // Below one that was seen, there is none that is new.
     entries.truncate(entries.iter().position(is_seen).unwrap_or(entries.len()));
     entries.reverse();
