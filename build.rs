@@ -7,5 +7,10 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
         println!("cargo::rustc-link-arg=-no-pie");
+        // Tests start the program a hundred thousand times: the system can then show it to a process in pages of this size.
+        if std::env::var_os("CARGO_FEATURE_FAILPOINTS").is_some() {
+            println!("cargo::rustc-link-arg-bins=-Wl,-z,max-page-size=2097152");
+            println!("cargo::rustc-link-arg-tests=-Wl,-z,max-page-size=2097152");
+        }
     }
 }

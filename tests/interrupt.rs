@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::World;
+use crate::support::{World, program};
 
 const FILES: usize = 40;
 
@@ -37,7 +37,7 @@ fn write(world: &World, text: &str) {
 fn interrupted(world: &World, arguments: &[&str]) -> Output {
     std::fs::write(world.root().join("slow"), "").expect("files can be written");
     let child = world
-        .command(env!("CARGO_BIN_EXE_git-checkpoint"))
+        .command(program())
         .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -82,7 +82,7 @@ fn a_wait_for_the_lock_ends_at_once() {
     let held = world.lock();
     for command in [&["save"][..], &["restore", "@{0}"], &["reset"]] {
         let mut child = world
-            .command(env!("CARGO_BIN_EXE_git-checkpoint"))
+            .command(program())
             .args(command)
             .env("GIT_CHECKPOINT_LOCK_TIMEOUT", "1h")
             .stdout(Stdio::piped())
@@ -152,7 +152,7 @@ fn stuck_world(command: &str, script: &str) -> World {
 fn ended(world: &World, arguments: &[&str], name: &str) -> Output {
     let child = world
         .command("setsid")
-        .arg(env!("CARGO_BIN_EXE_git-checkpoint"))
+        .arg(program())
         .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 const PROCESSES: usize = 8;
 
@@ -33,7 +33,7 @@ fn work(world: &World, root: &Path, process: usize) -> Vec<Done> {
         let content = format!("{path} of {}\n", root.display());
         std::fs::create_dir_all(root.join(format!("p{process}"))).expect("directories can be made");
         std::fs::write(root.join(&path), &content).expect("files can be written");
-        let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+        let mut command = world.command(program());
         command.current_dir(root).args(["save", "--json"]);
         if (process + n).is_multiple_of(3) {
             command.args(["--paths", &path]);

@@ -238,6 +238,44 @@ mod tests {
         assert!(left.all(|item| item.file_name().len() == 2), "no temporary file stays");
     }
 
+    type Bytes = Vec<u8>;
+
+    /// Each way to damage a file leaves one of these: no command tells more of them apart.
+    #[rstest::rstest]
+    #[case::unharmed(|_: &mut Bytes| {}, "whole")]
+    #[case::empty(Bytes::clear, "damaged")]
+    #[case::torn(|bytes: &mut Bytes| bytes.truncate(bytes.len() - 6), "damaged")]
+    #[case::torn_in_its_header(|bytes: &mut Bytes| bytes.truncate(3), "damaged")]
+    #[case::flipped(|bytes: &mut Bytes| { let at = bytes.len() / 2; bytes[at] ^= 0x55; }, "damaged")]
+    #[case::another_object(|bytes: &mut Bytes| *bytes = deflate(&[b"blob 2\0", b"b\n"]), "damaged")]
+    #[case::no_object(|bytes: &mut Bytes| *bytes = deflate(&[b"nonsense"]), "damaged")]
+    #[case::without_its_end(|bytes: &mut Bytes| bytes.truncate(bytes.len() - 4), "ends wrongly")]
+    #[case::another_sum(|bytes: &mut Bytes| *bytes.last_mut().expect("a byte") ^= 0x55, "ends wrongly")]
+    #[case::longer(|bytes: &mut Bytes| bytes.push(b'x'), "ends wrongly")]
+    fn a_damaged_file_is_one_of_three(
+        #[case] damage: fn(&mut Bytes),
+        #[case] expected: &str,
+        #[values(ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit)] kind: ObjectKind,
+    ) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let data = b"what an object of any kind may hold, for all that this file knows\n";
+        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, data).expect("hashed");
+        let look = || match read(dir.path(), id).expect("nothing keeps it from being read") {
+            Found::Missing => "missing",
+            Found::Damaged => "damaged",
+            Found::Whole(loose) if loose.is_well_formed => "whole",
+            Found::Whole(_) => "ends wrongly",
+        };
+        assert_eq!(look(), "missing");
+        write(dir.path(), id, kind, data).expect("written");
+        let file = path(dir.path(), id);
+        let mut bytes = std::fs::read(&file).expect("it was written");
+        damage(&mut bytes);
+        std::fs::remove_file(&file).expect("it was written");
+        std::fs::write(&file, bytes).expect("its place is free");
+        assert_eq!(look(), expected);
+    }
+
     fn parsed(stream: &[u8], keeps: bool) -> Option<(Loose, ObjectId)> {
         parse(stream, stream.len() as u64, gix::hash::Kind::Sha1, |_size| keeps).expect("memory can be read")
     }

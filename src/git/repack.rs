@@ -28,7 +28,7 @@ const LOOSE_LIMIT: usize = 96;
 const PACK_LIMIT: usize = 8;
 /// A pack, or a loose object, of this many bytes is left alone: it takes long to repack.
 const LARGE_PACK: u64 = 2 << 20;
-/// A pack that has had no index for this long will never get one.
+/// From this age on, a pack without an index will not get one from the process that wrote it.
 const ABANDONED: Duration = Duration::from_secs(3600);
 /// Smaller packs take part in every repack, so that their objects serve as bases. Reading larger ones each time would
 /// take too long.
@@ -195,14 +195,26 @@ impl Repo {
         // If another process died after it had renamed the note, the names are in there.
         let left = noted(&taken);
         std::fs::rename(&note, &taken).context(Kind::Internal, || "cannot rename the note of packs".into())?;
-        let there =
-            |name: &String| self.pack_path(name).is_some_and(|path| may_exist(&path) && !remove_abandoned(&path));
+        let there = |name: &String| self.pack_path(name).is_some_and(|path| may_exist(&path));
         let mut names: Vec<String> = noted(&taken).into_iter().chain(left).filter(there).collect();
         names.sort();
         names.dedup();
+        names.iter().filter_map(|name| self.pack_path(name)).for_each(|path| self.index_abandoned(&path));
         self.append_note("packs", &names.iter().map(|name| format!("{name}\n")).collect::<String>());
         drop(std::fs::remove_file(&taken));
         Ok(())
+    }
+
+    /// Writes the index of the pack `path` if it has none and its process will write none any more. The process may have been
+    /// killed before it did, but the index may also be lost: no other object then has the content.
+    fn index_abandoned(&self, path: &Path) {
+        let age = std::fs::metadata(path).and_then(|it| it.modified()).ok().and_then(|time| time.elapsed().ok());
+        if !may_exist(&path.with_extension("idx"))
+            && age.is_some_and(|age| age > ABANDONED)
+            && let Err(error) = self.run_git(&["index-pack", &path.to_string_lossy()], None)
+        {
+            tracing::warn!(%error, pack = %path.display(), "cannot write the index of a pack");
+        }
     }
 
     /// Returns our young packs, or all small ones if there are many.
@@ -277,14 +289,6 @@ fn is_alive_or_elsewhere(mark: &str) -> bool {
     let (Some(pid), Some(host)) = (pid, words.next()) else { return false };
     let is_here = rustix::system::uname().nodename().to_bytes() == host.as_bytes();
     !is_here || rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
-}
-
-/// Removes the pack `path` if it has no index and will never get one; returns true if so.
-fn remove_abandoned(path: &Path) -> bool {
-    let age =
-        std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
-    let is_abandoned = !may_exist(&path.with_extension("idx")) && age.is_some_and(|age| age > ABANDONED);
-    is_abandoned && std::fs::remove_file(path).is_ok()
 }
 
 /// Returns the ids of the objects in the pack `path`, from its index.

@@ -208,8 +208,8 @@ fn drop_claim(context: &Context, id: &str, dry_run: bool) -> Result<GivenUp> {
     let mut own = live_shadows(context, dry_run)?.into_iter().find(is_own);
     let has_claim = |session: &Session| session.phase == Phase::Active || has_pending || own.is_some();
     let Some(mut session) = session.filter(has_claim) else {
-        return Err(Error::refused(format!("the session '{id}' has no claim on this shadow"))
-            .with_hint("'git checkpoint reset' without '--session' sets the whole shadow aside"));
+        return Err(Error::refused(format!("the session '{id}' has no open turn and no checkpoints here"))
+            .with_hint("'git checkpoint session list' shows the sessions"));
     };
     if let Some(mut open) = open.filter(|_| !dry_run) {
         // What the turn has left unsaved must not become a person's. To set nothing aside, it need not be saved.

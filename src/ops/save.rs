@@ -235,7 +235,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> 
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
     if refuses_named && named::has_changed(worktree, &shadow, &seen, &objects)? {
-        return Err(Error::race("a tool has changed a file that it names in the middle of a save"));
+        return Err(Error::race("during the save, a tool changed a file that it names"));
     }
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
     // Whether a live shadow has to lead to this state. The base needs none, but only a checkpoint can be marked as verified.

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// Returns a world with a turn of `s` under way, and a commit of it.
-fn world() -> World {
-    let world = World::with_lines();
+static COMMITTED: Template = Template::new(|world| {
+    world.commit_lines();
     world.prompt("s");
     world.edit("s", "0", "g", "of s");
     world.commit();
-    world
+});
+
+fn world() -> World {
+    COMMITTED.world()
 }
 
 /// Returns whose the lines of `path` are that have been added to it since the first commit.

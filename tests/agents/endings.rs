@@ -1,6 +1,6 @@
 //! A turn that ends while a tool call is open, in each way that it can end: what comes after is the user's.
 
-use crate::support::World;
+use crate::support::{World, program};
 
 #[rstest::rstest]
 #[case::stopped(&["session", "stop", "s"])]
@@ -45,7 +45,7 @@ fn a_session_that_another_worktree_takes_over_leaves_no_tool_call_here() {
     world.prompt("s");
     world.before("s", "1", &[]);
     let linked = world.root().join("linked");
-    let mut adopt = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+    let mut adopt = world.command(program());
     let output = adopt.args(["session", "adopt", "--force", "s"]).current_dir(linked).output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(world.open(), Vec::<String>::new());

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::PathBuf, process::Command};
 use serde_json::{Value, json};
 
 use super::words::tool;
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 /// The file that the programs append what they open to.
 fn log(world: &World) -> PathBuf {
@@ -71,7 +71,7 @@ fn events_open_each_file_once() {
     let twice = ["stop: 2 times write sessions/s.toml", "stop: 2 times write turns.toml"];
     assert_eq!(event(&world, "stop", "s", &json!({})), twice);
     world.add("h", "typed");
-    again.extend(run(&world, env!("CARGO_BIN_EXE_git-checkpoint"), &["save"]));
+    again.extend(run(&world, program(), &["save"]));
     again.extend(run(&world, "git", &["commit", "-qam", "between turns"]));
     again.extend(run(&world, "git", &["commit", "-qm", "empty", "--allow-empty"]));
     again.extend(event(&world, "prompt", "s", &json!({ "prompt": "another wish" })));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// The tool call `call` of `session`, a shell, runs git.
 fn git(world: &World, session: &str, call: &str, arguments: &[&str]) {
@@ -12,11 +12,14 @@ fn git(world: &World, session: &str, call: &str, arguments: &[&str]) {
 }
 
 /// Session `s` adds a line to `f`, and its turn stays open.
-fn at_work() -> World {
-    let world = World::with_lines();
+static AT_WORK: Template = Template::new(|world| {
+    world.commit_lines();
     world.prompt("s");
     world.edit("s", "1", "f", "of s");
-    world
+});
+
+fn at_work() -> World {
+    AT_WORK.world()
 }
 
 #[rstest::rstest]

@@ -11,7 +11,7 @@ use std::{
 use git_checkpoint::testing::{model::turns::Turns, ops::status};
 use serde_json::{Value, json};
 
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 impl World {
     /// Adds a line to a file.
@@ -21,7 +21,7 @@ impl World {
 
     /// Returns the program as an agent called `agent` runs it.
     pub(super) fn hook(&self, agent: &str) -> Command {
-        let mut command = self.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+        let mut command = self.command(program());
         command.args(["hook", "--agent", agent]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
@@ -142,7 +142,7 @@ impl World {
 
     /// Returns the last error that `status` shows.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.json(&["status", "--json"])["last_error"].as_str().map(str::to_owned)
+        status::status(&World::context_at(&self.repo())).expect("a status").last_error
     }
 
     /// Returns all of our files but the lock, and what is in them.

@@ -1,6 +1,9 @@
 //! No file uses, directly or through others, a file that uses it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
 
 use super::{
     imports::{Imports, imports},
@@ -10,7 +13,7 @@ use super::{
 #[test]
 fn files_do_not_import_each_other() {
     let imports = imports_of_sources();
-    let broken: Vec<String> = cycles(&imports).iter().map(|cycle| picture(cycle, &imports)).collect();
+    let broken: Vec<String> = cycles(imports).iter().map(|cycle| picture(cycle, imports)).collect();
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
@@ -19,9 +22,9 @@ fn files_do_not_import_each_other() {
 fn units_of_operations_do_not_import_each_other() {
     let mut units = Imports::new();
     for (file, used) in imports_of_sources() {
-        let Some(from) = unit(&file) else { continue };
+        let Some(from) = unit(file) else { continue };
         for (used, path) in used {
-            if let Some(to) = unit(&used).filter(|to| *to != from) {
+            if let Some(to) = unit(used).filter(|to| *to != from) {
                 units.entry(from.clone()).or_default().insert(to, format!("{file}: {path}"));
             }
         }
@@ -31,8 +34,9 @@ fn units_of_operations_do_not_import_each_other() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
-fn imports_of_sources() -> Imports {
-    imports(&sources().into_iter().map(|source| (source.name, source.code)).collect())
+fn imports_of_sources() -> &'static Imports {
+    static IMPORTS: OnceLock<Imports> = OnceLock::new();
+    IMPORTS.get_or_init(|| imports(&sources().into_iter().map(|source| (source.name, source.code)).collect()))
 }
 
 /// Returns the unit of `ops` that `file` belongs to; none for `ops/mod.rs`, which only declares them, and for other rooms.

@@ -16,7 +16,7 @@ use crate::support::{
 };
 
 fn kills() -> u64 {
-    std::env::var("GIT_CHECKPOINT_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(25)
+    std::env::var("GIT_CHECKPOINT_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
 }
 
 const SIGKILL: i32 = 9;
@@ -87,6 +87,13 @@ fn repository() -> World {
     world
 }
 
+/// Returns how long a save takes here, so that the first kills are not too late either.
+fn time_of_a_save(world: &World) -> Duration {
+    let start = Instant::now();
+    world.done(&["save", "-q"]);
+    start.elapsed()
+}
+
 /// Returns a moment of a command that takes about `usual`, now and then after its end.
 fn moment(dice: &mut Dice, usual: Duration) -> Duration {
     usual.mul_f64(f64::from(u32::try_from(dice.below(1200)).expect("small")) / 1000.0)
@@ -102,7 +109,7 @@ fn a_save_killed_at_any_moment(#[values(1, 2)] seed: u64) {
     let world = repository();
     let facts = world.facts();
     let mut known: Vec<String> = Vec::new();
-    let mut usual = Duration::from_millis(40);
+    let mut usual = time_of_a_save(&world);
     let mut killed = 0;
     for trial in 0..kills() {
         let when = format!("seed {seed}, trial {trial}");
@@ -168,7 +175,7 @@ fn a_restore_killed_at_any_moment(#[values(3, 4)] seed: u64) {
     let mut dice = Dice(seed);
     let world = repository();
     let facts = world.facts();
-    let mut usual = Duration::from_millis(60);
+    let mut usual = time_of_a_save(&world) * 3 / 2;
     let mut killed = 0;
     for trial in 0..kills() {
         let when = format!("seed {seed}, trial {trial}");

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 const SIGABRT: i32 = 6;
 
@@ -128,8 +128,8 @@ fn locks_of_a_killed_process_go_with_the_next_command(#[case] prepare: fn(&World
             // Nothing has changed, maybe.
             world.done(&["save", "-q"]);
             assert_eq!(world.leftovers(), Vec::<PathBuf>::new(), "{when}");
-            assert_free(&world, &when);
         }
+        assert_free(&world, &format!("{line:?} at {step}"));
     }
     assert!(left > 0, "a lock was left at all");
 }
@@ -138,7 +138,7 @@ fn locks_of_a_killed_process_go_with_the_next_command(#[case] prepare: fn(&World
 fn killed_prune() -> World {
     let world = site();
     archive(&world, 1);
-    let line = [env!("CARGO_BIN_EXE_git-checkpoint"), "prune", "-q", "--keep", "0"];
+    let line = [program(), "prune", "-q", "--keep", "0"];
     let died = run(&world, &line, "refs:after-packed-lock");
     assert_eq!(died.status.signal(), Some(SIGABRT), "{}", described(&died));
     assert_eq!(locks(&world).len(), 3, "two refs, and the packed ones");
@@ -250,7 +250,7 @@ fn the_next_command_finishes_a_killed_removal_of_locks(
     #[values(1, 2, 3)] nth: usize,
 ) {
     let world = killed_prune();
-    let line = [env!("CARGO_BIN_EXE_git-checkpoint"), "doctor", "--fix"];
+    let line = [program(), "doctor", "--fix"];
     let died = run(&world, &line, &format!("refs:{step}-unlock:{nth}"));
     assert_eq!(died.status.signal(), Some(SIGABRT), "{}", described(&died));
     let left = if step == "before" { 4 - nth } else { 3 - nth };

@@ -16,6 +16,7 @@ use std::{
 use crate::support::{
     World,
     site::{Dice, described},
+    this_program,
 };
 
 const DIRECTORY: &str = "GIT_CHECKPOINT_TEST_DIRECTORY";
@@ -111,9 +112,8 @@ fn a_writer() {
 
 fn start_writer(world: &World, seed: u64) -> Child {
     drop(fs::remove_file(world.root().join("ready")));
-    let program = std::env::current_exe().expect("this program has a path");
     let child = world
-        .command(program.to_str().expect("a plain path"))
+        .command(this_program())
         .args(["--exact", "crash::races::a_writer"])
         .env(DIRECTORY, world.root())
         .env(SEED, seed.to_string())

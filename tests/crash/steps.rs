@@ -2,7 +2,7 @@
 
 use std::{os::unix::process::ExitStatusExt as _, path::PathBuf};
 
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 /// What the save that dies has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +49,8 @@ fn change(world: &World, work: Work) -> Vec<&'static str> {
 /// Runs a save that dies at `step`, if it meets that, and checks all that it may not have done.
 fn dies(world: &World, arguments: &[&str], step: &str) -> bool {
     let (facts, before) = (world.facts(), world.held());
-    let died = world
-        .command(env!("CARGO_BIN_EXE_git-checkpoint"))
-        .args(arguments)
-        .env("CHECKPOINT_FAILPOINT", step)
-        .output()
-        .expect("the program runs");
+    let died =
+        world.command(program()).args(arguments).env("CHECKPOINT_FAILPOINT", step).output().expect("the program runs");
     if died.status.success() {
         return false;
     }
@@ -158,7 +154,7 @@ fn repacking_that_dies_loses_no_object() {
             version += 1;
             world.write("f", format!("version {version}\n"));
             world
-                .command(env!("CARGO_BIN_EXE_git-checkpoint"))
+                .command(program())
                 .args(["save", "-q"])
                 .env("CHECKPOINT_FAILPOINT", step)
                 .status()

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{
     World,
-    play::{FILES, Play, SESSIONS, check_sums, named},
+    play::{FILES, Play, check_sums, named},
 };
 
 #[test]
@@ -119,32 +119,6 @@ fn a_merge_is_only_what_it_changed_itself() {
     assert_eq!(evil["summary"]["human_added"], 1, "{evil:#}");
     assert_eq!(evil["summary"]["total_committed"], 1);
     assert!(play.done(&["attribution", "--patch"]).contains("H  +"));
-}
-
-#[test]
-fn random_histories_tell_the_truth() {
-    for seed in 100..106 {
-        let mut play = Play::new(seed);
-        for _ in 0..14 {
-            let file = FILES[play.roll(2)];
-            match play.roll(9) {
-                0 | 1 => play.human(file),
-                2..=4 => {
-                    let session = SESSIONS[play.roll(2)];
-                    play.agent(session, file);
-                }
-                5 | 6 => play.commit_all(),
-                7 => {
-                    play.git(&["add", file]);
-                    play.git(&["commit", "-q", "--allow-empty", "-m", "part"]);
-                }
-                _ => drop(play.git(&["commit", "-q", "-a", "--amend", "--allow-empty", "--no-edit"])),
-            }
-        }
-        play.check();
-        play.commit_all();
-        play.check();
-    }
 }
 
 #[test]

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// One agent, two files with blanks in their names, and a person.
-fn world() -> World {
-    let world = World::with_hooks();
+static WORK: Template = Template::new(|world| {
+    world.commit_base();
+    world.done(&["enable"]);
     world.done(&["session", "start", "s|1", "--agent", "claude-code", "--model", "claude-x"]);
     world.done(&["session", "prompt", "s|1", "--message", "go"]);
     world.write("a b", "1 alpha\n2 beta\n3 gamma\n");
@@ -18,7 +19,10 @@ fn world() -> World {
     world.write("a b", "1 alpha\n2 beta\n3 gamma\n5 epsilon\n");
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "work"]);
-    world
+});
+
+fn world() -> World {
+    WORK.world()
 }
 
 /// The rules of Agent Trace's JSON schema, version 0.1.0.

@@ -30,14 +30,12 @@ fn assert_nothing_is_left(world: &World) {
 }
 
 #[rstest::rstest]
-#[case::a_file("live:q/r/three", "q/r/three")]
-#[case::a_directory("live:q", "q")]
-#[case::a_directory_that_earlier_ones_share("live:d/e", "d/e")]
-fn a_restore_leaves_alone_what_the_copy_lacks(
-    #[case] object: &str,
-    #[case] skipped: &str,
-    #[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss,
-) {
+#[case::a_file("live:q/r/three", "q/r/three", Loss::Gone)]
+#[case::an_empty_file("live:q/r/three", "q/r/three", Loss::Empty)]
+#[case::a_directory("live:q", "q", Loss::Gone)]
+#[case::a_torn_directory("live:q", "q", Loss::Torn)]
+#[case::a_directory_that_earlier_ones_share("live:d/e", "d/e", Loss::Torn)]
+fn a_restore_leaves_alone_what_the_copy_lacks(#[case] object: &str, #[case] skipped: &str, #[case] loss: Loss) {
     let world = world();
     let copy = copy_without(&world, object, loss);
     world.write("f", "later\n");
@@ -128,10 +126,13 @@ fn exact_bytes_that_are_lost_are_not_replaced_by_others(#[case] object: &str) {
 }
 
 #[rstest::rstest]
-fn the_doctor_moves_every_ref_off_what_is_damaged(
-    #[values("live:q/r/three", "live:q", "live^{tree}", "live~1^{tree}", "live^2")] object: &str,
-    #[values(Loss::Gone, Loss::Torn)] loss: Loss,
-) {
+#[case::a_file("live:q/r/three", Loss::Gone)]
+#[case::a_directory("live:q", Loss::Torn)]
+#[case::the_tree("live^{tree}", Loss::Gone)]
+#[case::the_torn_tree("live^{tree}", Loss::Torn)]
+#[case::a_tree_before("live~1^{tree}", Loss::Torn)]
+#[case::the_side("live^2", Loss::Gone)]
+fn the_doctor_moves_every_ref_off_what_is_damaged(#[case] object: &str, #[case] loss: Loss) {
     let world = world();
     let (name, tag) = (shadow(&world), "refs/checkpoints/tags/good");
     let tip = world.git(&["rev-parse", &name]).trim().to_owned();
@@ -175,10 +176,11 @@ fn of_a_mark_of_which_nothing_can_be_read_the_doctor_says_what_to_do(#[values(Lo
 }
 
 #[rstest::rstest]
-fn a_copy_keeps_the_order_of_several_sessions(
-    #[values("mine^{tree}", "mine:m", "mine^{commit}")] object: &str,
-    #[values(Loss::Gone, Loss::Torn)] loss: Loss,
-) {
+#[case::a_tree("mine^{tree}", Loss::Gone)]
+#[case::a_file("mine:m", Loss::Torn)]
+#[case::a_commit("mine^{commit}", Loss::Gone)]
+#[case::a_torn_commit("mine^{commit}", Loss::Torn)]
+fn a_copy_keeps_the_order_of_several_sessions(#[case] object: &str, #[case] loss: Loss) {
     let world = World::with_commit();
     world.git(&["config", "checkpoint.storage", "session"]);
     for (session, path) in [("mine", "m"), ("other", "o"), ("mine", "n")] {

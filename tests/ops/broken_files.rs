@@ -21,10 +21,13 @@ fn assert_nothing_is_wrong(world: &World) {
 }
 
 #[rstest::rstest]
-fn a_restore_that_cannot_read_all_changes_nothing(
-    #[values("q/r/three", "d/e/two", "f")] damaged: &str,
-    #[values(Loss::Gone, Loss::Empty, Loss::Torn, Loss::Flipped)] loss: Loss,
-) {
+#[case::gone("f", Loss::Gone)]
+#[case::empty("f", Loss::Empty)]
+#[case::torn("d/e/two", Loss::Torn)]
+#[case::flipped("q/r/three", Loss::Flipped)]
+#[case::the_last_is_gone("q/r/three", Loss::Gone)]
+#[case::one_between_is_gone("d/e/two", Loss::Gone)]
+fn a_restore_that_cannot_read_all_changes_nothing(#[case] damaged: &str, #[case] loss: Loss) {
     let world = world();
     let target = world.git(&["rev-parse", &shadow(&world)]).trim().to_owned();
     let paths = ["d/e/one", "d/e/two", "f", "q/r/three", "staged"];
@@ -80,8 +83,7 @@ fn a_save_after_the_doctor_stores_again_what_a_damaged_pack_lost() {
 #[rstest::rstest]
 fn trees_that_head_has_lost_stop_no_save(
     #[values("HEAD:d", "HEAD:d/e", "HEAD^{tree}")] object: &str,
-    #[values(true, false)] is_staged: bool,
-    #[values(Loss::Gone, Loss::Torn)] loss: Loss,
+    #[values((true, Loss::Gone), (false, Loss::Torn))] (is_staged, loss): (bool, Loss),
 ) {
     let world = world();
     world.write("d/e/c", "changed\n");
@@ -154,10 +156,14 @@ fn objects_that_cannot_be_opened_are_not_called_lost(#[case] object: &str, #[cas
 }
 
 #[rstest::rstest]
-fn the_doctor_writes_files_anew_that_end_wrongly(
-    #[values("live", "live^{tree}", "live^2", "live:q/r/three", "live~1", "live~1^{tree}")] object: &str,
-    #[values(Loss::Unended, Loss::WrongSum)] loss: Loss,
-) {
+#[case::the_commit("live", Loss::Unended)]
+#[case::the_commit_by_its_sum("live", Loss::WrongSum)]
+#[case::the_tree("live^{tree}", Loss::WrongSum)]
+#[case::the_side("live^2", Loss::Unended)]
+#[case::a_file("live:q/r/three", Loss::WrongSum)]
+#[case::a_commit_before("live~1", Loss::Unended)]
+#[case::a_tree_before("live~1^{tree}", Loss::WrongSum)]
+fn the_doctor_writes_files_anew_that_end_wrongly(#[case] object: &str, #[case] loss: Loss) {
     let world = world();
     let before = world.git(&["for-each-ref", "refs/checkpoints/"]);
     lose(&world, object, loss);
@@ -172,10 +178,13 @@ fn the_doctor_writes_files_anew_that_end_wrongly(
 }
 
 #[rstest::rstest]
-fn a_save_continues_a_shadow_whose_objects_end_wrongly(
-    #[values("live", "live^{tree}", "live:d", "live^2", "live:q/r/three")] object: &str,
-    #[values(Loss::Unended, Loss::WrongSum)] loss: Loss,
-) {
+#[case::the_commit("live", Loss::WrongSum)]
+#[case::the_tree("live^{tree}", Loss::Unended)]
+#[case::a_directory("live:d", Loss::WrongSum)]
+#[case::the_side("live^2", Loss::Unended)]
+#[case::a_file("live:q/r/three", Loss::WrongSum)]
+#[case::a_file_without_its_end("live:q/r/three", Loss::Unended)]
+fn a_save_continues_a_shadow_whose_objects_end_wrongly(#[case] object: &str, #[case] loss: Loss) {
     let world = world();
     let before = world.git(&["rev-parse", &shadow(&world)]).trim().to_owned();
     lose(&world, object, loss);
@@ -284,10 +293,10 @@ fn a_directory_of_ours_that_cannot_be_looked_into_is_named() {
 }
 
 #[rstest::rstest]
-fn a_save_mends_the_last_checkpoint_whose_files_lack_only_their_end(
-    #[values("live", "live^{tree}", "live^2")] object: &str,
-    #[values(Loss::Unended, Loss::WrongSum)] loss: Loss,
-) {
+#[case::the_commit("live", Loss::Unended)]
+#[case::the_tree("live^{tree}", Loss::WrongSum)]
+#[case::the_side("live^2", Loss::Unended)]
+fn a_save_mends_the_last_checkpoint_whose_files_lack_only_their_end(#[case] object: &str, #[case] loss: Loss) {
     let world = world();
     let tip = world.git(&["rev-parse", &shadow(&world)]).trim().to_owned();
     lose(&world, object, loss);

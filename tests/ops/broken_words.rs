@@ -1,19 +1,18 @@
 //! Messages about damage: they name the damaged thing and the next step.
 
 use super::broken::{Loss, lose, refs, shadow, text, world};
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 #[rstest::rstest]
-#[case::a_difference(&["diff", "verified"], "live:q")]
-#[case::a_difference_of_lines(&["diff", "verified", "@"], "live:q/r/three")]
-#[case::a_patch(&["show", "-p"], "live:q/r/three")]
-#[case::an_attribution(&["attribution", "--worktree"], "live:q")]
-#[case::a_commit(&["diff", "@", "base"], "live")]
-fn an_error_names_the_doctor(
-    #[case] command: &[&str],
-    #[case] object: &str,
-    #[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss,
-) {
+#[case::a_difference(&["diff", "verified"], "live:q", Loss::Gone)]
+#[case::an_empty_difference(&["diff", "verified"], "live:q", Loss::Empty)]
+#[case::a_difference_of_lines(&["diff", "verified", "@"], "live:q/r/three", Loss::Torn)]
+#[case::a_patch(&["show", "-p"], "live:q/r/three", Loss::Empty)]
+#[case::a_patch_of_what_is_gone(&["show", "-p"], "live:q/r/three", Loss::Gone)]
+#[case::an_attribution(&["attribution", "--worktree"], "live:q", Loss::Torn)]
+#[case::a_commit(&["diff", "@", "base"], "live", Loss::Gone)]
+#[case::a_torn_commit(&["diff", "@", "base"], "live", Loss::Torn)]
+fn an_error_names_the_doctor(#[case] command: &[&str], #[case] object: &str, #[case] loss: Loss) {
     let world = world();
     // A save reads files anew that are as young as the last one, and no longer needs what was lost of them.
     world.settle();
@@ -57,12 +56,15 @@ fn in_a_partial_clone_an_error_names_fetch(#[case] key: &str, #[case] value: &st
 }
 
 #[rstest::rstest]
-#[case::its_tree("live^{tree}")]
-#[case::a_directory("live:q")]
-#[case::a_tree_before("live^^{tree}")]
-#[case::the_side("live^2")]
-#[case::the_manifest("live^2:manifest.toml")]
-fn status_shows_what_can_be_read(#[case] object: &str, #[values(Loss::Gone, Loss::Empty, Loss::Torn)] loss: Loss) {
+#[case::its_tree("live^{tree}", Loss::Gone)]
+#[case::its_empty_tree("live^{tree}", Loss::Empty)]
+#[case::its_torn_tree("live^{tree}", Loss::Torn)]
+#[case::a_directory("live:q", Loss::Gone)]
+#[case::a_tree_before("live^^{tree}", Loss::Torn)]
+#[case::the_side("live^2", Loss::Empty)]
+#[case::the_manifest("live^2:manifest.toml", Loss::Gone)]
+#[case::the_torn_manifest("live^2:manifest.toml", Loss::Torn)]
+fn status_shows_what_can_be_read(#[case] object: &str, #[case] loss: Loss) {
     let world = world();
     lose(&world, object, loss);
     let status = world.json(&["status", "--json"]);
@@ -148,7 +150,7 @@ fn files_to_move_away_are_named_for_a_shell() {
     let file = repo.join(".checkpoint.toml");
     std::fs::write(&file, "noise\n").expect("written");
     let at = |arguments: &[&str]| {
-        let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+        let mut command = world.command(program());
         text(&command.args(arguments).current_dir(&repo).output().expect("it runs"))
     };
     run_shown(&world, &at(&["save"]), "'mv ", "'\n");

@@ -171,12 +171,25 @@ impl Scene {
 #[case::auto_crlf_to_input(AUTO_CRLF, AUTO_INPUT)]
 #[case::auto_crlf_to_eol_crlf(AUTO_CRLF, EOL_CRLF)]
 #[case::eol_crlf_to_auto(EOL_CRLF, AUTO)]
-fn bytes_stay_when_rules_change(
-    #[case] first: Rule,
-    #[case] then: Rule,
-    #[values((true, true), (false, false))] (commits, is_saved_first): (bool, bool),
-) {
-    assert_bytes_stay(first, then, commits, is_saved_first);
+fn bytes_stay_when_rules_change(#[case] first: Rule, #[case] then: Rule) {
+    assert_bytes_stay(first, then, true, true);
+}
+
+/// The same where neither git nor a save has seen the files under the first rule: from each rule, and to each.
+#[rstest::rstest]
+#[case::none_to_text(NONE, TEXT)]
+#[case::text_to_crlf(TEXT, CRLF)]
+#[case::crlf_to_none(CRLF, NONE)]
+#[case::auto_to_none(AUTO, NONE)]
+#[case::none_to_ident(NONE, IDENT)]
+#[case::filter_to_crlf(FILTER, CRLF)]
+#[case::none_to_filter(NONE, FILTER)]
+#[case::encoding_to_none(ENCODING, NONE)]
+#[case::none_to_encoding(NONE, ENCODING)]
+#[case::input_to_auto_crlf(AUTO_INPUT, AUTO_CRLF)]
+#[case::auto_crlf_to_eol_crlf(AUTO_CRLF, EOL_CRLF)]
+fn bytes_stay_when_rules_change_that_nobody_has_met(#[case] first: Rule, #[case] then: Rule) {
+    assert_bytes_stay(first, then, false, false);
 }
 
 /// The same where git knows the files, and no save has seen them under the first rule, or the other way round.
@@ -284,28 +297,38 @@ fn rules_from_outside_may_go(#[case] first: &str, #[case] then: &str) {
 
 /// A filter that has not converted a file when it was saved, and would later.
 #[rstest::rstest]
-#[case::named_outside_later("true", "mkdir -p .git/info; echo '*.txt filter=rot' >.git/info/attributes")]
+#[case::named_outside_later("true", "mkdir -p .git/info; echo '*.txt filter=rot' >.git/info/attributes", true)]
+#[case::named_outside_later_of_no_commit(
+    "true",
+    "mkdir -p .git/info; echo '*.txt filter=rot' >.git/info/attributes",
+    false
+)]
 #[case::configured_later(
     "git config --remove-section filter.rot; echo '*.txt filter=rot' >.gitattributes",
-    "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'"
+    "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'",
+    true
+)]
+#[case::configured_later_of_no_commit(
+    "git config --remove-section filter.rot; echo '*.txt filter=rot' >.gitattributes",
+    "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'",
+    false
 )]
 #[case::configured_later_beside_line_endings(
     "git config --remove-section filter.rot; echo '*.txt filter=rot text eol=crlf' >.gitattributes",
-    "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'"
+    "git config filter.rot.clean 'tr ab bc'; git config filter.rot.smudge 'tr bc ab'",
+    true
 )]
 #[case::smudge_configured_later(
     "git config --unset filter.rot.smudge; echo '*.txt filter=rot text eol=crlf' >.gitattributes",
-    "git config filter.rot.smudge 'tr bc ab'"
+    "git config filter.rot.smudge 'tr bc ab'",
+    false
 )]
 #[case::named_outside_no_more(
     "mkdir -p .git/info; echo '*.txt filter=rot' >.git/info/attributes",
-    "rm .git/info/attributes"
+    "rm .git/info/attributes",
+    true
 )]
-fn a_filter_of_another_time_changes_no_byte(
-    #[case] first: &str,
-    #[case] then: &str,
-    #[values(true, false)] commits: bool,
-) {
+fn a_filter_of_another_time_changes_no_byte(#[case] first: &str, #[case] then: &str, #[case] commits: bool) {
     let scene = Scene::new(NONE, commits);
     let bash = |script: &str| {
         let output = scene.command("bash").args(["-ec", script]).output().expect("bash runs");

@@ -11,18 +11,21 @@ use git_checkpoint::testing::{
 };
 
 use super::records::{ONE, TWO, an_id, record_of};
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// A base, and two commits with records, the second without a trailer.
-fn world() -> World {
-    let world = World::with_commit();
+static RECORDS: Template = Template::new(|world| {
+    world.commit_base();
     for (file, id, message) in [("a", ONE, "add a\n\nCheckpoint: 0123456789abcdef"), ("b", TWO, "add b")] {
         world.write(file, format!("{file}\n{file} again\nthree\n"));
         world.git(&["add", "-A"]);
         world.git(&["commit", "-qm", message]);
-        world.append(vec![record_of(&world, "HEAD", id)], Vec::new());
+        world.append(vec![record_of(world, "HEAD", id)], Vec::new());
     }
-    world
+});
+
+fn world() -> World {
+    RECORDS.world()
 }
 
 fn look(world: &World, fix: bool, relink: bool) -> Diagnosis {

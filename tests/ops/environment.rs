@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::support::{World, files, site::ended};
+use crate::support::{World, files, program, site::ended};
 
 /// A turn of the session `s`, in which `write` changes the worktree.
 fn turn(world: &World, write: impl FnOnce()) {
@@ -29,7 +29,7 @@ fn context_in_hunks_is_no_edit() {
     world.git(&["commit", "-qm", "base"]);
     turn(&world, || fs::write(&file, lines("three")).expect("it can be written"));
     world.git(&["commit", "-qam", "work"]);
-    let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+    let mut command = world.command(program());
     let output = command.env("GIT_DIFF_OPTS", "-u3").args(["attribution", "--json"]).output().expect("it runs");
     let found: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!((&found["files"][0]["added"], &found["files"][0]["deleted"]), (&1.into(), &1.into()), "{found}");
@@ -70,7 +70,7 @@ fn a_hanging_jj_wrapper_holds_no_agent_up() {
     files::write_script(&wrapper, "#!/bin/sh\nsleep 60\nexit 1\n");
     let event = serde_json::json!({"hook_event_name": "PreToolUse", "session_id": "s", "cwd": world.repo(),
         "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "1"});
-    let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+    let mut command = world.command(program());
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{}:{path}", world.root().join("home").display()));
     let command = command.args(["hook", "--agent", "claude-code"]).stdin(Stdio::piped()).stdout(Stdio::null());

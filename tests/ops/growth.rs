@@ -7,6 +7,7 @@ use git_checkpoint::{Context, SaveOptions, testing::ops::status};
 use crate::support::{
     World,
     checkpoints::{Shadow, agent},
+    program,
 };
 
 fn blocks_below(directory: &Path) -> u64 {
@@ -103,7 +104,7 @@ fn bytes_read(world: &World, arguments: &[&str]) -> u64 {
     // What a child has read counts for its parent once it has ended.
     let script = r#""$@" >/dev/null || exit; cat /proc/$$/io"#;
     let mut command = world.command("sh");
-    let output = command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_git-checkpoint")]).args(arguments).output();
+    let output = command.args(["-c", script, "sh", program()]).args(arguments).output();
     let output = output.expect("sh runs");
     let printed = String::from_utf8_lossy(&output.stdout);
     let count = printed.lines().find_map(|line| line.strip_prefix("rchar: "));
@@ -137,4 +138,22 @@ fn a_restore_reads_what_many_files_share_only_once() {
     for number in 0..COPIES {
         assert!(fs::read(world.repo().join(format!("copy{number}"))).expect("it is back") == content, "{number}");
     }
+}
+
+/// No other object may have its content.
+#[test]
+fn a_pack_without_an_index_gets_one() {
+    let world = World::with_commit();
+    world.sh("for i in $(seq 300); do echo \"file $i\" >f$i; done");
+    world.done(&["save"]);
+    world.sh("rm f?*");
+    world.done(&["save"]);
+    let pack = world.sh("echo .git/objects/pack/$(head -1 .git/checkpoint/packs)").trim().to_owned();
+    world.sh(&format!("rm -f {pack}.idx && touch -d '2 hours ago' {pack}.pack"));
+    for save in 0..8 {
+        world.sh(&format!("for i in $(seq 20); do echo {save} $i >g$i; done"));
+        world.done(&["save"]);
+    }
+    world.sh(&format!("git verify-pack {pack}.pack"));
+    assert_eq!(world.sh("git cat-file blob $(echo file 7 | git hash-object --stdin)"), "file 7\n");
 }

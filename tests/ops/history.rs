@@ -8,7 +8,7 @@ use git_checkpoint::{
     },
 };
 
-use crate::support::{START, World, checkpoints::agent};
+use crate::support::{START, World, checkpoints::agent, template::Template};
 
 fn list(world: &World, options: &ListOptions) -> Vec<Entry> {
     let context = Context::open(&world.repo()).expect("a repository");
@@ -26,8 +26,8 @@ fn subjects(world: &World, options: &ListOptions) -> String {
 }
 
 /// Two shadows of this worktree, one of another, one in the archive.
-fn world() -> World {
-    let world = World::with_commit();
+static SHADOWS: Template = Template::new(|world| {
+    world.commit_base();
     let mut archived = world.shadow("main", -10_000);
     world.write("f", "archived\n");
     let tip = archived.save("archived", &Origin::default());
@@ -53,7 +53,12 @@ fn world() -> World {
 
     world.write("other", "3\n");
     world.shadow("linked", 30).save("linked", &Origin::default());
-    world
+    // It is none of a worktree, as a copy expects.
+    world.remove("../index-of-tree");
+});
+
+fn world() -> World {
+    SHADOWS.world()
 }
 
 #[rstest::rstest]

@@ -8,7 +8,7 @@ use std::{
     process::Output,
 };
 
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 mod managers;
 
@@ -245,7 +245,7 @@ fn a_repository_without_the_program_commits_as_ever() {
     for name in NAMES {
         let path = hooks(&world).join(name);
         let text = fs::read_to_string(&path).expect("a script");
-        put(&path, text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/nowhere/git-checkpoint"), 0o755);
+        put(&path, text.replace(program(), "/nowhere/git-checkpoint"), 0o755);
     }
     let mut command = world.command("git");
     let output = command.env("PATH", "/usr/bin:/bin").args(["commit", "--allow-empty", "-qm", "x"]).output();
@@ -310,7 +310,7 @@ fn paths_may_hold_anything() {
     let repo = world.root().join(name);
     let program = world.root().join("bin 'of'\nus").join("git-checkpoint");
     fs::create_dir(program.parent().expect("a directory")).expect("directories can be made");
-    let built = env!("CARGO_BIN_EXE_git-checkpoint");
+    let built = crate::support::program();
     fs::hard_link(built, &program).or_else(|_| fs::copy(built, &program).map(drop)).expect("it can be copied");
     let run = |program: &str, arguments: &[&str]| {
         let mut command = world.command(program);

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Output};
 
 use git_checkpoint::testing::git::Repo;
 
-use crate::support::{World, files, site::described};
+use crate::support::{World, files, site::described, this_program};
 
 const ID: &str = "0123456789abcdef";
 const FILE: &str = "TEST_MESSAGE_FILE";
@@ -22,8 +22,7 @@ fn child() {
 fn world() -> World {
     let world = World::with_commit();
     let hook = world.repo().join(".git/hooks/prepare-commit-msg");
-    let program = std::env::current_exe().expect("this is one");
-    let call = format!("'{}' --quiet --exact --ignored ops::message::child >/dev/null", program.display());
+    let call = format!("'{}' --quiet --exact --ignored ops::message::child >/dev/null", this_program());
     let text = format!("#!/bin/sh\n{FILE}=$PWD/$1 exec {call}\n");
     fs::create_dir_all(hook.parent().expect("a directory")).expect("directories can be made");
     files::write_script(&hook, &text);

@@ -33,6 +33,7 @@ mod reset;
 mod restore;
 mod restore_crash;
 mod restore_findings;
+mod restore_killed;
 mod restore_random;
 mod restore_roundtrip;
 mod restore_safety;

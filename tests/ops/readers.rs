@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::MetadataExt as _, path::Path,
 
 use rstest::rstest;
 
-use crate::support::World;
+use crate::support::{World, program, template::Template};
 
 /// All commands that only read, in a repository with a commit of an agent, checkpoints since, and a file `f`.
 const READERS: [&[&str]; 16] = [
@@ -53,8 +53,8 @@ enum State {
     Behind,
 }
 
-fn world(state: State) -> World {
-    let world = World::new();
+/// A commit of an agent, and many checkpoints since.
+static SETTLED: Template = Template::new(|world| {
     world.sh("git init -qb main; echo 1 >f; git add f; git commit -qm base");
     world.done(&["enable"]);
     world.done(&["session", "prompt", "s", "-m", "go"]);
@@ -70,6 +70,10 @@ fn world(state: State) -> World {
         )
         .expect("saved");
     }
+});
+
+fn world(state: State) -> World {
+    let world = SETTLED.world();
     match state {
         State::Settled => {}
         State::InTurn => {
@@ -77,7 +81,7 @@ fn world(state: State) -> World {
             world.write("f", "1\n2\n3\n");
         }
         State::Interrupted => {
-            let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+            let mut command = world.command(program());
             let command =
                 command.args(["restore", "--all", "@{5}"]).env("CHECKPOINT_FAILPOINT", "restore:after-journal");
             assert!(!command.status().expect("it runs").success());
@@ -119,7 +123,7 @@ fn work_where_they_cannot_write(#[values(State::Settled, State::Interrupted)] st
     let user: &[&str] = if is_root { &["setpriv", "--reuid=65534", "--clear-groups"] } else { &["env"] };
     for (arguments, expected) in READERS.iter().zip(expected) {
         let mut command = world.command(user[0]);
-        let command = command.args(&user[1..]).arg(env!("CARGO_BIN_EXE_git-checkpoint")).args(*arguments);
+        let command = command.args(&user[1..]).arg(program()).args(*arguments);
         let output = command.output().expect("it runs");
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{arguments:?}: {output:?}");
         assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");

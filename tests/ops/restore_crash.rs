@@ -14,7 +14,7 @@ use git_checkpoint::{
 };
 use gix::ObjectId;
 
-use crate::support::stage::Stage;
+use crate::support::{stage::Stage, template::Template, this_program};
 
 const DIRECTORY: &str = "GIT_CHECKPOINT_TEST_DIRECTORY";
 const TARGET: &str = "GIT_CHECKPOINT_TEST_TARGET";
@@ -27,8 +27,7 @@ fn a_victim() {
 }
 
 fn die(stage: &Stage, target: ObjectId, failpoint: &str) -> ExitStatus {
-    let program = std::env::current_exe().expect("this program has a path");
-    let mut command = stage.command(program.to_str().expect("a plain path"));
+    let mut command = stage.command(this_program());
     command
         .args(["--exact", "ops::restore_crash::a_victim"])
         .env(DIRECTORY, stage.repo())
@@ -39,9 +38,10 @@ fn die(stage: &Stage, target: ObjectId, failpoint: &str) -> ExitStatus {
         .status
 }
 
-/// Returns a stage with changes of every kind, and what to restore.
-fn scene() -> (Stage, ObjectId) {
-    let stage = Stage::new();
+/// Changes of every kind since the one checkpoint.
+static CHANGED: Template = Template::new(|world| {
+    world.commit_base();
+    let stage = Stage::on(world.clone());
     for path in ["a", "b", "swap", "gone/x", "gone/y", "mode"] {
         stage.write(path, format!("{path} then\n"));
     }
@@ -53,7 +53,7 @@ fn scene() -> (Stage, ObjectId) {
         stage.write(path, "then\n");
     }
     stage.git(&["add", "a"]);
-    let target = stage.save();
+    stage.save();
     for path in ["a", "b"] {
         stage.write(path, "now\n");
     }
@@ -71,6 +71,12 @@ fn scene() -> (Stage, ObjectId) {
     stage.write("new", "now\n");
     stage.chmod("mode", 0o755);
     stage.git(&["add", "b"]);
+});
+
+/// Returns a stage with changes of every kind, and what to restore.
+fn scene() -> (Stage, ObjectId) {
+    let stage = Stage::on(CHANGED.world());
+    let target = git_checkpoint::resolve(&stage.context, "@{0}").expect("it was saved");
     (stage, target)
 }
 

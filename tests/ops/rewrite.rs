@@ -8,22 +8,25 @@ use git_checkpoint::testing::{
 use gix::ObjectId;
 
 use super::records::{ONE, TWO, an_id, record_of};
-use crate::support::World;
+use crate::support::{World, template::Template};
 
 /// A base, and three commits, the first two with records.
-fn world() -> World {
-    let world = World::with_commit();
+static RECORDS: Template = Template::new(|world| {
+    world.commit_base();
     world.script(".git/hooks/post-rewrite", "#!/bin/sh\necho \"$1\" >.git/how\ncat >.git/pairs\n");
     for (file, id) in [("a", ONE), ("b", TWO)] {
         world.write(file, format!("{file}\n{file}\n"));
         world.git(&["add", "-A"]);
         world.git(&["commit", "-qm", &format!("add {file}\n\nCheckpoint: {id}")]);
-        world.append(vec![record_of(&world, "HEAD", id)], Vec::new());
+        world.append(vec![record_of(world, "HEAD", id)], Vec::new());
     }
     world.write("c", "c\n");
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "add c"]);
-    world
+});
+
+fn world() -> World {
+    RECORDS.world()
 }
 
 /// Runs git with the hook, and then what the hook of ours would do.

@@ -231,7 +231,7 @@ impl Desk {
         let given = std::env::var_os("GIT_CHECKPOINT").map(PathBuf::from);
         let program = match &given {
             Some(path) if program == "git-checkpoint" => path.clone(),
-            _ if program == "git-checkpoint" => PathBuf::from(env!("CARGO_BIN_EXE_git-checkpoint")),
+            _ if program == "git-checkpoint" => PathBuf::from(crate::support::program()),
             _ => PathBuf::from(program),
         };
         let mut command = self.world.command(&program.to_string_lossy());

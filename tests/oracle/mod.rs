@@ -88,6 +88,20 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
     "insert s1 235 255 1 1; git-mv person 202 255 1 1; rebase s1 0 255 1 181",
     "all"
 )]
+#[case::two_resets_of_a_pick_from_another_worktree(
+    "worktree person 0 255 1 1; change s1 0 50 1 1; commit person 0 255 1 1; pick s1 0 255 1 1; \
+     reset-mixed person 0 255 1 1; reset-soft s1 0 255 1 1",
+    "all"
+)]
+#[case::a_renamed_file_that_a_stash_puts_back(
+    "delete person 217 68 1 1; stash-push s1 0 255 1 1; mv s1 37 255 1 1; stash-pop person 0 255 1 1",
+    "all"
+)]
+#[case::a_persons_line_in_a_stash_that_a_command_pops_in_conflict(
+    "mv s1 128 255 1 1; worktree person 0 255 1 1; worktree person 0 255 1 1; merge s1 0 255 1 208; \
+     insert person 83 255 1 1; stash-push person 0 255 1 93; insert person 191 255 1 1; stash-pop s1 0 255 1 1",
+    "all"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
@@ -98,7 +112,7 @@ fn in_ci(steps: &str, is_strict: bool) -> Search {
     Search {
         choice: Choice::parse(steps).expect("known names"),
         seed: 1,
-        histories: 40,
+        histories: 16,
         lengths: 8..=24,
         jobs: 1,
         is_strict,

@@ -5,6 +5,7 @@ pub(crate) mod checkpoints;
 pub(crate) mod files;
 pub(crate) mod jj;
 pub(crate) mod play;
+mod program;
 pub(crate) mod site;
 pub(crate) mod stage;
 pub(crate) mod template;
@@ -17,6 +18,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+pub(crate) use program::{program, this_program};
 use site::described;
 
 /// A moment that every test begins at: 2025-06-01T12:00:00Z.
@@ -88,6 +90,8 @@ impl World {
             .env("XDG_CONFIG_HOME", self.root().join("home/.config"))
             .env("TMPDIR", self.root())
             .env("GIT_CONFIG_GLOBAL", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/gitconfig"))
+            // Without git's examples of hooks, which each copy of a repository would write again.
+            .env("GIT_TEMPLATE_DIR", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/git-template"))
             .env("GIT_CONFIG_SYSTEM", "/dev/null")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_AUTHOR_NAME", "A U Thor")
@@ -116,7 +120,7 @@ impl World {
 
     /// Runs the built `git-checkpoint` with `arguments`.
     pub(crate) fn checkpoint(&self, arguments: &[&str]) -> Output {
-        self.command(env!("CARGO_BIN_EXE_git-checkpoint")).args(arguments).output().expect("the program runs")
+        self.command(program()).args(arguments).output().expect("the program runs")
     }
 
     /// Runs `script` with the shell, which must succeed, and returns what it printed.
@@ -157,7 +161,7 @@ fn memory() -> Option<&'static Path> {
 fn search_path() -> &'static OsStr {
     static PATH: OnceLock<OsString> = OnceLock::new();
     PATH.get_or_init(|| {
-        let built = Path::new(env!("CARGO_BIN_EXE_git-checkpoint")).parent().map(Path::to_owned);
+        let built = Path::new(program()).parent().map(Path::to_owned);
         let others = std::env::var_os("PATH").unwrap_or_default();
         std::env::join_paths(built.into_iter().chain(python()).chain(std::env::split_paths(&others)))
             .expect("PATH can be joined")

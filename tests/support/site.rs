@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::World;
+use super::{World, program};
 
 /// What no operation may move: HEAD, index, config, the refs and reflogs of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl World {
 
     /// The same with a failpoint.
     pub(crate) fn start_with(&self, arguments: &[&str], failpoint: &str) -> Child {
-        self.command(env!("CARGO_BIN_EXE_git-checkpoint"))
+        self.command(program())
             .args(arguments)
             .env("CHECKPOINT_FAILPOINT", failpoint)
             .stdin(Stdio::null())

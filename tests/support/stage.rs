@@ -48,6 +48,11 @@ impl Stage {
     pub(crate) fn with(prepare: impl FnOnce(&World)) -> Self {
         let world = World::with_commit();
         prepare(&world);
+        Self::on(world)
+    }
+
+    /// Opens the library on the repository of `world`.
+    pub(crate) fn on(world: World) -> Self {
         let context = Context::open(&world.repo()).expect("the repository opens");
         Self { world, context }
     }

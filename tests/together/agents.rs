@@ -10,11 +10,11 @@ use std::{
 };
 
 use super::again_and_again;
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 fn time() -> Duration {
     let seconds = std::env::var("GIT_CHECKPOINT_TEST_SECONDS").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(6))
+    Duration::from_secs(seconds.unwrap_or(3))
 }
 
 /// Held while a commit is made.
@@ -64,7 +64,7 @@ fn git(world: &World, root: &Path, arguments: &[&str]) -> bool {
 }
 
 fn ours(world: &World, root: &Path, arguments: &[&str]) -> String {
-    let program = env!("CARGO_BIN_EXE_git-checkpoint");
+    let program = program();
     let output = process(world, root, program, arguments).output().expect("the program runs");
     assert!(output.status.success(), "{arguments:?}: {}", described(&output));
     String::from_utf8(output.stdout).expect("text")

@@ -20,8 +20,8 @@ pub(super) const NOBODY: AuthorId = AuthorId::MAX;
 /// The state of all files that any step has touched.
 ///
 /// Steps in a row by one author are one step: a checkpoint more or less between them changes nothing. But a step that takes a
-/// file back to an earlier content, as a stash does, is one of its own: the lines that it deletes may come back. So is a step
-/// that has lines from elsewhere.
+/// file back to an earlier content or deletes it, as a stash does, is one of its own: the lines that it deletes may come back. So
+/// is a step that has lines from elsewhere.
 pub struct Replay<'d> {
     pub(super) differ: Differ<'d>,
     pub(super) limits: Limits,
@@ -118,12 +118,14 @@ impl<'d> Replay<'d> {
         }
     }
 
-    /// Returns true if `change` undoes what the pending steps have done to its file, or all that was done to it.
+    /// Returns true if `change` undoes what the pending steps have done to its file, or all that was done to it, or deletes it.
     fn takes_back(&self, change: &Change) -> bool {
         let before = self.files.get(&change.path).and_then(|file| file.content.as_ref());
         let is_start = |index: &u32| self.starts[*index as usize] == digest(change.after.as_ref());
         self.pending.contains_key(&change.path)
-            && (before == change.after.as_ref() || self.bases.get(&change.path).is_some_and(is_start))
+            && (change.after.is_none()
+                || before == change.after.as_ref()
+                || self.bases.get(&change.path).is_some_and(is_start))
     }
 
     fn begin(&mut self, path: BString, content: Option<Content>) {

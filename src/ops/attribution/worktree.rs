@@ -36,11 +36,13 @@ use crate::{
     git::{
         Repo,
         commit::NewCommit,
+        line_edits::step_edits,
         new_objects::{NewObjects, Target},
     },
     model::{
         attribution::{
             Author, FileOwnership, Owner,
+            carry::restrict,
             combine::{Beside, combine},
             kind::agent_of,
         },
@@ -103,9 +105,10 @@ fn beyond(
     if let Some(tip) = &checkpoint {
         let touched = repo.diff_trees(base_tree(repo, tip)?, tip.tree_id)?;
         for change in renamed_since(repo, &touched, &around)?.into_iter().filter(|change| wanted(&change.path)) {
-            // `wanted` may have left the old path out of the changes, though the file still exists.
+            // `wanted` may have left the old path out of the changes, though the file is there as the work left it.
             let old_path = change.old_path.as_ref().expect("it is a rename");
-            if repo.find_leaf(worktree.tree_id, old_path.as_bstr())?.is_none() {
+            let left = repo.find_leaf(worktree.tree_id, old_path.as_bstr())?;
+            if left.is_none() || left == repo.find_leaf(head_tree_id, old_path.as_bstr())? {
                 renamed.push(change);
             }
         }
@@ -134,6 +137,9 @@ fn beyond(
         let mut ownership = reader.authors.adopt_file(ownership, &work.authors);
         if let Some(next) = &next {
             next.add_authors(&mut reader, &change, &mut ownership)?;
+        }
+        if let Some((_, leaf)) = copied.get(&change.path) {
+            give_back(repo, *leaf, &change, &mut ownership)?;
         }
         if with_text || !others.is_empty() {
             let mut text = reader.text(&change)?;
@@ -235,16 +241,39 @@ fn copied(
 ) -> Result<BTreeMap<BString, (BString, Leaf)>> {
     let mut copied = BTreeMap::new();
     for change in changes.iter().filter(|change| change.before.is_none() && change.old_path.is_none()) {
-        let mut name = &change.path;
+        let mut name = change.path.clone();
         for step in steps.iter().rev() {
-            let old_path = step.changes.iter().find(|it| it.path == *name).and_then(|it| it.old_path.as_ref());
+            let Some(change) = step.changes.iter().find(|it| it.path == name) else { continue };
+            let mut old_path = change.old_path.clone();
+            // If both names are wanted, the step does not say that the file was renamed.
+            if old_path.is_none() && change.before.is_none() && step.changes.iter().any(|it| it.after.is_none()) {
+                let renamed = repo.detect_renames(step.changes.clone())?;
+                old_path = renamed.into_iter().find(|it| it.path == name).and_then(|it| it.old_path);
+            }
             name = old_path.unwrap_or(name);
         }
         if let Some(leaf) = repo.find_leaf(head_tree_id, name.as_bstr())? {
-            copied.insert(change.path.clone(), (name.clone(), leaf));
+            copied.insert(change.path.clone(), (name, leaf));
         }
     }
     Ok(copied)
+}
+
+/// Takes from the new file of `change` the owners of the lines that it has from `leaf`, a file of HEAD: they are no new lines.
+fn give_back(repo: &Repo, leaf: Leaf, change: &Change, ownership: &mut FileOwnership) -> Result<()> {
+    let Some(after) = change.after.filter(|_| ownership.whole.is_none()) else { return Ok(()) };
+    let (before, after) = (repo.read_blob(leaf.id)?, repo.read_blob(after.id)?);
+    let added: Vec<_> = step_edits(&before, &after).into_iter().map(|(_, new)| new).collect();
+    let (mut from, mut copied) = (0, Vec::new());
+    for lines in &added {
+        copied.push(from..lines.start);
+        from = lines.end;
+    }
+    copied.push(from..after.lines().count());
+    let own = restrict(&ownership.spans, &added, Owner::Base);
+    ownership.spans = [restrict(&[], &copied, Owner::Base), own].concat();
+    ownership.spans.sort_by_key(|span| span.start);
+    Ok(())
 }
 
 pub(super) fn add(context: &Context, options: &Options, sum: &mut Sum) -> Result<()> {

@@ -271,11 +271,12 @@ pub(crate) fn renamed_since(repo: &Repo, touched: &[Change], committed: &[Change
     Ok(renamed)
 }
 
-/// Returns those of `touched` that left a file which `committed` neither keeps nor renames.
+/// Returns those of `touched` that left a file which `committed` neither keeps nor renames: it is gone, or as it was before the
+/// work.
 pub(super) fn left_out<'c>(touched: &'c [Change], committed: &'c [Change]) -> impl Iterator<Item = &'c Change> {
     let renamed: BTreeSet<&BString> = committed.iter().filter_map(|change| change.old_path.as_ref()).collect();
     touched.iter().filter(move |change| {
-        let is_gone = at(committed, &change.path).map_or(change.before.is_none(), |now| now.after.is_none());
+        let is_gone = at(committed, &change.path).is_none_or(|now| now.after.is_none());
         change.after.is_some() && is_gone && !renamed.contains(&change.path)
     })
 }

@@ -10,6 +10,7 @@
 
 pub(crate) mod amended;
 pub(crate) mod covered;
+mod earlier;
 pub(crate) mod recorded;
 pub(crate) mod replay;
 pub(crate) mod set_aside;

@@ -16,12 +16,17 @@ use super::{
         share::share_of,
     },
     amended::{Amended, is_undone},
+    earlier::{MOST_KEPT, line_of, of_earlier_versions},
 };
 use crate::{
     error::Result,
     git::Repo,
     model::{
-        attribution::{kind::agent_of, text::Attribution},
+        attribution::{
+            FileOwnership, Owner,
+            kind::{Kind, agent_of, kind_of},
+            text::Attribution,
+        },
         change::{Change, Leaf, Mode},
         record::{Record, RecordFile, RecordId, ids_in_message},
         refname,
@@ -32,13 +37,8 @@ use crate::{
 const MOST_MOVES: usize = 32;
 /// How many commits removed by resets we look at.
 const MOST_COMMITS: usize = 100;
-/// How many commits back from HEAD we look for the commit at which the removed ones branch off.
-const MOST_KEPT: usize = 32;
 /// How many commits that touch the files of a cherry-pick or revert we look at.
 const MOST_TOUCHING: usize = 100;
-
-/// If more files of a commit may be earlier versions, we do not look which.
-const MOST_RESTORED: usize = 64;
 
 /// How git begins the last paragraph of a revert's message; a commit id follows.
 const REVERTS: &str = "This reverts commit ";
@@ -154,9 +154,8 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
 fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
     for rest in message.split(REVERTS).skip(1) {
         let end = rest.find(|it: char| !it.is_ascii_hexdigit()).unwrap_or(rest.len());
-        if let Ok(id) = ObjectId::from_hex(&rest.as_bytes()[..end])
-            && repo.is_commit(id)?
-        {
+        // With `revert.reference`, git abbreviates the id.
+        if repo.find_commit(&rest[..end])?.is_some() {
             return Ok(true);
         }
     }
@@ -210,26 +209,6 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
     Ok(left)
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as long as this repository has them and `goes_on`
-/// accepts the commit and its time; and the time of the last one.
-fn line_of(
-    repo: &Repo,
-    start: Option<ObjectId>,
-    most: usize,
-    mut goes_on: impl FnMut(ObjectId, i64) -> bool,
-) -> Result<(Vec<ObjectId>, i64)> {
-    let (mut line, mut next, mut oldest) = (Vec::new(), start, i64::MAX);
-    while let Some(commit) = next.filter(|_| line.len() < most) {
-        let Some((parent, seconds)) = repo.parent_and_time(commit)? else { break };
-        if !goes_on(commit, seconds) {
-            break;
-        }
-        line.push(commit);
-        (next, oldest) = (parent, seconds);
-    }
-    Ok((line, oldest))
-}
-
 /// Returns true if a line is staged on `head` that the records of `commits` know as a session's. Git says that it has squashed
 /// these commits, so a single line is enough.
 pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: &[ObjectId]) -> Result<bool> {
@@ -268,42 +247,6 @@ fn of_commits_touching(repo: &Repo, changes: &[Change]) -> Result<Vec<RecordId>>
     Ok(ids)
 }
 
-/// Returns the records of the last commits that changed files of `changes`: lines of theirs that were deleted since may have come
-/// back. Each with true if a file is as it was before: then git has brought it (`git checkout <commit> -- <path>`).
-fn of_earlier_versions(
-    repo: &Repo,
-    log: &Log<'_>,
-    head: ObjectId,
-    changes: &[Change],
-) -> Result<Vec<(RecordId, bool)>> {
-    let is_changed = |change: &&Change| match (change.before, change.after) {
-        (before, Some(after)) => before.is_none_or(|before| before.id != after.id),
-        _ => false,
-    };
-    let is_old = |change: &Change| change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
-    let changed: Vec<&Change> = changes.iter().filter(is_changed).collect();
-    let mut ids = Vec::new();
-    if changed.is_empty() || changed.len() > MOST_RESTORED {
-        return Ok(ids);
-    }
-    let mut files: Vec<_> = changed.into_iter().map(|it| (it, it.before, is_old(it))).collect();
-    let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
-    for pair in line.windows(2) {
-        let tree_id = repo.tree_of_commit(pair[1])?;
-        let (mut is_changed, mut is_by_git) = (false, false);
-        for (change, leaf, is_old) in &mut files {
-            let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
-            is_changed |= *leaf != before;
-            is_by_git |= *leaf != before && *is_old;
-            *leaf = before;
-        }
-        if is_changed {
-            ids.extend(log.of_commit(pair[0])?.into_iter().map(|id| (id, is_by_git)));
-        }
-    }
-    Ok(ids)
-}
-
 fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
     head.map_or_else(|| Ok(repo.empty_tree_id()), |id| repo.tree_of_commit(id))
 }
@@ -330,7 +273,9 @@ fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
     let head_tree_id = head_tree(repo, head)?;
-    let files: Vec<RecordFile> = files.into_iter().filter(|file| !file.sessions.is_empty()).collect();
+    let own = lines_of_no_person(repo, id)?;
+    let files: Vec<RecordFile> =
+        files.into_iter().filter(|file| !file.sessions.is_empty() || own.contains_key(&file.path)).collect();
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
     let mut leaves = place.leaves(repo, &paths)?;
     // A file may have another name now.
@@ -358,8 +303,8 @@ fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_
         let leaf = |id: ObjectId| Leaf { id, mode: Mode::File };
         let change = Change::between(file.path, file.before.map(leaf), file.after.map(leaf)).filter(|_| is_here);
         if let Some(change) = change {
-            let own = lines_of_agents(repo, id, &change)?;
-            let share = share_of(repo, &change, own.as_deref(), before, now)?;
+            let own = own.get(&change.path).map(Vec::as_slice);
+            let share = share_of(repo, &change, own, before, now)?;
             if share.is_half() || with_parts && share.is_any() {
                 return Ok(true);
             }
@@ -368,13 +313,21 @@ fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_
     Ok(false)
 }
 
-/// Returns the lines of agents (from 0) in the file that `change` of the record `id` left; none if it has no such lines, and
-/// all of the change counts.
-fn lines_of_agents(repo: &Repo, id: &RecordId, change: &Change) -> Result<Option<Vec<Range<usize>>>> {
+/// Returns the lines (from 0) of agents in the files that the commit of the record `id` left; of a file without such lines, those
+/// of which the author is not known. Of a file without either, all of the change counts.
+fn lines_of_no_person(repo: &Repo, id: &RecordId) -> Result<HashMap<BString, Vec<Range<usize>>>> {
     let stored = records::attribution(repo, id)?.unwrap_or_default();
-    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(None) };
-    let Some(file) = files.iter().find(|file| file.ownership.path == change.path) else { return Ok(None) };
-    let spans = file.ownership.spans.iter().filter(|span| agent_of(span.owner, &authors).is_some());
-    let lines: Vec<_> = spans.map(|span| (span.start as usize).saturating_sub(1)..span.end as usize).collect();
-    Ok(Some(lines).filter(|lines| !lines.is_empty()))
+    let Ok(Attribution { authors, files }) = Attribution::from_text(&stored) else { return Ok(HashMap::new()) };
+    let is_agents = |owner: Owner| agent_of(owner, &authors).is_some();
+    let is_unknown = |owner: Owner| kind_of(owner, &authors) == Kind::Unknown;
+    let mut found = HashMap::new();
+    for FileOwnership { path, spans, .. } in files.into_iter().map(|file| file.ownership) {
+        let has_agent = spans.iter().any(|span| is_agents(span.owner));
+        let own = spans.iter().filter(|it| if has_agent { is_agents(it.owner) } else { is_unknown(it.owner) });
+        let lines: Vec<_> = own.map(|span| (span.start as usize).saturating_sub(1)..span.end as usize).collect();
+        if !lines.is_empty() {
+            found.insert(path, lines);
+        }
+    }
+    Ok(found)
 }

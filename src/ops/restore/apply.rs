@@ -226,7 +226,9 @@ impl<'a> Applier<'a> {
             Err(Stop::Left(Why::UnderWay)) => self.is_renamed(clear, group),
             // The link is the one that the group writes: the interrupted restore wrote it after it had deleted all below it.
             Err(Stop::Left(Why::BelowLink)) if self.is_resumed => {
-                group.writes.iter().any(|write| is_below(clear.path.as_bstr(), write.path.as_bstr()))
+                let writes_link = |write: &&Step| write.after.is_some_and(|after| after.leaf.mode == Mode::Link);
+                let mut links = group.writes.iter().filter(writes_link);
+                links.any(|link| is_below(clear.path.as_bstr(), link.path.as_bstr()))
             }
             _ => false,
         };

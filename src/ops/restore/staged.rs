@@ -1,6 +1,9 @@
 //! Puts back what was staged: the only place that changes the user's index, by git's own commands and lock.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+};
 
 use bstr::{BString, ByteSlice as _};
 
@@ -9,6 +12,7 @@ use crate::{
     error::{Error, Kind, Result},
     git::{Repo, checkout_names::is_git_path, lock_files},
     model::{
+        change::Leaf,
         manifest::Unmerged,
         path_text,
         slot::{Found, Slot, SlotChange},
@@ -133,11 +137,12 @@ impl Staging {
             input.extend_from_slice(path);
             input.push(0);
         };
+        let at_once = || self.slots.iter().filter(|(path, _)| !sparse.contains(*path));
         // All removals first: a directory may take the place of a file.
-        for path in self.slots.keys() {
+        for (path, _) in at_once() {
             line(0, null, 0, path);
         }
-        for (path, slot) in &self.slots {
+        for (path, slot) in at_once() {
             match slot {
                 Slot::Staged(leaf) => line(leaf.mode.bits(), leaf.id, 0, path),
                 Slot::Unmerged(stages) => stages.iter().for_each(|it| line(it.mode, it.id, it.stage, path)),
@@ -145,6 +150,7 @@ impl Staging {
             }
         }
         repo.run_git(&["update-index", "-z", "--index-info"], Some(&input)).map_err(failed)?;
+        self.apply_sparse(repo, &sparse).map_err(failed)?;
         let list = |paths: &mut dyn Iterator<Item = &BString>| {
             paths.fold(BString::default(), |mut list, path| {
                 list.extend_from_slice(path);
@@ -152,10 +158,6 @@ impl Staging {
                 list
             })
         };
-        if !sparse.is_empty() {
-            let paths = list(&mut sparse.iter());
-            repo.run_git(&["update-index", "-z", "--skip-worktree", "--stdin"], Some(&paths)).map_err(failed)?;
-        }
         let is_there = |path: &BString| {
             let inside = gix::path::from_bstr(path.as_bstr()).unwrap_or_default();
             std::fs::symlink_metadata(repo.worktree_root().join(inside)).is_ok()
@@ -169,9 +171,35 @@ impl Staging {
         Ok(())
     }
 
-    /// Returns the paths that a sparse checkout keeps out of the worktree: rewriting their index entry would lose that.
-    fn sparse_paths(&self, repo: &Repo) -> Result<Vec<BString>> {
-        let Some(index) = repo.user_index()? else { return Ok(Vec::new()) };
+    /// Stages the paths `sparse`. Git writes each of them together with its mark in the index: if we were killed between the
+    /// two, no restore would know later that the path was marked.
+    fn apply_sparse(&self, repo: &Repo, sparse: &BTreeSet<BString>) -> Result<()> {
+        /// So many paths fit into a command line.
+        const AT_ONCE: usize = 100;
+        let staged: Vec<(&BString, Leaf)> = sparse
+            .iter()
+            .filter_map(|path| match self.slots.get(path) {
+                Some(Slot::Staged(leaf)) => Some((path, *leaf)),
+                _ => None,
+            })
+            .collect();
+        for some in staged.chunks(AT_ONCE) {
+            let mut arguments: Vec<OsString> = vec!["update-index".into(), "--add".into(), "--replace".into()];
+            for (path, leaf) in some {
+                let mut entry = BString::from(format!("{:o},{},", leaf.mode.bits(), leaf.id));
+                entry.extend_from_slice(path);
+                arguments.extend(["--cacheinfo".into(), entry.to_os_str_lossy().into_owned()]);
+            }
+            arguments.extend(["--skip-worktree".into(), "--".into()]);
+            arguments.extend(some.iter().map(|(path, _)| path.to_os_str_lossy().into_owned()));
+            repo.run_git(&arguments, None)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the paths that a sparse checkout keeps out of the worktree, as a mark in their index entry says.
+    fn sparse_paths(&self, repo: &Repo) -> Result<BTreeSet<BString>> {
+        let Some(index) = repo.user_index()? else { return Ok(BTreeSet::new()) };
         let is_sparse = |path: &&BString| {
             let entry = index.entry_by_path(path.as_bstr());
             entry.is_some_and(|entry| entry.flags.contains(gix::index::entry::Flags::SKIP_WORKTREE))

@@ -156,7 +156,7 @@ def main():
     if not (options.kill or options.errors):
         options.kill = options.errors = True
     if options.quick:
-        options.sample, options.commands = 90, options.commands or QUICK
+        options.sample, options.commands = 270, options.commands or QUICK
     chosen = [case for case in cases.CASES if not options.commands or case.name in options.commands]
     shared = Path("/dev/shm")
     start, total = time.time(), []

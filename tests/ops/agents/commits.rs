@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{World, put, world};
+use crate::support::program;
 
 /// A shell in the name of which the kernel shows an agent, so that what it runs is the agent's.
 fn agent(world: &World, script: &str) {
@@ -17,7 +18,7 @@ fn tell(world: &World, event: &str, more: &Value) -> String {
     let mut payload = json!({ "hook_event_name": event, "session_id": "s1", "prompt_id": "p1", "cwd": world.repo() });
     let own = payload.as_object_mut().expect("it is one");
     own.extend(more.as_object().expect("it is one").clone());
-    format!("printf '%s' '{payload}' | {} hook --agent claude-code\n", env!("CARGO_BIN_EXE_git-checkpoint"))
+    format!("printf '%s' '{payload}' | {} hook --agent claude-code\n", program())
 }
 
 fn begin(world: &World) -> String {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::{World, actions, ends, home, picture, world};
-use crate::support::site::described;
+use crate::support::{program, site::described};
 
 /// A second repository with the same home.
 fn elsewhere(world: &World, arguments: &[&str]) -> String {
@@ -11,7 +11,7 @@ fn elsewhere(world: &World, arguments: &[&str]) -> String {
     if !other.exists() {
         world.git(&["init", "-q", other.to_str().expect("plain")]);
     }
-    let program = env!("CARGO_BIN_EXE_git-checkpoint");
+    let program = program();
     let output = world.command(program).args(arguments).current_dir(&other).output().expect("it runs");
     assert!(output.status.success(), "{}", described(&output));
     String::from_utf8([output.stdout, output.stderr].concat()).expect("text")

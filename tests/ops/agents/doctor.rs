@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::{World, ends, home, put, read, world};
+use crate::support::program;
 
 /// Returns the problems that are left, by code, each once.
 fn codes(world: &World, arguments: &[&str], is_sound: bool) -> Vec<String> {
@@ -55,7 +56,7 @@ fn the_doctor_installs_missing_agent_hooks_again() {
     let cases = [
         ("agent-hook-missing", None),
         ("agent-hook-missing", Some("{}\n".to_owned())),
-        ("agent-program-missing", Some(text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/gone/git-checkpoint"))),
+        ("agent-program-missing", Some(text.replace(program(), "/gone/git-checkpoint"))),
         ("agent-hook-incomplete", Some(text.replace("\"Stop\"", "\"Notification\""))),
     ];
     for (code, broken) in cases {
@@ -76,7 +77,7 @@ fn the_doctor_runs_no_foreign_command_from_agent_settings() {
     let world = world();
     world.done(&["enable", "--agent", "claude-code", "--project"]);
     let path = world.repo().join(".claude/settings.json");
-    let ours = env!("CARGO_BIN_EXE_git-checkpoint");
+    let ours = program();
     let text = read(&path);
     let trap = world.root().join("sprung");
     let other = world.root().join("bin/git-checkpoint");

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{Format, Scope, World, actions, dialects, ends, home, picture, put, read, world};
-use crate::support::site::described;
+use crate::support::{program, site::described};
 
 #[test]
 fn links_into_another_place_are_followed_and_stay() {
@@ -123,7 +123,7 @@ fn a_foreign_script_runs_first_and_comes_back() {
     run();
     assert_eq!(fs::read(&log).expect("the foreign one ran"), payload);
     let script = read(&hooks.join("PreToolUse"));
-    put(&hooks.join("PreToolUse"), script.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/gone/git-checkpoint"), 0o755);
+    put(&hooks.join("PreToolUse"), script.replace(program(), "/gone/git-checkpoint"), 0o755);
     run();
     fs::remove_file(&log).expect("it is ours");
     world.done(&["disable"]);
@@ -165,7 +165,7 @@ fn a_moved_program_is_written_anew() {
         let file = &dialects::named(name).expect("known").files[0];
         let path = home(&world).join(file.path);
         let text = read(&path);
-        let old = text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/gone/git-checkpoint");
+        let old = text.replace(program(), "/gone/git-checkpoint");
         fs::write(&path, &old).expect("it is ours");
         let enable = ["enable", "--agent", name, "--user", "--json"];
         assert_eq!(actions(&world, &enable)[0], "updated", "{name}");
@@ -244,7 +244,7 @@ fn installed_commands_answer_and_are_silent_once_the_program_is_gone() {
                 if !answer.is_empty() {
                     serde_json::from_str::<serde_json::Value>(&answer).expect("JSON");
                 }
-                let gone = |text: &str| text.replace(env!("CARGO_BIN_EXE_git-checkpoint"), "/gone/git-checkpoint");
+                let gone = |text: &str| text.replace(program(), "/gone/git-checkpoint");
                 if is_script {
                     put(&path, gone(&text), 0o755);
                 }
@@ -264,7 +264,7 @@ fn a_worktree_that_is_gone_is_no_trouble() {
     world.git(&["worktree", "add", "-q", "../side"]);
     let side = world.root().join("side");
     let in_side = |arguments: &[&str]| {
-        let program = env!("CARGO_BIN_EXE_git-checkpoint");
+        let program = program();
         let output = world.command(program).args(arguments).current_dir(&side).output().expect("it runs");
         assert!(output.status.success(), "{}", described(&output));
     };

@@ -13,7 +13,7 @@ use git_checkpoint::testing::agent::{
     install::{File, Format, Scope},
 };
 
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 mod commits;
 mod disabled;
@@ -111,7 +111,7 @@ fn every_agent_is_enabled_and_all_is_as_it_was() {
             let path = place(&world, file);
             let text = read(&path);
             assert!(file.is_ours(&text), "{text}");
-            let program = env!("CARGO_BIN_EXE_git-checkpoint");
+            let program = program();
             for command in file.commands(&text) {
                 assert!(command.contains(&format!(" {program} hook --agent {}", dialect.name)), "{command}");
             }
@@ -200,7 +200,7 @@ fn all_agents_are_those_on_this_machine() {
     let world = world();
     let path = world.root().join("bin:/usr/bin:/bin");
     let run = |arguments: &[&str]| {
-        let program = env!("CARGO_BIN_EXE_git-checkpoint");
+        let program = program();
         let output = world.command(program).env("PATH", &path).args(arguments).output().expect("it runs");
         assert!(output.status.success(), "{}", described(&output));
         String::from_utf8([output.stdout, output.stderr].concat()).expect("text")
@@ -227,7 +227,7 @@ fn another_place_may_be_set_by_the_environment() {
     let world = world();
     let moved = world.root().join("moved");
     let run = |command: &str, name: &str| {
-        let program = env!("CARGO_BIN_EXE_git-checkpoint");
+        let program = program();
         let mut command = {
             let mut it = world.command(program);
             it.args([command, "--agent", name, "--user"]);

@@ -1,7 +1,7 @@
 //! Codex runs only trusted hooks; we make it trust ours through its interface for programs.
 
 use super::{World, ends, home, put, read, world};
-use crate::support::site::described;
+use crate::support::{program, site::described};
 
 /// Answers as `codex app-server` does, with a hook of ours and a foreign one.
 const SERVER: &str = r#"#!/bin/sh
@@ -23,7 +23,7 @@ done
 "#;
 
 fn run(world: &World, answer: &str, code: i32) -> String {
-    let program = env!("CARGO_BIN_EXE_git-checkpoint");
+    let program = program();
     let path = format!("{}:/usr/bin:/bin", world.root().join("bin").display());
     let output = world
         .command(program)

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs};
 
 use super::{FILES, FILTER, NONE, Scene};
-use crate::support::{World, files};
+use crate::support::{World, files, program};
 
 /// Commands of a filter that cannot be run, or fail.
 #[rstest::rstest]
@@ -14,8 +14,7 @@ use crate::support::{World, files};
 #[case::dying("git config filter.rot.clean 'kill -9 $$'; git config filter.rot.smudge 'kill -9 $$'")]
 fn a_filter_that_fails_stops_nothing(
     #[case] breaks: &str,
-    #[values("", "; git config filter.rot.required true")] required: &str,
-    #[values(true, false)] is_saved_first: bool,
+    #[values(("", true), ("; git config filter.rot.required true", false))] (required, is_saved_first): (&str, bool),
 ) {
     let scene = Scene::new(FILTER, true);
     scene.settle();
@@ -195,7 +194,7 @@ fn an_error_for_want_of_files_names_the_path() {
     let mut ends = BTreeMap::new();
     for most in 4..40 {
         let script = format!("ulimit -n {most}; exec \"$0\" save");
-        let program = env!("CARGO_BIN_EXE_git-checkpoint");
+        let program = program();
         let output = scene.command("bash").args(["-c", &script, program]).output().expect("bash runs");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!said.contains("''"), "with {most} files: {said}");

@@ -3,7 +3,7 @@
 use git_checkpoint::testing::model::guard::{Report, Where};
 
 use super::{Code, Concurrency, Decision, Ground, after, before, denied};
-use crate::support::{World, jj};
+use crate::support::{World, jj, program};
 use Concurrency::{Refuse, Strict};
 
 const WORKSPACE_OF_A: &str = "[Claude Workspace] Temporary workspace for session a";
@@ -218,7 +218,7 @@ fn notes_without_jj(world: &World) -> serde_json::Value {
     if !link.exists() {
         std::os::unix::fs::symlink(git.expect("there is a git"), link).expect("links can be made");
     }
-    let mut command = world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+    let mut command = world.command(program());
     let output = command.env("PATH", bin).args(["status", "--json"]).output().expect("it runs");
     let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
     status["notes"].clone()

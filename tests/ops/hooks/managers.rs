@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use super::{complain, complaints, git, health, hooks, picture, put};
-use crate::support::{World, site::described};
+use crate::support::{World, program, site::described};
 
 const HUSKY: &str = "#!/usr/bin/env sh\n. \"${0%/*}/h\"\n";
 /// As husky's own: runs the user's script of the same name, if there is one.
@@ -42,7 +42,7 @@ fn hooks_are_looked_for_where_git_does(#[case] settings: &[&str]) {
         let expected = in_place("git", &["rev-parse", "--git-path", "hooks"]);
         let expected = world.root().join(place).join(expected.trim_end());
         let expected = expected.canonicalize().unwrap_or(expected);
-        let found = in_place(env!("CARGO_BIN_EXE_git-checkpoint"), &["enable", "--dry-run", "--json"]);
+        let found = in_place(program(), &["enable", "--dry-run", "--json"]);
         let found: serde_json::Value = serde_json::from_str(&found).expect("JSON");
         assert_eq!(found["directory"].as_str().map(PathBuf::from), Some(expected));
     }

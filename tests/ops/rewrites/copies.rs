@@ -143,6 +143,26 @@ fn a_revert_of_a_revert_brings_the_record_back() {
     world.is_whole();
 }
 
+/// Git can be set to abbreviate the id in the message.
+#[rstest::rstest]
+#[case::full("false")]
+#[case::abbreviated("true")]
+fn a_revert_of_a_revert_without_hooks_among_others_brings_the_lines_back(#[case] reference: &str) {
+    let world = world();
+    world.git(&["checkout", "-q", "work"]);
+    let before = world.git(&["show", "HEAD:three"]);
+    world.git(&["config", "revert.reference", reference]);
+    let quiet = ["-c", "core.hooksPath=/dev/null"];
+    world.git(&[&quiet[..], &["revert", "--no-edit", "HEAD"]].concat());
+    world.sh("echo a person >person; git add person");
+    world.git(&[&quiet[..], &["commit", "-qm", "a person"]].concat());
+    world.git(&[&quiet[..], &["revert", "--no-edit", "HEAD~1"]].concat());
+    world.done(&["save", "--allow-empty"]);
+    assert_eq!(world.git(&["show", "HEAD:three"]), before);
+    let blame = world.done(&["blame", "three"]);
+    assert!(!blame.contains("human"), "{blame}");
+}
+
 #[test]
 fn a_revert_while_work_waits() {
     let world = world();
@@ -206,27 +226,27 @@ fn a_squash_merge_keeps_the_one_line_that_a_person_left(#[case] is_committed: bo
     world.is_whole();
 }
 
-/// All commits are of one second.
+/// On `work`, three sessions write a line that a person removes, and a fourth one writes it again. All commits are of one second.
+static IN_TURN: Template = Template::new(|world| {
+    super::BASE.make(world);
+    world.git(&["checkout", "-q", "-b", "work"]);
+    for session in ["a", "b", "c"] {
+        world.agent(session, "one", "a line that comes and goes\nanother\n");
+        world.commit_all(session);
+        world.write("one", "another\n");
+        world.commit_all("by hand");
+    }
+    world.agent("d", "one", "a line that comes and goes\nanother\n");
+    world.commit_all("d");
+});
+
 #[rstest::rstest]
 #[case::merge("git checkout -q main; git merge -q --squash work; git commit -q --no-edit")]
 #[case::with_other_words("git checkout -q main; git merge -q --squash work; git commit -qm squashed")]
 #[case::rebase("GIT_EDITOR=true GIT_SEQUENCE_EDITOR=\"sed -i '2,\\$s/^pick/squash/'\" git rebase -q -i main")]
 #[case::fixup("GIT_SEQUENCE_EDITOR=\"sed -i '2,\\$s/^pick/fixup/'\" git rebase -q -i main")]
 fn a_squash_names_the_last_session_that_wrote_a_line(#[case] script: &str) {
-    let world = super::BASE.world();
-    world.git(&["checkout", "-q", "-b", "work"]);
-    let commit = |text: &str| {
-        world.git(&["add", "-A"]);
-        world.git(&["commit", "-qm", text]);
-    };
-    for session in ["a", "b", "c"] {
-        world.agent(session, "one", "a line that comes and goes\nanother\n");
-        commit(session);
-        world.write("one", "another\n");
-        commit("by hand");
-    }
-    world.agent("d", "one", "a line that comes and goes\nanother\n");
-    commit("d");
+    let world = IN_TURN.world();
     world.sh(script);
     let blame = world.json(&["blame", "--json", "one"]);
     assert_eq!(blame["lines"][0]["session"], "d", "{blame}");

@@ -1,6 +1,7 @@
 //! Commits from elsewhere: another index, another worktree, a subdirectory.
 
 use super::{World, lines};
+use crate::support::program;
 
 #[test]
 fn with_another_index() {
@@ -89,7 +90,7 @@ fn in_a_linked_worktree() {
         let output = command.current_dir(&linked).args(arguments).output().expect("it runs");
         assert!(output.status.success(), "{arguments:?} {output:?}");
     };
-    let ours = env!("CARGO_BIN_EXE_git-checkpoint");
+    let ours = program();
     run(ours, &["session", "start", "b"]);
     run(ours, &["session", "prompt", "b", "-m", "x"]);
     std::fs::write(linked.join("two"), lines("two", 6)).expect("it is ours");

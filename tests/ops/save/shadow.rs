@@ -4,6 +4,7 @@ use super::{
     bench::Bench,
     child::{Order, read_answer},
 };
+use crate::support::this_program;
 
 #[test]
 fn a_chain_begins_at_the_base() {
@@ -90,8 +91,6 @@ fn neither_hooks_nor_signing_nor_templates_take_part() {
 #[test]
 fn eight_processes_at_once_all_succeed() {
     let bench = Bench::new("base; echo u >u");
-    let program = std::env::current_exe().expect("this program has a path");
-    let program = program.to_str().expect("in UTF-8");
     let children: Vec<_> = (0..8)
         .map(|number| {
             let directory = bench.root();
@@ -99,7 +98,7 @@ fn eight_processes_at_once_all_succeed() {
             let answer = bench.world.root().join(format!("oracle/parallel-{number}"));
             let paths = (number % 2 == 0).then(|| vec![format!("of-{number}").into()]);
             let order = Order { times: Some(8), allow_empty: true, paths, ..Order::default() };
-            let mut command = order.prepared(bench.world.command(program), &answer);
+            let mut command = order.prepared(bench.world.command(this_program()), &answer);
             command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
             (command.current_dir(directory).spawn().expect("it runs"), answer)
         })

@@ -6,7 +6,7 @@ use super::{
     desk::{Desk, parts},
     storage::{shadows, two},
 };
-use crate::support::site::described;
+use crate::support::{program, site::described};
 
 /// Runs `program` with a failpoint, which must be met.
 fn dies(desk: &Desk, program: &str, arguments: &[&str], step: &str) {
@@ -44,7 +44,7 @@ fn following_head_that_dies_is_done_again_for_both() {
         let desk = two();
         let upstream = ["-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "x", "--only"];
         desk.git(&upstream);
-        dies(&desk, env!("CARGO_BIN_EXE_git-checkpoint"), &["save"], step);
+        dies(&desk, program(), &["save"], step);
         desk.json(&["save"]);
         assert_eq!(shadows(&desk), ["main@/a", "main@/b"], "{step}");
         desk.commit_all();

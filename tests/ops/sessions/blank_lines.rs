@@ -59,8 +59,7 @@ fn file(functions: &[(&str, &str)]) -> String {
 #[case::side_by_side(&["a", "a", "human", "human", "a"])]
 fn both_name_the_same_authors_of_functions(
     #[case] order: &[&str],
-    #[values(false, true)] is_new: bool,
-    #[values(false, true)] is_reversed: bool,
+    #[values((false, true), (true, false))] (is_new, is_reversed): (bool, bool),
 ) {
     let desk = Desk::new();
     let names: Vec<String> = (0..order.len()).map(|at| format!("n{at}")).collect();

@@ -1,7 +1,7 @@
 //! The commands themselves: wrong arguments, other places, lost and damaged files.
 
 use super::desk::{Desk, changed, parts};
-use crate::support::site::described;
+use crate::support::{program, site::described};
 
 /// Runs the program, which must fail with `code` and change nothing; returns what it said.
 fn fails(desk: &Desk, arguments: &[&str], code: i32) -> String {
@@ -300,7 +300,7 @@ fn outside_a_repository() {
     desk.sh("mkdir ../elsewhere");
     desk.go("elsewhere");
     let run = |arguments: &[&str]| {
-        let mut command = desk.world.command(env!("CARGO_BIN_EXE_git-checkpoint"));
+        let mut command = desk.world.command(program());
         command.args(arguments).current_dir(desk.world.root().join("elsewhere")).output().expect("it runs")
     };
     for action in ["start", "prompt", "stop", "end", "show"] {

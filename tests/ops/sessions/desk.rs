@@ -3,7 +3,9 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
-    process::Output,
+    io::Write as _,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
 };
 
 use git_checkpoint::{
@@ -18,7 +20,7 @@ use gix::ObjectId;
 use serde_json::Value;
 
 use crate::support::{
-    START, World,
+    START, World, program,
     site::described,
     stage::{Disk, disk},
     template::Template,
@@ -49,7 +51,14 @@ impl Desk {
     pub(super) fn after(template: &Template) -> Self {
         let desk = Self::on(&template.world());
         // Later than all that was done there.
-        desk.minutes.set(100);
+        desk.minutes.set(1000);
+        desk
+    }
+
+    /// Works on in `world`, which another template has made.
+    pub(super) fn later_on(world: &World) -> Self {
+        let desk = Self::on(world);
+        desk.minutes.set(500);
         desk
     }
 
@@ -67,12 +76,32 @@ impl Desk {
         place.clone_into(&mut self.place.borrow_mut());
     }
 
-    fn run(&self, program: &str, arguments: &[&str]) -> Output {
-        let place = self.world.root().join(&*self.place.borrow());
+    /// Returns the path of the worktree that is worked in.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.world.root().join(&*self.place.borrow())
+    }
+
+    fn command(&self, program: &str, arguments: &[&str]) -> Command {
         self.minutes.set(self.minutes.get() + 1);
         let date = format!("@{} +0000", START + 60 * self.minutes.get());
         let mut command = self.world.command(program);
-        command.env("GIT_AUTHOR_DATE", date).args(arguments).current_dir(place).output().expect("it runs")
+        command.env("GIT_AUTHOR_DATE", date).args(arguments).current_dir(self.folder());
+        command
+    }
+
+    fn run(&self, program: &str, arguments: &[&str]) -> Output {
+        self.command(program, arguments).output().expect("it runs")
+    }
+
+    /// Hands the event `payload` of an agent to our program, which must succeed.
+    pub(super) fn hear(&self, payload: &str) {
+        let mut command = self.command(program(), &["hook", "--agent", "claude-code"]);
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.spawn().expect("it starts");
+        // It may end without reading it.
+        drop(child.stdin.take().expect("piped").write_all(payload.as_bytes()));
+        let output = child.wait_with_output().expect("it runs");
+        assert!(output.status.success(), "{payload}: {}", described(&output));
     }
 
     /// Runs git, which must succeed.
@@ -96,7 +125,7 @@ impl Desk {
     /// Runs the built program; nothing of others may move, whatever comes of it.
     pub(super) fn ours(&self, arguments: &[&str]) -> Output {
         let before = (self.world.facts(), self.files(arguments));
-        let output = self.run(env!("CARGO_BIN_EXE_git-checkpoint"), arguments);
+        let output = self.run(program(), arguments);
         assert_eq!((self.world.facts(), self.files(arguments)), before, "{arguments:?}");
         output
     }
@@ -122,22 +151,18 @@ impl Desk {
     }
 
     pub(super) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.world.root().join(self.place_or_repo()).join(path);
+        let path = self.folder().join(path);
         std::fs::create_dir_all(path.parent().expect("it is in the world")).expect("directories can be made");
         std::fs::write(path, content).expect("files can be written");
     }
 
-    fn place_or_repo(&self) -> String {
-        self.place.borrow().clone()
-    }
-
     pub(super) fn read(&self, path: &str) -> String {
-        let path = self.world.root().join(self.place_or_repo()).join(path);
+        let path = self.folder().join(path);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     pub(super) fn remove(&self, path: &str) {
-        std::fs::remove_file(self.world.root().join(self.place_or_repo()).join(path)).expect("it is there");
+        std::fs::remove_file(self.folder().join(path)).expect("it is there");
     }
 
     /// Sends a prompt to `session`, and returns why the shadow is continued or set aside.
@@ -191,7 +216,7 @@ impl Desk {
     }
 
     pub(super) fn context(&self) -> Context {
-        Context::open(&self.world.root().join(&*self.place.borrow())).expect("a repository")
+        Context::open(&self.folder()).expect("a repository")
     }
 
     /// Returns the trailers of `commit`.
@@ -265,8 +290,7 @@ impl Desk {
         self.world.assert_sound("in the end");
         let left: Vec<_> = self.world.leftovers().into_iter().filter(|path| !path.ends_with("hooks.lock")).collect();
         assert!(left.is_empty(), "{left:?}");
-        let error = &self.json(&["status"])["last_error"];
-        assert!(error.is_null(), "{error}");
+        assert_eq!(status::status(&self.context()).expect("a status").last_error, None);
     }
 
     /// Returns what is known of the sessions, by id.

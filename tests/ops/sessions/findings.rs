@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::desk::{Desk, changed, parts};
+use super::{
+    desk::{Desk, changed, parts},
+    moved::tell,
+};
 
 /// Returns the sessions in all records of `commit`.
 fn sessions(desk: &Desk, commit: &str) -> Vec<String> {
@@ -273,10 +276,7 @@ fn a_pick_within_a_turn_leaves_each_their_own() {
 #[test]
 fn files_that_one_tool_call_changes_and_commits_are_its_sessions() {
     let desk = Desk::new();
-    let tell = |event: &str, rest: &str| {
-        let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
-        desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
-    };
+    let tell = |event: &str, rest: &str| tell(&desk, "a", event, rest);
     let tool = r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_response":{},"tool_use_id":"t1""#;
     desk.write("h", "by hand\n");
     tell("UserPromptSubmit", r#","prompt":"do it""#);
@@ -316,10 +316,7 @@ fn lines_that_a_tool_adds_to_a_merge_are_its_sessions(
     desk.git(&["checkout", "-q", "main"]);
     desk.write("f", changed(&[(3, "of main")]));
     desk.commit_all();
-    let tell = |event: &str, rest: &str| {
-        let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
-        desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
-    };
+    let tell = |event: &str, rest: &str| tell(&desk, "a", event, rest);
     tell("UserPromptSubmit", r#","prompt":"do it""#);
     tell("PreToolUse", r#","tool_name":"Bash","tool_input":{"command":"x"},"tool_use_id":"t1""#);
     desk.sh(command);
@@ -334,10 +331,7 @@ fn lines_that_a_tool_adds_to_a_merge_are_its_sessions(
 #[test]
 fn a_commit_that_a_tool_undoes_and_repeats_is_not_its_sessions() {
     let desk = Desk::new();
-    let tell = |event: &str, rest: &str| {
-        let payload = format!(r#"{{"session_id":"a","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
-        desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
-    };
+    let tell = |event: &str, rest: &str| tell(&desk, "a", event, rest);
     desk.write("h", "by hand\n");
     desk.commit_all();
     tell("UserPromptSubmit", r#","prompt":"do it""#);

@@ -1,10 +1,11 @@
 //! HEAD moves without us: pull, switch, reset, rebase, merge; and what a restore brings back afterwards.
 
 use super::desk::{Desk, changed, parts};
+use crate::support::template::Template;
 
 /// A desk whose `origin` has a commit more than `main`, which changes line 18 of `f` and `upstream`.
-fn behind() -> Desk {
-    let desk = Desk::new();
+static BEHIND: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.write("upstream", "1\n");
     desk.commit_all();
     desk.git(&["clone", "-q", ".", "../origin"]);
@@ -16,7 +17,10 @@ fn behind() -> Desk {
     desk.go("repo");
     desk.git(&["fetch", "-q", "origin"]);
     desk.git(&["branch", "-q", "--set-upstream-to", "origin/main"]);
-    desk
+});
+
+fn behind() -> Desk {
+    Desk::after(&BEHIND)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a user could lose, or find in the wrong name, and does not.
 
 use super::desk::{Desk, changed, parts};
+use crate::support::program;
 
 #[test]
 fn the_state_before_a_turn_is_archived_if_nothing_else_holds_it() {
@@ -98,9 +99,9 @@ fn files_that_an_undo_brings_back_keep_their_authors() {
     let desk = Desk::new();
     desk.write("mine", "mine\n");
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
-    desk.sh(&format!("{} restore base", env!("CARGO_BIN_EXE_git-checkpoint")));
+    desk.sh(&format!("{} restore base", program()));
     desk.sh("echo fresh >fresh; git add fresh; git commit -qm fresh");
-    desk.sh(&format!("{} undo", env!("CARGO_BIN_EXE_git-checkpoint")));
+    desk.sh(&format!("{} undo", program()));
     desk.commit_all();
     assert_eq!(
         desk.recorded("HEAD").iter().filter(|(path, who)| path == "mine" && !who.is_empty()).count(),
@@ -127,7 +128,7 @@ fn a_pipe_as_transcript_blocks_no_command() {
 fn many_restores_cost_no_more_than_they_are() {
     let desk = Desk::new();
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
-    let ours = env!("CARGO_BIN_EXE_git-checkpoint");
+    let ours = program();
     desk.sh(&format!(
         "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do {ours} restore -q base && {ours} undo -q; done"
     ));

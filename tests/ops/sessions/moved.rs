@@ -8,8 +8,10 @@ pub(super) const TOOL: &str =
 
 /// Reports an event of session `session`.
 pub(super) fn tell(desk: &Desk, session: &str, event: &str, rest: &str) {
-    let payload = format!(r#"{{"session_id":"{session}","cwd":"'"$PWD"'","hook_event_name":"{event}"{rest}}}"#);
-    desk.sh(&format!("echo '{payload}' | {} hook --agent claude-code", env!("CARGO_BIN_EXE_git-checkpoint")));
+    let place = desk.folder();
+    let payload =
+        format!(r#"{{"session_id":"{session}","cwd":"{}","hook_event_name":"{event}"{rest}}}"#, place.display());
+    desk.hear(&payload);
 }
 
 /// A turn of `session` with one command.
@@ -55,7 +57,7 @@ pub(super) fn lines(others: &[(u32, &str)]) -> String {
 
 /// On `topic`, a person and the session `b` have changed `f`, and a person has added `k`. On `main`, a person has changed
 /// another line of `f`.
-static TOPIC: Template = Template::new(|world| {
+pub(super) static TOPIC: Template = Template::new(|world| {
     let desk = Desk::begin(world);
     desk.write("f", lines(&[]));
     desk.git(&["commit", "-qam", "lines", "--allow-empty"]);

@@ -4,6 +4,7 @@ use super::{
     desk::Desk,
     moved::{TOOL, blamed, command, expected, lines, tell, with_topic},
 };
+use crate::support::template::Template;
 
 /// What a person has staged before the command, and replaced, is not its session's; nor is what git stages.
 #[rstest::rstest]
@@ -43,18 +44,18 @@ fn lines_that_a_command_does_not_stage_keep_their_author() {
 
 /// A linked worktree that has commits of its own since we last looked there.
 #[rstest::rstest]
-#[case::edit("sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
-#[case::new("echo 'a one' >n; git add n; git commit -qm n; git mv n f -f; git commit -qm moved")]
+#[case::edit("sed -i 's/^line 9$/a nine/' f; git commit -qam nine", false)]
+#[case::edit_of_what_is_seen("sed -i 's/^line 9$/a nine/' f; git commit -qam nine", true)]
+#[case::new("echo 'a one' >n; git add n; git commit -qm n; git mv n f -f; git commit -qm moved", false)]
 #[case::two(
-    "sed -i 's/^line 9$/a nine/' f; git commit -qam nine; sed -i 's/^line 12$/a twelve/' f; git commit -qam twelve"
+    "sed -i 's/^line 9$/a nine/' f; git commit -qam nine; sed -i 's/^line 12$/a twelve/' f; git commit -qam twelve",
+    true
 )]
-#[case::merged("git merge -q main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
-#[case::picked("git cherry-pick main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
-#[case::reset("git reset -q --soft HEAD^; git commit -qm three")]
-fn lines_that_a_command_commits_in_another_worktree_are_not_a_persons(
-    #[case] script: &str,
-    #[values(false, true)] is_seen: bool,
-) {
+#[case::merged("git merge -q main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine", false)]
+#[case::picked("git cherry-pick main; sed -i 's/^line 9$/a nine/' f; git commit -qam nine", true)]
+#[case::reset("git reset -q --soft HEAD^; git commit -qm three", false)]
+#[case::reset_of_what_is_seen("git reset -q --soft HEAD^; git commit -qm three", true)]
+fn lines_that_a_command_commits_in_another_worktree_are_not_a_persons(#[case] script: &str, #[case] is_seen: bool) {
     let desk = with_topic();
     desk.git(&["worktree", "add", "-q", "../linked", "-b", "linked", "topic"]);
     desk.go("linked");
@@ -95,6 +96,19 @@ fn an_old_stash_popped_with_a_conflict_keeps_its_authors() {
     desk.finish();
 }
 
+/// A commit of the session `b`, one of a person, and one of the session `a`.
+static THREE_COMMITS: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
+    for path in ["f", "w"] {
+        desk.write(path, lines(&[]));
+    }
+    // Commits without a record that are older than our hooks have an unknown author.
+    desk.sh("touch -d 2020-01-01 .git/checkpoint/hooks.toml; git add -A; git commit -qm lines");
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f; git commit -qam b");
+    desk.sh("sed -i 's/^line 12$/human twelve/' f; git commit -qam human");
+    command(&desk, "a", "sed -i 's/^line 4$/a four/' f; git commit -qam a");
+});
+
 /// One command of a session takes commits back, edits, and commits all of it.
 #[rstest::rstest]
 #[case::the_last("git reset -q --soft HEAD~; sed -i 's/^line 9$/a nine/' f; git commit -qam again")]
@@ -104,21 +118,25 @@ fn an_old_stash_popped_with_a_conflict_keeps_its_authors() {
 #[case::two("git reset -q --soft HEAD~2; git commit -qm again; sed -i 's/^line 9$/a nine/' f; git commit -qam nine")]
 #[case::beside("git reset -q --soft HEAD~2; echo 'a two' >>w; git commit -qm again; git commit -qam w")]
 fn a_command_that_resets_edits_and_commits_leaves_other_lines_whose_they_are(#[case] script: &str) {
-    let desk = Desk::new();
-    for path in ["f", "w"] {
-        desk.write(path, lines(&[]));
-    }
-    // Commits without a record that are older than our hooks have an unknown author.
-    desk.sh("touch -d 2020-01-01 .git/checkpoint/hooks.toml; git add -A; git commit -qm lines");
-    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f; git commit -qam b");
-    desk.sh("sed -i 's/^line 12$/human twelve/' f; git commit -qam human");
-    command(&desk, "a", "sed -i 's/^line 4$/a four/' f; git commit -qam a");
+    let desk = Desk::after(&THREE_COMMITS);
     command(&desk, "a", script);
     for path in ["f", "n", "w"].into_iter().filter(|path| desk.world.repo().join(path).exists()) {
         assert_eq!(blamed(&desk, path), expected(&desk, path), "{path}");
     }
     desk.finish();
 }
+
+/// The uncommitted work of two sessions and a person, and another branch.
+static UNCOMMITTED: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
+    desk.write("f", lines(&[]));
+    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
+    desk.sh("git checkout -q -b topic; echo 1 >k; git add k; git commit -qm k; git checkout -q main");
+    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f; echo 'b one' >n");
+    desk.sh("sed -i 's/^line 12$/human twelve/' f; echo 'human two' >>n");
+    command(&desk, "c", "sed -i 's/^line 4$/c four/' f; echo 'c three' >>n");
+    desk.sh("sed -i 's/^line 18$/human eighteen/' f; echo 'human four' >>n");
+});
 
 /// The uncommitted work of two sessions and a person, which one command of a third session stashes and brings back.
 #[rstest::rstest]
@@ -147,14 +165,7 @@ fn a_command_that_resets_edits_and_commits_leaves_other_lines_whose_they_are(#[c
     "git stash -q -u; git checkout -q topic; git checkout -q main; git stash pop -q; git add -A; git commit -qm all"
 )]
 fn lines_that_one_command_stashes_and_pops_on_their_base_keep_their_authors(#[case] script: &str) {
-    let desk = Desk::new();
-    desk.write("f", lines(&[]));
-    desk.git(&["commit", "-qam", "lines", "--allow-empty"]);
-    desk.sh("git checkout -q -b topic; echo 1 >k; git add k; git commit -qm k; git checkout -q main");
-    command(&desk, "b", "sed -i 's/^line 16$/b sixteen/' f; echo 'b one' >n");
-    desk.sh("sed -i 's/^line 12$/human twelve/' f; echo 'human two' >>n");
-    command(&desk, "c", "sed -i 's/^line 4$/c four/' f; echo 'c three' >>n");
-    desk.sh("sed -i 's/^line 18$/human eighteen/' f; echo 'human four' >>n");
+    let desk = Desk::after(&UNCOMMITTED);
     command(&desk, "a", script);
     for path in ["f", "n"] {
         assert_eq!(blamed(&desk, path), expected(&desk, path));

@@ -1,13 +1,17 @@
 //! What a commit leaves is carried forward by content: by path, by hunk, and for all ways to commit.
 
 use super::desk::{Desk, changed, parts};
+use crate::support::template::Template;
 
 /// Sessions `a` and `b` have three files each their own way: `f` of both, `g` of `a`, `new` of `b`.
-fn two() -> Desk {
-    let desk = Desk::new();
+static TWO: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
     desk.turn("b", &[("f", &changed(&[(3, "a"), (17, "b")])), ("new", "b 1\nb 2\n")]);
-    desk
+});
+
+fn two() -> Desk {
+    Desk::after(&TWO)
 }
 
 /// Commits all that is left, which must be as if nothing had come in between.

@@ -372,6 +372,17 @@ fn lines_that_a_person_moves_between_files_keep_their_authors(#[case] before: &s
     desk.finish();
 }
 
+#[test]
+fn the_work_in_a_file_that_is_renamed_and_put_back_is_under_the_new_name() {
+    let desk = Desk::new();
+    desk.turn("a", &[("f", &(changed(&[]) + "a line of the agent\nand another one\n"))]);
+    desk.sh("mv f ren; git checkout -q f");
+    assert_eq!(desk.lines_now(), (2, 0));
+    desk.commit_all();
+    assert_eq!(desk.lines(), (2, 0));
+    desk.finish();
+}
+
 /// A desk with the branch `up`, which renames `f` to `ren` and, on request, changes its first line; a session has since added
 /// two lines to `f`.
 fn renamed_upstream(changes: bool) -> Desk {

@@ -2,8 +2,9 @@
 
 use super::{
     desk::Desk,
-    moved::{TOOL, blamed, expected, tell, with_topic},
+    moved::{TOOL, TOPIC, blamed, expected, tell, with_topic},
 };
+use crate::support::template::Template;
 
 /// A turn of `session` with these commands.
 fn commands(desk: &Desk, session: &str, commands: &[&str]) {
@@ -22,6 +23,13 @@ fn wrong(desk: &Desk, path: &str) -> Vec<String> {
     blamed(desk, path).into_iter().zip(expected(desk, path)).filter(|it| !may_be(it)).map(|it| it.0).collect()
 }
 
+/// On `main`, a person has changed a line that one has changed on `topic`, too.
+static CONFLICT: Template = Template::new(|world| {
+    TOPIC.make(world);
+    let desk = Desk::later_on(world);
+    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
+});
+
 const RESOLVE: &str = "sed -i '/^[<=>|]\\{7\\}/d; s/^human main three$/a resolved/' f";
 const THEIRS: &str = "sed -i '/^[<=>|]\\{7\\}/d; /^human main three$/d' f";
 const THEIR_FILE: &str = "git checkout -q --theirs f";
@@ -36,10 +44,10 @@ const THEIR_FILE: &str = "git checkout -q --theirs f";
 fn a_sessions_conflict_resolution_is_its_own(
     #[case] start: &str,
     #[case] operation: &str,
-    // Each resolution with and without hooks, each number of calls with and without, and the first resolution in all of them.
+    // Each resolution with and without hooks, and each number of calls.
     #[values(
-        (RESOLVE, 1, true), (RESOLVE, 2, true), (RESOLVE, 3, true), (RESOLVE, 2, false),
-        (THEIRS, 1, true), (THEIRS, 3, false), (THEIR_FILE, 3, true), (THEIR_FILE, 2, false)
+        (RESOLVE, 1, true), (RESOLVE, 2, false), (RESOLVE, 3, true), (THEIRS, 2, true), (THEIRS, 3, false),
+        (THEIR_FILE, 3, true), (THEIR_FILE, 2, false)
     )]
     (resolve, calls, has_hooks): (&str, u8, bool),
 ) {
@@ -48,8 +56,7 @@ fn a_sessions_conflict_resolution_is_its_own(
     if calls == 1 && operation == "am" && resolve == RESOLVE {
         return;
     }
-    let desk = with_topic();
-    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
+    let desk = Desk::after(&CONFLICT);
     let quiet = if has_hooks { "" } else { "git config core.hooksPath /dev/null" };
     let onward = format!("GIT_EDITOR=true git {operation} --continue");
     let scripts = match calls {
@@ -75,8 +82,7 @@ fn a_sessions_conflict_resolution_is_its_own(
 #[case::rebase("git checkout -q topic; git rebase -q main", "rebase")]
 #[case::am("git format-patch -q --stdout main..topic | git am -3 -q", "am")]
 fn what_a_session_resolves_at_once_is_no_persons(#[case] start: &str, #[case] operation: &str) {
-    let desk = with_topic();
-    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
+    let desk = Desk::after(&CONFLICT);
     desk.sh(&format!("{start} || true"));
     commands(&desk, "a", &[&format!("{RESOLVE}; git add -A; GIT_EDITOR=true git {operation} --continue")]);
     assert_eq!(desk.git(&["status", "--porcelain"]), "");
@@ -122,8 +128,7 @@ fn a_persons_conflict_resolution_stays_theirs_if_the_session_commits_it(#[case] 
 /// Who sends a mail may have changed the patch in it since the commit that it names.
 #[test]
 fn a_mail_is_not_the_commit_that_it_names() {
-    let desk = with_topic();
-    desk.sh("sed -i 's/^line 3$/human main three/' f; git commit -qam three");
+    let desk = Desk::after(&CONFLICT);
     commands(
         &desk,
         "a",

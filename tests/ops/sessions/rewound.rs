@@ -26,8 +26,7 @@ const CHANGED: &str = "line 1\nline 2\nwords of a person\nline 4\n";
 #[case::the_same_lines_in_part(&[("f", CHANGED)])]
 fn commits_after_a_full_rewind_are_a_persons(
     #[case] files: &[(&str, &str)],
-    #[values(false, true)] is_in_two_steps: bool,
-    #[values(false, true)] is_asked_again: bool,
+    #[values((false, false), (true, true))] (is_in_two_steps, is_asked_again): (bool, bool),
 ) {
     let desk = Desk::new();
     // These commits are dated before the hooks were enabled, so that only a record shows that we were in use.

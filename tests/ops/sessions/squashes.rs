@@ -102,8 +102,7 @@ fn a_file_that_was_renamed_on_the_branch_keeps_its_authors(
     #[case] script: &str,
     #[case] path: &str,
     #[case] count: usize,
-    #[values(false, true)] has_message: bool,
-    #[values(false, true)] is_ahead: bool,
+    #[values((false, false), (true, true))] (has_message, is_ahead): (bool, bool),
 ) {
     let desk = squashed_after(script, has_message, is_ahead);
     assert_eq!(blamed(&desk, path), expected(&desk, path));
@@ -119,8 +118,7 @@ fn a_file_that_was_renamed_on_the_branch_keeps_its_authors(
 fn a_new_file_that_was_renamed_on_the_branch_keeps_its_authors(
     #[case] script: &str,
     #[case] count: usize,
-    #[values(false, true)] has_message: bool,
-    #[values(false, true)] is_ahead: bool,
+    #[values((false, true), (true, false))] (has_message, is_ahead): (bool, bool),
 ) {
     let desk = squashed_after(script, has_message, is_ahead);
     assert_eq!(blamed(&desk, "renamed"), expected(&desk, "renamed"));

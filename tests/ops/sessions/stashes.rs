@@ -1,13 +1,17 @@
 //! Work that is stashed, and comes back: to where it was, to another base, to another worktree.
 
 use super::desk::{Desk, changed, parts};
+use crate::support::template::Template;
 
 /// Session `a` changes `f` and makes `new`; both are stashed.
-fn stashed() -> Desk {
-    let desk = Desk::new();
+static STASHED: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("new", "a 1\na 2\n")]);
     desk.git(&["stash", "-q", "-u"]);
-    desk
+});
+
+fn stashed() -> Desk {
+    Desk::after(&STASHED)
 }
 
 #[test]
@@ -34,11 +38,15 @@ fn new_work_on_the_same_file_never_contains_the_stashed_one() {
 }
 
 /// Case 6: session `b` works on another file meanwhile.
-fn other_work() -> Desk {
-    let desk = stashed();
+static OTHER_WORK: Template = Template::new(|world| {
+    STASHED.make(world);
+    let desk = Desk::later_on(world);
     assert_eq!(desk.turn("b", &[("g", "b\n")]), "clean");
     assert_eq!(desk.chain(), ["b"]);
-    desk
+});
+
+fn other_work() -> Desk {
+    Desk::after(&OTHER_WORK)
 }
 
 #[test]

@@ -1,12 +1,16 @@
 //! `storage = "session"`: each session has a shadow of its own, and a commit takes the work of all.
 
 use super::desk::{Desk, changed, parts};
+use crate::support::template::Template;
 
 /// Sessions have shadows of their own.
-fn apart() -> Desk {
-    let desk = Desk::new();
+static APART: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.git(&["config", "checkpoint.storage", "session"]);
-    desk
+});
+
+fn apart() -> Desk {
+    Desk::after(&APART)
 }
 
 /// Returns the ends of the names of the live shadows of HEAD.
@@ -36,12 +40,16 @@ fn listed(desk: &Desk, more: &[&str]) -> Vec<String> {
 }
 
 /// `a` and `b` change `f` and `g` in turn.
-pub(super) fn two() -> Desk {
-    let desk = apart();
+static TWO: Template = Template::new(|world| {
+    APART.make(world);
+    let desk = Desk::later_on(world);
     desk.turn("a", &[("f", &changed(&[(3, "a")]))]);
     desk.turn("b", &[("g", "b\n")]);
     desk.turn("a", &[("f", &changed(&[(3, "a"), (9, "a")]))]);
-    desk
+});
+
+pub(super) fn two() -> Desk {
+    Desk::after(&TWO)
 }
 
 #[test]

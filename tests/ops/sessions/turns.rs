@@ -3,6 +3,7 @@
 use std::io::BufRead as _;
 
 use super::desk::{Desk, changed, parts};
+use crate::support::template::Template;
 
 /// Returns what the records of `commit` hold of transcripts.
 fn transcript(desk: &Desk, commit: &str) -> String {
@@ -17,14 +18,17 @@ fn transcript(desk: &Desk, commit: &str) -> String {
 }
 
 /// A desk with a turn under way whose transcript is `log`.
-fn under_way() -> Desk {
-    let desk = Desk::new();
+static UNDER_WAY: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     say(&desk, "asked");
     let log = desk.world.root().join("log");
     let log = log.to_str().expect("plain");
     desk.json(&["session", "start", "a", "--transcript", log, "--agent", "tester"]);
     desk.prompt("a");
-    desk
+});
+
+fn under_way() -> Desk {
+    Desk::after(&UNDER_WAY)
 }
 
 fn say(desk: &Desk, text: &str) {
@@ -309,13 +313,16 @@ fn a_long_transcript_loses_its_beginning_and_continues_in_the_next_commit() {
 }
 
 /// Sessions `a` and `b` are both at work, and something is unsaved that either may have written.
-fn two_under_way() -> Desk {
-    let desk = Desk::new();
+static TWO_UNDER_WAY: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.prompt("a");
     desk.prompt("b");
     desk.work("a", &[("f", &changed(&[(3, "a")]))]);
     desk.write("g", "of one of them\n");
-    desk
+});
+
+fn two_under_way() -> Desk {
+    Desk::after(&TWO_UNDER_WAY)
 }
 
 #[rstest::rstest]

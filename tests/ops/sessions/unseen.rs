@@ -1,19 +1,25 @@
 //! Commits without hooks.
 
-use super::desk::{Desk, changed, parts};
-use crate::support::World;
+use super::{
+    desk::{Desk, changed, parts},
+    moved,
+};
+use crate::support::{World, template::Template};
 
 /// Commits what is staged, without hooks.
 const QUIET: [&str; 5] = ["-c", "core.hooksPath=/dev/null", "commit", "-qm", "quiet"];
 
 /// A session `a` that has changed `f` and `g`, all of which is committed without hooks.
-fn committed() -> Desk {
-    let desk = Desk::new();
+static COMMITTED: Template = Template::new(|world| {
+    let desk = Desk::begin(world);
     desk.turn("a", &[("f", &changed(&[(3, "a")])), ("g", "a\n")]);
     desk.git(&["add", "-A"]);
     desk.git(&QUIET);
     assert_eq!(desk.records("HEAD").len(), 0);
-    desk
+});
+
+fn committed() -> Desk {
+    Desk::after(&COMMITTED)
 }
 
 /// The commit at HEAD has its one record, and no trailer.
@@ -55,6 +61,20 @@ fn lines_that_a_rewritten_commit_adds_are_unknown_until_its_record_is_made(#[cas
     assert_eq!((&blamed(&desk, "g")["session"], &blamed(&desk, "h")["owner"]), (&"a".into(), &"unknown".into()));
     desk.json(&["save"]);
     assert_eq!((&blamed(&desk, "g")["session"], &blamed(&desk, "h")["session"]), (&"a".into(), &"b".into()));
+    desk.finish();
+}
+
+/// One command has made them and committed them.
+#[test]
+fn lines_of_a_commit_of_a_command_stay_unknown_when_they_are_committed_again() {
+    let desk = Desk::new();
+    desk.git(&["config", "core.hooksPath", "/dev/null"]);
+    moved::command(&desk, "a", "echo 'a line' >>g; git commit -qam a");
+    let owner = |desk: &Desk| desk.json(&["blame", "g"])["lines"][1]["owner"].clone();
+    assert_eq!(owner(&desk), "unknown");
+    desk.sh("echo 'human line' >>h; git reset -q --soft HEAD~; git commit -qam again");
+    desk.json(&["save"]);
+    assert_eq!(owner(&desk), "unknown");
     desk.finish();
 }
 

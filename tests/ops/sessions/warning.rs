@@ -1,7 +1,7 @@
 //! The warning before a session joins another one's uncommitted work.
 
 use super::desk::{Desk, changed};
-use crate::support::site::described;
+use crate::support::{program, site::described};
 
 fn waiting(is_on: bool) -> Desk {
     let desk = Desk::new();
@@ -102,7 +102,7 @@ fn on_a_terminal_it_asks() {
         return;
     }
     let before = state(&desk);
-    let program = env!("CARGO_BIN_EXE_git-checkpoint");
+    let program = program();
     let ask = |answer: &str| {
         let script = format!("printf '{answer}' | script -qec '{program} session start b' /dev/null");
         desk.try_git(&["-c", &format!("alias.x=!{script}"), "x"])

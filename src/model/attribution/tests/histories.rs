@@ -172,8 +172,9 @@ proptest! {
         for (path, between) in between.iter_mut().enumerate() {
             let next = &versions[at].1[path];
             let mut earlier = std::iter::once(&base).chain(versions[..at].iter().map(|(_, tree)| tree));
-            // Where a file goes back to what it was, the checkpoint between knows of lines that nothing else does.
-            if earlier.any(|tree| tree[path] == *between || tree[path] == *next) {
+            // Where a file goes back to what it was, or away, the checkpoint between knows of lines that nothing else does.
+            let is_gone = between.is_none() || next.is_none();
+            if is_gone || earlier.any(|tree| tree[path] == *between || tree[path] == *next) {
                 between.clone_from(next);
             }
         }

@@ -1,0 +1,92 @@
+//! Recognizes lines of earlier versions of files that have come back.
+
+use std::collections::HashSet;
+
+use bstr::ByteSlice as _;
+use gix::ObjectId;
+
+use super::super::records::Log;
+use crate::{
+    error::Result,
+    git::{Repo, line_edits::is_binary},
+    model::{
+        change::{Change, Leaf, Mode},
+        record::RecordId,
+    },
+};
+
+/// How many commits back from HEAD we look: for earlier versions, and for the commit at which removed ones branch off.
+pub(super) const MOST_KEPT: usize = 32;
+/// If a commit changes more files, we do not look for earlier versions.
+const MOST_RESTORED: usize = 64;
+
+/// Returns the records of the last commits that left lines in files of `changes` which `head` has no more: they have come back. Each
+/// with true if a file is as it was before: then git has brought it (`git checkout <commit> -- <path>`).
+pub(super) fn of_earlier_versions(
+    repo: &Repo,
+    log: &Log<'_>,
+    head: ObjectId,
+    changes: &[Change],
+) -> Result<Vec<(RecordId, bool)>> {
+    let is_changed = |change: &&Change| match (change.before, change.after) {
+        (before, Some(after)) => before.is_none_or(|before| before.id != after.id),
+        _ => false,
+    };
+    let changed: Vec<&Change> = changes.iter().filter(is_changed).collect();
+    let (mut ids, mut files) = (Vec::new(), Vec::new());
+    for change in if changed.len() > MOST_RESTORED { Vec::new() } else { changed } {
+        let (before, mut lines) = (lines_of(repo, change.before)?, lines_of(repo, change.after)?);
+        lines.retain(|line| !before.contains(line));
+        let is_old = change.after.is_some_and(|after| repo.was_stored_before(after.id, head));
+        files.extend((!lines.is_empty()).then_some((change, change.before, lines, is_old)));
+    }
+    if files.is_empty() {
+        return Ok(ids);
+    }
+    let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
+    for pair in line.windows(2) {
+        let tree_id = repo.tree_of_commit(pair[1])?;
+        let (mut has_some, mut is_by_git) = (false, false);
+        for (change, leaf, lines, is_old) in &mut files {
+            let before = repo.find_leaf(tree_id, change.path.as_bstr())?;
+            let left = leaf.filter(|leaf| Some(*leaf) != before && Some(*leaf) != change.before);
+            if left.is_some() && !lines_of(repo, left)?.is_disjoint(lines) {
+                (has_some, is_by_git) = (true, is_by_git || *is_old);
+            }
+            *leaf = before;
+        }
+        if has_some {
+            ids.extend(log.of_commit(pair[0])?.into_iter().map(|id| (id, is_by_git)));
+        }
+    }
+    Ok(ids)
+}
+
+/// Returns the lines of a text file without the whitespace around them, as far as they have letters or digits.
+fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
+    let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
+    let text = leaf.filter(is_file).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
+    let lines = if is_binary(&text) { b"".lines() } else { text.lines() };
+    let is_told = |line: &&[u8]| line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    Ok(lines.map(<[u8]>::trim_ascii).filter(is_told).map(<[u8]>::to_vec).collect())
+}
+
+/// Returns up to `most` commits from `start` on, first parents only, as long as this repository has them and `goes_on`
+/// accepts the commit and its time; and the time of the last one.
+pub(super) fn line_of(
+    repo: &Repo,
+    start: Option<ObjectId>,
+    most: usize,
+    mut goes_on: impl FnMut(ObjectId, i64) -> bool,
+) -> Result<(Vec<ObjectId>, i64)> {
+    let (mut line, mut next, mut oldest) = (Vec::new(), start, i64::MAX);
+    while let Some(commit) = next.filter(|_| line.len() < most) {
+        let Some((parent, seconds)) = repo.parent_and_time(commit)? else { break };
+        if !goes_on(commit, seconds) {
+            break;
+        }
+        line.push(commit);
+        (next, oldest) = (parent, seconds);
+    }
+    Ok((line, oldest))
+}
