@@ -151,9 +151,9 @@ impl Entry {
 /// How we know that a turn has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// The agent reported it, or its process is gone: a tool call that was not done was interrupted.
+    /// The agent reported it: a tool call that was not done was interrupted.
     Said,
-    /// The next turn begins: the user may have rejected a tool call that was not done.
+    /// The next turn begins, or the agent's process is gone: of a tool call that was not done, the user knows more than we.
     Unsaid,
 }
 
@@ -187,7 +187,7 @@ pub struct Turns {
     /// The entries that the stash had when the last turn began. What was popped since is not the work of that turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashes: Vec<String>,
-    /// The entries that were seen to hold work since: popped again, that keeps its authors, too.
+    /// The entries that a save has seen since: popped again, their work keeps its authors, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashed: Vec<String>,
     /// The last warning to each session that its agent could not show, until it can or the next turn begins.
@@ -219,7 +219,6 @@ impl Default for Turns {
 
 /// How many calls, accounts and events are kept: more are none that anything waits for.
 const MOST: usize = 64;
-
 /// How many sessions: a turn that never ends holds its place.
 const MOST_SESSIONS: usize = 256;
 
@@ -282,6 +281,7 @@ impl Turns {
             list.drain(..list.len().saturating_sub(most));
         }
         cut(&mut self.asked, MOST);
+        cut(&mut self.stashed, MOST);
         cut(&mut self.unsaid, MOST);
         cut(&mut self.handled, MOST);
         cut(&mut self.entries, MOST_SESSIONS);

@@ -25,7 +25,7 @@ use crate::{
         session::Session,
         turns::{Call, Command, Entry, Over, Turns},
     },
-    state::{process, sessions::Found, turns},
+    state::{process, turns},
 };
 
 /// A tool in use, and the session that uses it.
@@ -87,6 +87,36 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
         let commands = turns.entries.iter_mut().flat_map(|entry| &mut entry.calls).filter_map(|it| it.command.as_mut());
         commands.for_each(|command| command.is_settled = is_settled(command));
     });
+    forget_ended(worktree);
+}
+
+/// Returns the calls of `own`, whose turn ends, that are commands which still run in the background, or may.
+pub(crate) fn left_running(own: &Entry) -> Vec<Call> {
+    let left = own.calls.iter().filter(|call| matches!(work_in_background(call), Some(Work::Runs | Work::Unknown)));
+    left.map(|call| Call { start: None, ..call.clone() }).collect()
+}
+
+fn work_in_background(call: &Call) -> Option<Work> {
+    call.command.as_ref().filter(|_| call.is_background).map(|command| work_of(command, Asker::Hook))
+}
+
+/// Call this after everything was saved. It forgets the commands that a turn has left in the background and that are not seen to run.
+pub(crate) fn forget_ended(worktree: &Worktree<'_>) {
+    worktree.edit_turns(|turns| {
+        for entry in turns.entries.iter_mut().filter(|entry| is_left_behind(entry)) {
+            entry.calls.retain(|call| work_in_background(call) == Some(Work::Runs));
+        }
+    });
+}
+
+/// Returns true if `entry` has nothing but commands that its turn has left in the background.
+fn is_left_behind(entry: &Entry) -> bool {
+    entry.turn.is_none() && !entry.calls.is_empty() && entry.calls.iter().all(|call| call.is_background)
+}
+
+/// Returns true if a turn of `session` has left a command in the background, whose last changes may be unsaved.
+pub(crate) fn has_left(context: &Context, session: &str) -> bool {
+    context.turns().find(session).is_some_and(is_left_behind)
 }
 
 /// Returns the open turns and tool calls of this worktree, without calls that began too long ago.
@@ -109,10 +139,11 @@ fn oldest(context: &Context) -> i64 {
 /// and all are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides.
 /// If the agent reported no calls, or one that may change any path, the changes are the session's, or unknown if another
 /// session may have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last
-/// call, was not reported, a person may have been at work since: they are unknown, too.
+/// call, was not reported, or it was killed, a person may have been at work since: they are unknown, too.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
     // These include calls that began too long ago for `open`.
-    if context.turns().find(&session.id).is_some_and(|own| may_be_refused(own.calls.iter())) {
+    let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
+    if context.turns().find(&session.id).is_some_and(is_left) {
         return Ok(unknown());
     }
     let turns = open(context);
@@ -128,7 +159,7 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     match over {
         Over::Said if calls.any(|call| call.paths.is_none()) => Ok(of_session(session, None)),
         Over::Unsaid if calls.next().is_some() => Ok(unknown()),
-        Over::Said | Over::Unsaid => between(context, &without_names(&turns), Asker::Hook),
+        Over::Said | Over::Unsaid => Ok(between(context, &without_names(&turns), Asker::Hook)),
     }
 }
 
@@ -167,37 +198,25 @@ fn without_reports(context: &Context, turns: &Turns) -> Result<Vec<Session>> {
 /// That is a human, unless a tool that may change any path is in use, or a session with an open turn does not report
 /// its tool calls: then it is that session. If several sessions qualify, an agent was killed while it used a tool, or open
 /// turns cannot be read, the author is unknown.
-pub(crate) fn unsaved(worktree: &Worktree<'_>) -> Result<Origin> {
-    if !worktree.are_turns_known() {
+pub(crate) fn unsaved(context: &Context) -> Result<Origin> {
+    if !context.are_turns_known() {
         return Ok(unknown());
     }
-    let turns = open(worktree);
-    Ok(match &without_reports(worktree, &turns)?[..] {
-        [] => {
-            let open: Vec<Use<'_>> = turns.calls().collect();
-            // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
-            let may_change = |call: &Call| {
-                call.paths.as_ref().is_none_or(|paths| !paths.is_empty())
-                    && bearing(call, Asker::Command) != Bearing::Not
-            };
-            if open.iter().any(|(session, call)| may_change(call) && is_gone(worktree, session)) {
-                return Ok(unknown());
-            }
-            between(
-                worktree,
-                &open.into_iter().filter(|(_, it)| it.paths.is_none()).collect::<Vec<_>>(),
-                Asker::Command,
-            )?
-        }
+    let turns = open(context);
+    Ok(match &without_reports(context, &turns)?[..] {
+        // A human makes this save or commit, but a tool of a killed agent may have made the changes in it.
+        [] if turns.entries.iter().any(|entry| was_killed_at_work(context, entry)) => unknown(),
+        [] => between(context, &without_names(&turns), Asker::Command),
         [session] if turns.calls().next().is_none() => of_session(session, None),
         _ => unknown(),
     })
 }
 
-/// Returns the author of the unsaved changes before a prompt to `session`: a human, unless another session may have
-/// made them.
+/// Returns the author of the unsaved changes before a prompt to `session`: a human, unless another session, or a command in the
+/// background, may have made them.
 pub(crate) fn before_prompt(context: &Context, session: &str) -> Result<Origin> {
-    let is_others = is_shared(context, &open(context), session)?;
+    let turns = open(context);
+    let is_others = is_shared(context, &turns, session)? || turns.entries.iter().any(is_left_behind);
     Ok(if is_others { unknown() } else { Origin { contributor: Contributor::Human, ..Origin::default() } })
 }
 
@@ -207,7 +226,7 @@ pub(crate) fn unknown() -> Origin {
 
 /// Returns the author of the changes before `session` uses the tool `key` on these paths; without paths, of all changes but
 /// those that open calls name, which are saved before.
-pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Result<Origin> {
+pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Origin {
     let turns = open(context);
     let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
     let may_reach = |(_, call): &Use<'_>| match (&call.paths, paths) {
@@ -219,9 +238,9 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
 }
 
 /// Returns the author of the unsaved changes before a commit; none for a human, whose changes need no checkpoint then.
-pub(crate) fn before_commit(worktree: &Worktree<'_>) -> Result<Option<Origin>> {
-    let origin = unsaved(worktree)?;
-    if origin.contributor == Contributor::Human && is_run_from_elsewhere(worktree) {
+pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
+    let origin = unsaved(context)?;
+    if origin.contributor == Contributor::Human && is_run_from_elsewhere(context) {
         return Ok(Some(unknown()));
     }
     Ok(Some(origin).filter(|origin| origin.contributor != Contributor::Human))
@@ -238,6 +257,14 @@ fn is_run_from_elsewhere(context: &Context) -> bool {
     others.into_iter().any(|git_dir| turns::peek(&git_dir).calls().any(|(_, call)| runs_us(call)))
 }
 
+/// Returns true if the process of the session of `entry` is dead, and had a tool in use that may change files.
+fn was_killed_at_work(context: &Context, entry: &Entry) -> bool {
+    let may_change = |call: &Call| {
+        call.paths.as_ref().is_none_or(|paths| !paths.is_empty()) && bearing(call, Asker::Command) != Bearing::Not
+    };
+    entry.calls.iter().any(may_change) && is_gone(context, &entry.id)
+}
+
 /// Returns true if the process of `session` is dead.
 pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
     let session = session_info::peek(context, session);
@@ -245,28 +272,26 @@ pub(crate) fn is_gone(context: &Context, session: &str) -> bool {
 }
 
 /// Returns the author of what changed while exactly the tools `open` were in use.
-fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Result<Origin> {
+fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
     let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
     let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
     let open: Vec<Use<'_>> = with(Bearing::Made).collect();
     // If a session surely has a call at work, another of its calls that may be at work leaves no doubt about the author.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
-        return Ok(unknown());
+        return unknown();
     }
     let sessions: BTreeSet<&str> = open.iter().map(|(session, _)| *session).collect();
-    let is_background = open.iter().any(|(_, call)| call.is_background);
+    let is_background = open.iter().all(|(_, call)| call.is_background);
     match (sessions.len(), open.first()) {
-        (0, _) | (_, None) => Ok(Origin::default()),
+        (0, _) | (_, None) => Origin::default(),
         (1, Some((session, call))) if !is_background => {
             let is_one = open.iter().all(|(_, it)| it.agent_id == call.agent_id);
             let agent_id = call.agent_id.clone().filter(|_| is_one);
-            match session_info::load(context, session)? {
-                Found::Session(session) => Ok(of_session(&session, agent_id)),
-                _ => Ok(unknown()),
-            }
+            let session = session_info::peek(context, session);
+            session.map_or_else(unknown, |session| of_session(&session, agent_id))
         }
-        _ => Ok(unknown()),
+        _ => unknown(),
     }
 }
 

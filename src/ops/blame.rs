@@ -16,7 +16,6 @@ use crate::{
     error::{Error, Kind as ErrorKind, Result},
     git::blame::{Blamed, Question},
     model::{id_text, path_text, record::RecordId},
-    state,
 };
 
 /// What to look at.
@@ -148,7 +147,7 @@ pub(crate) fn blame(context: &Context, options: &Options) -> Result<Blame> {
             }),
         }
     }
-    let are_turns_known = rev.is_some() || state::turns::is_known(repo.git_dir());
+    let are_turns_known = rev.is_some() || context.are_turns_known();
     Ok(Blame { version: 1, rev, path: options.path.clone(), lines, are_turns_known })
 }
 

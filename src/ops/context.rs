@@ -12,7 +12,11 @@ use crate::{
     error::Result,
     git::Repo,
     model::{event::Event, set_aside::SetAside, turns::Turns},
-    state::{self, commit_note::Prepared, turns::peek},
+    state::{
+        self,
+        commit_note::Prepared,
+        turns::{is_known, peek},
+    },
 };
 
 /// A repository with the settings that hold in it: what every operation works on.
@@ -78,6 +82,11 @@ impl Context {
     /// Returns which turns are open in this worktree, and what belongs to them.
     pub(crate) fn turns(&self) -> Turns {
         self.locked().map_or_else(|| peek(self.repo.git_dir()), |locked| locked.turns.get())
+    }
+
+    /// Returns false if it is not known which turns are open in this worktree, or were when its lock was taken.
+    pub(crate) fn are_turns_known(&self) -> bool {
+        self.locked().map_or_else(|| is_known(self.repo.git_dir()), |locked| locked.turns.is_known())
     }
 
     /// Returns the notes of the commits that were prepared here.

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use super::{
     Context, author,
     chain::{Author, Request, Scope, Seen, Shadow},
-    session_info::{clock, load},
+    session_info::{self, clock},
 };
 use crate::{
     error::Result,
@@ -16,7 +16,6 @@ use crate::{
         checkpoint::Origin,
         turns::{Call, Over},
     },
-    state::sessions::Found,
 };
 
 /// How often a save looks at the worktree if tools change what they name meanwhile.
@@ -33,7 +32,7 @@ type Maker<'t> = (&'t str, Option<&'t str>);
 /// has named, and of calls that take too long, the author is unknown.
 ///
 /// Of the turn that is about to end (`ending`), [`Over`] decides.
-pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Result<Vec<Request>> {
+pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Vec<Request> {
     let turns = author::open(context);
     let (mut makers, oldest) = (BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new(), clock() - LONGEST_CALL);
     for (session, call) in turns.calls() {
@@ -48,10 +47,10 @@ pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Resul
         paths_of.entry(one_of(&makers)).or_default().push(path.into());
     }
     let request = |(maker, paths): (Option<Maker<'_>>, _)| {
-        let origin = maker.map_or_else(|| Ok(author::unknown()), |maker| origin(context, maker, ending))?;
+        let origin = maker.map_or_else(author::unknown, |maker| origin(context, maker, ending));
         let turn_of = maker.map(|(session, _)| session.to_owned());
         let (scope, author) = (Scope::PathsIfThere(paths), Author::Is(origin));
-        Ok(Request { scope, author, turn_of, ..Request::default() })
+        Request { scope, author, turn_of, ..Request::default() }
     };
     paths_of.into_iter().map(request).collect()
 }
@@ -63,15 +62,10 @@ fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
     is_one.then_some((session, agent_id.filter(|_| makers.len() == 1)))
 }
 
-fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, Over)>) -> Result<Origin> {
-    let is_known = match ending.filter(|(ends, _)| *ends == session) {
-        Some((_, over)) => over == Over::Said,
-        None => !author::is_gone(context, session),
-    };
-    Ok(match load(context, session)? {
-        Found::Session(session) if is_known => author::of_session(&session, agent_id.map(Into::into)),
-        _ => author::unknown(),
-    })
+fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, Over)>) -> Origin {
+    let is_over = ending.is_some_and(|(ends, over)| ends == session && over == Over::Unsaid);
+    let session = session_info::peek(context, session).filter(|_| !is_over && !author::is_gone(context, session));
+    session.map_or_else(author::unknown, |session| author::of_session(&session, agent_id.map(Into::into)))
 }
 
 /// Returns true if an open tool call names files that it may change.

@@ -8,7 +8,9 @@ use super::{
     Context, Worktree, author,
     chain::{
         add_what_is_gone, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish,
-        refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged, take,
+        refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
+        stashed::{self, look_at_stashed},
+        take,
     },
     follow::follow_head,
     moved::{self, moved_lines},
@@ -100,6 +102,13 @@ pub(crate) fn save_and_note(worktree: &Worktree<'_>, request: &Request) -> Resul
 /// First takes separate checkpoints of the files that open tool calls name, for the sessions of these calls. If the save meets
 /// missing objects, it sets aside the chain that leads to them and tries once more. It also tries once more after a race.
 pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Result<Taken> {
+    if matches!(request.scope, Scope::All | Scope::Staged(_)) {
+        save_stashed(worktree, request).or_else(|error| {
+            worktree.check_interrupt()?;
+            tracing::warn!(%error, "cannot save stashed work; its author may be lost when it is popped");
+            Ok(())
+        })?;
+    }
     if named::stays_apart(worktree, request) {
         for _ in 0..named::MOST_LOOKS {
             save_named(worktree, request.turn_of.as_deref().zip(request.ends))?;
@@ -112,10 +121,31 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
     try_twice(worktree, request, false)
 }
 
+/// Takes checkpoints of what the stash took away before any save saw it, for the author of `request`. The next checkpoint takes
+/// that back, and so keeps it in the archive. People's work needs none.
+fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
+    let entries = stashed::unseen(worktree)?;
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let origin = match &request.author {
+        Author::Is(origin) => origin.clone(),
+        Author::Infer => author::unsaved(worktree)?,
+    };
+    let (is_human, turn_of) = (origin.contributor == Contributor::Human, request.turn_of.clone());
+    let request = Request { author: Author::Is(origin), turn_of, ..Request::default() };
+    let mut scopes = entries.iter().filter(|_| !is_human).map(|entry| Scope::Stashed(*entry));
+    let saved =
+        scopes.try_for_each(|scope| try_twice(worktree, &Request { scope, ..request.clone() }, false).map(drop));
+    // Once it is noted, work that comes from an entry has the authors that are known by then.
+    worktree.edit_turns(|turns| turns.stashed.extend(entries.iter().map(ToString::to_string)));
+    saved
+}
+
 /// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end; its [`Over`]
 /// says whether that session made the changes of its unfinished calls, or the author is unknown.
 pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<(&str, Over)>) -> Result<()> {
-    named::requests(worktree, ending)?.iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
+    named::requests(worktree, ending).iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
 }
 
 /// Reads the whole worktree before a turn of `session` begins. If files that open tool calls name have changed, first saves them
@@ -277,6 +307,7 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
             refuse_unknown_paths(worktree, paths, shadow)?;
             look_at_all(worktree, shadow)
         }
+        (Scope::Stashed(stash), _) => look_at_stashed(worktree, *stash, shadow),
         (Scope::All | Scope::Staged(_), _) | (Scope::Known(_), None) => look_at_all(worktree, shadow),
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         session::{Phase, Session, UnderWay, is_valid_id},
     },
     ops::{
-        Context, Worktree,
+        Context, Worktree, author,
         chain::{
             Saved, Shadow,
             archive::archive_name,
@@ -54,8 +54,8 @@ pub(crate) enum End {
     Forgotten,
 }
 
-/// Ends the turn of `session` in this worktree: releases its baseline, and forgets all that it has open here. The caller stores
-/// the session.
+/// Ends the turn of `session` in this worktree: releases its baseline, and forgets all that it has open here but commands that
+/// still run in the background. The caller stores the session.
 ///
 /// `now_tree_id` is the tree of the worktree, if known: a baseline with the same tree need not be archived.
 pub(crate) fn end(
@@ -68,7 +68,14 @@ pub(crate) fn end(
     if matches!(why, End::Ended | End::Adopted | End::Forgotten) || session_info::has_lost_worktree(worktree, session) {
         release_all_pending(worktree, &session.id)?;
     }
-    worktree.edit_turns(|turns| turns.end(&session.id));
+    worktree.edit_turns(|turns| {
+        let own = turns.find(&session.id).filter(|_| matches!(why, End::Stopped | End::Ended));
+        let left = own.map(author::left_running).unwrap_or_default();
+        turns.end(&session.id);
+        if !left.is_empty() {
+            turns.entry(&session.id).calls = left;
+        }
+    });
     session.under_way = None;
     session.phase = phase_after(session.phase, why);
     session.is_interrupted |= why == End::Crashed;
@@ -270,6 +277,17 @@ pub(crate) fn pending_of(repo: &Repo, session: &str) -> Result<Option<(String, O
 /// Returns the checkpoint `id`, if it can be read: a damaged baseline must not stop later checkpoints.
 fn readable(repo: &Repo, id: ObjectId) -> Option<Checkpoint> {
     repo.find_checkpoint(id).ok().flatten()
+}
+
+/// Returns the state before the turn of `session`, if that has no checkpoint yet and its first one will follow that state. `tip` is
+/// the last checkpoint of the shadow.
+pub(crate) fn baseline(context: &Context, session: &str, tip: Option<&Checkpoint>) -> Result<Option<Checkpoint>> {
+    let (repo, turns) = (&context.repo, context.turns());
+    let Some(turn) = turns.turn_of(session).filter(|turn| !turn.has_checkpoint) else { return Ok(None) };
+    if !tip.map_or(Ok(true), |tip| goes_back_to(repo, tip, turn.shadow_tip))? {
+        return Ok(None);
+    }
+    Ok(pending_of(repo, session)?.and_then(|(_, id)| readable(repo, id)))
 }
 
 /// Returns true if `seen` has left out the same paths as the baseline of `session`. Otherwise, even equal trees do not show

@@ -103,11 +103,6 @@ impl<'c> Worktree<'c> {
         self.locked.turns.check()
     }
 
-    /// Returns false if it is not known which turns were open in this worktree when the lock was taken.
-    pub(super) fn are_turns_known(&self) -> bool {
-        self.locked.turns.is_known()
-    }
-
     /// Writes which turns are open in this worktree, if that has changed. Returns the sessions whose turn has its first checkpoint
     /// since: what it began with may be released.
     pub(super) fn write_turns(&self) -> Result<Vec<String>> {

@@ -86,7 +86,8 @@ pub(crate) fn own_start() -> Option<u64> {
 /// Returns whether `agent` has a process at work that it has started at the tick `since` or later, itself or through a shell
 /// that it keeps.
 ///
-/// What we descend from is such a process, unless `is_hook`: the agent has started us to report an event.
+/// What we descend from is such a process, unless `is_hook`: the agent has started us to report an event, maybe in the shell that
+/// also runs its commands.
 pub(crate) fn work(agent: &Process, since: u64, is_hook: bool) -> Work {
     match life(Some(agent)) {
         Life::Alive => {}
@@ -100,9 +101,12 @@ pub(crate) fn work(agent: &Process, since: u64, is_hook: bool) -> Work {
     let mut parents = vec![agent.pid];
     while let Some(parent) = parents.pop() {
         let Some(children) = children(parent) else { return Work::Unknown };
-        for pid in children.into_iter().filter(|pid| !above.contains(pid)) {
+        for pid in children {
             let Some(stat) = stat(pid).filter(|stat| !['Z', 'X'].contains(&stat.state)) else { continue };
             if stat.start >= since {
+                if above.contains(&pid) {
+                    continue;
+                }
                 return Work::Runs;
             }
             if BETWEEN.contains(&stat.name.as_str()) {

@@ -161,12 +161,12 @@ fn a_killed_agents_open_tool_call_does_not_block_the_next_session(#[values("refu
     let said: Value = serde_json::from_slice(&output.stdout).expect("it says so");
     let message = said["systemMessage"].as_str().expect("a text");
     assert!(message.contains("'killed' was interrupted") && message.contains("checkpoint "), "{message}");
-    assert_eq!(world.chain(), ["killed f"]);
+    assert_eq!(world.chain(), ["unknown f"]);
     assert!(world.done(&["session", "list"]).contains(", interrupted\n"));
     world.add("g", "of the next");
     allowed(&world, "PostToolUse", "next", "1");
     allowed(&world, "PreToolUse", "next", "2");
-    assert_eq!(world.chain(), ["killed f", "next g"]);
+    assert_eq!(world.chain(), ["unknown f", "next g"]);
     assert_eq!(world.open(), ["next"]);
     world.finish();
 }
@@ -180,7 +180,7 @@ fn the_next_prompt_reports_a_killed_agent_and_saves_its_work(#[values("refuse", 
     let payload = world.claude("UserPromptSubmit", "next", "").to_string();
     let output = world.send("claude-code", payload.as_bytes());
     assert!(String::from_utf8_lossy(&output.stdout).contains("'killed' was interrupted"), "{}", described(&output));
-    assert_eq!(world.chain(), ["killed f"]);
+    assert_eq!(world.chain(), ["unknown f"]);
     assert_eq!(world.open(), ["next"]);
     allowed(&world, "PreToolUse", "next", "1");
 }

@@ -58,8 +58,11 @@ impl Agent {
 
     /// Reports an event of the session `s`.
     fn event(&mut self, world: &World, event: &str, call: &str) {
-        let path = world.root().join("event.json");
-        fs::write(path, world.claude(event, "s", call).to_string()).expect("it can be written");
+        self.tell(world, &world.claude(event, "s", call));
+    }
+
+    fn tell(&mut self, world: &World, payload: &serde_json::Value) {
+        fs::write(world.root().join("event.json"), payload.to_string()).expect("it can be written");
         self.order("run git checkpoint hook --agent claude-code <../event.json");
     }
 }
@@ -200,8 +203,7 @@ fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
     if tool == "Write" {
         payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
     }
-    fs::write(world.root().join("event.json"), payload.to_string()).expect("it can be written");
-    agent.order("run git checkpoint hook --agent claude-code <../event.json");
+    agent.tell(&world, &payload);
     agent.child.kill().expect("it is ours");
     agent.child.wait().expect("it has ended");
     world.add("f", "half of it, or of a person");
@@ -217,5 +219,104 @@ fn a_commit_after_an_agent_was_killed_in_a_tool_has_an_unknown_author(
     }
     world.commit();
     assert_eq!(world.owners(), ["g human 1"]);
+    world.finish();
+}
+
+/// The same however it is saved: by a person, by a person's `doctor` or `session stop`, by the next prompt, and not at all yet.
+#[rstest::rstest]
+fn what_is_there_after_an_agent_was_killed_in_a_tool_is_of_an_unknown_author(
+    #[values("", "save -q", "doctor --fix", "session stop s", "prompt s", "prompt t")] then: &str,
+    #[values("Bash", "Write")] tool: &str,
+) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
+    payload["tool_name"] = tool.into();
+    if tool == "Write" {
+        payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
+    }
+    agent.tell(&world, &payload);
+    world.add("f", "half of it");
+    agent.child.kill().expect("it is ours");
+    agent.child.wait().expect("it has ended");
+    if tool == "Bash" {
+        world.add("g", "of a person");
+    }
+    match then.split_once(' ') {
+        Some(("prompt", session)) => drop(world.answer("prompt", session, &serde_json::json!({}))),
+        None => {}
+        Some(_) => drop(world.done(&then.split(' ').collect::<Vec<_>>())),
+    }
+    for file in ["f", "g"].iter().take(if tool == "Bash" { 2 } else { 1 }) {
+        let lines = world.json(&["blame", "--json", file])["lines"].as_array().expect("a list").clone();
+        assert_eq!(lines.last().expect("a line")["owner"], "unknown", "{file}: {lines:?}");
+    }
+    world.done(&["save", "-q"]);
+    world.finish();
+}
+
+/// Its author is unknown while it runs, and from its end until a save or the next event sees that it has ended.
+#[rstest::rstest]
+fn a_command_in_the_background_outlives_its_turn(#[values("save", "commit", "prompt", "end")] then: &str) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let in_background = |event: &str| {
+        let mut payload = world.claude(event, "s", "1");
+        payload["tool_input"]["run_in_background"] = true.into();
+        payload
+    };
+    agent.tell(&world, &in_background("PreToolUse"));
+    agent.order("start exec sleep 600");
+    agent.tell(&world, &in_background("PostToolUse"));
+    agent.event(&world, "Stop", "");
+    world.add("f", "of the command, or of a person");
+    let lines = world.json(&["blame", "--json", "f"])["lines"].clone();
+    assert_eq!(lines[lines.as_array().map_or(0, Vec::len) - 1]["owner"], "unknown", "{lines}");
+    world.done(&["save", "-q"]);
+    agent.order("end");
+    world.add("g", "of the command before it ended, or of a person");
+    match then {
+        "save" => drop(world.done(&["save", "-q"])),
+        "commit" => {
+            world.commit();
+            assert_eq!(world.owners(), ["f unknown 1", "g unknown 1"]);
+        }
+        "prompt" => {
+            agent.event(&world, "UserPromptSubmit", "");
+            agent.event(&world, "Stop", "");
+        }
+        _ => agent.event(&world, "SessionEnd", ""),
+    }
+    if then != "commit" {
+        assert_eq!(world.chain(), ["unknown f", "unknown g"]);
+    }
+    world.add("h", "of a person");
+    world.commit();
+    assert_eq!(world.owners().last().map(String::as_str), Some("h human 1"));
+    world.finish();
+}
+
+/// The shell that the agent keeps runs both the command and the hooks.
+#[test]
+fn a_command_in_the_background_of_the_shell_that_runs_the_hooks_outlives_its_turn() {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    for event in ["PreToolUse", "PostToolUse", "Stop"] {
+        let mut payload = world.claude(event, "s", "1");
+        payload["tool_input"]["run_in_background"] = true.into();
+        fs::write(world.root().join(event), payload.to_string()).expect("it can be written");
+    }
+    let hook = |event: &str| format!("git checkpoint hook --agent claude-code <../{event}");
+    let script = format!(
+        "sleep 0.1; {}; sleep 600 >/dev/null 2>&1 & {}; {}; echo $! >../pid",
+        hook("PreToolUse"),
+        hook("PostToolUse"),
+        hook("Stop")
+    );
+    agent.order(&format!("run {script}"));
+    world.add("f", "of the command, or of a person");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.chain(), ["unknown f"]);
+    world.sh("kill $(cat ../pid)");
     world.finish();
 }

@@ -300,3 +300,69 @@ fn a_restored_checkpoint_of_a_session_is_its_own_in_the_commit() {
     assert_eq!(world.owners(), ["f agent 1"]);
     world.finish();
 }
+
+/// An agent that edits and stashes before anything is saved; a person pops it after the turn.
+#[rstest::rstest]
+#[case::in_a_command(true)]
+#[case::in_a_turn_whose_tools_are_not_known(false)]
+fn work_that_is_stashed_before_a_save_sees_it(
+    #[case] reports: bool,
+    #[values(&[], &["-u"], &["--", "f", "new"])] arguments: &[&str],
+) {
+    let world = World::with_lines();
+    world.add("f", "of a person before");
+    world.add("h", "of a person before");
+    world.prompt("s");
+    if reports {
+        world.before("s", "1", &[]);
+    }
+    world.add("f", "of s");
+    world.add("g", "of s");
+    world.add("new", "of s");
+    if arguments.contains(&"new") {
+        world.git(&["add", "new"]);
+    }
+    world.git(&[&["stash", "push", "-q"], arguments].concat());
+    if reports {
+        world.after("s", "1", &[]);
+    }
+    world.stop("s");
+    world.git(&["stash", "pop", "-q"]);
+    let expected = ["f agent 1 human 1", "g agent 1", "h human 1", "new agent 1"];
+    let blamed = |path: &str| {
+        let lines = world.json(&["blame", "--json", path])["lines"].as_array().expect("a list").clone();
+        lines.last().expect("a line")["owner"].as_str().expect("a word").to_owned()
+    };
+    assert_eq!(["f", "g", "h", "new"].map(blamed), ["agent", "agent", "human", "agent"]);
+    world.commit();
+    assert_eq!(world.owners(), expected);
+    world.finish();
+}
+
+/// What a person stashes between turns, or what both may have stashed, is not the agent's.
+#[rstest::rstest]
+#[case::of_a_person(&["t"], "human")]
+#[case::of_whom(&["s", "t"], "unknown")]
+fn work_that_others_stash_before_a_save_sees_it(#[case] sessions: &[&str], #[case] owner: &str) {
+    let world = World::with_lines();
+    if sessions.len() > 1 {
+        for session in sessions {
+            world.prompt(session);
+        }
+    }
+    world.add("f", "of whom?");
+    world.git(&["stash", "-q"]);
+    if sessions.len() == 1 {
+        for session in sessions {
+            world.prompt(session);
+        }
+        world.shell(sessions[0], "1", "g", "of a tool");
+    }
+    for session in sessions {
+        world.stop(session);
+    }
+    world.git(&["stash", "pop", "-q"]);
+    world.commit();
+    assert_eq!(world.owners()[0], format!("f {owner} 1"));
+    world.finish();
+}

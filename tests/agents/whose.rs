@@ -1,6 +1,6 @@
 //! Whose change it is, by when it was made.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::words::tool;
 use crate::support::World;
@@ -447,5 +447,67 @@ fn changes_after_a_refused_tool_are_not_the_agents() {
     world.prompt("s");
     assert_eq!(world.chain(), ["unknown h"]);
     world.stop("s");
+    world.finish();
+}
+
+/// Returns whose the uncommitted lines of the worktree are, by file, as `blame` and `attribution` say.
+fn uncommitted(world: &World) -> Vec<String> {
+    let files = world.json(&["attribution", "--worktree", "--json"])["files"].clone();
+    let mut all = Vec::new();
+    for file in files.as_array().expect("a list") {
+        let path = file["path"].as_str().expect("a path");
+        let whose = |parts: &Value| {
+            let parts = parts.as_array().expect("a list").iter().filter(|part| part["commit"].is_null());
+            parts.filter_map(|part| part["owner"].as_str()).collect::<Vec<_>>().join(" ")
+        };
+        let blamed = whose(&world.json(&["blame", "--json", path])["lines"]);
+        assert_eq!(blamed, whose(&file["owners"]), "{path}");
+        all.push(format!("{path} {blamed}"));
+    }
+    all
+}
+
+#[rstest::rstest]
+#[case::a_turn_whose_tools_are_not_known(|world: &World| world.prompt("s"), &["f agent", "h human"])]
+#[case::two_such_turns(|world: &World| ["s", "t"].iter().for_each(|it| world.prompt(it)), &["f unknown", "h unknown"])]
+#[case::between_turns(|_: &World| {}, &["f human", "h human"])]
+#[case::a_command(|world: &World| { world.prompt("s"); world.before("s", "1", &[]); }, &["f agent", "h human"])]
+#[case::a_tool_with_a_file(|world: &World| { world.prompt("s"); world.before("s", "1", &["f"]); }, &["f agent", "h human"])]
+#[case::a_tool_with_another_file(
+    |world: &World| { world.prompt("s"); world.before("s", "1", &["g"]); },
+    &["f human", "h human"]
+)]
+#[case::a_command_without_a_turn(|world: &World| world.before("s", "1", &[]), &["f agent", "h human"])]
+fn readers_say_what_a_save_records(#[case] begin: fn(&World), #[case] expected: &[&str]) {
+    let world = World::with_lines();
+    world.add("h", "of a person before");
+    begin(&world);
+    world.add("f", "of whom?");
+    let ours = world.ours();
+    assert_eq!(uncommitted(&world), expected);
+    assert!(world.ours() == ours, "readers write nothing");
+    world.done(&["save", "-q"]);
+    assert_eq!(uncommitted(&world), expected);
+    world.finish();
+}
+
+/// Of a process that cannot be seen, nobody knows when it has ended: it counts until the next save of everything.
+#[test]
+fn a_command_in_the_background_that_cannot_be_seen_counts_once_after_its_turn() {
+    let world = World::with_lines();
+    world.prompt("s");
+    let tool = json!({ "tool": { "name": "shell", "id": "1", "command": "x", "background": true } });
+    world.event("pre-tool", "s", &tool);
+    world.event("post-tool", "s", &tool);
+    let path = world.repo().join(".git/checkpoint/turns.toml");
+    let turns = std::fs::read_to_string(&path).expect("it is there");
+    let host = turns.lines().rfind(|line| line.starts_with("host = ")).expect("a process");
+    std::fs::write(&path, turns.replace(host, "host = \"elsewhere\"")).expect("it is ours");
+    world.stop("s");
+    world.add("f", "of whom?");
+    world.done(&["save", "-q"]);
+    world.add("g", "of a person");
+    world.done(&["save", "-q"]);
+    assert_eq!(world.chain(), ["unknown f", "human g"]);
     world.finish();
 }

@@ -10,7 +10,7 @@ use super::{
         reconcile::try_reconcile,
         save::{self, Author, Request, Scope, Taken},
         session_info::{self, add_info, clock, known, sign_of_life as mark_alive},
-        sessions::{Opening, seen_here},
+        sessions::{Opening, note_stashes, seen_here},
         turn,
     },
     event, opening, paths,
@@ -205,6 +205,7 @@ fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
     add_info(&mut session, &report.info);
     seen_here(worktree, &mut session)?;
     mark_alive(&mut session);
+    note_stashes(worktree);
     session.turn.number = 1;
     let turn = UnderWay { started: clock(), has_checkpoint: true, ..UnderWay::default() };
     let session = session.with_turn(Some(&turn));
@@ -215,7 +216,7 @@ fn begun_unseen(worktree: &Worktree<'_>, report: &Report) -> Result<Session> {
 /// Takes an attributed checkpoint of what changed in `paths` (none: anywhere) before the tool call `key`.
 pub(super) fn boundary(worktree: &Worktree<'_>, report: &Report, key: &str, paths: Option<Vec<BString>>) -> Result<()> {
     let named = paths.as_ref().map(|paths| texts(paths));
-    let origin = author::before(worktree, &report.session, key, named.as_deref())?;
+    let origin = author::before(worktree, &report.session, key, named.as_deref());
     let turn_of = origin.session.clone().or_else(|| Some(report.session.clone()));
     let scope = paths.map_or(Scope::All, Scope::PathsIfThere);
     save(worktree, &Saving { turn_of, scope, ..Saving::all(origin) }).map(drop)

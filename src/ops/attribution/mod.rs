@@ -15,6 +15,7 @@ mod present;
 mod recorded;
 mod report;
 mod text;
+mod unsaved;
 mod who;
 mod worktree;
 

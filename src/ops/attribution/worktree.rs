@@ -29,6 +29,7 @@ use super::{
     present::Sum,
     recorded::Recorded,
     text::Text,
+    unsaved::unsaved,
 };
 use crate::{
     error::Result,
@@ -46,13 +47,11 @@ use crate::{
             kind::agent_of,
         },
         change::{Change, Leaf},
-        checkpoint::Origin,
         contributor::Contributor,
         record::{RecordId, TRAILER},
         refname::Base,
         trailer,
     },
-    state,
 };
 
 /// The attribution of the uncommitted changes.
@@ -117,17 +116,17 @@ fn beyond(
         names.sort();
         all.extend(steps(repo, tip, &|path| names.binary_search(&path).is_ok())?);
     }
-    let are_turns_known = state::turns::is_known(repo.git_dir());
-    let origin = if are_turns_known { Origin::default() } else { author::unknown() };
-    let is_renamed = |path: &BString| renamed.iter().any(|it| it.path == *path || it.old_path.as_ref() == Some(path));
-    let mut rest = Vec::new();
-    if !are_turns_known {
-        // A turn may be under way, or a tool in use, as in a save.
-        rest = repo.diff_trees(checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id), worktree.tree_id)?;
-        rest.retain(|change| names.contains(&&change.path) && !is_renamed(&change.path));
-    }
-    for changes in [renamed, rest].into_iter().filter(|changes| !changes.is_empty()) {
-        all.push(Step::new(origin.clone(), changes));
+    if !changes.is_empty() {
+        let is_renamed =
+            |path: &BString| renamed.iter().any(|it| it.path == *path || it.old_path.as_ref() == Some(path));
+        let wanted = |path: &BString| names.contains(&path) && !is_renamed(path);
+        let last_tree_id = checkpoint.as_ref().map_or(head_tree_id, |tip| tip.tree_id);
+        let origin = author::unsaved(context)?;
+        let rest = unsaved(context, repo, &origin, checkpoint.as_ref(), (last_tree_id, worktree.tree_id), &wanted)?;
+        if !renamed.is_empty() {
+            all.push(Step::new(origin, renamed));
+        }
+        all.extend(rest);
     }
     let copied = copied(repo, head_tree_id, &all, &changes)?;
     let next = Next::of(context, &mut reader, worktree.tree_id, &changes)?;

@@ -1,6 +1,7 @@
 //! What is asked of a save: by users and programs, and by other operations.
 
 use bstr::BString;
+use gix::ObjectId;
 
 use crate::{
     git::exact::Basis,
@@ -74,6 +75,8 @@ pub(crate) enum Scope {
     Staged(Vec<Change>),
     /// Nowhere: the changes are known.
     Known(Known),
+    /// At what this stash entry took away and the last checkpoint lacks.
+    Stashed(ObjectId),
 }
 
 /// What has changed since the last checkpoint.
@@ -107,7 +110,7 @@ impl Scope {
     pub(crate) fn paths(&self) -> Option<&[BString]> {
         match self {
             Self::Paths(paths) | Self::PathsIfThere(paths) => Some(paths),
-            Self::All | Self::Staged(_) | Self::Known(_) => None,
+            Self::All | Self::Staged(_) | Self::Known(_) | Self::Stashed(_) => None,
         }
     }
 }

@@ -1,19 +1,23 @@
 //! Work that is in a stash entry.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bstr::{BString, ByteSlice as _};
 use gix::ObjectId;
 
-use super::{archive::archive_name, shadow::Shadow};
+use super::{
+    archive::archive_name,
+    look::{Seen, leave_out_unknown_paths, look_at_paths},
+    shadow::Shadow,
+};
 use crate::{
     error::Result,
-    git::{Repo, refs::RefUpdate},
+    git::{Repo, edit_tree::edit_tree, new_objects::NewObjects, refs::RefUpdate, side::Side},
     model::{
         change::{Change, Leaf},
         refname,
     },
-    ops::share::share,
+    ops::{Context, share::share},
 };
 
 /// How many archived shadows are compared, newest first.
@@ -52,8 +56,16 @@ impl Stashes {
     }
 }
 
-/// Adds the files of the entry `stash`: those that differ from the commit it was made on, and untracked ones.
+/// Adds the files of the entry `stash`.
 fn add(repo: &Repo, stash: ObjectId, files: &mut HashMap<BString, Vec<Leaf>>) -> Result<()> {
+    for change in changes_of(repo, stash)? {
+        files.entry(change.path).or_default().extend(change.after);
+    }
+    Ok(())
+}
+
+/// Returns the changes in the entry `stash`: from the commit it was made on, and the untracked files.
+fn changes_of(repo: &Repo, stash: ObjectId) -> Result<Vec<Change>> {
     let parents = repo.parents_of(stash)?;
     let mut trees = Vec::new();
     if let Some(base) = parents.first() {
@@ -62,12 +74,53 @@ fn add(repo: &Repo, stash: ObjectId, files: &mut HashMap<BString, Vec<Leaf>>) ->
     if let Some(untracked) = parents.get(2) {
         trees.push((repo.empty_tree_id(), repo.tree_of_commit(*untracked)?));
     }
+    let mut changes = Vec::new();
     for (base, tree_id) in trees {
-        for change in repo.diff_trees(base, tree_id)? {
-            files.entry(change.path).or_default().extend(change.after);
-        }
+        changes.extend(repo.diff_trees(base, tree_id)?);
     }
-    Ok(())
+    Ok(changes)
+}
+
+/// Returns the stash entries that were made since the last turn began and that no save has seen, oldest first.
+pub(crate) fn unseen(context: &Context) -> Result<Vec<ObjectId>> {
+    let mut entries = context.repo.stash_entries()?;
+    if entries.is_empty() {
+        return Ok(entries);
+    }
+    let turns = context.turns();
+    let seen: HashSet<&String> = turns.stashes.iter().chain(&turns.stashed).collect();
+    let is_seen = |entry: &ObjectId| seen.contains(&entry.to_string());
+    // Below one that was seen, there is none that is new.
+    entries.truncate(entries.iter().position(is_seen).unwrap_or(entries.len()));
+    entries.reverse();
+    Ok(entries)
+}
+
+/// Returns the worktree as it was before `stash` was made, as far as no checkpoint has that: the last state of `shadow`, with the
+/// files that the entry took away. Nothing if it was made on another commit.
+pub(crate) fn look_at_stashed<'r>(
+    context: &'r Context,
+    stash: ObjectId,
+    shadow: &Shadow,
+) -> Result<(Seen, NewObjects<'r>)> {
+    let repo = &context.repo;
+    let mut changes = Vec::new();
+    if repo.parents_of(stash)?.first().copied() == shadow.name.base.commit_id() {
+        changes = changes_of(repo, stash)?;
+    }
+    let mut paths: Vec<BString> = changes.iter().map(|change| change.path.clone()).collect();
+    leave_out_unknown_paths(repo, &mut paths, shadow)?;
+    let (mut seen, mut objects) = look_at_paths(context, &paths, shadow)?;
+    let at = |changes: Vec<Change>| changes.into_iter().map(|change| change.path).collect::<HashSet<_>>();
+    let changed = at(objects.changes_of_trees(shadow.last_tree_id(), seen.tree_id)?);
+    let differs = at(objects.changes_of_trees(shadow.head_tree_id, seen.tree_id)?);
+    // What is still as the last checkpoint has it, and not as HEAD has it, was not taken away: the entry only names paths.
+    changes.retain(|change| changed.contains(&change.path) || !differs.contains(&change.path));
+    let edit = |change: Change| (change.path, change.after.map(|leaf| (leaf.id, leaf.mode)));
+    let edits: Vec<_> = changes.into_iter().map(edit).collect();
+    seen.tree_id = edit_tree(shadow.last_tree_id(), &edits, &mut objects)?;
+    seen.side = shadow.tip_side.as_ref().map(Side::for_next).unwrap_or_default();
+    Ok((seen, objects))
 }
 
 /// Archives the tip of `shadow` if `changes`, those of the next checkpoint, take back what a stash entry holds:

@@ -7,9 +7,9 @@ use super::{
     super::session_info::{self, add_info, check_id, clock, is_elsewhere, known, prepare, sign_of_life, unknown},
     super::session_info::{SessionInfo, check_transcript},
     super::{
-        Context, Worktree,
+        Context, Worktree, author,
         follow::enter,
-        save::{Saved, SkippedPath},
+        save::{self, Author, Request, Saved, SkippedPath},
         turn::{self, End, release_pending},
     },
     retry::retry_on_race,
@@ -155,6 +155,9 @@ pub(crate) fn leave(
     let seen = if step.actions.contains(&Action::CloseTurn) {
         close_turn(worktree, &mut session, Over::Said)?
     } else {
+        if author::has_left(worktree, id) {
+            save::save_worktree(worktree, &Request { author: Author::Infer, ..Request::default() })?;
+        }
         // A tool may have been reported after the turn, and a prompt that was killed has left what it began with.
         turn::end(worktree, &mut session, End::Stopped, None)?;
         None

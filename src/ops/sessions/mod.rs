@@ -16,7 +16,7 @@ pub(crate) use elsewhere::leave_elsewhere;
 pub(crate) use events::{begin as begin_session, leave, seen_here};
 pub use events::{end, start, stop};
 pub use listing::{Listed, adopt, forget, list, show};
-pub(crate) use prompt::{Opening, begin as begin_turn};
+pub(crate) use prompt::{Opening, begin as begin_turn, note_stashes};
 pub use prompt::{Prompted, prompt};
 pub use state::State;
 pub(crate) use warning::question;

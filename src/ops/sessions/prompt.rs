@@ -74,7 +74,7 @@ pub struct Prompted {
     pub taken_up: Vec<String>,
     /// Sessions whose work is in a stash, and stays known.
     pub stashed: Vec<String>,
-    /// A message for each session whose process died in the middle of a turn: we have saved its changes as its own.
+    /// A message for each session whose process died in the middle of a turn: we have saved what it may have left.
     pub interrupted: Vec<String>,
     /// The turn of this session in another worktree, which was ended first.
     pub elsewhere: Option<Elsewhere>,
@@ -142,7 +142,7 @@ pub(crate) enum Opening<'t> {
 pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, info: &SessionInfo) -> Result<Prompted> {
     let repo = &worktree.repo;
     let interrupted = guard::recover(worktree, id).unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot save what a session whose process is gone has left as its own");
+        tracing::warn!(%error, "cannot save what a session whose process is gone may have left");
         Vec::new()
     });
     worktree.edit_turns(|turns| turns.lost = None);
@@ -159,14 +159,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if let Err(error) = condense::complete(worktree, &mut session) {
         tracing::warn!(%error, "cannot complete the record of a commit made during the turn");
     }
-    let stashes = repo.stash_entries().unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot read the stash");
-        Vec::new()
-    });
-    worktree.edit_turns(|turns| {
-        turns.stashes = stashes.iter().map(ToString::to_string).collect();
-        turns.stashed.clear();
-    });
+    note_stashes(worktree);
     follow_head(worktree)?;
     add_info(&mut session, info);
     let mut shadow = Shadow::read_for(worktree, Some(id))?;
@@ -211,6 +204,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         keep_prompt(worktree, &mut session, message)?;
     }
     failpoint::hit("prompt:after-prompt");
+    author::forget_ended(worktree);
     if worktree.turns().turn_of(id).is_some() {
         // Its turn here never ended, and the session has continued elsewhere since.
         worktree.edit_turns(|turns| turns.end(id));
@@ -237,6 +231,18 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
         skipped: seen.skipped.iter().map(SkippedPath::from).collect(),
         unfiltered: UnfilteredPath::list(&seen.side.manifest.unfiltered, shadow.unfiltered()),
     })
+}
+
+/// Notes which entries the stash has when a turn begins.
+pub(crate) fn note_stashes(worktree: &Worktree<'_>) {
+    let stashes = worktree.repo.stash_entries().unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot read the stash");
+        Vec::new()
+    });
+    worktree.edit_turns(|turns| {
+        turns.stashes = stashes.iter().map(ToString::to_string).collect();
+        turns.stashed.clear();
+    });
 }
 
 /// Closes the turn of `session` that was never stopped.

@@ -15,7 +15,7 @@ fn chain(ground: &Ground) -> String {
 }
 
 #[rstest::rstest]
-fn its_work_is_saved_as_its_own(#[values(Refuse, Strict)] policy: Concurrency) {
+fn what_it_may_have_left_is_saved_as_of_an_unknown_author(#[values(Refuse, Strict)] policy: Concurrency) {
     let ground = Ground::new();
     ground.prompt("a");
     before(&ground, policy, "a", "1");
@@ -27,7 +27,7 @@ fn its_work_is_saved_as_its_own(#[values(Refuse, Strict)] policy: Concurrency) {
         verdict.notes[0].contains("'a' was interrupted") && verdict.notes[0].contains("checkpoint "),
         "{verdict:?}"
     );
-    assert_eq!(chain(&ground), "agent/a");
+    assert_eq!(chain(&ground), "unknown/");
     let tip = ground.shadows().remove(0);
     assert_eq!(ground.git(&["cat-file", "blob", &format!("{tip}:f")]), "half of it\n");
     assert_eq!(before(&ground, policy, "b", "2").notes, Vec::<String>::new(), "the note appears once");
@@ -50,7 +50,7 @@ fn a_prompt_notices_it_first() {
     ground.kill("a");
     let notes = ground.prompt("b");
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert_eq!(chain(&ground), "agent/a", "not the human's");
+    assert_eq!(chain(&ground), "unknown/", "not the human's");
     assert_eq!(before(&ground, Refuse, "b", "1").notes, Vec::<String>::new(), "the note appears once");
 }
 
@@ -87,7 +87,7 @@ fn its_file_may_be_gone_too() {
     ground.write("f", "half of it\n");
     ground.kill("a");
     assert_eq!(before(&ground, Strict, "b", "1").notes.len(), 1);
-    assert_eq!(chain(&ground), "agent/a");
+    assert_eq!(chain(&ground), "unknown/");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn it_comes_back_itself() {
     ground.kill("a");
     // The turn that was never stopped is closed, as ever.
     assert_eq!(ground.prompt("a"), Vec::<String>::new());
-    assert_eq!(chain(&ground), "agent/a");
+    assert_eq!(chain(&ground), "unknown/");
     assert_eq!(before(&ground, Strict, "a", "2").decision, Decision::Allow);
 }
 

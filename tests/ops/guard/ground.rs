@@ -89,6 +89,12 @@ impl Ground {
     /// Lets the process of `session` be one that is gone: another one has its number now.
     pub(super) fn kill(&self, session: &str) {
         self.edit(session, |entry| entry.process.as_mut().expect("it is known").start = 1);
+        let path = self.repo().join(format!(".git/checkpoint/sessions/{session}.toml"));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if let Some((before, after)) = text.split_once("\nstart = ") {
+            let rest = after.split_once('\n').map_or("", |(_, rest)| rest);
+            std::fs::write(&path, format!("{before}\nstart = 1\n{rest}")).expect("it is ours");
+        }
     }
 
     /// Changes what `session` has open here.

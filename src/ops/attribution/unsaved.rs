@@ -1,0 +1,62 @@
+//! What no checkpoint has yet, with the authors that a save would name now. Nothing is locked or written.
+
+use bstr::BString;
+use gix::ObjectId;
+
+use super::super::{
+    Context,
+    chain::{Author, Request},
+    named,
+    provenance::replay::Step,
+    turn,
+};
+use crate::{
+    error::Result,
+    git::Repo,
+    model::{
+        checkpoint::{Checkpoint, Origin},
+        contributor::Contributor,
+    },
+};
+
+/// Returns what has changed between `last_tree_id`, which the live shadow ends with, and the worktree, whose tree is `now_tree_id`,
+/// in the files that `wanted` accepts; nothing if people made all of it. `origin` is the author where nothing else is known.
+///
+/// As a save does, it begins with the changes before the turn, and goes on with the files that open tool calls name.
+pub(super) fn unsaved(
+    context: &Context,
+    repo: &Repo,
+    origin: &Origin,
+    tip: Option<&Checkpoint>,
+    (last_tree_id, now_tree_id): (ObjectId, ObjectId),
+    wanted: &dyn Fn(&BString) -> bool,
+) -> Result<Vec<Step>> {
+    let changes = |before, after| {
+        let mut changes = repo.detect_renames(repo.diff_trees(before, after)?)?;
+        changes.retain(|change| wanted(&change.path));
+        Ok(changes)
+    };
+    let mut named = named::requests(context, None);
+    if origin.contributor == Contributor::Human && named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (mut last_tree_id, mut steps) = (last_tree_id, Vec::new());
+    let mut rest = changes(last_tree_id, now_tree_id)?;
+    let names = |request: &Request, path: &BString| request.scope.paths().is_some_and(|paths| paths.contains(path));
+    named.retain(|request| rest.iter().any(|change| names(request, &change.path)));
+    let mut sessions = named.iter().filter_map(|it| it.turn_of.as_deref()).chain(origin.session.as_deref());
+    if let Some(baseline) = sessions.find_map(|id| turn::baseline(context, id, tip).transpose()).transpose()? {
+        steps.push(Step::new(baseline.origin, changes(last_tree_id, baseline.tree_id)?));
+        last_tree_id = baseline.tree_id;
+        rest = changes(last_tree_id, now_tree_id)?;
+    }
+    for request in named {
+        let (own, others) = rest.into_iter().partition(|change| names(&request, &change.path));
+        rest = others;
+        let origin = if let Author::Is(origin) = request.author { origin } else { Origin::default() };
+        steps.push(Step::new(origin, own));
+    }
+    steps.push(Step::new(origin.clone(), rest));
+    steps.retain(|step| !step.changes.is_empty());
+    Ok(steps)
+}
