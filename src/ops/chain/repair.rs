@@ -15,6 +15,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     git::{Repo, new_objects::NewObjects},
+    model::checkpoint::Checkpoint,
     ops::Worktree,
 };
 
@@ -72,7 +73,9 @@ fn missing(repo: &Repo, shadow: &Shadow) -> Result<Vec<Added>> {
     let mut changes = changes(repo, tip).or_else(|_| repo.diff_trees_if_damaged(shadow.head_tree_id, tip.tree_id))?;
     let side = shadow.tip_side.clone().unwrap_or_default();
     if let Some(tree_id) = side.raw_tree_id {
-        changes.extend(repo.diff_trees(repo.empty_tree_id(), tree_id)?);
+        let empty = repo.empty_tree_id();
+        let before = raw_tree_before(repo, tip).unwrap_or(empty);
+        changes.extend(repo.diff_trees(before, tree_id).or_else(|_| repo.diff_trees(empty, tree_id))?);
     }
     for tree_id in [side.index_tree_id, side.unmerged_tree_id].into_iter().flatten() {
         // Checks the trees only: git keeps the blobs while they are staged.
@@ -87,4 +90,10 @@ fn missing(repo: &Repo, shadow: &Shadow) -> Result<Vec<Added>> {
     let is_here = |path: &BString| repo.worktree_root().join(path.to_path_lossy()).symlink_metadata().is_ok();
     added.retain(|it| gone.contains(&it.id) && it.path.as_ref().is_none_or(is_here));
     Ok(added)
+}
+
+/// Returns the tree of raw bytes of the checkpoint before `tip`.
+fn raw_tree_before(repo: &Repo, tip: &Checkpoint) -> Option<ObjectId> {
+    let before = repo.checkpoint(tip.before_id()).ok().flatten()?;
+    repo.read_side(before.side_id?).ok()?.raw_tree_id
 }
