@@ -30,6 +30,9 @@ const MOST_PRINTED: usize = 256;
 /// How many entries identify a position in such a reflog: of two equal ones, those before them differ.
 const TELLING_ENTRIES: usize = 3;
 
+/// How many seconds `git stash` may take from making an entry to resetting the worktree.
+const LONGEST_STASH: i64 = 10;
+
 /// How many commits back we look for the commits of a move that the reflog does not have.
 const MOST_UNLOGGED: usize = MOST_MOVES;
 
@@ -49,6 +52,8 @@ struct Entry<'l> {
     /// Who moved it.
     name: &'l BStr,
     email: &'l BStr,
+    /// When, in Unix seconds.
+    seconds: i64,
     /// Why.
     message: &'l [u8],
     end: Option<LogEnd>,
@@ -88,7 +93,7 @@ impl<'l> Entry<'l> {
         let (old, new) = (id()?, id()?);
         let who = gix::actor::SignatureRef::from_bytes(words.next()?).ok()?;
         let old = Base::of_head(Some(old).filter(|id| !id.is_null()));
-        Some(Self { old, new, name: who.name, email: who.email, message, end })
+        Some(Self { old, new, name: who.name, email: who.email, seconds: who.seconds(), message, end })
     }
 }
 
@@ -220,6 +225,17 @@ impl Repo {
             Some((old, entry.message.starts_with(b"reset:")))
         };
         self.head_log(None).entries().take(count).filter_map(left).collect()
+    }
+
+    /// Returns true if the reflog has evidence that the stash entry `id` was made in this worktree: git has then reset HEAD to itself.
+    /// It does not do so where it stashes only some paths.
+    pub(crate) fn was_stashed_here(&self, id: ObjectId) -> bool {
+        let Some((_, made)) = self.parent_and_time(id).ok().flatten() else { return false };
+        let is_of_stash = |entry: Entry<'_>| {
+            let is_reset = entry.old.commit_id() == Some(entry.new) && entry.message.starts_with(b"reset:");
+            is_reset && (made..=made + LONGEST_STASH).contains(&entry.seconds)
+        };
+        self.head_log(None).entries().take(MOST_MOVES).any(is_of_stash)
     }
 
     /// Returns true if HEAD of this worktree has a reflog.

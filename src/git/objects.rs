@@ -40,12 +40,16 @@ impl Repo {
         self.inner.objects.exists(&id)
     }
 
-    /// Returns true if the object `id` was stored before `other`, or long ago; only the files of loose objects have times. What is
-    /// only in memory was not.
+    /// Returns true if the object `id` was stored before `other`, as far as that is known: by the times of their files, which only
+    /// loose objects have, or because only `id` is packed. What is only in memory was not.
     pub(crate) fn was_stored_before(&self, id: ObjectId, other: ObjectId) -> bool {
         use gix::objs::Exists as _;
         let stored: &gix::odb::Handle = &self.inner.objects;
-        stored.exists(&id) && self.stored_at(id).zip(self.stored_at(other)).is_none_or(|(id, other)| id < other)
+        let is_loose = |id| loose::path(stored.store_ref().path(), id).exists();
+        match (self.stored_at(id), self.stored_at(other)) {
+            (Some(id), Some(other)) => id < other,
+            _ => stored.exists(&id) && !is_loose(id),
+        }
     }
 
     /// Returns when the file of the loose object `id` was made.

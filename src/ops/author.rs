@@ -157,7 +157,8 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
     }
     let mut calls = own.into_iter().flat_map(|own| &own.calls);
     match over {
-        Over::Said if calls.any(|call| call.paths.is_none()) => Ok(of_session(session, None)),
+        // Commands in the background, which an earlier turn may have left, are judged with all others below.
+        Over::Said if calls.any(|call| call.paths.is_none() && !call.is_background) => Ok(of_session(session, None)),
         Over::Unsaid if calls.next().is_some() => Ok(unknown()),
         Over::Said | Over::Unsaid => Ok(between(context, &without_names(&turns), Asker::Hook)),
     }

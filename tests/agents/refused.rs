@@ -320,3 +320,33 @@ fn a_command_in_the_background_of_the_shell_that_runs_the_hooks_outlives_its_tur
     world.sh("kill $(cat ../pid)");
     world.finish();
 }
+
+/// The command of the first turn still runs in the second, which only edits a file.
+#[test]
+fn a_command_that_an_earlier_turn_has_left_does_not_make_a_persons_work_the_agents() {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let mut payload = world.claude("PreToolUse", "s", "1");
+    payload["tool_input"]["run_in_background"] = true.into();
+    agent.tell(&world, &payload);
+    agent.order("start exec sleep 600");
+    payload["hook_event_name"] = "PostToolUse".into();
+    agent.tell(&world, &payload);
+    agent.event(&world, "Stop", "");
+    agent.event(&world, "UserPromptSubmit", "");
+    for event in ["PreToolUse", "PostToolUse"] {
+        let mut payload = world.claude(event, "s", "2");
+        payload["tool_name"] = "Write".into();
+        payload["tool_input"] = serde_json::json!({ "file_path": world.repo().join("f"), "content": "" });
+        agent.tell(&world, &payload);
+        if event == "PreToolUse" {
+            world.add("f", "of the agent");
+        }
+    }
+    world.add("g", "of the command, or of a person");
+    agent.event(&world, "Stop", "");
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 1", "g unknown 1"]);
+    agent.order("end");
+    world.finish();
+}

@@ -366,3 +366,41 @@ fn work_that_others_stash_before_a_save_sees_it(#[case] sessions: &[&str], #[cas
     assert_eq!(world.owners()[0], format!("f {owner} 1"));
     world.finish();
 }
+
+/// All worktrees share one stash. The agent's command runs in the main one meanwhile.
+#[rstest::rstest]
+fn work_that_is_stashed_in_another_worktree_is_not_the_agents(#[values(true, false)] is_here: bool) {
+    let world = World::with_lines();
+    world.git(&["worktree", "add", "-q", "-b", "side", "../linked"]);
+    let at = world.root().join(if is_here { "repo" } else { "linked" });
+    let at = at.to_str().expect("a plain path");
+    world.prompt("s");
+    world.before("s", "1", &[]);
+    world.sh(&format!("cd {at}; echo of whom >>f; git stash -q"));
+    world.after("s", "1", &[]);
+    world.stop("s");
+    world.sh(&format!("cd {at}; git stash pop -q; git commit -qam popped"));
+    let lines = world.json(&["-C", at, "blame", "--json", "f"])["lines"].as_array().expect("a list").clone();
+    assert_eq!(lines.last().expect("a line")["owner"] == "agent", is_here, "{lines:?}");
+    world.finish();
+}
+
+/// Between turns, a save for a session has no claim on what a person has stashed.
+#[rstest::rstest]
+fn work_that_a_person_stashes_between_turns_stays_theirs(#[values(true, false)] had_turn: bool) {
+    let world = World::with_lines();
+    if had_turn {
+        world.prompt("s");
+        world.add("g", "of s");
+        world.stop("s");
+        world.commit();
+    }
+    world.add("f", "of a person");
+    world.git(&["stash", "-q"]);
+    world.add("g", "of s, too");
+    world.done(&["save", "-q", "--session", "s"]);
+    world.git(&["stash", "pop", "-q"]);
+    world.commit();
+    assert_eq!(world.owners(), ["f human 1", "g agent 1"]);
+    world.finish();
+}

@@ -81,17 +81,25 @@ fn changes_of(repo: &Repo, stash: ObjectId) -> Result<Vec<Change>> {
     Ok(changes)
 }
 
-/// Returns the stash entries that were made since the last turn began and that no save has seen, oldest first.
+/// Returns the stash entries that were made here since the open turn began and that no save has seen, oldest first; none if no turn
+/// is open, as it is not known then since when to look.
 pub(crate) fn unseen(context: &Context) -> Result<Vec<ObjectId>> {
+    let turns = context.turns();
+    if turns.entries.iter().all(|entry| entry.turn.is_none()) {
+        return Ok(Vec::new());
+    }
     let mut entries = context.repo.stash_entries()?;
     if entries.is_empty() {
         return Ok(entries);
     }
-    let turns = context.turns();
     let seen: HashSet<&String> = turns.stashes.iter().chain(&turns.stashed).collect();
     let is_seen = |entry: &ObjectId| seen.contains(&entry.to_string());
     // Below one that was seen, there is none that is new.
     entries.truncate(entries.iter().position(is_seen).unwrap_or(entries.len()));
+    if !entries.is_empty() && !context.repo.other_worktrees().is_empty() {
+        // All worktrees share one stash.
+        entries.retain(|entry| context.repo.was_stashed_here(*entry));
+    }
     entries.reverse();
     Ok(entries)
 }

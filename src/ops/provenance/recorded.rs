@@ -42,6 +42,8 @@ const MOST_TOUCHING: usize = 100;
 
 /// How git begins the last paragraph of a revert's message; a commit id follows.
 const REVERTS: &str = "This reverts commit ";
+/// How many digits of an id git prints at least.
+const SHORTEST_ID: usize = 4;
 
 /// Where to look for recorded work.
 #[derive(Clone, Copy, Debug)]
@@ -150,13 +152,17 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
     Ok(found)
 }
 
-/// Returns true if `message` says that it reverts a commit of this repository.
+/// Returns true if `message` says that it reverts a commit of this repository. With `revert.reference`, git abbreviates its id.
 fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
     for rest in message.split(REVERTS).skip(1) {
         let end = rest.find(|it: char| !it.is_ascii_hexdigit()).unwrap_or(rest.len());
-        // With `revert.reference`, git abbreviates the id.
-        if repo.find_commit(&rest[..end])?.is_some() {
-            return Ok(true);
+        if !(SHORTEST_ID..=repo.object_hash().len_in_hex()).contains(&end) {
+            continue;
+        }
+        for id in repo.ids_with_prefix(&rest[..end])? {
+            if repo.is_commit(id)? {
+                return Ok(true);
+            }
         }
     }
     Ok(false)

@@ -163,6 +163,21 @@ fn a_revert_of_a_revert_without_hooks_among_others_brings_the_lines_back(#[case]
     assert!(!blame.contains("human"), "{blame}");
 }
 
+/// Long digits, and words that are also the names of branches, are no ids.
+#[test]
+fn a_message_that_only_looks_like_a_reverts_is_read_quickly() {
+    let world = world();
+    world.git(&["checkout", "-q", "work"]);
+    world.git(&["branch", "feed"]);
+    let mention = "This reverts commit feed.\n";
+    let message = format!("long\n\nThis reverts commit {}.\n{}", "f".repeat(200_000), mention.repeat(2_000));
+    std::fs::write(world.root().join("message"), message).expect("it can be written");
+    world.sh("echo a person >person; git add person; git -c core.hooksPath=/dev/null commit -qF ../message");
+    world.done(&["save", "--allow-empty"]);
+    let blame = world.done(&["blame", "person"]);
+    assert!(blame.contains("human"), "{blame}");
+}
+
 #[test]
 fn a_revert_while_work_waits() {
     let world = world();
