@@ -219,6 +219,7 @@ impl Default for Turns {
 
 /// How many calls, accounts and events are kept: more are none that anything waits for.
 const MOST: usize = 64;
+
 /// How many sessions: a turn that never ends holds its place.
 const MOST_SESSIONS: usize = 256;
 
