@@ -65,8 +65,8 @@ fn work_of(command: &Command, asker: Asker) -> Work {
     agent.map_or(Work::Unknown, |agent| process::work(agent, command.since, asker == Asker::Hook))
 }
 
-/// Returns true if there are `calls` that may change any path, and all of them are commands without a running process: the user
-/// may have refused them long ago. A command whose agent is dead counts as running: it may have run until the agent died.
+/// Returns true if the user may have refused all those of `calls` that may change any path: they are commands, and none of them
+/// runs. A command of a dead agent counts as running, because it may have run until the agent died.
 pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_at_rest = |call: &Call| {
         let command = call.command.as_ref().filter(|_| !call.is_background);
@@ -76,8 +76,8 @@ pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool 
     !rest.is_empty() && run.is_empty()
 }
 
-/// Call this after everything was saved. It notes that commands which do not run now make none of the later changes, and closes
-/// the tool calls of killed agents.
+/// Marks the commands that do not run now, so that later changes do not count as theirs, and closes the tool calls of killed
+/// agents. Call this after a save of the whole worktree.
 pub(crate) fn settle(worktree: &Worktree<'_>) {
     let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
     let gone: BTreeSet<String> =
@@ -100,7 +100,8 @@ fn work_in_background(call: &Call) -> Option<Work> {
     call.command.as_ref().filter(|_| call.is_background).map(|command| work_of(command, Asker::Hook))
 }
 
-/// Call this after everything was saved. It forgets the commands that a turn has left in the background and that are not seen to run.
+/// Forgets commands that a turn left in the background, unless they are seen to run. Call this after a save of the whole
+/// worktree, which took their last changes.
 pub(crate) fn forget_ended(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| {
         for entry in turns.entries.iter_mut().filter(|entry| is_left_behind(entry)) {
@@ -133,13 +134,15 @@ fn oldest(context: &Context) -> i64 {
     clock().saturating_sub(stale_after)
 }
 
-/// Returns the author of what the turn of `session` leaves unsaved when it ends.
+/// Returns the author of what the turn of `session` leaves unsaved when it ends. Files that open calls name have been saved
+/// before.
 ///
-/// Files that open calls name have been saved before. If the agent reported its tool calls, each named the files it may change,
-/// and all are done, the other changes are not the session's. If a call that may change any path is not done, `over` decides.
-/// If the agent reported no calls, or one that may change any path, the changes are the session's, or unknown if another
-/// session may have made them, or if a command may have been refused. If the end of such a turn, or the answer to its last
-/// call, was not reported, or it was killed, a person may have been at work since: they are unknown, too.
+/// If all tool calls that the agent reported named their files, the session did not make the other changes. If such a turn still
+/// has an open call, `over` decides whether its changes are the session's or unknown.
+///
+/// Otherwise, the changes are the session's, or unknown if someone else may have made them: another session that reports no
+/// calls, or a person, because the user may have refused the command, the agent was killed during a call, or nobody reported the
+/// end of the turn.
 pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
     // These include calls that began too long ago for `open`.
     let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
@@ -224,8 +227,8 @@ pub(crate) fn unknown() -> Origin {
     Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
-/// Returns the author of the changes before `session` uses the tool `key` on these paths; without paths, of all changes but
-/// those that open calls name, which are saved before.
+/// Returns the author of the changes at `paths` before `session` uses the tool `key` on them. Without `paths`, that of all
+/// changes, except in files that open calls name: these have been saved already.
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Origin {
     let turns = open(context);
     let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
@@ -237,7 +240,8 @@ pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<
     between(context, &turns.calls().filter(is_other).filter(may_reach).collect::<Vec<_>>(), Asker::Hook)
 }
 
-/// Returns the author of the unsaved changes before a commit; none for a human, whose changes need no checkpoint then.
+/// Returns the author of the unsaved changes before a commit; none for a human, because a commit's changes are the committer's if
+/// no checkpoint has them.
 pub(crate) fn before_commit(context: &Context) -> Result<Option<Origin>> {
     let origin = unsaved(context)?;
     if origin.contributor == Contributor::Human && is_run_from_elsewhere(context) {
@@ -276,7 +280,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
     let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
     let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
     let open: Vec<Use<'_>> = with(Bearing::Made).collect();
-    // If a session surely has a call at work, another of its calls that may be at work leaves no doubt about the author.
+    // A call in doubt changes nothing beside another call of the same session that surely runs: the author is the same.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
         return unknown();

@@ -92,7 +92,7 @@ pub(crate) fn follow_head(worktree: &Worktree<'_>) -> Result<()> {
 
 fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
-    // The carried checkpoints build on the checkpoints that this takes.
+    // Comes first, because the carried checkpoints follow those that it takes.
     keep_taken_back(worktree, known)?;
     let turns = turns_at(worktree, known)?;
     let line = line_to_carry(worktree, known)?;
@@ -162,8 +162,8 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     Ok(())
 }
 
-/// After a reset in the middle of a turn, takes checkpoints of what the reset removed from HEAD and the worktree still
-/// has, even if it has changed since: the turn did not write it.
+/// After a reset in the middle of a turn, takes checkpoints of the content that the reset removed from HEAD but not from the
+/// worktree: otherwise it would count as the turn's work. Includes files that have changed since.
 fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let repo = &worktree.repo;
     let (Some(old), Some(head)) = (known.commit_id(), repo.head()?.id) else { return Ok(()) };
@@ -185,8 +185,7 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let changes = repo.diff_trees_if_damaged(shadow.head_tree_id, seen.tree_id)?;
     // First takes up the work of sessions from the archived shadows, which know the authors of all lines.
     take_up(worktree, &mut shadow, &seen, &changes.iter().map(|change| change.path.clone()).collect(), Some(known))?;
-    // For the rest, the records show which files only humans wrote. In the other files, the remaining lines of a session's
-    // work have an unknown author.
+    // If no shadow had work in a file that the records list for a session, its author is unknown. Humans wrote all the rest.
     let of_sessions = paths_of_sessions(repo, old, &left)?;
     let (mut of_people, mut unknown) = (Vec::new(), BTreeSet::new());
     for change in changes {

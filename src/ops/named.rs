@@ -18,20 +18,21 @@ use crate::{
     },
 };
 
-/// How often a save looks at the worktree if tools change what they name meanwhile.
+/// How often a save looks at the worktree again while tools keep changing the files that they name.
 pub(crate) const MOST_LOOKS: usize = 4;
 
-/// A tool that only writes files is done soon. If it is in use for longer than this many seconds, the user may still be asked, and
-/// may edit the file.
+/// If a tool that only writes files is open for longer than this many seconds, the agent may be waiting for the user's
+/// permission. Meanwhile, the user may edit the file.
 const LONGEST_CALL: i64 = 30;
 
 /// A session, and its helper that makes the call.
 type Maker<'t> = (&'t str, Option<&'t str>);
 
-/// Returns the requests that save what open tool calls name, one for each session; of what several name, of what a killed agent
-/// has named, and of calls that take too long, the author is unknown.
+/// Returns the requests that save the files that open tool calls name, one for each author. The author is unknown if several
+/// sessions name the file, if the agent was killed, or if the call takes too long.
 ///
-/// Of the turn that is about to end (`ending`), [`Over`] decides.
+/// If the turn of a session is about to end (`ending`), its calls may take any time, and [`Over`] says whether their author is
+/// known.
 pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Vec<Request> {
     let turns = author::open(context);
     let (mut makers, oldest) = (BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new(), clock() - LONGEST_CALL);
@@ -74,13 +75,14 @@ pub(crate) fn is_any(context: &Context) -> bool {
     author::open(context).calls().any(|(_, call)| names(call))
 }
 
-/// Returns true if `request` looks at everything, or does not say who the author is, and open tool calls name files.
+/// Returns true if the files that open tool calls name must have checkpoints of their own before `request`, which would include
+/// them or infer their author.
 pub(crate) fn stays_apart(context: &Context, request: &Request) -> bool {
     let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     (!is_limited || request.author == Author::Infer) && is_any(context)
 }
 
-/// Returns true if a file that an open tool call names is not in `seen` as the last checkpoint has it.
+/// Returns true if `seen` differs from the last checkpoint in a file that an open tool call names.
 pub(crate) fn has_changed(context: &Context, shadow: &Shadow, seen: &Seen, objects: &NewObjects<'_>) -> Result<bool> {
     let turns = author::open(context);
     let named: BTreeSet<&str> =

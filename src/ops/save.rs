@@ -121,8 +121,9 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
     try_twice(worktree, request, false)
 }
 
-/// Takes checkpoints of what the stash took away before any save saw it, for the author of `request`. The next checkpoint takes
-/// that back, and so keeps it in the archive. People's work needs none.
+/// Takes a checkpoint of each stash entry that no save has seen, by the author of `request`. The next checkpoint no longer has
+/// this work, and so archives the shadow: after `git stash pop`, the author is found there. The work of people needs no such
+/// checkpoint.
 fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let entries = stashed::unseen(worktree)?;
     if entries.is_empty() {
@@ -137,7 +138,7 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     let mut scopes = entries.iter().filter(|_| !is_human).map(|entry| Scope::Stashed(*entry));
     let saved =
         scopes.try_for_each(|scope| try_twice(worktree, &Request { scope, ..request.clone() }, false).map(drop));
-    // Once it is noted, work that comes from an entry has the authors that are known by then.
+    // Notes the entries even after a failure: work that is popped from an entry without a note counts as new work of the turn.
     worktree.edit_turns(|turns| turns.stashed.extend(entries.iter().map(ToString::to_string)));
     saved
 }
@@ -202,8 +203,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> 
         // The broken chain was set aside: no live checkpoint has the paths that the request leaves out, so save them as well.
         request.scope = Scope::All;
     }
-    // Lines that a command had git bring from commits keep their authors: `call` is the open tool call that may have run git. A
-    // tool that names its files runs none.
+    // Lines that git brought from other commits keep their authors. Only a tool call that names no files can have run git.
     let is_named = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     let session = origin.session.as_deref().filter(|_| !is_named && origin.contributor == Contributor::Agent);
     // Some agents report no tool calls. If one of them is committing or rebasing, its whole turn counts as the call.
@@ -211,7 +211,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> 
     let turn_as_call = |session| moved::turn_as_call(worktree, session).filter(|_| is_in_commit);
     let mut call = session.and_then(|session| moved::call_of(worktree, session).or_else(|| turn_as_call(session)));
     if origin.contributor == Contributor::Unknown && !is_named && repo.is_rebasing() {
-        // The rebase brings lines whose authors the search finds, given any call. Only the other lines have an unknown author.
+        // A rebase brings lines from commits. With any open call, we find their authors; only the rest is unknown.
         call = moved::any_call(worktree);
     }
     if let Scope::Staged(staged) = &request.scope {
@@ -219,7 +219,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> 
     }
     if let Scope::PathsIfThere(paths) = &mut request.scope {
         leave_out_unknown_paths(repo, paths, &shadow)?;
-        // A new file may be a missing one that a person has renamed. A tool of an agent that names its files renames none.
+        // A person may have renamed a missing file to a new one: look at both. An agent's file tools rename nothing.
         if origin.contributor != Contributor::Agent {
             add_what_is_gone(repo, paths, &shadow)?;
         }
@@ -238,7 +238,8 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> 
         return Err(Error::race("during the save, a tool changed a file that it names"));
     }
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
-    // Whether a live shadow has to lead to this state. The base needs none, but only a checkpoint can be marked as verified.
+    // True if a ref must lead to this state. HEAD already leads to the state of the base, but only a checkpoint can be marked as
+    // verified.
     let needs_ref = match request.hold {
         Hold::ForRestore { .. } => true,
         Hold::Ref => request.verify || shadow.tip.is_some(),
@@ -312,8 +313,8 @@ fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Resul
     }
 }
 
-/// Rewrites those objects of the checkpoint `tip` whose file is damaged at its end only. We can read such a file, but git cannot,
-/// and would fail on the next checkpoint's history.
+/// Rewrites objects of the checkpoint `tip` whose files are damaged only at the end: we can still read them, but git cannot, and
+/// would fail on the history of the next checkpoint.
 fn write_tip_anew(repo: &Repo, tip: &Checkpoint) {
     let ids = [Some(tip.id), Some(tip.tree_id), tip.side_id];
     if let Err(error) = repo.write_anew(&ids.into_iter().flatten().collect()) {
@@ -356,7 +357,7 @@ fn unchanged(
     })
 }
 
-/// Emits the events of `saved`; `baseline` is that of the turn, if this save gave it a ref.
+/// Emits the events of `saved`, and one for the turn's `baseline` if this save put it into the shadow.
 fn emit_events(context: &Context, saved: &Saved, had_shadow: bool, baseline: Option<&Checkpoint>) {
     let duration_ms = saved.duration_ms;
     if !had_shadow {

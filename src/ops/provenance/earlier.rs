@@ -15,13 +15,14 @@ use crate::{
     },
 };
 
-/// How many commits back from HEAD we look: for earlier versions, and for the commit at which removed ones branch off.
+/// How many commits back from HEAD we look for earlier versions of files, and for the commit from which removed commits branch
+/// off.
 pub(super) const MOST_KEPT: usize = 32;
 /// If a commit changes more files, we do not look for earlier versions.
 const MOST_RESTORED: usize = 64;
 
-/// Returns the records of the last commits that left lines in files of `changes` which `head` has no more: they have come back. Each
-/// with true if a file is as it was before: then git has brought it (`git checkout <commit> -- <path>`).
+/// Returns the records of recent commits whose lines come back in `changes`: `head` no longer has them. The flag is true if a
+/// whole file is as it was in an earlier commit: then git has brought it (`git checkout <commit> -- <path>`).
 pub(super) fn of_earlier_versions(
     repo: &Repo,
     log: &Log<'_>,
@@ -62,7 +63,7 @@ pub(super) fn of_earlier_versions(
     Ok(ids)
 }
 
-/// Returns the lines of a text file without the whitespace around them, as far as they have letters or digits.
+/// Returns the trimmed lines of a text file, without those that have no letters or digits: these are no evidence.
 fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
     let text = leaf.filter(is_file).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
@@ -71,8 +72,8 @@ fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
     Ok(lines.map(<[u8]>::trim_ascii).filter(is_told).map(<[u8]>::to_vec).collect())
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as long as this repository has them and `goes_on`
-/// accepts the commit and its time; and the time of the last one.
+/// Returns up to `most` commits, from `start` back along first parents, and the time of the last one. Stops at a commit that this
+/// repository does not have, or whose id and time `goes_on` does not accept.
 pub(super) fn line_of(
     repo: &Repo,
     start: Option<ObjectId>,

@@ -70,8 +70,8 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     if left.is_empty() && records::of_parent(repo, parent)?.is_empty() {
         return Ok(Vec::new());
     }
-    // The work in such a commit was based on its parent, or on the parent of a commit that it was made from. Skips
-    // damaged records.
+    // The work was based on the parent of its commit: another removed commit, or HEAD. After an amend or a rebase, the base is
+    // elsewhere, and the record has it. Skips damaged records.
     let mut grounds = Vec::new();
     for commit in left {
         grounds.push(Base::Commit(commit));
@@ -114,10 +114,10 @@ fn newest_first(repo: &Repo, tips: Vec<Tip>) -> Vec<Waiting> {
 /// Finds archived work that the worktree contains and `shadow` does not, and carries it forward to the live shadow;
 /// returns its sessions.
 ///
-/// The archived shadow stays in the archive. This includes the work of an undone commit (`git reset HEAD~1`): another
+/// The archived shadow stays in the archive. Also takes up the work of an undone commit (`git reset HEAD~1`), because another
 /// session may change it before it is committed again.
 ///
-/// The live shadows of this worktree on `left` stay out: the caller carries them forward on top of this.
+/// Leaves out this worktree's live shadows on `left`: the caller carries them forward afterwards.
 pub(crate) fn take_up(
     context: &Context,
     shadow: &mut Shadow,
