@@ -23,7 +23,7 @@ use crate::{
         contributor::Contributor,
         process::{Life, Work},
         session::Session,
-        turns::{Call, Command, Entry, Over, Turns},
+        turns::{Call, Command, Entry, TurnEnd, Turns},
     },
     state::{process, turns},
 };
@@ -138,12 +138,12 @@ fn oldest(context: &Context) -> i64 {
 /// before.
 ///
 /// If all tool calls that the agent reported named their files, the session did not make the other changes. If such a turn still
-/// has an open call, `over` decides whether its changes are the session's or unknown.
+/// has an open call, `turn_end` decides whether its changes are the session's or unknown.
 ///
 /// Otherwise, the changes are the session's, or unknown if someone else may have made them: another session that reports no
 /// calls, or a person, because the user may have refused the command, the agent was killed during a call, or nobody reported the
 /// end of the turn.
-pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Origin> {
+pub(crate) fn gap(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
     // These include calls that began too long ago for `open`.
     let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
     if context.turns().find(&session.id).is_some_and(is_left) {
@@ -155,14 +155,14 @@ pub(crate) fn gap(context: &Context, session: &Session, over: Over) -> Result<Or
         own.is_some_and(|own| !own.accounts.is_empty() && own.accounts.iter().all(|it| !it.used_anything));
     if !has_reported {
         let is_others =
-            is_shared(context, &turns, &session.id)? || own.is_some_and(|own| may_be_interrupted(own, over));
+            is_shared(context, &turns, &session.id)? || own.is_some_and(|own| may_be_interrupted(own, turn_end));
         return Ok(if is_others { unknown() } else { of_session(session, None) });
     }
     let mut calls = own.into_iter().flat_map(|own| &own.calls);
-    match over {
-        Over::Said if calls.any(|call| call.paths.is_none()) => Ok(of_session(session, None)),
-        Over::Unsaid if calls.next().is_some() => Ok(unknown()),
-        Over::Said | Over::Unsaid => Ok(between(context, &without_names(&turns), Asker::Hook)),
+    match turn_end {
+        TurnEnd::Reported if calls.any(|call| call.paths.is_none()) => Ok(of_session(session, None)),
+        TurnEnd::Inferred if calls.next().is_some() => Ok(unknown()),
+        TurnEnd::Reported | TurnEnd::Inferred => Ok(between(context, &without_names(&turns), Asker::Hook)),
     }
 }
 
@@ -173,9 +173,9 @@ fn without_names(turns: &Turns) -> Vec<Use<'_>> {
 
 /// Returns true if a turn whose tools were reported may have been interrupted long ago: no tool is at work that may change any
 /// path, and either the turn's end was not reported, or a tool call that names its files may have waited for an answer.
-fn may_be_interrupted(own: &Entry, over: Over) -> bool {
+fn may_be_interrupted(own: &Entry, turn_end: TurnEnd) -> bool {
     let is_at_rest = own.calls.iter().all(|call| call.paths.is_some());
-    !own.accounts.is_empty() && is_at_rest && (over == Over::Unsaid || !own.calls.is_empty())
+    !own.accounts.is_empty() && is_at_rest && (turn_end == TurnEnd::Inferred || !own.calls.is_empty())
 }
 
 /// Returns true if another session has an open turn here and does not report its tool calls: it may have made any

@@ -14,7 +14,7 @@ use crate::{
     git::new_objects::NewObjects,
     model::{
         checkpoint::Origin,
-        turns::{Call, Over},
+        turns::{Call, TurnEnd},
     },
 };
 
@@ -31,9 +31,9 @@ type Maker<'t> = (&'t str, Option<&'t str>);
 /// Returns the requests that save the files that open tool calls name, one for each author. The author is unknown if several
 /// sessions name the file, if the agent was killed, or if the call takes too long.
 ///
-/// If the turn of a session is about to end (`ending`), its calls may take any time, and [`Over`] says whether their author is
+/// If the turn of a session is about to end (`ending`), its calls may take any time, and [`TurnEnd`] says whether their author is
 /// known.
-pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Vec<Request> {
+pub(crate) fn requests(context: &Context, ending: Option<(&str, TurnEnd)>) -> Vec<Request> {
     let turns = author::open(context);
     let (mut makers, oldest) = (BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new(), clock() - LONGEST_CALL);
     for (session, call) in turns.calls() {
@@ -63,8 +63,8 @@ fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
     is_one.then_some((session, agent_id.filter(|_| makers.len() == 1)))
 }
 
-fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, Over)>) -> Origin {
-    let is_over = ending.is_some_and(|(ends, over)| ends == session && over == Over::Unsaid);
+fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, TurnEnd)>) -> Origin {
+    let is_over = ending.is_some_and(|(ends, turn_end)| ends == session && turn_end == TurnEnd::Inferred);
     let session = session_info::peek(context, session).filter(|_| !is_over && !author::is_gone(context, session));
     session.map_or_else(author::unknown, |session| author::of_session(&session, agent_id.map(Into::into)))
 }

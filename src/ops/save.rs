@@ -28,7 +28,7 @@ use crate::{
         contributor::Contributor,
         event::Event,
         refname,
-        turns::Over,
+        turns::TurnEnd,
     },
     state::sessions::Found,
 };
@@ -143,9 +143,9 @@ fn save_stashed(worktree: &Worktree<'_>, request: &Request) -> Result<()> {
     saved
 }
 
-/// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end; its [`Over`]
+/// Takes checkpoints of the files that open tool calls name. `ending` is the session whose turn is about to end; its [`TurnEnd`]
 /// says whether that session made the changes of its unfinished calls, or the author is unknown.
-pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<(&str, Over)>) -> Result<()> {
+pub(crate) fn save_named(worktree: &Worktree<'_>, ending: Option<(&str, TurnEnd)>) -> Result<()> {
     named::requests(worktree, ending).iter().try_for_each(|request| try_twice(worktree, request, false).map(drop))
 }
 

@@ -47,7 +47,7 @@ use crate::{
         redact::redact,
         refname::pending_ref,
         session::{Action, Session, SessionEvent, Turn, UnderWay, transition},
-        turns::Over,
+        turns::TurnEnd,
     },
     state::{
         failpoint,
@@ -252,7 +252,7 @@ fn close_interrupted(worktree: &Worktree<'_>, session: &mut Session) -> Result<(
         let request = save::Request { turn_of: Some(session.id.clone()), ..save::Request::default() };
         save::save_worktree(worktree, &request)?;
     }
-    close_turn(worktree, session, Over::Unsaid).map(drop)
+    close_turn(worktree, session, TurnEnd::Inferred).map(drop)
 }
 
 /// Takes up archived work that is in the worktree again. It may be of several sessions, so it goes to the worktree's shadow.
