@@ -21,7 +21,7 @@ use crate::{
     model::{
         checkpoint::Origin,
         contributor::Contributor,
-        process::{Life, Work},
+        process::{CommandState, Life},
         session::Session,
         turns::{Call, Command, Entry, TurnEnd, Turns},
     },
@@ -53,24 +53,26 @@ enum Asker {
 
 fn bearing(call: &Call, asker: Asker) -> Bearing {
     let Some(command) = call.command.as_ref().filter(|_| !call.is_background) else { return Bearing::Made };
-    match work_of(command, asker) {
-        Work::Runs => Bearing::Made,
-        Work::Rests | Work::Gone | Work::Unknown if command.is_settled => Bearing::Not,
-        Work::Rests | Work::Gone | Work::Unknown => Bearing::Perhaps,
+    if command_state(command, asker) == CommandState::Running {
+        Bearing::Made
+    } else if command.is_settled {
+        Bearing::Not
+    } else {
+        Bearing::Perhaps
     }
 }
 
-fn work_of(command: &Command, asker: Asker) -> Work {
+fn command_state(command: &Command, asker: Asker) -> CommandState {
     let agent = command.agent.as_ref();
-    agent.map_or(Work::Unknown, |agent| process::work(agent, command.since, asker == Asker::Hook))
+    agent.map_or(CommandState::Unknown, |agent| process::command_state(agent, command.since, asker == Asker::Hook))
 }
 
 /// Returns true if the user may have refused all those of `calls` that may change any path: they are commands, and none of them
 /// runs. A command of a dead agent counts as running, because it may have run until the agent died.
 pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool {
     let is_at_rest = |call: &Call| {
-        let command = call.command.as_ref().filter(|_| !call.is_background);
-        command.is_some_and(|command| !matches!(work_of(command, Asker::Hook), Work::Runs | Work::Gone))
+        let state = call.command.as_ref().filter(|_| !call.is_background).map(|it| command_state(it, Asker::Hook));
+        matches!(state, Some(CommandState::NotRunning | CommandState::Unknown))
     };
     let (rest, run): (Vec<_>, Vec<_>) = calls.filter(|call| call.paths.is_none()).partition(|call| is_at_rest(call));
     !rest.is_empty() && run.is_empty()
@@ -79,7 +81,8 @@ pub(crate) fn may_be_refused<'c>(calls: impl Iterator<Item = &'c Call>) -> bool 
 /// Marks the commands that do not run now, so that later changes do not count as theirs, and closes the tool calls of killed
 /// agents. Call this after a save of the whole worktree.
 pub(crate) fn settle(worktree: &Worktree<'_>) {
-    let is_settled = |command: &Command| command.is_settled || work_of(command, Asker::Command) != Work::Runs;
+    let is_settled =
+        |command: &Command| command.is_settled || command_state(command, Asker::Command) != CommandState::Running;
     let gone: BTreeSet<String> =
         worktree.turns().calls().map(|(id, _)| id.to_owned()).filter(|id| is_gone(worktree, id)).collect();
     worktree.edit_turns(|turns| {
@@ -92,12 +95,13 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
 
 /// Returns the calls of `own`, whose turn ends, that are commands which still run in the background, or may.
 pub(crate) fn left_running(own: &Entry) -> Vec<Call> {
-    let left = own.calls.iter().filter(|call| matches!(work_in_background(call), Some(Work::Runs | Work::Unknown)));
+    let may_run = |call: &&Call| matches!(background_state(call), Some(CommandState::Running | CommandState::Unknown));
+    let left = own.calls.iter().filter(may_run);
     left.map(|call| Call { start: None, ..call.clone() }).collect()
 }
 
-fn work_in_background(call: &Call) -> Option<Work> {
-    call.command.as_ref().filter(|_| call.is_background).map(|command| work_of(command, Asker::Hook))
+fn background_state(call: &Call) -> Option<CommandState> {
+    call.command.as_ref().filter(|_| call.is_background).map(|command| command_state(command, Asker::Hook))
 }
 
 /// Forgets commands that a turn left in the background, unless they are seen to run. Call this after a save of the whole
@@ -105,7 +109,7 @@ fn work_in_background(call: &Call) -> Option<Work> {
 pub(crate) fn forget_ended(worktree: &Worktree<'_>) {
     worktree.edit_turns(|turns| {
         for entry in turns.entries.iter_mut().filter(|entry| is_left_behind(entry)) {
-            entry.calls.retain(|call| work_in_background(call) == Some(Work::Runs));
+            entry.calls.retain(|call| background_state(call) == Some(CommandState::Running));
         }
     });
 }
