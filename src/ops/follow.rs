@@ -15,7 +15,7 @@ use super::{
         look_at_all,
         shadows::Live,
     },
-    condense::line_to_carry,
+    condense::shadows_to_carry,
     known_base::{known_base, note_base},
     locking::lock_to_write,
     provenance::{recorded::left_behind, set_aside::take_up},
@@ -95,7 +95,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     // Comes first, because the carried checkpoints follow those that it takes.
     keep_taken_back(worktree, known)?;
     let turns = turns_at(worktree, known)?;
-    let line = line_to_carry(worktree, known)?;
+    let on_base = shadows_to_carry(worktree, known)?;
     // A shadow that an open turn is about to set aside is not carried forward.
     let is_over = |live: &Live| {
         let resets = turns.iter().filter_map(|it| Some((&it.id, it.under_way.as_ref()?)));
@@ -104,7 +104,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
             None => turn.shadow_tip == Some(live.id),
         })
     };
-    let line = line.filter(|line| !line.shadows.iter().all(|(live, _)| is_over(live)));
+    let on_base = on_base.filter(|on_base| !on_base.shadows.iter().all(|(live, _)| is_over(live)));
     let mut pending = Vec::new();
     for session in &turns {
         if let Some((_, id)) = pending_of(repo, &session.id)? {
@@ -112,7 +112,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
                 .extend(repo.find_checkpoint(id)?.filter(|it| it.base == known && it.worktree == repo.worktree_id()));
         }
     }
-    if line.is_none() && pending.is_empty() {
+    if on_base.is_none() && pending.is_empty() {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;
@@ -120,10 +120,10 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     pending.retain(|before| !carries(repo, &shadow, before));
     let (seen, objects) = look_at_all(worktree, &shadow)?;
     let seen_objects = objects.write()?;
-    let Moved { mut updates, mut written } = match &line {
-        Some(line) => {
+    let Moved { mut updates, mut written } = match &on_base {
+        Some(on_base) => {
             let aim = Aim { now_tree_id: seen.tree_id, is_now_seen: true, rest: Rest::Stays };
-            line.go_on(worktree, &mut shadow, aim, &is_over)?
+            on_base.carry_forward(worktree, &mut shadow, aim, &is_over)?
         }
         None => Moved::default(),
     };

@@ -7,7 +7,7 @@ use bstr::{BString, ByteSlice as _};
 use super::super::{
     chain::{
         carriers::Carriers,
-        carry_forward::{Line, base_tree},
+        carry_forward::{LiveShadows, base_tree},
         shadows::Live,
         timeline::Tip,
     },
@@ -87,14 +87,14 @@ const MOST_GONE: usize = 1_000;
 /// Returns the shadows whose work a commit on `base` in this worktree may take; the live shadow comes last. `with_waiting` adds
 /// those that [`waiting`] returns.
 pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
-    let line = Line::read(repo, base)?;
+    let on_base = LiveShadows::read(repo, base)?;
     let mut found = Vec::new();
     let waiting =
         if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
     for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
         found.extend(Candidate::of(repo, tip, checkpoint, false)?);
     }
-    let Some(Line { latest, shadows, beside }) = line else { return Ok(found) };
+    let Some(LiveShadows { latest, shadows, beside }) = on_base else { return Ok(found) };
     let tip = |live: &Live| Tip { name: live.name.to_ref(), id: live.id, archived: false };
     for (live, checkpoint) in beside {
         found.extend(Candidate::of(repo, tip(&live), checkpoint, false)?);
