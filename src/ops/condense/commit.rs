@@ -125,7 +125,7 @@ fn record_work(
         // Files that earlier records cover start from what those records left.
         let earlier = earlier_records(repo, note)?;
         (work, committed) =
-            covered::begin_after(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
+            covered::leave_out_covered(repo, &earlier, &steps, work, committed, promised.is_some(), &mut counting)?;
     }
     // Another process may have noticed the commit first and made its record. If we made another one, archived shadows
     // would give their work twice.

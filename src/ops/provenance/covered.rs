@@ -24,7 +24,7 @@ use crate::{
 /// If a step of an agent left the same content, nothing is left out of the file: the checkpoints know its authors better. If
 /// `is_promised`, the commit's trailer names a record; so that it is not empty, it covers all work if no session has done
 /// anything since the earlier records.
-pub(crate) fn begin_after(
+pub(crate) fn leave_out_covered(
     repo: &Repo,
     ids: &[RecordId],
     steps: &[Step],
