@@ -25,7 +25,7 @@ use crate::{
         chain::{
             Saved, Shadow,
             archive::archive_name,
-            carry_forward::{Ground, carry, put_on_top},
+            carry_forward::{Destination, carry, put_on_top},
             commit::{self, Draft},
             shadows,
             stashed::keep_stashed,
@@ -215,14 +215,14 @@ impl<'c> OpenTurn<'c> {
     fn carry_baseline(&mut self, context: &'c Context, pending: &Checkpoint, shadow: &mut Shadow) -> Result<()> {
         let repo = &context.repo;
         let mut objects = NewObjects::new(repo, Target::Loose);
-        let ground = Ground {
+        let to = Destination {
             head_tree_id: shadow.head_tree_id,
             last_tree_id: shadow.last_tree_id(),
             now_tree_id: pending.tree_id,
             wanted: None,
             is_now_seen: false,
         };
-        let carried = carry(repo, pending, &ground, &mut objects)?;
+        let carried = carry(repo, pending, &to, &mut objects)?;
         if !carried.paths.is_empty() && carried.tree_id != shadow.last_tree_id() {
             put_on_top(context, shadow, pending, Origin::default(), carried.tree_id, &mut objects)?;
             self.written.push(objects.write()?);

@@ -13,7 +13,7 @@ mod work;
 
 pub(crate) use self::{
     checkpoint::{bring, carries, origin_of, put_on_top},
-    work::{Ground, base_tree, carry},
+    work::{Destination, base_tree, carry},
 };
 use super::{
     archive::{archive_name, to_archive},
@@ -59,9 +59,9 @@ pub(crate) enum Rest {
 /// How to carry work forward, and what to do with a shadow of which nothing is carried.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Aim {
-    /// As for [`Ground`].
+    /// As for [`Destination`].
     pub(crate) now_tree_id: ObjectId,
-    /// As for [`Ground`].
+    /// As for [`Destination`].
     pub(crate) is_now_seen: bool,
     pub(crate) rest: Rest,
 }
@@ -170,8 +170,8 @@ impl LiveShadows {
         let mut objects = NewObjects::new(repo, Target::Loose);
         shadow.go_to(live.name.session.clone(), None);
         let (head_tree_id, last_tree_id, is_only) = (shadow.head_tree_id, shadow.last_tree_id(), wanted.is_none());
-        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
-        let carried = carry(repo, &self.latest, &ground, &mut objects)?;
+        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted, is_now_seen };
+        let carried = carry(repo, &self.latest, &to, &mut objects)?;
         let is_carried = !carried.paths.is_empty();
         if !is_carried && rest == Rest::Stays {
             return Ok(());

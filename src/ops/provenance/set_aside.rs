@@ -13,7 +13,7 @@ use super::{
         chain::{
             Seen, Shadow,
             carriers::Carriers,
-            carry_forward::{Ground, base_tree, carry, origin_of, put_on_top},
+            carry_forward::{Destination, base_tree, carry, origin_of, put_on_top},
             stashed::Stashes,
             timeline::{Tip, live_tips},
         },
@@ -72,14 +72,14 @@ pub(crate) fn taken_back(repo: &Repo, base: Base) -> Result<Vec<Waiting>> {
     }
     // The work was based on the parent of its commit: another removed commit, or HEAD. After an amend or a rebase, the base is
     // elsewhere, and the record has it. Skips damaged records.
-    let mut grounds = Vec::new();
+    let mut bases = Vec::new();
     for commit in left {
-        grounds.push(Base::Commit(commit));
+        bases.push(Base::Commit(commit));
         let ids = records::of_commit(repo, commit)?.into_iter();
-        grounds.extend(ids.filter_map(|id| records::find(repo, &id).ok().flatten()).map(|record| record.base));
+        bases.extend(ids.filter_map(|id| records::find(repo, &id).ok().flatten()).map(|record| record.base));
     }
-    grounds.push(base);
-    let place = |it: &Waiting| grounds.iter().position(|ground| *ground == it.checkpoint.base);
+    bases.push(base);
+    let place = |it: &Waiting| bases.iter().position(|base| *base == it.checkpoint.base);
     let mut found = newest_first(repo, newest_archived(repo, refname::is_settled)?);
     found.retain(|it| place(it).is_some());
     // Several checkpoints may have the same time.
@@ -168,9 +168,9 @@ pub(crate) fn take_up(
             continue;
         }
         let (head_tree_id, last_tree_id, now_tree_id) = (shadow.head_tree_id, shadow.last_tree_id(), seen.tree_id);
-        let ground = Ground { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted), is_now_seen: true };
+        let to = Destination { head_tree_id, last_tree_id, now_tree_id, wanted: Some(wanted), is_now_seen: true };
         let mut new = NewObjects::new(repo, Target::Loose);
-        let carried = carry(repo, &checkpoint, &ground, &mut new)?;
+        let carried = carry(repo, &checkpoint, &to, &mut new)?;
         if carried.paths.is_empty() {
             continue;
         }
