@@ -114,7 +114,7 @@ pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Res
         return Ok(None);
     }
     repo.grow_wary();
-    let replacement = copier.stand_for(live.id, Some(&live.name))?;
+    let replacement = copier.replacement_of(live.id, Some(&live.name))?;
     if replacement.id == Some(live.id) {
         return Ok(None);
     }
