@@ -222,7 +222,7 @@ impl<'c> Copier<'c> {
     /// If something that cannot be read may be whole; nothing is written then.
     pub(super) fn write(self) -> Result<(Copies, Reader<'c>, Written<'c>)> {
         self.context.repo.refuse_hidden_objects(&self.reader.lost)?;
-        self.context.repo.write_anew(&self.reader.frayed)?;
+        self.context.repo.write_anew(&self.reader.damaged_ends)?;
         Ok((self.copies, self.reader, self.objects.write()?))
     }
 }
