@@ -113,7 +113,7 @@ pub(crate) fn set_aside(worktree: &Worktree<'_>, live: &Live, look: Look) -> Res
         repo.write_anew(&copier.reader.damaged_ends)?;
         return Ok(None);
     }
-    repo.grow_wary();
+    repo.distrust_objects();
     let replacement = copier.replacement_of(live.id, Some(&live.name))?;
     if replacement.id == Some(live.id) {
         return Ok(None);

@@ -173,7 +173,7 @@ fn try_twice(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) ->
         Err(error) if error.kind() == Kind::Corrupt => {
             if set_broken_aside(worktree, Look::BehindTip)?.is_empty() {
                 // No chain lacks the object: the stat cache or the index may rely on it.
-                worktree.repo.grow_wary();
+                worktree.repo.distrust_objects();
             }
             try_save(worktree, request, refuses_named).map_err(|again| again.with_cause(error))
         }

@@ -64,7 +64,7 @@ pub(crate) fn limits(context: &Context) -> Limits {
 pub(crate) fn look_at_all<'r>(worktree: &'r Worktree<'_>, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &worktree.repo;
     let limits = limits(worktree);
-    let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.is_wary());
+    let cache = StatCache::load(&cache_path(repo)?, repo.object_hash()).filter(|_| !repo.distrusts_objects());
     let is_held = cache.as_ref().map_or(Ok(false), |cache| shadow.holds(repo, cache))?;
     let mut cache = cache.filter(|_| is_held);
     // Git may collect the cached staged tree once no ref holds it: a change of the index alone makes no checkpoint.

@@ -33,7 +33,7 @@ struct Added {
 /// [`Kind::Corrupt`](crate::error::Kind::Corrupt) if the files do not bring back what is missing.
 pub(crate) fn repair_unchanged(worktree: &Worktree<'_>, shadow: &Shadow, objects: NewObjects<'_>) -> Result<()> {
     let is_whole = || missing(&worktree.repo, shadow).is_ok_and(|missing| missing.is_empty());
-    if !worktree.repo.is_wary() && is_whole() {
+    if !worktree.repo.distrusts_objects() && is_whole() {
         return Ok(());
     }
     let are_written = objects.write()?.settle().is_ok();

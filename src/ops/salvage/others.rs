@@ -28,7 +28,7 @@ pub(crate) enum Fate {
 /// Returns the names of these refs, with what became of each.
 pub(crate) fn mend_refs(worktree: &Worktree<'_>) -> Result<Vec<(String, Fate)>> {
     let repo = &worktree.repo;
-    repo.grow_wary();
+    repo.distrust_objects();
     let mut copier = Copier::new(worktree);
     let (mut fates, mut updates) = (Vec::new(), Vec::new());
     for prefix in [refname::ARCHIVE, refname::VERIFIED, refname::TAGS, refname::PENDING] {

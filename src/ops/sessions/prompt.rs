@@ -167,7 +167,7 @@ pub(crate) fn begin(worktree: &Worktree<'_>, id: &str, opening: Opening<'_>, inf
     if is_broken {
         set_broken_aside(worktree, Look::AtAll)?;
         // The damage may be in the objects of HEAD.
-        repo.grow_wary();
+        repo.distrust_objects();
         shadow = Shadow::read_for(worktree, Some(id))?;
     }
     let (mut seen, mut objects) = save::look_beside_named(worktree, &mut shadow, id)?;
