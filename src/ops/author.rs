@@ -147,7 +147,7 @@ fn oldest(context: &Context) -> i64 {
 /// Otherwise, the changes are the session's, or unknown if someone else may have made them: another session that reports no
 /// calls, or a person, because the user may have refused the command, the agent was killed during a call, or nobody reported the
 /// end of the turn.
-pub(crate) fn gap(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
+pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
     // These include calls that began too long ago for `open`.
     let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
     if context.turns().find(&session.id).is_some_and(is_left) {

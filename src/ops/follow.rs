@@ -97,14 +97,14 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let turns = turns_at(worktree, known)?;
     let on_base = shadows_to_carry(worktree, known)?;
     // A shadow that an open turn is about to set aside is not carried forward.
-    let is_over = |live: &Live| {
+    let will_be_set_aside = |live: &Live| {
         let resets = turns.iter().filter_map(|it| Some((&it.id, it.under_way.as_ref()?)));
         resets.filter(|(_, turn)| turn.should_reset_shadow).any(|(id, turn)| match &live.name.session {
             Some(own) => own == id,
             None => turn.shadow_tip == Some(live.id),
         })
     };
-    let on_base = on_base.filter(|on_base| !on_base.shadows.iter().all(|(live, _)| is_over(live)));
+    let on_base = on_base.filter(|on_base| !on_base.shadows.iter().all(|(live, _)| will_be_set_aside(live)));
     let mut pending = Vec::new();
     for session in &turns {
         if let Some((_, id)) = pending_of(repo, &session.id)? {
@@ -123,7 +123,7 @@ fn follow_from(worktree: &Worktree<'_>, known: Base) -> Result<()> {
     let Moved { mut updates, mut written } = match &on_base {
         Some(on_base) => {
             let aim = Aim { now_tree_id: seen.tree_id, is_now_seen: true, rest: Rest::Stays };
-            on_base.carry_forward(worktree, &mut shadow, aim, &is_over)?
+            on_base.carry_forward(worktree, &mut shadow, aim, &will_be_set_aside)?
         }
         None => Moved::default(),
     };

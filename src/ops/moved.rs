@@ -151,7 +151,7 @@ impl<'s> Search<'s> {
                     && !objects.is_new(leaf.id)
                     && (has_fetched || !worktree.repo.was_stored_since(leaf.id, began))
             });
-            if leaves.is_empty() || search.had(change)? {
+            if leaves.is_empty() || search.is_in_chain(change)? {
                 continue;
             }
             wanted.extend(leaves.into_iter().map(|leaf| Version { path: change.path.clone(), leaf }));
@@ -192,7 +192,7 @@ impl<'s> Search<'s> {
             // Git wrote an unmerged file even if we found no source: the file may have another name in the source.
             let is_by_git = is_unmerged || undecided.contains(&change.path);
             let sources = Some(sources).filter(|sources| !sources.is_empty());
-            if (sources.is_some() || is_by_git) && !search.had(&change)? {
+            if (sources.is_some() || is_by_git) && !search.is_in_chain(&change)? {
                 search.suspects.push(Suspect { change, sources });
             }
         }
@@ -209,7 +209,7 @@ impl<'s> Search<'s> {
     }
 
     /// Returns true if an earlier checkpoint of the chain has the file as it is now: that one knows the authors of its lines.
-    fn had(&self, change: &Change) -> Result<bool> {
+    fn is_in_chain(&self, change: &Change) -> Result<bool> {
         let repo = &self.worktree.repo;
         for checkpoint in self.shadow.tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS)) {
             if repo.find_leaf(checkpoint?.tree_id, change.path.as_bstr())? == change.after {

@@ -77,7 +77,7 @@ pub(crate) fn is_any(context: &Context) -> bool {
 
 /// Returns true if the files that open tool calls name must have checkpoints of their own before `request`, which would include
 /// them or infer their author.
-pub(crate) fn stays_apart(context: &Context, request: &Request) -> bool {
+pub(crate) fn must_come_first(context: &Context, request: &Request) -> bool {
     let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     (!is_limited || request.author == Author::Infer) && is_any(context)
 }

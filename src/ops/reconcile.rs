@@ -196,14 +196,14 @@ fn apply(
         Effect::Condense(moved) | Effect::Link(moved) => {
             let made = Made::by(&worktree.repo, &moved)?;
             let note = note_of(worktree, &made, &moved, prepared)?;
-            go_on_if_damaged(worktree, condense::link_existing(worktree, &made, &note))?;
+            emit_if_damaged(worktree, condense::link_existing(worktree, &made, &note))?;
             if matches!(effect, Effect::Condense(_)) {
                 let started = patch_id.take_if(|(commit, _)| *commit == made.commit).map(|(_, started)| started);
                 condense::condense(worktree, &made, &note, started)?;
             }
             done.push(note);
         }
-        Effect::LinkRewritten(rewrite) => go_on_if_damaged(worktree, rewrite::link_unreported(worktree, &rewrite))?,
+        Effect::LinkRewritten(rewrite) => emit_if_damaged(worktree, rewrite::link_unreported(worktree, &rewrite))?,
         Effect::CarryForward(from, to) => condense::carry_forward(worktree, from, to, Rest::Stays)?,
         Effect::Note(head, end) => {
             failpoint::hit("condense:before-base");
@@ -214,7 +214,7 @@ fn apply(
 }
 
 /// Emits an error about a missing or damaged object instead of returning it: the record is still made, without the link.
-fn go_on_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
+fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     match result {
         Err(error) if error.kind() == Kind::Corrupt => worktree.emit_failure("condense", Err(error)).or(Ok(())),
         result => result,
@@ -240,7 +240,7 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     if repo.parents_of(made.commit)?.len() < 2 {
         let reused = recorded::records_again_in(worktree, made.base.commit_id(), made.commit);
         let noted = reused.map(|ids| note.reused = ids.iter().map(ToString::to_string).collect());
-        go_on_if_damaged(worktree, noted)?;
+        emit_if_damaged(worktree, noted)?;
     }
     Ok(note)
 }

@@ -7,7 +7,7 @@ use gix::{ObjectId, objs::Kind as ObjectKind};
 use super::{
     Context, Worktree, author,
     chain::{
-        add_what_is_gone, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish,
+        add_missing_files, changes, leave_out_unknown_paths, look_at_index, look_at_known, look_at_paths, publish,
         refuse_unknown_paths, repair_before_next, repair_unchanged, scope_of_staged,
         stashed::{self, look_at_stashed},
         take,
@@ -109,7 +109,7 @@ pub(crate) fn save_worktree(worktree: &Worktree<'_>, request: &Request) -> Resul
             Ok(())
         })?;
     }
-    if named::stays_apart(worktree, request) {
+    if named::must_come_first(worktree, request) {
         for _ in 0..named::MOST_LOOKS {
             save_named(worktree, request.turn_of.as_deref().zip(request.ends))?;
             match try_twice(worktree, request, true) {
@@ -221,7 +221,7 @@ fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named: bool) -> 
         leave_out_unknown_paths(repo, paths, &shadow)?;
         // A person may have renamed a missing file to a new one: look at both. An agent's file tools rename nothing.
         if origin.contributor != Contributor::Agent {
-            add_what_is_gone(repo, paths, &shadow)?;
+            add_missing_files(repo, paths, &shadow)?;
         }
     }
     let (mut seen, mut objects) = look(worktree, &request.scope, &shadow)?;

@@ -115,7 +115,7 @@ pub(crate) fn leave_out_unknown_paths(repo: &Repo, paths: &mut Vec<BString>, sha
 
 /// If one of `paths` is new since the last checkpoint, adds the missing files with uncommitted changes. One of them may have been
 /// renamed to the new path, and its lines keep their authors only if one checkpoint has both names.
-pub(crate) fn add_what_is_gone(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
+pub(crate) fn add_missing_files(repo: &Repo, paths: &mut Vec<BString>, shadow: &Shadow) -> Result<()> {
     let mut has_new = false;
     for path in &*paths {
         has_new = has_new || repo.find_entry(shadow.last_tree_id(), path.as_bstr())?.is_none();

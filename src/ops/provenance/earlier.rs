@@ -44,7 +44,7 @@ pub(super) fn of_earlier_versions(
     if files.is_empty() {
         return Ok(ids);
     }
-    let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
+    let (line, _) = first_parents(repo, Some(head), MOST_KEPT, |_, _| true)?;
     for pair in line.windows(2) {
         let tree_id = repo.tree_of_commit(pair[1])?;
         let (mut has_some, mut is_by_git) = (false, false);
@@ -68,13 +68,13 @@ fn lines_of(repo: &Repo, leaf: Option<Leaf>) -> Result<HashSet<Vec<u8>>> {
     let is_file = |leaf: &Leaf| matches!(leaf.mode, Mode::File | Mode::Executable) && repo.has_object(leaf.id);
     let text = leaf.filter(is_file).map(|leaf| repo.read_blob(leaf.id)).transpose()?.unwrap_or_default();
     let lines = if is_binary(&text) { b"".lines() } else { text.lines() };
-    let is_told = |line: &&[u8]| line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
-    Ok(lines.map(<[u8]>::trim_ascii).filter(is_told).map(<[u8]>::to_vec).collect())
+    let has_word = |line: &&[u8]| line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    Ok(lines.map(<[u8]>::trim_ascii).filter(has_word).map(<[u8]>::to_vec).collect())
 }
 
 /// Returns up to `most` commits, from `start` back along first parents, and the time of the last one. Stops at a commit that this
 /// repository does not have, or whose id and time `goes_on` does not accept.
-pub(super) fn line_of(
+pub(super) fn first_parents(
     repo: &Repo,
     start: Option<ObjectId>,
     most: usize,

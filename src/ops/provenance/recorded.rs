@@ -16,7 +16,7 @@ use super::{
         share::share_of,
     },
     amended::{Amended, is_undone},
-    earlier::{MOST_KEPT, line_of, of_earlier_versions},
+    earlier::{MOST_KEPT, first_parents, of_earlier_versions},
 };
 use crate::{
     error::Result,
@@ -183,7 +183,7 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
         return Ok(Vec::new());
     }
     // Usually, `head` contains all of them.
-    let (kept, oldest) = line_of(repo, head, MOST_KEPT, |commit, _| {
+    let (kept, oldest) = first_parents(repo, head, MOST_KEPT, |commit, _| {
         starts.retain(|start| *start != commit);
         !starts.is_empty()
     })?;
@@ -198,7 +198,7 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
         if left.contains(&start) || most == 0 {
             continue;
         }
-        let (line, _) = line_of(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
+        let (line, _) = first_parents(repo, Some(start), most, |_, seconds| seconds >= not_before)?;
         match line.iter().position(|commit| kept.contains(commit) || left.contains(commit)) {
             Some(end) => left.extend(&line[..end]),
             // Both histories were read to their root commits and share none: `head` has nothing of this one.
