@@ -93,7 +93,7 @@ pub(crate) fn settle(worktree: &Worktree<'_>) {
     forget_ended(worktree);
 }
 
-/// Returns the calls of `own`, whose turn ends, that are commands which still run in the background, or may.
+/// Returns the background commands of `own`, whose turn ends, that still run or may run.
 pub(crate) fn left_running(own: &Entry) -> Vec<Call> {
     let may_run = |call: &&Call| matches!(background_state(call), Some(CommandState::Running | CommandState::Unknown));
     let left = own.calls.iter().filter(may_run);

@@ -75,8 +75,8 @@ pub(crate) fn is_any(context: &Context) -> bool {
     author::open(context).calls().any(|(_, call)| names(call))
 }
 
-/// Returns true if the files that open tool calls name must have checkpoints of their own before `request`, which would include
-/// them or infer their author.
+/// Returns true if open tool calls name files that need checkpoints of their own first: `request` includes all files, or names no
+/// author.
 pub(crate) fn must_come_first(context: &Context, request: &Request) -> bool {
     let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     (!is_limited || request.author == Author::Infer) && is_any(context)

@@ -45,7 +45,6 @@ impl Stashes {
         Ok(Self(files))
     }
 
-    /// Returns true if the stash is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -28,7 +28,7 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
     let repo = &worktree.repo;
     let shadow = Shadow::read_at(repo, base)?;
     let mut changes = made.changes(repo)?;
-    // Content that was staged or saved before is not the command's: it has only committed that.
+    // The command has only committed what was staged or saved before.
     let staged = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
     let chain = shadow.tip.iter().flat_map(|tip| repo.chain_in_time(tip.id).take(MOST_CHECKPOINTS));
     let earlier = chain.flatten().map(|checkpoint| checkpoint.tree_id);

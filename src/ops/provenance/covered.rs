@@ -22,7 +22,7 @@ use crate::{
 /// they left.
 ///
 /// If a step of an agent left the same content, nothing is left out of the file: the checkpoints know its authors better. If
-/// `is_promised`, the commit's trailer names a record; so that it is not empty, it covers all work if no session has done
+/// `is_promised`, the commit's trailer names a record, which must not be empty: it covers all work if no session has done
 /// anything since the earlier records.
 pub(crate) fn leave_out_covered(
     repo: &Repo,

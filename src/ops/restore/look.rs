@@ -56,7 +56,6 @@ pub(super) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Returns an error once the interrupt is raised.
     pub(super) fn check_interrupt(&self) -> Result<()> {
         self.repo.check_interrupt()
     }
