@@ -145,8 +145,8 @@ fn others(worktree: &Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: boo
     Ok(others)
 }
 
-/// Returns the newest of `others` that is no newer than `baseline`, on the same base and in the same worktree, if that is what the
-/// worktree was before a prompt.
+/// If `baseline` is what the worktree was before a prompt, returns the newest of `others` on the same base and in the same
+/// worktree that is no newer.
 fn before(baseline: &Checkpoint, others: &[Other]) -> Option<Rc<Checkpoint>> {
     if !is_baseline(baseline) {
         return None;

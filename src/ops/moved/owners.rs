@@ -63,8 +63,8 @@ impl<'w> Owners<'w> {
         self.owner(Author::plain(Contributor::Unknown))
     }
 
-    /// Returns the owner of what the source does to the file as a whole: of a file without lines, and of deleted lines. Git blames
-    /// neither.
+    /// Returns the owner of what the source does to the file as a whole: of a file without lines, and of deleted lines. Git
+    /// blames neither.
     pub(super) fn of_file(&mut self, source: &Source) -> Result<Owner> {
         let repo = &self.worktree.repo;
         let is_of_people = match &source.place {
