@@ -15,15 +15,16 @@ use crate::{
     },
 };
 
-/// How many commits back from HEAD we look: for earlier versions, and for the commit at which removed ones branch off.
+/// How many commits back from HEAD we look for earlier versions of files, and for the commit from which removed commits branch
+/// off.
 pub(super) const MOST_KEPT: usize = 32;
 /// If a commit changes more files, we do not look for earlier versions.
 const MOST_RESTORED: usize = 64;
 /// How many bytes of earlier versions we read: a commit must not take noticeably longer for them.
 const MOST_READ: usize = 8 << 20;
 
-/// Returns the records of the last commits that left lines in files of `changes` which `head` has no more: they have come back. Each
-/// with true if a file is as it was before: then git has brought it (`git checkout <commit> -- <path>`).
+/// Returns the records of recent commits whose lines come back in `changes`: `head` no longer has them. The flag is true if a
+/// whole file is as it was in an earlier commit: then git has brought it (`git checkout <commit> -- <path>`).
 pub(super) fn of_earlier_versions(
     repo: &Repo,
     log: &Log<'_>,
@@ -45,7 +46,7 @@ pub(super) fn of_earlier_versions(
     if files.is_empty() {
         return Ok(ids);
     }
-    let (line, _) = line_of(repo, Some(head), MOST_KEPT, |_, _| true)?;
+    let (line, _) = first_parents(repo, Some(head), MOST_KEPT, |_, _| true)?;
     let mut left_to_read = MOST_READ;
     for pair in line.windows(2) {
         let tree_id = repo.tree_of_commit(pair[1])?;
@@ -84,15 +85,15 @@ fn text_of(repo: &Repo, leaf: Option<Leaf>) -> Result<Vec<u8>> {
     Ok(if is_binary(&text) { Vec::new() } else { text })
 }
 
-/// Returns the lines of `text` that have letters or digits, without the whitespace around them.
+/// Returns the trimmed lines of `text`, without those that have no letters or digits: these are no evidence.
 fn telling_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let is_telling = |line: &&[u8]| line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
-    text.lines().map(<[u8]>::trim_ascii).filter(is_telling)
+    let has_word = |line: &&[u8]| line.iter().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    text.lines().map(<[u8]>::trim_ascii).filter(has_word)
 }
 
-/// Returns up to `most` commits from `start` on, first parents only, as long as this repository has them and `goes_on`
-/// accepts the commit and its time; and the time of the last one.
-pub(super) fn line_of(
+/// Returns up to `most` commits, from `start` back along first parents, and the time of the last one. Stops at a commit that this
+/// repository does not have, or whose id and time `goes_on` does not accept.
+pub(super) fn first_parents(
     repo: &Repo,
     start: Option<ObjectId>,
     most: usize,
