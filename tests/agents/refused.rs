@@ -362,3 +362,39 @@ fn a_command_that_an_earlier_turn_has_left_does_not_make_a_persons_work_the_agen
     agent.order("end");
     world.finish();
 }
+
+/// Some models count their calls from zero in every answer, and some agents report no ids at all.
+#[rstest::rstest]
+fn a_command_in_the_background_is_no_later_call_with_the_same_id(
+    #[values("0", "")] id: &str,
+    #[values(false, true)] stops: bool,
+) {
+    let world = World::with_lines();
+    let mut agent = Agent::new(&world);
+    let payload = |event: &str, in_background: bool| {
+        let mut payload = world.claude(event, "s", id);
+        payload["tool_input"]["run_in_background"] = in_background.into();
+        if id.is_empty() {
+            payload.as_object_mut().expect("an object").remove("tool_use_id");
+        }
+        payload
+    };
+    agent.tell(&world, &payload("PreToolUse", true));
+    agent.order("start exec sleep 600");
+    agent.tell(&world, &payload("PostToolUse", true));
+    if stops {
+        agent.event(&world, "Stop", "");
+        agent.event(&world, "UserPromptSubmit", "");
+    }
+    world.add("g", "of the first command, or of a person");
+    agent.tell(&world, &payload("PreToolUse", false));
+    agent.order("run echo of the second command >>f");
+    agent.tell(&world, &payload("PostToolUse", false));
+    assert_eq!(world.chain(), ["unknown g", "s f"]);
+    agent.event(&world, "Stop", "");
+    world.add("h", "of the first command, or of a person");
+    world.commit();
+    assert_eq!(world.owners(), ["f agent 1", "g unknown 1", "h unknown 1"]);
+    agent.order("end");
+    world.finish();
+}
