@@ -12,32 +12,28 @@ use super::{
 use crate::{
     error::Result,
     git::new_objects::NewObjects,
-    model::{
-        checkpoint::Origin,
-        turns::{Call, Over},
-    },
+    model::{checkpoint::Origin, turns::Call},
 };
 
-/// How often a save looks at the worktree if tools change what they name meanwhile.
+/// How often a save looks at the worktree again while tools keep changing the files that they name.
 pub(crate) const MOST_LOOKS: usize = 4;
 
-/// A tool that only writes files is done soon. If it is in use for longer than this many seconds, the user may still be asked, and
-/// may edit the file.
+/// If a tool that only writes files is open for longer than this many seconds, the agent may be waiting for the user's
+/// permission. Meanwhile, the user may edit the file.
 const LONGEST_CALL: i64 = 30;
 
 /// A session, and its helper that makes the call.
 type Maker<'t> = (&'t str, Option<&'t str>);
 
-/// Returns the requests that save what open tool calls name, one for each session; of what several name, of what a killed agent
-/// has named, and of calls that take too long, the author is unknown.
-///
-/// Of the turn that is about to end (`ending`), [`Over`] decides.
-pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Vec<Request> {
+/// Returns the requests that save the files that open tool calls name, one for each author. The author is unknown if several
+/// sessions name the file, if the agent was killed, if the call takes too long, or if the turn of its session (`ending`) ends before
+/// the call does: the user may have refused the call and edited the file.
+pub(crate) fn requests(context: &Context, ending: Option<&str>) -> Vec<Request> {
     let turns = author::open(context);
     let (mut makers, oldest) = (BTreeMap::<&str, BTreeSet<Option<Maker<'_>>>>::new(), clock() - LONGEST_CALL);
     for (session, call) in turns.calls() {
-        let ends = ending.is_some_and(|(ends, _)| ends == session);
-        let maker = Some((session, call.agent_id.as_deref())).filter(|_| ends || call.started >= oldest);
+        let is_known = ending != Some(session) && call.started >= oldest;
+        let maker = Some((session, call.agent_id.as_deref())).filter(|_| is_known);
         for path in call.paths.iter().flatten() {
             makers.entry(path).or_default().insert(maker);
         }
@@ -47,7 +43,7 @@ pub(crate) fn requests(context: &Context, ending: Option<(&str, Over)>) -> Vec<R
         paths_of.entry(one_of(&makers)).or_default().push(path.into());
     }
     let request = |(maker, paths): (Option<Maker<'_>>, _)| {
-        let origin = maker.map_or_else(author::unknown, |maker| origin(context, maker, ending));
+        let origin = maker.map_or_else(author::unknown, |maker| origin(context, maker));
         let turn_of = maker.map(|(session, _)| session.to_owned());
         let (scope, author) = (Scope::PathsIfThere(paths), Author::Is(origin));
         Request { scope, author, turn_of, ..Request::default() }
@@ -62,9 +58,8 @@ fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
     is_one.then_some((session, agent_id.filter(|_| makers.len() == 1)))
 }
 
-fn origin(context: &Context, (session, agent_id): Maker<'_>, ending: Option<(&str, Over)>) -> Origin {
-    let is_over = ending.is_some_and(|(ends, over)| ends == session && over == Over::Unsaid);
-    let session = session_info::peek(context, session).filter(|_| !is_over && !author::is_gone(context, session));
+fn origin(context: &Context, (session, agent_id): Maker<'_>) -> Origin {
+    let session = session_info::peek(context, session).filter(|_| !author::is_gone(context, session));
     session.map_or_else(author::unknown, |session| author::of_session(&session, agent_id.map(Into::into)))
 }
 
@@ -74,13 +69,14 @@ pub(crate) fn is_any(context: &Context) -> bool {
     author::open(context).calls().any(|(_, call)| names(call))
 }
 
-/// Returns true if `request` looks at everything, or does not say who the author is, and open tool calls name files.
-pub(crate) fn stays_apart(context: &Context, request: &Request) -> bool {
+/// Returns true if open tool calls name files that need checkpoints of their own first: `request` includes all files, or names no
+/// author.
+pub(crate) fn must_come_first(context: &Context, request: &Request) -> bool {
     let is_limited = matches!(request.scope, Scope::Paths(_) | Scope::PathsIfThere(_) | Scope::Known(_));
     (!is_limited || request.author == Author::Infer) && is_any(context)
 }
 
-/// Returns true if a file that an open tool call names is not in `seen` as the last checkpoint has it.
+/// Returns true if `seen` differs from the last checkpoint in a file that an open tool call names.
 pub(crate) fn has_changed(context: &Context, shadow: &Shadow, seen: &Seen, objects: &NewObjects<'_>) -> Result<bool> {
     let turns = author::open(context);
     let named: BTreeSet<&str> =

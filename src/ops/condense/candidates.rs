@@ -8,7 +8,7 @@ use super::{
     super::{
         chain::{
             carriers::Carriers,
-            carry_forward::{Line, base_tree},
+            carry_forward::{LiveShadows, base_tree},
             shadows::Live,
             timeline::Tip,
         },
@@ -87,22 +87,22 @@ impl Part<'_> {
 /// If more files of an archived shadow than this are gone, we do not look for their new names.
 const MOST_GONE: usize = 1_000;
 
-/// Returns the shadows whose work commits on `base` in this worktree may take, with `with_waiting` also those
-/// that [`waiting`] returns; the live shadow comes last.
+/// Returns the shadows whose work a commit on `base` in this worktree may take; the live shadow comes last. `with_waiting` adds
+/// those that [`waiting`] returns.
 pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
-    let line = Line::read(repo, base)?;
+    let on_base = LiveShadows::read(repo, base)?;
     let mut found = Vec::new();
     let waiting =
         if with_waiting { waiting(repo, &ShadowName::of_worktree(base, repo.worktree_id()))? } else { Vec::new() };
     for Waiting { tip, checkpoint } in waiting.into_iter().rev() {
         found.extend(Candidate::of(repo, tip, checkpoint, false)?);
     }
-    let Some(Line { latest, shadows, beside }) = line else { return Ok(found) };
+    let Some(LiveShadows { latest, shadows, beside }) = on_base else { return Ok(found) };
     let tip = |live: &Live| Tip { name: live.name.to_ref(), id: live.id, archived: false };
     for (live, checkpoint) in beside {
         found.extend(Candidate::of(repo, tip(&live), checkpoint, false)?);
     }
-    // The latest checkpoint contains the work of all of them.
+    // The latest checkpoint contains the work of all live shadows.
     if let Some((live, _)) = shadows.last() {
         found.extend(Candidate::of(repo, tip(live), latest, true)?);
     }
@@ -157,7 +157,7 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            // If the commit renames the file, its parent has nothing at the new path.
+            // If the commit gives the file this name, `change.before` is from its old name: the parent has nothing here.
             let is_new_name = own.path == change.path && change.old_path.is_some();
             let before = change.before.filter(|_| !is_new_name);
             part.begun.extend(Change::between(own.path.clone(), before, own.before));
@@ -174,8 +174,8 @@ impl Candidate {
         Ok(part)
     }
 
-    /// Returns the files that this archived shadow left and that have another name in `committed`, each with its change
-    /// there: the rename may be in the commit, or in one that was made since the work was set aside.
+    /// Returns the files that this archived shadow left and that have another name in `committed`, each with its change there.
+    /// This commit may have renamed them, or another one since the work was set aside.
     fn renamed<'c>(&'c self, repo: &Repo, committed: &'c [Change]) -> Result<Vec<(&'c Change, &'c Change)>> {
         let others: Vec<&Change> =
             committed.iter().filter(|change| change.after.is_some() && !self.touches(&change.path)).collect();
@@ -316,8 +316,8 @@ fn parts<'c>(repo: &Repo, candidates: &'c [Candidate], committed: &[Change]) -> 
             parts.push(part);
             continue;
         };
-        // If the live shadow contains the same work, the archived shadow gets no credit for it: the work was carried forward to
-        // the live shadow, or a session did it again there, and the steps of the live shadow have it in the right order.
+        // If the live shadow has the same work, because it was carried forward there or a session did it again, only the live
+        // shadow gets credit: its steps have the work in the right order.
         for change in committed {
             let path = part.name_of(change).clone();
             if !live.touches(&path) || !part.paths.contains(&path) {
