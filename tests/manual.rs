@@ -41,6 +41,19 @@ fn every_command_and_option_is_in_the_manual() {
     assert!(missing.is_empty(), "not in the manual:\n{}", missing.join("\n"));
 }
 
+/// `git checkpoint --help` says of each command what it is for.
+#[test]
+fn every_command_is_described_in_the_list() {
+    let text = help(&[]);
+    for command in commands() {
+        let described = text.lines().any(|line| {
+            let mut words = line.split_whitespace();
+            line.starts_with("  ") && words.next() == Some(&command) && words.any(|word| !word.starts_with('['))
+        });
+        assert!(described, "'{command}' has no description in:\n{text}");
+    }
+}
+
 /// A file that is listed twice has two descriptions, which may contradict each other.
 #[test]
 fn each_file_is_listed_once() {

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use bstr::ByteSlice as _;
 use toml_edit::{Document, Item, TableLike, Value as TomlValue};
 
 use super::value::{Value, shorten};
@@ -151,12 +152,8 @@ pub(super) fn content(item: &Item) -> Content {
 }
 
 /// Returns the line, from 1, of the byte at `offset`.
-#[expect(
-    clippy::naive_bytecount,
-    reason = "the compiler makes it fast enough, and each start counts the defaults' lines"
-)]
 pub(super) fn line_of(text: &[u8], offset: usize) -> usize {
-    1 + text[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count()
+    1 + text[..offset.min(text.len())].find_iter("\n").count()
 }
 
 /// Returns the TOML for `value`.

@@ -2,6 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "this file is git's door to the environment")]
 
+use std::path::Path;
+
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 
 use crate::error::{Error, Result};
@@ -70,18 +72,18 @@ pub(super) fn variable(name: &str) -> Option<BString> {
     Vec::from_os_string(value).ok().map(BString::from)
 }
 
-/// Returns the time zone of this machine.
+/// Returns the time zone that `TZ` names, else the one of this machine.
 ///
-/// Without `TZ`, `/etc/localtime` suffices. The library would search the whole zone database for its name, which costs
-/// more than the rest of a small save.
+/// One file suffices for either. The library would search the whole zone database for its name, which costs more than the rest of
+/// a small save.
 pub(super) fn local_zone() -> jiff::tz::TimeZone {
-    if variable("TZ").is_none()
-        && let Ok(data) = std::fs::read("/etc/localtime")
-        && let Ok(zone) = jiff::tz::TimeZone::tzif("local", &data)
-    {
-        return zone;
-    }
-    jiff::tz::TimeZone::system()
+    let file = match variable("TZ") {
+        None => Path::new("/etc/localtime").to_owned(),
+        // An absolute name replaces the directory.
+        Some(name) => Path::new("/usr/share/zoneinfo").join(&*name.strip_prefix(b":").unwrap_or(&name).to_path_lossy()),
+    };
+    let zone = std::fs::read(file).ok().and_then(|data| jiff::tz::TimeZone::tzif("local", &data).ok());
+    zone.unwrap_or_else(jiff::tz::TimeZone::system)
 }
 
 /// Returns the user's home directory.

@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rstest::rstest;
+
 use crate::support::{World, files, program, site::ended};
 
 /// A turn of the session `s`, in which `write` changes the worktree.
@@ -14,6 +16,35 @@ fn turn(world: &World, write: impl FnOnce()) {
     world.done(&["session", "prompt", "s", "-m", "go"]);
     write();
     world.done(&["session", "stop", "s"]);
+}
+
+/// Git asks the C library, which reads `TZ` in many forms.
+#[rstest]
+#[case::of_the_machine(None)]
+#[case::a_name(Some("America/St_Johns"))]
+#[case::a_name_after_a_colon(Some(":Asia/Kathmandu"))]
+#[case::a_file(Some("/usr/share/zoneinfo/Asia/Tokyo"))]
+#[case::rules(Some("EST5EDT,M3.2.0,M11.1.0"))]
+#[case::an_offset(Some("<+0545>-5:45"))]
+#[case::no_zone(Some("Middle/Earth"))]
+fn a_checkpoint_has_the_time_zone_that_git_would_give_it(#[case] zone: Option<&str>) {
+    let world = World::new().with_clock();
+    world.git(&["init", "-q", "-b", "main", "."]);
+    world.write("f", "f\n");
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = world.command(program);
+        match zone {
+            Some(zone) => command.env("TZ", zone),
+            None => command.env_remove("TZ"),
+        };
+        let output = command.args(arguments).output().expect("it runs");
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    };
+    let offset = |revision: &str| world.git(&["log", "-1", "--format=%cd", "--date=format:%z", revision]);
+    run("git", &["commit", "-q", "--allow-empty", "-m", "c"]);
+    let saved: serde_json::Value = serde_json::from_slice(&run(program(), &["save", "--json"])).expect("JSON");
+    assert_eq!(offset(saved["id"].as_str().expect("it was saved")), offset("HEAD"));
 }
 
 #[test]
