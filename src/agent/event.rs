@@ -17,9 +17,9 @@ pub enum Moment {
     Stop,
     /// The user interrupted the agent.
     Interrupt,
-    /// A helper of the agent begins.
+    /// A subagent of the agent begins.
     SubagentStart,
-    /// A helper of the agent is done.
+    /// A subagent of the agent is done.
     SubagentStop,
     /// The agent was left.
     SessionEnd,
@@ -118,7 +118,7 @@ pub struct Event {
     pub prompt: Option<String>,
     /// The tool.
     pub tool: Option<Tool>,
-    /// The helper that did it, if it was not the agent itself.
+    /// The subagent that did it, if it was not the agent itself.
     pub agent_id: Option<String>,
     /// The file that the agent writes the conversation to.
     pub transcript: Option<String>,

@@ -114,13 +114,13 @@ fn cwd(payload: Payload) -> Option<String> {
 
 /// Returns the agent's transcript.
 ///
-/// In a helper, one agent names the helper's transcript instead of its own: such a path is ignored.
+/// In a subagent, one agent names the subagent's transcript instead of its own: such a path is ignored.
 fn transcript(payload: Payload) -> Option<String> {
     let names_both = ["agent_transcript_path", "agentTranscriptPath"].iter().any(|key| payload.has(key));
     named_transcript(payload).filter(|_| names_both || !payload.has("agent_id")).map(str::to_owned)
 }
 
-/// Returns the transcript that a payload names, the agent's or a helper's.
+/// Returns the transcript that a payload names, the agent's or a subagent's.
 pub(super) fn named_transcript(payload: Payload<'_>) -> Option<&str> {
     payload.word(&["transcript_path", "transcriptPath"])
 }

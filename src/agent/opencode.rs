@@ -69,7 +69,7 @@ fn event(payload: Payload) -> Result<Event> {
     let id = own.into_iter().zip([&["sessionID"], &["sessionID"], &["id"]]).find(|(object, key)| object.has(key[0]));
     let (object, key) = id.ok_or_else(|| Error::user("the payload has no session id"))?;
     event.session = object.session(key)?;
-    // A helper has a session of its own; the plugin knows its parent session.
+    // A subagent has a session of its own; the plugin knows its parent session.
     let parent = payload.word(&["parent"]).or_else(|| info.word(&["parentID"])).is_some();
     if parent {
         if matches!(event.moment, Moment::Prompt | Moment::Notice | Moment::Compact) {
@@ -96,7 +96,7 @@ fn event(payload: Payload) -> Result<Event> {
                 response: None,
             };
             let mut tool = tool(used);
-            // The tool calls of the helper are reported as well.
+            // The tool calls of the subagent are reported as well.
             if tool.name == "task" {
                 tool.reach = Reach::Nothing;
             }
@@ -112,7 +112,7 @@ fn is_synthetic(part: &Value) -> bool {
     part.get("synthetic") == Some(&Value::Bool(true))
 }
 
-/// Returns true if no part of a message is the user's: a background helper has ended.
+/// Returns true if no part of a message is the user's: a background subagent has ended.
 fn has_no_author(message: Payload) -> bool {
     let parts = message.list(&["parts"]);
     !parts.is_empty() && parts.iter().all(is_synthetic)

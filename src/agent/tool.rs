@@ -37,7 +37,7 @@ const WRITING: &[&str] = &[
     "writetofile",
 ];
 
-/// Tools that change nothing. Those that start a helper are here if the helper's own tool calls are reported.
+/// Tools that change nothing. Those that start a subagent are here if the subagent's own tool calls are reported.
 const READING: &[&str] = &[
     "askuserquestion",
     "codesearch",

@@ -227,8 +227,8 @@ impl Repo {
         self.head_log(None).entries().take(count).filter_map(left).collect()
     }
 
-    /// Returns true if the reflog has evidence that the stash entry `id` was made in this worktree: git has then reset HEAD to itself.
-    /// It does not do so where it stashes only some paths.
+    /// Returns true if the reflog has evidence that the stash entry `id` was made in this worktree: `git stash` resets HEAD to
+    /// itself, unless it stashes only some paths.
     pub(crate) fn was_stashed_here(&self, id: ObjectId) -> bool {
         let Some((_, made)) = self.parent_and_time(id).ok().flatten() else { return false };
         let is_of_stash = |entry: Entry<'_>| {

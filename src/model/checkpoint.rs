@@ -18,7 +18,7 @@ pub struct Origin {
     pub model: Option<String>,
     /// The turn of the session, counted from 1.
     pub turn: Option<u32>,
-    /// The helper of the agent that made the change, if it was not the agent itself.
+    /// The subagent of the agent that made the change, if it was not the agent itself.
     pub agent_id: Option<String>,
     /// The tool that made the change.
     pub tool: Option<String>,

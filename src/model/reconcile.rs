@@ -1,4 +1,4 @@
-//! What the checkpoints need after HEAD has moved.
+//! Plans how to bring records and shadows up to date after HEAD has moved. Pure: `ops::reconcile` applies the plan.
 
 use gix::ObjectId;
 
@@ -7,28 +7,29 @@ use super::{
     refname::Base,
 };
 
-/// One thing to do. Each may be done again after a crash.
+/// One step of the plan. Each can be repeated: the next command after a crash applies the plan again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Links the commit to the records of the work that it repeats, makes the record of the new work that it took from the
-    /// shadow of `from`, and carries the rest of that shadow forward to the commit.
+    /// Links the commit to the records of the work that it repeats, makes the record of the new work that it took from shadows,
+    /// and carries the rest of the shadow on its base forward to it.
     Condense(HeadMove),
     /// Links the commit to the records of the work that it repeats.
     Link(HeadMove),
     /// Links commits to the records of those that they replace.
     LinkRewritten(Rewrite),
-    /// Carries the shadow of the first position forward to the second, as its last checkpoint has it.
+    /// Carries the work of the shadow on the first position forward to the second, with the content of its last checkpoint: the
+    /// worktree may be at a later commit already.
     CarryForward(Base, ObjectId),
     /// Notes that the checkpoints are up to date with this position of HEAD and this end of the reflog.
     Note(ObjectId, Option<LogEnd>),
 }
 
-/// Where HEAD led before and after commits were rewritten.
+/// Commits that were replaced by others: by a rebase, a reset, or a program that rewrites history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rewrite {
-    /// Where the old commits led.
+    /// The tip of the old commits.
     pub from: Base,
-    /// Where the new ones lead.
+    /// The tip of the new commits.
     pub to: ObjectId,
     /// The commit that a rebase has put the new ones on.
     pub onto: Option<ObjectId>,
@@ -36,9 +37,9 @@ pub(crate) struct Rewrite {
 
 /// Plans the effects of `moves`, oldest first. `takes_work` has one entry for each: whether its commit takes work of a shadow.
 ///
-/// Moves after the last commit that takes work need no `CarryForward` or `Note`: the caller compares the worktree with
-/// the shadow that was noted last, and carries forward what is still there. A rebase is one move: uncommitted work stays at
-/// the commit where it began until it ends.
+/// Moves after the last commit that takes work need no `CarryForward` or `Note`: `ops::follow` compares the worktree with the
+/// shadow on the base that was noted last, and carries forward what the worktree still has. All moves of a rebase count as one:
+/// until the rebase ends, uncommitted work stays on the commit where it began.
 pub(crate) fn plan(moves: &[HeadMove], takes_work: &[bool]) -> Vec<Effect> {
     let last = takes_work.iter().rposition(|takes| *takes);
     let mut effects = Vec::new();

@@ -12,14 +12,14 @@ use super::{
     unsaid::Unsaid,
 };
 
-/// What an agent, or a helper of it, has reported of its tools in a turn.
+/// What an agent, or one of its subagents, has reported of its tools in a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Account {
-    /// The helper of the agent.
+    /// The id of the subagent; none for the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// True if one of them could change anything.
+    /// True if it used a tool that may change any file.
     pub used_anything: bool,
 }
 
@@ -29,13 +29,14 @@ pub struct Account {
 pub struct Entry {
     /// The session.
     pub id: String,
-    /// When the guard last heard of a tool of it, in Unix seconds; 0: not yet.
+    /// When the guard (`ops::guard`, the check around each tool call) last saw a tool call of the session, in Unix seconds; 0:
+    /// never.
     #[serde(default)]
     pub seen: i64,
     /// The agent's process then, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<Process>,
-    /// Its turn; none if only tool calls are known, which were reported after the turn.
+    /// Its open turn; none if a command of an ended turn still runs in the background, or if a tool was reported outside a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<UnderWay>,
     /// The tool calls under way, oldest first.
@@ -51,24 +52,25 @@ impl Entry {
         Self { id: id.to_owned(), seen: 0, process: None, turn: None, calls: Vec::new(), accounts: Vec::new() }
     }
 
-    /// Returns true if the guard knows of a tool of this session.
+    /// Returns true if the guard has seen a tool call of this session here.
     pub fn has_claim(&self) -> bool {
         self.seen != 0
     }
 
-    /// Returns true if a tool call has begun and the guard has not judged its end.
+    /// Returns true if the guard has allowed a tool call and not yet checked its end.
     pub fn is_at_work(&self) -> bool {
         self.calls.iter().any(|call| call.start.is_some())
     }
 
-    /// Notes that `call` begins. One with the same key or id never took place: ids are not for ever.
+    /// Opens `call`. Replaces a call with the same key, which is the same one reported twice, and one with the same id, which has
+    /// ended without a report: agents use ids again.
     pub fn open(&mut self, call: Call) {
         self.calls.retain(|it| it.key != call.key && (call.id.is_none() || it.id != call.id));
         self.calls.push(call);
     }
 
-    /// Notes that the guard judges the end of the call `id`, and returns where the call began.
-    /// An agent that names its calls at one end only has them in order.
+    /// Takes where the call `id` began, for the guard to compare with. If the agent gives the id only at one end of a call, takes
+    /// the oldest call that may be the one.
     pub fn take_start(&mut self, id: Option<&str>) -> Option<Start> {
         let mut waiting = self.calls.iter_mut().filter(|call| call.start.is_some()).collect::<Vec<_>>();
         let named = waiting.iter().position(|call| call.id.as_deref() == id);
@@ -79,7 +81,7 @@ impl Entry {
         waiting[at].start.take()
     }
 
-    /// Returns the account of the agent, or of its helper; begins it if need be.
+    /// Returns the account of the agent, or of its subagent; begins it if need be.
     pub fn account(&mut self, agent_id: Option<&str>) -> &mut Account {
         let at = self.accounts.iter().position(|it| it.agent_id.as_deref() == agent_id).unwrap_or_else(|| {
             self.accounts.push(Account { agent_id: agent_id.map(str::to_owned), used_anything: false });
@@ -119,16 +121,16 @@ pub struct Turns {
     /// When a checkpoint before or after a tool last looked at the whole worktree, in Unix milliseconds.
     #[serde(default)]
     pub scanned: i64,
-    /// Sessions whose user was asked whether to join others.
+    /// The sessions whose user was warned that other sessions have uncommitted work here: the warning comes once.
     #[serde(default)]
     pub asked: Vec<String>,
-    /// The session of which all that was known was gone before its tool had ended, until the next turn begins.
+    /// The session whose file disappeared during a tool call, for `status` to report until the next turn begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
     /// The entries that the stash had when the last turn began. What was popped since is not the work of that turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashes: Vec<String>,
-    /// The entries that a save has seen since: popped again, their work keeps its authors, too.
+    /// The stash entries that a save has seen since then. When one of them is popped, its lines keep their authors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stashed: Vec<String>,
     /// The last warning to each session that its agent could not show, until it can or the next turn begins.
@@ -158,10 +160,11 @@ impl Default for Turns {
     }
 }
 
-/// How many calls, accounts and events are kept: more are none that anything waits for.
+/// At most this many of each are kept: calls and accounts of a session, events, warnings, stash entries. Nothing waits for older
+/// ones.
 const MOST: usize = 64;
 
-/// How many sessions: a turn that never ends holds its place.
+/// At most this many sessions are kept. A limit is needed because a turn whose end is never reported keeps its entry.
 const MOST_SESSIONS: usize = 256;
 
 impl Turns {
@@ -208,7 +211,7 @@ impl Turns {
         self.entries.retain(|entry| entry.id != session);
     }
 
-    /// Forgets the tools of `session`, and that it lives; its turn stays open.
+    /// Removes the tool calls of `session`, and when and by which process it was last seen. An open turn stays open.
     pub fn release(&mut self, session: &str) {
         self.entries.retain(|entry| entry.id != session || entry.turn.is_some());
         if let Some(entry) = self.find_mut(session) {
@@ -217,7 +220,7 @@ impl Turns {
         }
     }
 
-    /// Forgets the oldest of what is too much.
+    /// Drops the oldest elements of each list that is over its limit.
     pub fn forget_oldest(&mut self) {
         fn cut<T>(list: &mut Vec<T>, most: usize) {
             list.drain(..list.len().saturating_sub(most));

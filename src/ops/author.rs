@@ -4,9 +4,9 @@
 //! tool is in use that could have changed it is attributed to a human. If several sessions, or a command in the
 //! background, may have made a change, its author is unknown.
 //!
-//! A tool that runs a command counts only while one of its processes runs. Before that, the user may not have answered yet, or
-//! may have refused the command, which no event reports. Afterwards, the command may have been interrupted. In both cases, the
-//! author of changes is unknown.
+//! A tool that runs a command counts only while one of its processes runs. Before that, the agent may still ask for permission,
+//! or the user has refused, which no event reports. Afterwards, the command may have been interrupted. In both cases, the author
+//! of changes is unknown until a save of the whole worktree; later changes are not the command's.
 
 use std::collections::BTreeSet;
 
@@ -132,7 +132,7 @@ pub(crate) fn open(context: &Context) -> Turns {
     turns
 }
 
-/// Returns the time since which a sign of life counts, in Unix seconds.
+/// Returns the Unix time before which tool calls and sessions are stale (setting `stale-after`).
 fn oldest(context: &Context) -> i64 {
     let stale_after = i64::try_from(context.settings.stale_after.as_secs()).unwrap_or(i64::MAX);
     clock().saturating_sub(stale_after)
@@ -141,14 +141,16 @@ fn oldest(context: &Context) -> i64 {
 /// Returns the author of what the turn of `session` leaves unsaved when it ends. Files that open calls name have been saved
 /// before.
 ///
-/// If all tool calls that the agent reported named their files, the session did not make the other changes. If such a turn still
-/// has an open call, `turn_end` decides whether its changes are the session's or unknown.
+/// If all tool calls that the agent reported named their files, the session did not make the other changes. If a call is open all
+/// the same, `turn_end` decides: after a reported end, the session made the changes; otherwise, their author is unknown.
 ///
-/// Otherwise, the changes are the session's, or unknown if someone else may have made them: another session that reports no
-/// calls, or a person, because the user may have refused the command, the agent was killed during a call, nobody reported the end
-/// of the turn, or the session reported calls in an earlier turn and none in this one.
+/// Otherwise, the session made the changes. Their author is unknown if
+/// - another session that reports no tool calls is open here,
+/// - the user may have refused the command, and made the changes,
+/// - the agent was killed during a call, or the end of the turn was not reported, or
+/// - the session reported calls in an earlier turn and none in this one.
 pub(crate) fn at_turn_end(context: &Context, session: &Session, turn_end: TurnEnd) -> Result<Origin> {
-    // These include calls that began too long ago for `open`.
+    // Unlike `open`, this sees stale calls as well.
     let is_left = |own: &Entry| may_be_refused(own.calls.iter()) || was_killed_at_work(context, own);
     if context.turns().find(&session.id).is_some_and(is_left) {
         return Ok(unknown());
@@ -179,8 +181,8 @@ fn without_names(turns: &Turns) -> Vec<Use<'_>> {
     turns.calls().filter(|(_, call)| call.paths.is_none()).collect()
 }
 
-/// Returns true if a turn whose tools were reported may have been interrupted long ago: no tool is at work that may change any
-/// path, and either the turn's end was not reported, or a tool call that names its files may have waited for an answer.
+/// Returns true if a turn that reported its tools may have been interrupted long before it ended: no open call may change any
+/// path, and the end was not reported, or the agent may have waited for permission in a call that names its files.
 fn may_be_interrupted(own: &Entry, turn_end: TurnEnd) -> bool {
     let is_at_rest = own.calls.iter().all(|call| call.paths.is_some());
     !own.accounts.is_empty() && is_at_rest && (turn_end == TurnEnd::Inferred || !own.calls.is_empty())
@@ -235,8 +237,8 @@ pub(crate) fn unknown() -> Origin {
     Origin { contributor: Contributor::Unknown, ..Origin::default() }
 }
 
-/// Returns the author of the changes at `paths` before `session` uses the tool `key` on them. Without `paths`, that of all
-/// changes, except in files that open calls name: these have been saved already.
+/// Returns the author of the changes at `paths` before the tool call `key` of `session`. Without `paths`, the author of all
+/// unsaved changes but those in files that open calls name, which are saved already.
 pub(crate) fn before(context: &Context, session: &str, key: &str, paths: Option<&[String]>) -> Origin {
     let turns = open(context);
     let is_other = |(its, call): &Use<'_>| *its != session || call.key != key;
@@ -291,7 +293,7 @@ fn between(context: &Context, open: &[Use<'_>], asker: Asker) -> Origin {
     let bearings: Vec<_> = open.iter().map(|(_, call)| bearing(call, asker)).collect();
     let with = |bearing| open.iter().zip(&bearings).filter(move |(_, its)| **its == bearing).map(|(it, _)| *it);
     let open: Vec<Use<'_>> = with(Bearing::Made).collect();
-    // A call in doubt changes nothing beside another call of the same session that surely runs: the author is the same.
+    // A call that may not run makes no difference if another call of its session does run: that session is the author either way.
     let is_beside = |session: &str| open.iter().any(|(its, call)| *its == session && call.paths.is_none());
     if with(Bearing::Perhaps).any(|(session, _)| !is_beside(session)) {
         return unknown();
@@ -316,7 +318,7 @@ pub(crate) fn is_another_at_work(context: &Context, session: &str) -> bool {
     open(context).calls().any(|(its, call)| its != session && is_at_work(call))
 }
 
-/// Returns the origin of changes by `session`, or by its helper `agent_id`.
+/// Returns the origin of changes by `session`, or by its subagent `agent_id`.
 pub(crate) fn of_session(session: &Session, agent_id: Option<String>) -> Origin {
     Origin {
         contributor: Contributor::Agent,

@@ -61,7 +61,7 @@ pub(crate) struct OpenCall {
     call: Call,
 }
 
-/// Returns the tool call of `session` that may have run git; none if none is open. Of several, the oldest.
+/// Returns the open tool call of `session` that may have run git. Of several, the oldest in the foreground, else the oldest.
 pub(crate) fn call_of(worktree: &Worktree<'_>, session: &str) -> Option<OpenCall> {
     let turns = worktree.turns();
     let mut calls = turns.find(session)?.calls.iter().filter(|call| call.paths.is_none());
@@ -138,7 +138,7 @@ impl<'s> Search<'s> {
         let unmerged: BTreeSet<&BString> = seen.side.manifest.unmerged.iter().map(|entry| &entry.path).collect();
         let mut wanted: Vec<Version> = Vec::new();
         let began = open.call.command.as_ref().map_or(0, |command| command.began);
-        // A fetch stores content of earlier commits only now.
+        // After a fetch, content that is new in the object database may still be from old commits.
         let has_fetched = worktree.repo.last_fetch().is_some_and(|fetched| fetched >= began);
         for change in &changes {
             let head = worktree.repo.find_leaf(shadow.head_tree_id, change.path.as_bstr())?;
@@ -184,7 +184,7 @@ impl<'s> Search<'s> {
             }
             let is_unmerged = unmerged.contains(&change.path);
             let is_conflict = noted.is_empty() && is_unmerged;
-            // `git am` knows the commit only from the mail, whose patch may differ from that commit.
+            // `git am` applies the patch in the mail. The mail may name a commit, but the patch may differ from it.
             if is_unmerged && worktree.repo.is_applying() {
                 sources.extend(patched(seen, &change.path));
             }

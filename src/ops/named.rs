@@ -22,7 +22,7 @@ pub(crate) const MOST_LOOKS: usize = 4;
 /// permission. Meanwhile, the user may edit the file.
 const LONGEST_CALL: i64 = 30;
 
-/// A session, and its helper that makes the call.
+/// A session, and its subagent that makes the call.
 type Maker<'t> = (&'t str, Option<&'t str>);
 
 /// Returns the requests that save the files that open tool calls name, one for each author. The author is unknown if several
@@ -51,7 +51,7 @@ pub(crate) fn requests(context: &Context, ending: Option<&str>) -> Vec<Request> 
     paths_of.into_iter().map(request).collect()
 }
 
-/// Returns the one session of `makers`, and its helper if there is one only.
+/// Returns the one session of `makers`, and its subagent if there is one only.
 fn one_of<'t>(makers: &BTreeSet<Option<Maker<'t>>>) -> Option<Maker<'t>> {
     let (session, agent_id) = (*makers.first()?)?;
     let is_one = makers.iter().all(|maker| maker.is_some_and(|(its, _)| its == session));

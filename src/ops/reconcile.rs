@@ -29,8 +29,9 @@ use crate::{
     },
 };
 
-/// Condenses the commits that moved HEAD since we last looked, and links those that repeat recorded work; never looks at the
-/// worktree. [`follow`](super::follow) handles what HEAD did after the last commit that took work.
+/// Condenses the commits that moved HEAD since we last looked, and links those that repeat recorded work. Never scans the
+/// worktree: it looks only at files in which HEAD and the last checkpoint differ. For moves of HEAD after the last commit that
+/// took work, [`follow`](super::follow) carries the work forward.
 ///
 /// If one command both changed files and committed them without our hooks, the changes are the committer's, or unknown if it was
 /// a command of an agent.
@@ -57,8 +58,8 @@ pub(crate) fn try_reconcile(worktree: &Worktree<'_>) -> Result<()> {
     worktree.emit_failure("condense", reconciled.map(drop)).or(Ok(()))
 }
 
-/// Reconciles when git reports that it has just made the commit at HEAD. A commit by hand counts as one that takes work even if
-/// it takes none, so that the work on its parent is carried forward to it.
+/// Reconciles when git reports that it has just made the commit at HEAD. A new or amended commit counts as taking work even if it
+/// takes none: only then is the work on its base carried forward to it.
 pub(crate) fn commit_made(worktree: &Worktree<'_>) -> Result<()> {
     reconcile_with(worktree, worktree.repo.head()?.id).map(drop)
 }
@@ -95,8 +96,8 @@ fn reconcile_with(worktree: &Worktree<'_>, reported: Option<ObjectId>) -> Result
     let (moves, log_end) = repo.head_moves(known, head)?;
     if reported.is_none() {
         let of_commands = moves_of_commands(worktree, &moves);
-        // If open commands made all moves, by commit or amend, nothing has carried their work forward yet: it is in the shadow on
-        // the known base.
+        // If open commands made all these commits, their work is still in the shadow on the known base: nothing carried it
+        // forward yet.
         let is_on_known_base = of_commands.len() == moves.len() && moves.iter().all(|moved| moved.kind.is_by_hand());
         for moved in of_commands {
             take_unseen(worktree, moved, &prepared, is_on_known_base.then_some(known.0))?;
@@ -150,8 +151,8 @@ fn moves_of_commands<'m>(context: &Context, moves: &'m [HeadMove]) -> &'m [HeadM
     from.min().map_or(&[], |from| &moves[from..])
 }
 
-/// If a command made the commit of `moved` without our hooks, adds a checkpoint of its changes to the shadow on `base`;
-/// without `base`, to the shadow on the commit's parent.
+/// If a command made the commit of `moved` without our hooks, adds a checkpoint of the commit's changes to the shadow on `base`;
+/// by default, to the shadow on the commit's own base: its parent, or the commit that it amends.
 fn take_unseen(worktree: &Worktree<'_>, moved: &HeadMove, prepared: &Prepared, base: Option<Base>) -> Result<()> {
     let is_unseen = moved.kind.makes_commit() && moved.from != Base::Commit(moved.to);
     if !is_unseen || prepared.on(&moved.from.to_string()).is_some() || !worktree.repo.is_commit(moved.to)? {
@@ -183,8 +184,8 @@ fn patch_id_beside(repo: &Repo, commit: ObjectId, before: Base, prepared: &Prepa
     repo.start_patch_ids(&[commit]).ok().map(|started| (commit, started))
 }
 
-/// Carries out `effect`. `patch_id` names the commit whose patch id git computes meanwhile. Adds to `done` the notes of the
-/// commits that are condensed or linked now: their notes can be removed.
+/// Carries out `effect`. `patch_id` names the commit whose patch id git computes meanwhile. Adds to `done` the entries of
+/// `commit.toml` for the commits that are condensed or linked now: these can be removed.
 fn apply(
     worktree: &Worktree<'_>,
     effect: Effect,
@@ -221,7 +222,7 @@ fn emit_if_damaged(worktree: &Worktree<'_>, result: Result<()>) -> Result<()> {
     }
 }
 
-/// Returns the note that a hook wrote when it prepared the commit of `moved`. Without one, returns a new one that lists the
+/// Returns the entry of `commit.toml` that a hook wrote for the commit of `moved`. Without one, returns a new entry with the
 /// records whose work the commit repeats.
 fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Prepared) -> Result<CommitNote> {
     let repo = &worktree.repo;
@@ -229,8 +230,8 @@ fn note_of(worktree: &Worktree<'_>, made: &Made, moved: &HeadMove, prepared: &Pr
     let is_named = |note: &&CommitNote| note.reserved_id().is_some_and(|id| named.contains(&id));
     // A commit that names another record than the reserved one is not the one that was prepared.
     let may_be = |note: &&CommitNote| named.is_empty() || note.reserved.is_none();
-    // For a commit that git makes by itself, hooks write a note only if it copies another one, and name that in `copied`. Any
-    // other note is left over from a commit by hand that the user gave up.
+    // When git copies a commit by itself, hooks write an entry only for a cherry-pick, and set `copied`. An entry without
+    // `copied` is left over from a `git commit` that the user aborted.
     let is_prepared = |note: &&CommitNote| made.kind.is_by_hand() || note.copied.is_some();
     let on_head = || prepared.on(&moved.from.to_string()).filter(may_be).filter(is_prepared);
     if let Some(note) = prepared.commits.iter().find(is_named).or_else(on_head) {
@@ -253,17 +254,18 @@ struct Judge<'w, 'c> {
     prepared: &'w Prepared,
     /// The commit that git has just reported.
     reported: Option<ObjectId>,
-    /// The live shadows on each base. The list of one base, usually the known one, also has the waiting shadows of all other
-    /// bases.
+    /// The live shadows on each base. Those of the known base, and of each base in a rebase, come with the waiting shadows, whose
+    /// work is in no record yet.
     shadows: BTreeMap<Base, Vec<Candidate>>,
-    /// The waiting shadows of all bases, with the live ones of the known base: for commits on another base. Read when first
-    /// needed.
+    /// The waiting shadows and the live ones of the first base for which they were read. For commits on other bases, whose files
+    /// may have other names. Read when first needed.
     aside: Option<Vec<Candidate>>,
     is_in_rebase: bool,
 }
 
 impl Judge<'_, '_> {
-    /// Returns true if the commit that `moved` made takes work, or if it names a record that was reserved for it.
+    /// Returns true if `moved` made a commit to condense: it takes work, it names the record reserved for it, git has just
+    /// reported it, or an earlier run has begun to condense it.
     fn takes_work(&mut self, moved: &HeadMove) -> Result<bool> {
         self.worktree.check_interrupt()?;
         match moved.kind {
@@ -277,8 +279,8 @@ impl Judge<'_, '_> {
         if self.names_reserved(moved.to)? {
             return Ok(true);
         }
-        // Counts as taking work, because this run removes the commit's note. A later run could not judge the commit without the
-        // note, and condensing moves the known base past the commit.
+        // A resolved cherry-pick that git has just reported is condensed even if it takes no work: this run removes its entry in
+        // `commit.toml`, without which a later run would judge it wrongly.
         if moved.kind == MoveKind::Resolved && self.reported == Some(moved.to) {
             return Ok(true);
         }
@@ -326,8 +328,8 @@ impl Judge<'_, '_> {
 
     fn shadows_on(&mut self, base: Base) -> Result<&[Candidate]> {
         if !self.shadows.contains_key(&base) {
-            // The waiting shadows are the same for all bases. The list of the known base has them, but in a rebase, nothing looks
-            // at that list.
+            // One list with the waiting shadows is enough: usually that of the known base. In a rebase we never ask for that one,
+            // so each list has them.
             let with_waiting = base == self.known || self.is_in_rebase;
             self.shadows.insert(base, condense::candidates(&self.worktree.repo, base, with_waiting)?);
         }

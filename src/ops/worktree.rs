@@ -20,7 +20,8 @@ use crate::{
 pub struct Worktree<'c> {
     context: &'c Context,
     locked: Arc<Locked>,
-    /// Where the reflog ends, once records are up to date with HEAD.
+    /// The end of the reflog that records are up to date with. Not set until `reconcile` has run under this lock; none if there
+    /// is no reflog.
     reconciled: OnceCell<Option<LogEnd>>,
     /// True once the shadows are up to date with HEAD.
     is_followed: Cell<bool>,
@@ -38,26 +39,28 @@ impl<'c> Worktree<'c> {
     /// Returns the worktree of `context`, whose lock is `lock`.
     ///
     /// # Errors
-    /// As [`Locked::new`].
+    /// If the system fails to read `turns.toml`, for example for lack of memory or open files.
     pub(super) fn new(context: &'c Context, lock: Lock) -> Result<Self> {
         let locked = Arc::new(Locked::new(&context.repo, lock)?);
         context.lock_by(&locked);
         Ok(Self { context, locked, reconciled: OnceCell::new(), is_followed: Cell::default() })
     }
 
-    /// Returns the same worktree, under the same lock, for `context`, which was opened in another way.
+    /// Returns this worktree, under the same lock, for another `context` of it: one with the user's index while git commits from
+    /// a temporary one.
     pub(super) fn seen_by<'o>(&self, context: &'o Context) -> Worktree<'o> {
         context.lock_by(&self.locked);
         let (reconciled, is_followed) = (self.reconciled.clone(), self.is_followed.clone());
         Worktree { context, locked: Arc::clone(&self.locked), reconciled, is_followed }
     }
 
-    /// Returns when the lock was taken, by the clock of the file system, as the time since 1970.
+    /// Returns when the lock was taken, since the Unix epoch: by the clock of the file system, so that times of files compare
+    /// with it.
     pub(super) fn taken_at(&self) -> Duration {
         self.locked.lock.taken_at()
     }
 
-    /// Returns where the reflog ends, once records are up to date with HEAD.
+    /// Returns the end of the reflog that records are up to date with; none before `reconcile` has run.
     pub(super) fn reconciled(&self) -> Option<&Option<LogEnd>> {
         self.reconciled.get()
     }
@@ -77,17 +80,17 @@ impl<'c> Worktree<'c> {
         self.is_followed.set(true);
     }
 
-    /// Notes where HEAD was when git-checkpoint last looked, as the file has it now.
+    /// Caches what the file `base` says now: where HEAD was when we last looked, and where its reflog ended.
     pub(super) fn note_known_head(&self, base: Base, end: Option<LogEnd>) {
         self.locked.note_head(Some(Some((base, end))));
     }
 
-    /// Lets the file with that be read anew.
+    /// Drops this cache: the next access reads the file `base`.
     pub(super) fn forget_known_head(&self) {
         self.locked.note_head(None);
     }
 
-    /// Stores what is known of a session but its turn.
+    /// Writes the file of `session`. Its open turn is not in there, but in `turns.toml`.
     pub(super) fn store_session(&self, session: &Session) -> Result<()> {
         self.locked.sessions.store(session)
     }
@@ -98,13 +101,14 @@ impl<'c> Worktree<'c> {
         self.locked.turns.edit(change)
     }
 
-    /// Returns an error if it is not known which turns are open in this worktree.
+    /// Returns an error if `turns.toml` cannot be read: an event must not end a turn that it cannot see. A damaged file is no
+    /// error: it was set aside.
     pub(super) fn check_turns(&self) -> Result<()> {
         self.locked.turns.check()
     }
 
-    /// Writes which turns are open in this worktree, if that has changed. Returns the sessions whose turn has its first checkpoint
-    /// since: what it began with may be released.
+    /// Writes which turns are open in this worktree, if that has changed. Returns the sessions whose turn got its first
+    /// checkpoint since the last write: the caller can now delete their pending refs.
     pub(super) fn write_turns(&self) -> Result<Vec<String>> {
         self.locked.turns.write()
     }

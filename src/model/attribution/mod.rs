@@ -39,7 +39,7 @@ pub struct Author {
     pub agent: Option<String>,
     /// The agent's model.
     pub model: Option<String>,
-    /// The helper of the agent that did it, if it was not the agent itself.
+    /// The subagent of the agent that did it, if it was not the agent itself.
     pub agent_id: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The use of a tool, from before until after it.
+//! A tool call, from the event before it to the event after it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,8 @@ pub struct Start {
     /// The id of jj's change at `@`, in a colocated repository.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// The other session that its message named already.
+    /// The other session that the message of the commit at HEAD (or of jj's change) named before the call: the call did not add
+    /// that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub named: Option<String>,
 }
@@ -26,7 +27,7 @@ pub struct Command {
     /// The agent's process, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Process>,
-    /// When the event before it was reported, in the kernel's ticks since the machine was started.
+    /// When the hook that announced the command started, in kernel ticks since boot. Processes of the command are no older.
     pub since: u64,
     /// The same in Unix milliseconds; 0: not known.
     #[serde(default)]
@@ -34,12 +35,12 @@ pub struct Command {
     /// The commit at HEAD then; none if HEAD was unborn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
-    /// True if what had changed up to a later look, when none of its processes ran, is saved: what comes then is not its.
+    /// True once a save of the whole worktree found no process of the command running: later changes are not the command's.
     #[serde(default)]
     pub is_settled: bool,
 }
 
-/// The use of a tool, from before until after it.
+/// A tool call, from the event before it to the event after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Call {
@@ -48,7 +49,7 @@ pub struct Call {
     /// Its id, where the agent has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The helper of the agent that makes it.
+    /// The id of the subagent that made the call; none for the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
     /// When it began, in Unix seconds.
@@ -61,14 +62,14 @@ pub struct Call {
     /// Of a command: how to distinguish its processes from those that the agent had before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
-    /// Where the worktree stood, until the guard has judged the end of the call.
+    /// Where HEAD was when the call began. The guard takes it away when it checks the end of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
 }
 
 impl Call {
-    /// Notes that it keeps running after the agent has reported its end. No later call is the same one, though its key or id may
-    /// be: some models count from zero in every answer.
+    /// Notes that it keeps running after the agent has reported its end. Changes the key and drops the id, so that a later call
+    /// with the same ones is not taken for this one: some models count their calls from zero in every answer.
     pub fn leave_running(&mut self) {
         self.is_background = true;
         self.id = None;

@@ -18,7 +18,7 @@ pub(crate) struct Report {
     pub what: What,
     /// The session.
     pub session: String,
-    /// The helper of the agent that did it, if it was not the agent itself.
+    /// The subagent of the agent that did it, if it was not the agent itself.
     pub agent_id: Option<String>,
     /// What is known of the session.
     pub info: SessionInfo,
@@ -47,7 +47,7 @@ pub(crate) enum What {
     AfterTool(Tool),
     /// The agent has answered, or was interrupted.
     Stop,
-    /// A helper of the agent is done.
+    /// A subagent of the agent is done.
     HelperStop,
     /// The agent was left.
     End,

@@ -20,7 +20,7 @@ pub(crate) struct Who {
     pub agent: Option<String>,
     /// The agent's model.
     pub model: Option<String>,
-    /// The helper of the agent that did it, if it was not the agent itself.
+    /// The subagent of the agent that did it, if it was not the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
 }

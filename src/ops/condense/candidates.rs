@@ -1,4 +1,5 @@
-//! The shadows whose work a commit may contain: the live shadow of its parent, and archived ones.
+//! The shadows whose work a commit may contain: the live shadow on its base, and those whose work may have been moved here:
+//! archived ones, and live ones on other bases or in other worktrees.
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
@@ -37,7 +38,7 @@ pub(crate) struct Candidate {
     pub(super) checkpoint: Checkpoint,
     /// How it differs from its base.
     pub(super) touched: Vec<Change>,
-    /// True for the live shadow of the commit's parent.
+    /// True for the live shadow on the commit's base: its parent, or the commit that it amends.
     pub(super) is_live: bool,
     /// True if a reset removed from HEAD the commit that took the work: then any part of the work counts.
     is_taken_back: bool,
@@ -116,7 +117,7 @@ impl Candidate {
         match base_tree(repo, &checkpoint).and_then(|base| repo.diff_trees(base, checkpoint.tree_id)) {
             Ok(touched) => Ok(Some(Self { tip, checkpoint, touched, is_live, is_taken_back: false })),
             Err(error) if error.kind() == Kind::Corrupt => {
-                tracing::warn!(%error, "a shadow cannot be read");
+                tracing::warn!(%error, shadow = %tip.name, "skipped a shadow that cannot be read");
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -138,7 +139,8 @@ impl Candidate {
         at(&self.touched, path).is_some()
     }
 
-    /// Returns the part of `committed` that may be work of this shadow; for an archived shadow, only files with similar content.
+    /// Returns the part of `committed` that may be work of this shadow. Unless it is the live shadow on the commit's base, only
+    /// files that have half of the work count, or any part of it if a reset removed the commit that took it.
     fn part(&self, repo: &Repo, committed: &[Change]) -> Result<Part<'_>> {
         let mut part = Part { candidate: self, paths: BTreeSet::new(), renamed: Vec::new(), begun: Vec::new() };
         if self.is_live {
@@ -157,7 +159,8 @@ impl Candidate {
             if !(share.is_half() || self.is_taken_back && share.is_any()) {
                 continue;
             }
-            // If the commit gives the file this name, `change.before` is from its old name: the parent has nothing here.
+            // If the commit renames a file to this path, `change.before` is the file at its old path: the base has none at this
+            // one.
             let is_new_name = own.path == change.path && change.old_path.is_some();
             let before = change.before.filter(|_| !is_new_name);
             part.begun.extend(Change::between(own.path.clone(), before, own.before));

@@ -58,8 +58,8 @@ pub(crate) fn shadows_to_carry(worktree: &Worktree<'_>, base: Base) -> Result<Op
     if open_turns(worktree)?.is_empty() { shadows_of_sessions(repo, base) } else { LiveShadows::read(repo, base) }
 }
 
-/// Links the commit to records that existed before it. Of the commits of a rebase, this links only those made by hand: git
-/// reports the others when the rebase ends.
+/// Links the commit to records that existed before it. The plan leaves out commits that a rebase only copies: git reports them
+/// when the rebase ends.
 pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitNote) -> Result<()> {
     let commit = made.commit;
     let links: Vec<Link> = note
@@ -82,8 +82,8 @@ pub(crate) fn link_existing(worktree: &Worktree<'_>, made: &Made, note: &CommitN
     }
 }
 
-/// Makes the record of the work that the commit took, and carries the rest of its parent's shadow forward to the commit.
-/// `patch_id` is the computation of its patch id, if that has started already.
+/// Makes the record of the work that the commit took, and carries the rest of the shadow on its base forward to it. `patch_id` is
+/// the computation of its patch id, if that has started already.
 pub(crate) fn condense(
     worktree: &Worktree<'_>,
     made: &Made,

@@ -1,4 +1,4 @@
-//! Work that was taken away: in stash entries, and in shadows of other commits and worktrees.
+//! Work that a command may bring into this worktree: of stash entries, and of other shadows.
 
 use std::{collections::BTreeSet, rc::Rc};
 
@@ -36,13 +36,14 @@ pub(super) struct Aside<'r> {
 /// A shadow of another commit or worktree.
 struct Other {
     work: ShadowWork,
-    /// True if the command has moved HEAD away from it: the command may have taken its work with it.
+    /// True if HEAD was at the shadow's base when the command began, or if the shadow was archived since: the command may have
+    /// carried its work to the new HEAD.
     is_left: bool,
 }
 
 impl<'r> Aside<'r> {
-    /// Looks for the work of others that `call` may have brought to `shadow`: reads other shadows only if the
-    /// command has left one, or if they `are_wanted`, since there may be many.
+    /// Collects the work that `call` may have brought to `shadow`. There may be many other shadows: reads them only if the
+    /// command moved HEAD or popped a stash entry, if one was archived meanwhile, or if they `are_wanted`.
     pub(super) fn read(worktree: &'r Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: bool) -> Result<Self> {
         let repo: &Repo = &worktree.repo;
         let turns = worktree.turns();
@@ -73,8 +74,8 @@ impl<'r> Aside<'r> {
         found
     }
 
-    /// Returns where the lines of the file at `path` may be from, of which git only has a part: the shadows that the command has
-    /// left, and the stash entries that were popped; all of them `if_conflict`: git keeps such an entry.
+    /// Returns where single lines of the file at `path` may be from: the shadows that the command has left, and the stash entries
+    /// that were popped. With `is_conflict`, all stash entries: after a conflict, `git stash pop` keeps its entry.
     pub(super) fn sources(&self, path: &BString, is_conflict: bool) -> Result<Vec<Source>> {
         let mut sources = Vec::new();
         for other in self.others.iter().filter(|other| other.is_left) {
@@ -117,7 +118,7 @@ impl<'r> Aside<'r> {
     }
 }
 
-/// Returns the shadows of other commits and worktrees, archived and live, and those that this save sets aside.
+/// Returns the shadows whose work is in no record, except the live ones here, and those that this save is about to archive.
 fn others(worktree: &Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: bool) -> Result<Vec<Other>> {
     let repo = &worktree.repo;
     let here = ShadowName::of_worktree(shadow.name.base, repo.worktree_id());
@@ -145,8 +146,8 @@ fn others(worktree: &Worktree<'_>, call: &Call, shadow: &Shadow, are_wanted: boo
     Ok(others)
 }
 
-/// If `baseline` is what the worktree was before a prompt, returns the newest of `others` on the same base and in the same
-/// worktree that is no newer.
+/// If `baseline` is a turn's baseline, returns the shadow that the turn continued: of `others` in the same worktree and on the
+/// same base, the newest from before the turn.
 fn before(baseline: &Checkpoint, others: &[Other]) -> Option<Rc<Checkpoint>> {
     if !is_baseline(baseline) {
         return None;
@@ -158,7 +159,7 @@ fn before(baseline: &Checkpoint, others: &[Other]) -> Option<Rc<Checkpoint>> {
     tips.rev().max_by_key(|tip| tip.seconds).cloned()
 }
 
-/// Returns true if `tip` may be what the worktree was before a prompt: one checkpoint that is no session's.
+/// Returns true if `tip` may be a turn's baseline: the only checkpoint of its chain, and not by an agent.
 fn is_baseline(tip: &Checkpoint) -> bool {
     let is_first = tip.base.commit_id() == Some(tip.parent_id) && tip.after.is_none();
     is_first && tip.origin.contributor != Contributor::Agent && tip.origin.carried.is_none()

@@ -1,4 +1,4 @@
-//! Whose the lines are that git brought: those of a commit by `blame`, those of a shadow by its steps.
+//! Finds the authors of the lines that git brought: `blame` knows those of a commit, a replay those of a shadow.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -27,17 +27,17 @@ use crate::{
     },
 };
 
-/// How long we ask git whose lines are. Later ones have an unknown author.
+/// How long we look for authors: the agent waits. Lines that we do not reach by then get an unknown author.
 const LONGEST_BLAME: Duration = Duration::from_secs(1);
 
-/// Asks whose the lines of files in commits are.
+/// Looks up the authors of lines in their sources, and numbers these authors.
 pub(super) struct Owners<'w> {
     worktree: &'w Worktree<'w>,
     has_records: bool,
     /// When the session's turn began, in Unix seconds.
     turn_began: i64,
     until: Instant,
-    /// By last checkpoint; none if there was no time for it.
+    /// The attribution of each shadow, by the id of its last checkpoint; none if the time was up.
     shadows: HashMap<ObjectId, Option<Rc<Work>>>,
     pub(super) authors: Vec<Author>,
 }
@@ -63,8 +63,8 @@ impl<'w> Owners<'w> {
         self.owner(Author::plain(Contributor::Unknown))
     }
 
-    /// Returns the owner of what the source does to the file as a whole: of a file without lines, and of deleted lines. Git
-    /// blames neither.
+    /// Returns the owner of what has no lines to blame: of a binary file, and of the lines that the source does not have any
+    /// more.
     pub(super) fn of_file(&mut self, source: &Source) -> Result<Owner> {
         let repo = &self.worktree.repo;
         let is_of_people = match &source.place {
@@ -76,14 +76,15 @@ impl<'w> Owners<'w> {
             Place::Commit(commit) => {
                 let is_older = repo.parent_and_time(*commit)?.is_some_and(|(_, seconds)| seconds < self.turn_began);
                 let is_of_people = is_older && (!self.has_records || records::of_commit(repo, *commit)?.is_empty());
-                // A commit has not deleted what later ones added: who puts its version back has.
+                // If HEAD contains the commit, the lines that its version lacks were added later. Checking that version out
+                // deleted them.
                 is_of_people && !repo.reaches(repo.head()?.id.into_iter().collect(), *commit, 0)?
             }
         };
         Ok(self.owner(Author::plain(if is_of_people { Contributor::Human } else { Contributor::Unknown })))
     }
 
-    /// Returns the owners of `lines`, the numbers of lines of the worktree's file with those in the source.
+    /// Returns the owners of `lines`, which maps numbers of lines of the file in the worktree to those of the source.
     pub(super) fn of(&mut self, source: &Source, lines: &BTreeMap<u32, u32>) -> Result<Vec<(u32, Owner)>> {
         if lines.is_empty() {
             return Ok(Vec::new());
@@ -106,13 +107,14 @@ impl<'w> Owners<'w> {
     }
 
     fn in_entry(&mut self, entry: ObjectId, path: &BString, lines: &BTreeMap<u32, u32>) -> Result<Vec<(u32, Owner)>> {
-        // What was staged has a commit of its own, which is the second parent.
+        // A stash entry has the index in its second parent and, with `--include-untracked`, untracked files in its third.
         let parents = self.worktree.repo.parents_of(entry)?;
         let own: Vec<ObjectId> = parents.into_iter().skip(1).chain([entry]).collect();
         self.in_commit(entry, &own, path, lines)
     }
 
-    /// The same for the file at `path` in `commit`; what the commits `of_people` add is a person's.
+    /// Returns the owners of `lines` as [`of`](Self::of) does, by blaming `path` in `commit`. Lines that the commits `of_people`
+    /// add are a human's.
     fn in_commit(
         &mut self,
         commit: ObjectId,
@@ -161,7 +163,7 @@ impl<'w> Owners<'w> {
         for (line, from) in lines {
             let author = match (file.map_or(Owner::Base, |file| file.owner(*from)), &work) {
                 (Owner::Author(id) | Owner::Mixed { of: id, .. }, Some(work)) => work.authors[id as usize].clone(),
-                // An older line, which the commit that the shadow stands on has, and HEAD does not.
+                // A line of the shadow's base commit that HEAD lacks: the shadow does not know its author.
                 _ => Author::plain(Contributor::Unknown),
             };
             owners.push((*line, self.owner(author)));

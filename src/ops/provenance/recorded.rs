@@ -103,7 +103,7 @@ pub(crate) fn records_again_in(context: &Context, head: Option<ObjectId>, commit
     let seconds = repo.with_commit(commit, |commit| commit.committer().map_or(i64::MAX, |who| who.seconds()))?;
     let place = Place::In(commit);
     let mut ids = again(repo, head, place, &place.changes(repo, head_tree(repo, head)?)?)?;
-    // A record of another worktree that is as new as the commit or newer is no earlier work.
+    // Of another worktree's records, only one from before the commit can be of work that the commit repeats.
     let was_there = |record: Record| {
         record.seconds < seconds || (record.seconds == seconds && record.worktree == *repo.worktree_id())
     };
@@ -171,12 +171,12 @@ fn names_reverted(repo: &Repo, message: &str) -> Result<bool> {
 /// Returns the commits that resets removed from HEAD: from where each reset began back to the commits that `head` still
 /// has.
 ///
-/// `git stash` resets as well and leaves `ORIG_HEAD` at HEAD; the reflog has the earlier resets.
+/// `ORIG_HEAD` alone is not enough: `git stash` resets, too, and sets it to HEAD. So this reads the reflog as well.
 pub(crate) fn left_behind(repo: &Repo, head: Option<ObjectId>) -> Result<Vec<ObjectId>> {
     left_lately(repo, head, |by_reset| by_reset)
 }
 
-/// The same for the moves of HEAD that `counts` accepts; it gets whether a reset made the move.
+/// Returns the same for the moves of HEAD that `counts` accepts. Its argument is true for a move by a reset.
 fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) -> Result<Vec<ObjectId>> {
     let lately = repo.left_lately(MOST_MOVES);
     let mut starts: Vec<ObjectId> =
@@ -196,7 +196,7 @@ fn left_lately(repo: &Repo, head: Option<ObjectId>, counts: fn(bool) -> bool) ->
     if starts.is_empty() {
         return Ok(Vec::new());
     }
-    // An older commit cannot lead to any of these.
+    // A commit older than all of `kept` has none of them as an ancestor: stop there.
     let not_before = if kept.len() < MOST_KEPT { i64::MIN } else { oldest };
     let mut left: Vec<ObjectId> = Vec::new();
     for start in starts {
@@ -228,7 +228,7 @@ pub(crate) fn is_any_staged(context: &Context, head: Option<ObjectId>, commits: 
                 files.into_iter().filter(|file| !file.sessions.is_empty()).map(|file| file.path).collect();
             let mut is_changed = false;
             for (path, leaf) in repo.staged_leaves(&paths)? {
-                // A file that is in neither may have been renamed.
+                // A file that is not staged may have been renamed: count it as changed.
                 is_changed = is_changed || leaf.is_none() || repo.find_leaf(head_tree_id, path.as_bstr())? != leaf;
             }
             if is_changed && !is_undone(repo, &id, *commit, Amended::Staged)? {
@@ -262,8 +262,8 @@ pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId
     is_at(Place::Staged, &context.repo, head, id, false)
 }
 
-/// Returns true if half of the work of the record `id` is in `commit`, a child of `head`; with `any_part`, because git says that
-/// it may be there, any part.
+/// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. `any_part` is for
+/// commits that git itself relates to the record: then any part is enough.
 pub(crate) fn is_in(
     context: &Context,
     head: Option<ObjectId>,
@@ -274,7 +274,7 @@ pub(crate) fn is_in(
     is_at(Place::In(commit), &context.repo, head, id, any_part)
 }
 
-/// Returns true if work of the record `id` is at `place`: half of it, or any part of it where git says that it may be there.
+/// Returns true if a file at `place` has half of the work that the record `id` has in it; any part of it `with_parts`.
 fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_parts: bool) -> Result<bool> {
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };

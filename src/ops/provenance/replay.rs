@@ -1,5 +1,4 @@
-//! Finds out whose work the content of a commit is: replays chains of checkpoints over the files that the commit
-//! changes.
+//! Attributes the content of a commit: replays chains of checkpoints over the files that the commit changes.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -52,7 +51,7 @@ impl Step {
         self.changes.iter().any(|change| change.path == *path || change.old_path.as_ref() == Some(path))
     }
 
-    /// Returns true if the step left the file of `change` as that does.
+    /// Returns true if the file is the same after this step as after `change`.
     fn leaves(&self, change: &Change) -> bool {
         match self.changes.binary_search_by(|it| it.path.cmp(&change.path)) {
             Ok(at) => self.changes[at].after == change.after,

@@ -65,7 +65,7 @@ pub(super) fn try_save(worktree: &Worktree<'_>, request: &Request, refuses_named
     let (took, skipped) = (start.elapsed(), seen.skipped.len());
     tracing::debug!(?took, tree = %seen.tree_id, skipped, "walk: worktree scanned");
     if refuses_named && named::has_changed(worktree, &shadow, &seen, &objects)? {
-        return Err(Error::race("during the save, a tool changed a file that it names"));
+        return Err(Error::race("an open tool call changed one of its files during the save"));
     }
     let is_changed = is_changed(repo, &shadow, &seen, request.hold, &objects)?;
     let baseline = shadow.tip.clone().filter(|_| shadow.held_tip().is_none());
@@ -176,7 +176,7 @@ fn note_moved_lines(
 enum ToDo {
     /// It takes a checkpoint.
     Take,
-    /// It gives the last checkpoint a ref: the turn's baseline, which has the same state.
+    /// It moves the shadow's ref to the turn's baseline: the worktree has not changed since, and needs no second checkpoint.
     Publish,
     Nothing,
 }
@@ -198,7 +198,7 @@ fn to_do(request: &Request, shadow: &Shadow, is_changed: bool) -> ToDo {
     }
 }
 
-/// Reads the paths of `scope` in the worktree.
+/// Returns the state that the checkpoint would have within `scope`, and the objects to write for it.
 fn look<'r>(worktree: &'r Worktree<'_>, scope: &Scope, shadow: &Shadow) -> Result<(Seen, NewObjects<'r>)> {
     let repo = &worktree.repo;
     match (scope, &shadow.tip) {
