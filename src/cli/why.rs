@@ -96,7 +96,8 @@ fn owner(found: &Why) -> String {
     let who = &found.who;
     let mut text = who.owner.as_str().to_owned();
     if matches!(who.owner, Kind::Agent | Kind::Mixed) {
-        let fields = [("", &who.agent), ("model ", &who.model), ("session ", &who.session), ("subagent ", &who.agent_id)];
+        let fields =
+            [("", &who.agent), ("model ", &who.model), ("session ", &who.session), ("subagent ", &who.agent_id)];
         for (word, value) in fields {
             if let Some(value) = value {
                 text.push_str(&format!(", {word}{}", printable(value)));
