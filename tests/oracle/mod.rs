@@ -112,6 +112,20 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
      insert person 226 255 1 1; commit-part s1 112 255 1 1",
     "all,without-hooks"
 )]
+#[case::a_renamed_file_whose_first_one_a_reset_puts_back(
+    "insert s1 91 255 1 1; commit person 0 255 1 1; mv person 217 255 1 1; reset-hard person 0 255 1 1",
+    "all"
+)]
+#[case::and_is_committed(
+    "insert s1 91 255 1 1; commit person 0 255 1 1; mv person 217 255 1 1; reset-hard person 0 255 1 1; \
+     commit person 0 255 1 1",
+    "all"
+)]
+#[case::a_commit_amended_after_a_reset_in_a_turn(
+    "mv person 0 255 1 1; commit person 0 255 1 1; insert s1 0 255 1 1; git-mv person 254 255 1 1; \
+     insert s1 0 255 1 194; reset-soft person 0 255 1 1; amend person 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);
