@@ -227,6 +227,13 @@ impl Repo {
         self.head_log(None).entries().take(count).filter_map(left).collect()
     }
 
+    /// Returns true if a reset has moved HEAD since it was at `commit`, as far as the reflog of the last moves says.
+    pub(crate) fn was_reset_since(&self, commit: ObjectId) -> bool {
+        let lately = self.left_lately(MOST_MOVES);
+        let left = lately.iter().position(|(id, _)| *id == commit).unwrap_or(lately.len());
+        lately.is_empty() || lately.iter().take(left + 1).any(|(_, by_reset)| *by_reset)
+    }
+
     /// Returns true if the reflog has evidence that the stash entry `id` was made in this worktree: `git stash` resets HEAD to
     /// itself, unless it stashes only some paths.
     pub(crate) fn was_stashed_here(&self, id: ObjectId) -> bool {

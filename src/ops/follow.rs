@@ -171,7 +171,7 @@ fn keep_taken_back(worktree: &Worktree<'_>, known: Base) -> Result<()> {
         return Ok(());
     }
     let left = left_behind(repo, Some(head))?;
-    if !left.contains(&old) {
+    if !left.contains(&old) || !repo.was_reset_since(old) {
         return Ok(());
     }
     let mut shadow = Shadow::read(repo)?;

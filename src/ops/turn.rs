@@ -174,6 +174,29 @@ impl<'c> OpenTurn<'c> {
         Ok(shadow)
     }
 
+    /// Puts the baselines of turns that have no checkpoint yet into `shadow`, on the commit where they began: a commit that was made
+    /// in them takes a checkpoint there. Returns these turns. A turn that sets the shadow aside began without changes.
+    pub(crate) fn enter_all(worktree: &'c Worktree<'_>, shadow: &mut Shadow) -> Result<Vec<Self>> {
+        let repo = &worktree.repo;
+        let mut entered = Vec::new();
+        for id in worktree.turns().entries.iter().map(|entry| &entry.id) {
+            let Some(mut open) = Self::of(worktree, Some(id))? else { continue };
+            let tip = shadow.tip.as_ref();
+            if open.turn.has_checkpoint
+                || open.turn.should_reset_shadow
+                || !tip.map_or(Ok(true), |tip| goes_back_to(repo, tip, open.turn.shadow_tip))?
+            {
+                continue;
+            }
+            let pending = pending_of(repo, id)?.and_then(|(_, id)| readable(repo, id));
+            if let Some(pending) = pending.filter(|it| it.base == shadow.name.base) {
+                open.put_baseline_first(worktree, &pending, shadow)?;
+                entered.push(open);
+            }
+        }
+        Ok(entered)
+    }
+
     /// Fills in what the session's file has: agent, model, turn and prompt.
     fn complete(&self, context: &Context, origin: &mut Origin, message: &mut Option<String>) -> Result<()> {
         let session = &self.session;

@@ -97,6 +97,35 @@ fn lines_are_whose_they_are(#[case] steps: &str) {
     "delete person 217 68 1 1; stash-push s1 0 255 1 1; mv s1 37 255 1 1; stash-pop person 0 255 1 1",
     "all"
 )]
+#[case::a_persons_line_in_a_stash_that_a_command_pops_in_conflict(
+    "mv s1 128 255 1 1; worktree person 0 255 1 1; worktree person 0 255 1 1; merge s1 0 255 1 208; \
+     insert person 83 255 1 1; stash-push person 0 255 1 93; insert person 191 255 1 1; stash-pop s1 0 255 1 1",
+    "all"
+)]
+#[case::a_baseline_that_a_command_commits_beside(
+    "create s1 0 255 1 1; insert person 187 255 1 1; edit-and-commit s1 0 255 1 1",
+    "all,without-hooks"
+)]
+#[case::a_baseline_of_which_a_command_commits_a_part(
+    "commit s1 0 255 1 204; insert person 0 255 1 1; commit person 0 255 1 1; insert person 0 255 1 1; \
+     commit person 0 255 1 1; checkout-path person 0 230 1 1; pick-bare s1 0 255 1 1; insert person 0 255 1 1; \
+     insert person 226 255 1 1; commit-part s1 112 255 1 1",
+    "all,without-hooks"
+)]
+#[case::a_renamed_file_whose_first_one_a_reset_puts_back(
+    "insert s1 91 255 1 1; commit person 0 255 1 1; mv person 217 255 1 1; reset-hard person 0 255 1 1",
+    "all"
+)]
+#[case::and_is_committed(
+    "insert s1 91 255 1 1; commit person 0 255 1 1; mv person 217 255 1 1; reset-hard person 0 255 1 1; \
+     commit person 0 255 1 1",
+    "all"
+)]
+#[case::a_commit_amended_after_a_reset_in_a_turn(
+    "mv person 0 255 1 1; commit person 0 255 1 1; insert s1 0 255 1 1; git-mv person 254 255 1 1; \
+     insert s1 0 255 1 194; reset-soft person 0 255 1 1; amend person 0 255 1 1",
+    "all,without-hooks"
+)]
 fn what_went_wrong_once_is_right(#[case] history: &str, #[case] steps: &str) {
     let history = parse(history).expect("steps as a failure names them");
     assert_eq!(in_ci(steps, false).fault(&history), None);

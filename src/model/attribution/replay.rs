@@ -119,13 +119,15 @@ impl<'d> Replay<'d> {
     }
 
     /// Returns true if `change` undoes what the pending steps have done to its file, or all that was done to it, or deletes it.
+    /// A stash that takes a renamed file away and puts the first one back looks like a rename.
     fn takes_back(&self, change: &Change) -> bool {
-        let before = self.files.get(&change.path).and_then(|file| file.content.as_ref());
-        let is_start = |index: &u32| self.starts[*index as usize] == digest(change.after.as_ref());
-        self.pending.contains_key(&change.path)
-            && (change.after.is_none()
-                || before == change.after.as_ref()
-                || self.bases.get(&change.path).is_some_and(is_start))
+        let path = change.from.as_ref().unwrap_or(&change.path);
+        let was_at = |path: &BString| {
+            let before = self.files.get(path).and_then(|file| file.content.as_ref());
+            let is_start = |index: &u32| self.starts[*index as usize] == digest(change.after.as_ref());
+            before == change.after.as_ref() || self.bases.get(path).is_some_and(is_start)
+        };
+        self.pending.contains_key(path) && (change.after.is_none() || was_at(path) || was_at(&change.path))
     }
 
     fn begin(&mut self, path: BString, content: Option<Content>) {

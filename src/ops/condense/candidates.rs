@@ -88,6 +88,14 @@ impl Part<'_> {
 /// If more files of an archived shadow than this are gone, we do not look for their new names.
 const MOST_GONE: usize = 1_000;
 
+/// Why a file is not as a shadow left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Absence {
+    Gone,
+    /// It is as it was before the work: git may have put it back after the file was renamed.
+    PutBack,
+}
+
 /// Returns the shadows whose work a commit on `base` in this worktree may take; the live shadow comes last. `with_waiting` adds
 /// those that [`waiting`] returns.
 pub(crate) fn candidates(repo: &Repo, base: Base, with_waiting: bool) -> Result<Vec<Candidate>> {
@@ -182,14 +190,15 @@ impl Candidate {
     fn renamed<'c>(&'c self, repo: &Repo, committed: &'c [Change]) -> Result<Vec<(&'c Change, &'c Change)>> {
         let others: Vec<&Change> =
             committed.iter().filter(|change| change.after.is_some() && !self.touches(&change.path)).collect();
-        let gone = if others.is_empty() { Vec::new() } else { self.gone(repo, committed)? };
-        if gone.is_empty() {
+        let left = if others.is_empty() { Vec::new() } else { self.left_out(repo, committed)? };
+        if left.is_empty() {
             return Ok(Vec::new());
         }
-        let own = |path: Option<&BString>| gone.iter().copied().find(|own| Some(&own.path) == path);
-        let pairs = |left: fn(&Change) -> Option<Leaf>, now: fn(&Change) -> Option<Leaf>| {
-            let is_named = |path: &BString| others.iter().any(|other| other.old_path.as_ref() == Some(path));
-            let left = gone.iter().filter(|own| !is_named(&own.path)).map(|own| (&own.path, left(own), None));
+        let own = |path: Option<&BString>| left.iter().map(|(own, _)| *own).find(|own| Some(&own.path) == path);
+        let is_named = |path: &BString| others.iter().any(|other| other.old_path.as_ref() == Some(path));
+        let pairs = |own: fn(&Change, Absence) -> Option<Leaf>, now: fn(&Change) -> Option<Leaf>| {
+            let left = left.iter().filter(|(own, _)| !is_named(&own.path));
+            let left = left.map(|(change, absence)| (&change.path, own(change, *absence), None));
             let found = others.iter().filter(|other| other.old_path.is_none());
             let ends = left.chain(found.map(|other| (&other.path, None, now(other))));
             let mut ends: Vec<Change> =
@@ -197,8 +206,8 @@ impl Candidate {
             ends.sort_by(|one, other| one.path.cmp(&other.path));
             repo.detect_renames(ends)
         };
-        let mut renames = pairs(|own| own.after, |other| other.after.filter(|_| other.before.is_none()))?;
-        renames.extend(pairs(|own| own.before, |other| other.before)?);
+        let mut renames = pairs(|own, _| own.after, |other| other.after.filter(|_| other.before.is_none()))?;
+        renames.extend(pairs(|own, absence| own.before.filter(|_| absence == Absence::Gone), |other| other.before)?);
         let former = |other: &&'c Change| {
             let found = || renames.iter().find(|it| it.path == other.path)?.old_path.as_ref();
             Some((own(other.old_path.as_ref().or_else(found))?, *other))
@@ -206,22 +215,27 @@ impl Candidate {
         Ok(others.iter().filter_map(former).collect())
     }
 
-    /// Returns the changes of files that this shadow left and that neither `committed` nor HEAD has at their paths.
-    fn gone(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<&Change>> {
+    /// Returns the changes of files that this shadow left and that neither `committed` nor HEAD has at their paths, or only as they
+    /// were before the work.
+    fn left_out(&self, repo: &Repo, committed: &[Change]) -> Result<Vec<(&Change, Absence)>> {
         let head_tree_id = repo.head()?.id.map(|id| repo.tree_of_commit(id)).transpose()?;
-        let mut gone = Vec::new();
+        let mut left = Vec::new();
         for own in self.touched.iter().filter(|own| own.after.is_some()) {
-            let is_gone = match (at(committed, &own.path), head_tree_id) {
-                (Some(now), _) => now.after.is_none(),
-                (None, Some(tree_id)) => {
-                    committed.iter().any(|change| change.old_path.as_ref() == Some(&own.path))
-                        || repo.find_leaf(tree_id, own.path.as_bstr())?.is_none()
+            let absence = match (at(committed, &own.path), head_tree_id) {
+                (Some(now), _) => now.after.is_none().then_some(Absence::Gone),
+                (None, Some(_)) if committed.iter().any(|change| change.old_path.as_ref() == Some(&own.path)) => {
+                    Some(Absence::Gone)
                 }
-                (None, None) => true,
+                (None, Some(tree_id)) => match repo.find_leaf(tree_id, own.path.as_bstr())? {
+                    None => Some(Absence::Gone),
+                    now if now == own.before => Some(Absence::PutBack),
+                    Some(_) => None,
+                },
+                (None, None) => Some(Absence::Gone),
             };
-            gone.extend(is_gone.then_some(own));
+            left.extend(absence.map(|absence| (own, absence)));
         }
-        Ok(if gone.len() > MOST_GONE { Vec::new() } else { gone })
+        Ok(if left.len() > MOST_GONE { Vec::new() } else { left })
     }
 
     /// Returns true if the tree `tree_id` contains all work of this shadow: each file as the shadow left it, or all

@@ -15,6 +15,7 @@ use crate::{
     ops::{
         Worktree,
         chain::{Shadow, commit::Draft, side_commit},
+        turn::{self, OpenTurn},
     },
     state::failpoint,
 };
@@ -26,7 +27,9 @@ const MOST_CHECKPOINTS: usize = 64;
 /// save saw it. The author is unknown, because git may have brought the content from elsewhere.
 pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> Result<()> {
     let repo = &worktree.repo;
-    let shadow = Shadow::read_at(repo, base)?;
+    let mut shadow = Shadow::read_at(repo, base)?;
+    let expected = shadow.expected;
+    let turns = OpenTurn::enter_all(worktree, &mut shadow)?;
     let mut changes = made.changes(repo)?;
     // The command has only committed what was staged or saved before.
     let staged = shadow.tip_side.as_ref().and_then(|side| side.index_tree_id);
@@ -52,9 +55,11 @@ pub(crate) fn take_unseen(worktree: &Worktree<'_>, made: &Made, base: Base) -> R
         .write(repo, &mut objects)?;
     let written = objects.write()?;
     failpoint::hit("unseen:before-refs");
-    repo.update_refs(&[RefUpdate { name: name.to_ref(), old: shadow.expected, new: Some(id) }])?;
+    repo.update_refs(&[RefUpdate { name: name.to_ref(), old: expected, new: Some(id) }])?;
     failpoint::hit("unseen:after-refs");
-    written.settle()
+    written.settle()?;
+    turns.into_iter().for_each(|turn| turn.took_checkpoint(worktree));
+    turn::write(worktree)
 }
 
 /// Returns the side data of the last checkpoint of `shadow`, but not those of the files in `edits`, nor what was staged.

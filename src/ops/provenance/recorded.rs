@@ -143,9 +143,11 @@ fn again(repo: &Repo, head: Option<ObjectId>, place: Place, changes: &[Change]) 
             if is_by_git { &mut left } else { &mut ids }.insert(id);
         }
     }
+    // Of the worktree, they may not be all.
+    let all = Some(changes).filter(|_| !matches!(place, Place::Worktree(_)));
     let mut found = Vec::new();
     for id in ids.union(&left).copied() {
-        if is_at(place, repo, head, &id, left.contains(&id))? {
+        if is_at(place, repo, head, all, &id, left.contains(&id))? {
             found.push(id);
         }
     }
@@ -259,7 +261,7 @@ fn head_tree(repo: &Repo, head: Option<ObjectId>) -> Result<ObjectId> {
 
 /// Returns true if a file of the record `id` is staged as a session left it, or with half of the lines that sessions added.
 pub(crate) fn is_staged(context: &Context, head: Option<ObjectId>, id: &RecordId) -> Result<bool> {
-    is_at(Place::Staged, &context.repo, head, id, false)
+    is_at(Place::Staged, &context.repo, head, None, id, false)
 }
 
 /// Returns true if `commit`, a child of `head`, has half of the work of the record `id` in one of its files. `any_part` is for
@@ -271,11 +273,19 @@ pub(crate) fn is_in(
     id: &RecordId,
     any_part: bool,
 ) -> Result<bool> {
-    is_at(Place::In(commit), &context.repo, head, id, any_part)
+    is_at(Place::In(commit), &context.repo, head, None, id, any_part)
 }
 
 /// Returns true if a file at `place` has half of the work that the record `id` has in it; any part of it `with_parts`.
-fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_parts: bool) -> Result<bool> {
+/// `changes` are all those from `head` to `place`, if they are known.
+fn is_at(
+    place: Place,
+    repo: &Repo,
+    head: Option<ObjectId>,
+    changes: Option<&[Change]>,
+    id: &RecordId,
+    with_parts: bool,
+) -> Result<bool> {
     // A damaged record is no reason to refuse a commit.
     let Ok(Some(Record { files, .. })) = records::find(repo, id) else { return Ok(false) };
     let head_tree_id = head_tree(repo, head)?;
@@ -284,14 +294,15 @@ fn is_at(place: Place, repo: &Repo, head: Option<ObjectId>, id: &RecordId, with_
         files.into_iter().filter(|file| !file.sessions.is_empty() || own.contains_key(&file.path)).collect();
     let paths: Vec<_> = files.iter().map(|file| file.path.clone()).collect();
     let mut leaves = place.leaves(repo, &paths)?;
-    // A file may have another name now.
-    let is_gone = |file: &&RecordFile| !matches!(leaves.get(&file.path), Some(Some(_)));
-    let gone = files.iter().filter(is_gone).filter_map(|file| Some((file.path.clone(), file.after?)));
-    let gone: Vec<_> = gone.filter(|(_, blob)| repo.has_object(*blob)).collect();
-    if !gone.is_empty() {
-        let new = place.changes(repo, head_tree_id)?;
+    // A file may have another name now, even if git has put back what was there before the work.
+    let is_left_out =
+        |file: &&RecordFile| leaves.get(&file.path).copied().flatten().is_none_or(|leaf| Some(leaf.id) == file.before);
+    let left_out = files.iter().filter(is_left_out).filter_map(|file| Some((file.path.clone(), file.after?)));
+    let left_out: Vec<_> = left_out.filter(|(_, blob)| repo.has_object(*blob)).collect();
+    if !left_out.is_empty() {
+        let new = changes.map_or_else(|| place.changes(repo, head_tree_id), |changes| Ok(changes.to_vec()))?;
         let now: HashMap<BString, Leaf> = new.iter().filter_map(|it| Some((it.path.clone(), it.after?))).collect();
-        for (to, from) in repo.find_renamed(gone, new)? {
+        for (to, from) in repo.find_renamed(left_out, new)? {
             leaves.insert(from, now.get(&to).copied());
         }
     }
