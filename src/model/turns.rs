@@ -67,6 +67,12 @@ impl Entry {
         self.calls.push(call);
     }
 
+    /// Notes that the agent, or its helper `agent_id`, begins the call `key`: its other calls may have been refused.
+    pub fn overtake(&mut self, agent_id: Option<&str>, key: &str) {
+        let others = self.calls.iter_mut().filter(|call| call.agent_id.as_deref() == agent_id && call.key != key);
+        others.for_each(|call| call.is_overtaken = true);
+    }
+
     /// Notes that the guard judges the end of the call `id`, and returns where the call began.
     /// An agent that names its calls at one end only has them in order.
     pub fn take_start(&mut self, id: Option<&str>) -> Option<Start> {

@@ -28,7 +28,10 @@ pub struct Command {
     pub agent: Option<Process>,
     /// When the event before it was reported, in the kernel's ticks since the machine was started.
     pub since: u64,
-    /// The same in Unix milliseconds; 0: not known.
+    /// If it runs in the background: when the agent reported that, in the same ticks. What the agent has started later is not it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<u64>,
+    /// `since` in Unix milliseconds; 0: not known.
     #[serde(default)]
     pub began: i64,
     /// The commit at HEAD then; none if HEAD was unborn.
@@ -58,6 +61,9 @@ pub struct Call {
     pub paths: Option<Vec<String>>,
     /// True if it keeps running after the agent has reported its end.
     pub is_background: bool,
+    /// True if the same agent has begun another call since: the user may have refused this one, which no event reports.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_overtaken: bool,
     /// Of a command: how to distinguish its processes from those that the agent had before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Command>,
@@ -67,10 +73,13 @@ pub struct Call {
 }
 
 impl Call {
-    /// Notes that it keeps running after the agent has reported its end. No later call is the same one, though its key or id may
-    /// be: some models count from zero in every answer.
-    pub fn leave_running(&mut self) {
+    /// Notes that it keeps running after the agent has reported its end, at the tick `now`. No later call is the same one, though
+    /// its key or id may be: some models count from zero in every answer.
+    pub fn leave_running(&mut self, now: Option<u64>) {
         self.is_background = true;
+        if let Some(command) = &mut self.command {
+            command.until = now;
+        }
         self.id = None;
         self.key.insert_str(0, "background ");
     }
